@@ -1,0 +1,41 @@
+"""The error tree: one branch per person who can mend it.
+
+`ReplyError`: you wrote a reply, script or option wrong. `CallError`: the client under test did something that the
+script does not allow. `DamagedData`: bytes or a file are not what they claim to be. `DoorError`: a door cannot open here.
+"""
+
+
+class ConverseHarnessError(Exception):
+    """Base of everything that converse-harness raises."""
+
+
+class ReplyError(ConverseHarnessError, ValueError):
+    """A reply, script, marker or option was written wrong; raised at the line that wrote it."""
+
+
+class StreamOrderError(ReplyError):
+    """Stream events stand in an order that ConverseStream never sends; names the event, its position and what is legal there."""
+
+
+class DamagedData(ConverseHarnessError, ValueError):
+    """Bytes or a file break their format."""
+
+
+class CallError(ConverseHarnessError, AssertionError):
+    """The client under test did something that the script does not allow; fails the test."""
+
+
+class UnexpectedCall(CallError):
+    """A call came in for which nothing is scripted."""
+
+
+class UnusedReplies(CallError):
+    """The test ended with replies that no call asked for."""
+
+
+class BlockedConnection(CallError):
+    """While a fake is on, something tried to reach a Bedrock host by a way that the open doors do not cover."""
+
+
+class DoorError(ConverseHarnessError):
+    """A door cannot open: the library that it patches is not as expected."""

@@ -1,0 +1,1 @@
+"""Hypothesis strategies for what travels over Amazon Bedrock's Converse API."""
