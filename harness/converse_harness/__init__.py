@@ -1,0 +1,1 @@
+"""A fake Amazon Bedrock Converse endpoint for tests."""
