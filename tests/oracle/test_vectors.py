@@ -1,0 +1,122 @@
+"""The event-stream conformance vectors of smithy-go and smithy-rs, in `../shared/vectors`."""
+
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from converse_harness.wire.eventstream import Decoder, Frame, FrameError, Header, HeaderType, decode, encode
+from converse_harness.wire.frame_errors import (
+    HeaderNameCutOff,
+    HeadersOverrun,
+    HeaderValueCutOff,
+    HeaderValueTooLong,
+    MessageChecksumMismatch,
+    PreludeChecksumMismatch,
+    UnknownHeaderType,
+)
+
+VALID = [
+    "smithy-go/encoded/positive/all_headers",
+    "smithy-go/encoded/positive/empty_message",
+    "smithy-go/encoded/positive/int32_header",
+    "smithy-go/encoded/positive/payload_no_headers",
+    "smithy-go/encoded/positive/payload_one_str_header",
+    "smithy-rs/valid_empty_payload",
+    "smithy-rs/valid_no_headers",
+    "smithy-rs/valid_with_all_headers_and_payload",
+]
+
+# Each with the words that only this violation's message has. Most of smithy-rs's invalid vectors break the CRC of the frame
+# as well, and count as what their names say.
+INVALID: dict[str, tuple[type[FrameError], str]] = {
+    "smithy-go/encoded/negative/corrupted_header_len": (PreludeChecksumMismatch, "lengths 61 and 33"),
+    "smithy-go/encoded/negative/corrupted_headers": (MessageChecksumMismatch, "frame of 61 bytes .* not 0x8d9c08b1"),
+    "smithy-go/encoded/negative/corrupted_length": (PreludeChecksumMismatch, "lengths 62 and 32"),
+    "smithy-go/encoded/negative/corrupted_payload": (MessageChecksumMismatch, "frame of 29 bytes .* not 0xc3653936"),
+    "smithy-rs/invalid_header_name_length": (HeaderNameCutOff, "name of 255 bytes"),
+    # smithy-rs reads this name on into the bytes behind the frame and stumbles over their UTF-8; a frame ends where it ends.
+    "smithy-rs/invalid_header_name_length_too_long": (HeaderNameCutOff, "name of 102 bytes"),
+    "smithy-rs/invalid_header_string_length_cut_off": (HeaderValueCutOff, "'str' needs 2 bytes; 1 bytes"),
+    "smithy-rs/invalid_header_string_value_length": (HeaderValueTooLong, "'str' has 65535 bytes"),
+    "smithy-rs/invalid_header_value_type": (UnknownHeaderType, "'byte' of type 96"),
+    "smithy-rs/invalid_headers_length": (HeadersOverrun, "headers of 77 bytes in a frame of 89"),
+    "smithy-rs/invalid_message_checksum": (MessageChecksumMismatch, "not 0xdeadbeef"),
+    "smithy-rs/invalid_prelude_checksum": (PreludeChecksumMismatch, "not 0xdeadbeef"),
+}
+
+
+def test_the_tables_name_every_vector(shared: Path) -> None:
+    folder = shared / "vectors"
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    decoded = {name for name in files if name.startswith("smithy-go/decoded/")}
+    assert {*VALID, *INVALID} == files - decoded
+    assert {name.replace("/encoded/", "/decoded/") for name in {*VALID, *INVALID} if "/encoded/" in name} == decoded
+
+
+@pytest.mark.parametrize("name", VALID)
+def test_a_valid_vector_decodes_and_encodes_byte_for_byte(shared: Path, name: str) -> None:
+    data = (shared / "vectors" / name).read_bytes()
+    assert encode(decode(data)) == data
+    decoder = Decoder()
+    assert decoder.feed(data) == [decode(data)]
+    decoder.close()
+
+
+@pytest.mark.parametrize("name", [name for name in VALID if name.startswith("smithy-go/")])
+def test_a_valid_vector_means_what_smithy_go_says(shared: Path, name: str) -> None:
+    written = json.loads((shared / "vectors" / name.replace("/encoded/", "/decoded/")).read_text())
+    headers = tuple(
+        Header(header["name"], HeaderType(header["type"]), value_of(header["type"], header["value"]))
+        for header in written["headers"]
+    )
+    frame = Frame(headers, base64.b64decode(written["payload"]))
+    data = (shared / "vectors" / name).read_bytes()
+    assert decode(data) == frame
+    assert encode(frame) == data
+
+
+def value_of(type_: int, value: Any) -> Any:
+    """smithy-go writes everything that is not a number or bool in base64."""
+    from_bytes: dict[int, Callable[[bytes], Any]] = {
+        HeaderType.BYTE_ARRAY: bytes,
+        HeaderType.STRING: bytes.decode,
+        HeaderType.UUID: lambda data: UUID(bytes=data),
+    }
+    return from_bytes[type_](base64.b64decode(value)) if type_ in from_bytes else value
+
+
+def test_all_ten_types_as_smithy_rs_means_them(shared: Path) -> None:
+    data = (shared / "vectors/smithy-rs/valid_with_all_headers_and_payload").read_bytes()
+    assert decode(data) == Frame(
+        (
+            Header("true", HeaderType.BOOL_TRUE, True),
+            Header("false", HeaderType.BOOL_FALSE, False),
+            Header("byte", HeaderType.BYTE, 50),
+            Header("short", HeaderType.SHORT, 20_000),
+            Header("int", HeaderType.INTEGER, 500_000),
+            Header("long", HeaderType.LONG, 50_000_000_000),
+            Header("bytes", HeaderType.BYTE_ARRAY, b"some bytes"),
+            Header("str", HeaderType.STRING, "some str"),
+            Header("time", HeaderType.TIMESTAMP, 5_000_000_000),
+            Header("uuid", HeaderType.UUID, UUID("b79bc914-de21-4e13-b8b2-bc47e85b7f0b")),
+        ),
+        b"some payload",
+    )
+
+
+@pytest.mark.parametrize(("name", "error", "words"), [(name, *expected) for name, expected in INVALID.items()])
+def test_an_invalid_vector_raises_the_error_of_its_violation(
+    shared: Path, name: str, error: type[FrameError], words: str
+) -> None:
+    data = (shared / "vectors" / name).read_bytes()
+    with pytest.raises(error, match=words) as from_decode:
+        decode(data)
+    with pytest.raises(error, match=words) as from_decoder:
+        Decoder().feed(data)
+    # Exactly: no class stands for another by inheritance.
+    assert type(from_decode.value) is type(from_decoder.value) is error
+    assert from_decode.value.offset == from_decoder.value.offset
