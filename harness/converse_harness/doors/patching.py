@@ -1,0 +1,289 @@
+"""How attributes of other libraries are replaced while a fake is open, and given back.
+
+A table of `Point`s says what is replaced; `Patches` puts all of them in or takes all of them out. All points are
+checked before the first one is touched: a library that changed is named with its version, and nothing is left half
+patched. A library that is not imported yet is patched when it is (a hook on `sys.meta_path`, there only while the
+patches are in).
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.metadata import PackageNotFoundError, version
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any, cast
+
+from converse_harness.errors import DoorError
+
+_MISSING: Any = object()
+_SEARCHED = 100
+"""How many functions and closures are looked at to see whether one wraps another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One attribute that is replaced.
+
+    `parameters` are the names that its function must have; None for a reference to a module. `replace` makes our
+    function out of the original. `mentions` are names that the code must use, for functions that are relied on and not
+    replaced. `eager`: the module is imported when the first fake opens. `since`: an attribute of the same module
+    without which this point does not exist (an older release of the library).
+    """
+
+    module: str
+    attribute: str
+    parameters: tuple[str, ...] | None
+    replace: Callable[[Any], Any] | None
+    mentions: tuple[str, ...] = ()
+    eager: bool = False
+    since: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.module}.{self.attribute}"
+
+
+@dataclass(slots=True)
+class _Record:
+    """A point that is in. `over`: what somebody else had on top of our replacement when it should have come out."""
+
+    original: Any
+    replacement: Any
+    over: Any = None
+
+
+class Patches:
+    """All points of one table, in or out together."""
+
+    def __init__(self, points: Sequence[Point], switch: Callable[[bool], None]) -> None:
+        self._points = tuple(points)
+        self._switch = switch
+        self._modules = frozenset(point.module for point in points)
+        self._records: dict[Point, _Record] = {}
+        self._checked: dict[Point, Any] = {}
+        self._importing = _ImportHook(self)
+
+    @property
+    def modules(self) -> frozenset[str]:
+        """Names of the modules that have points."""
+        return self._modules
+
+    def ready(self, *, eager: bool = True) -> None:
+        """Import what must be there, and wait for what another thread is importing right now. Raises DoorError."""
+        if self._importing not in sys.meta_path:
+            sys.meta_path.insert(0, self._importing)
+        wanted = {point.module for point in self._points if eager and point.eager}
+        for name in (*wanted, *(self._modules & sys.modules.keys())):
+            spec = getattr(sys.modules.get(name), "__spec__", None)
+            if name not in sys.modules or getattr(spec, "_initializing", False):
+                try:
+                    importlib.import_module(name)
+                except ImportError as error:
+                    raise DoorError(_mismatch(name, name, "a module", f"{type(error).__name__}: {error}")) from error
+
+    def put_in(self) -> None:
+        """Replace every point of every imported module; those that are in already stay. Raises DoorError."""
+        there = [point for point in self._points if point.module in sys.modules]
+        for point in there:
+            self._check(point)
+        if self._importing not in sys.meta_path:
+            sys.meta_path.insert(0, self._importing)
+        self._switch(True)
+        for point in there:
+            self._replace(point)
+
+    def take_out(self) -> None:
+        """Give every attribute back that still holds our replacement."""
+        while self._importing in sys.meta_path:
+            sys.meta_path.remove(self._importing)
+        for point in tuple(self._records):
+            self._give_back(point)
+        self._switch(False)
+
+    def imported(self, name: str) -> None:
+        """A module with points has just been imported. Raises DoorError, out of the import."""
+        there = [point for point in self._points if point.module == name]
+        for point in there:
+            self._check(point)
+        for point in there:
+            self._replace(point)
+        if self._importing not in sys.meta_path:
+            # The last fake closed in another thread meanwhile.
+            for point in there:
+                self._give_back(point)
+
+    def _check(self, point: Point) -> None:
+        holder, name = _holder(point)
+        if holder is None:
+            return
+        found = _attributes(holder).get(name, _MISSING)
+        record = self._records.get(point)
+        if record is not None and (found is record.replacement or found is record.over):
+            return
+        if found is self._checked.get(point, self):
+            return
+        if found is _MISSING:
+            raise DoorError(_mismatch(point.module, str(point), _expected(point), "nothing of that name"))
+        if point.parameters is None:
+            if not isinstance(found, ModuleType):
+                raise DoorError(_mismatch(point.module, str(point), _expected(point), f"{found!r}"))
+        else:
+            _check_function(point, found)
+        self._checked[point] = found
+
+    def _replace(self, point: Point) -> None:
+        if point.replace is None:
+            return
+        holder, name = _holder(point)
+        if holder is None:
+            return
+        found = _attributes(holder)[name]
+        record = self._records.get(point)
+        if record is not None and found is not record.original:
+            if found is record.replacement or found is record.over or _reaches(found, record.replacement):
+                return
+            # Somebody put the original, or something that has nothing to do with ours, back in place.
+            del self._records[point]
+        # Two threads may come here at once: both must use the record that was stored first.
+        record = self._records.setdefault(point, _Record(found, point.replace(found)))
+        setattr(holder, name, record.replacement)
+
+    def _give_back(self, point: Point) -> None:
+        record = self._records.get(point)
+        if record is None:
+            return
+        holder, name = _holder(point)
+        found = _attributes(holder).get(name, _MISSING)
+        if found is record.replacement:
+            setattr(holder, name, record.original)
+        if found is record.replacement or found is record.original:
+            self._records.pop(point, None)
+        else:
+            # Somebody wrapped ours: it stays below, and lets everything through.
+            record.over = found
+
+
+def _holder(point: Point) -> tuple[Any, str]:
+    """The module or class that has the attribute, None where an older library has no such thing."""
+    *path, name = point.attribute.split(".")
+    module = sys.modules[point.module]
+    if point.since is not None and not hasattr(module, point.since):
+        return None, name
+    holder: Any = module
+    for step in path:
+        holder = getattr(holder, step, _MISSING)
+        if holder is _MISSING:
+            raise DoorError(_mismatch(point.module, str(point), _expected(point), f"no {step!r}"))
+    return holder, name
+
+
+def _attributes(holder: Any) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", vars(holder))
+
+
+def _check_function(point: Point, found: Any) -> None:
+    parameters: Mapping[str, inspect.Parameter] = inspect.signature(found).parameters if callable(found) else {}
+    named = tuple(parameters)
+    # A wrapper of somebody else that takes anything passes: what is below it cannot be seen.
+    anything = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    if named != point.parameters and not anything <= {parameter.kind for parameter in parameters.values()}:
+        raise DoorError(_mismatch(point.module, str(point), _expected(point), f"({', '.join(named)})"))
+    if point.mentions:
+        code = getattr(inspect.unwrap(found), "__code__", None)
+        names = code.co_names if isinstance(code, CodeType) else ()
+        missing = [name for name in point.mentions if name not in names]
+        if missing:
+            expected = f"code that mentions {', '.join(missing)}"
+            raise DoorError(_mismatch(point.module, str(point), expected, f"one that mentions {', '.join(names)}"))
+
+
+def _expected(point: Point) -> str:
+    return "a module" if point.parameters is None else f"({', '.join(point.parameters)})"
+
+
+def _mismatch(module: str, attribute: str, expected: str, found: str) -> str:
+    library = module.partition(".")[0]
+    try:
+        which = f"{library} {version(library)}"
+    except PackageNotFoundError:
+        python = f"Python {sys.version.partition(' ')[0]}"
+        which = python if library in sys.stdlib_module_names else f"{library} (not installed)"
+    return (
+        f"cannot open a fake: {which} is not as expected. {attribute}: expected {expected}, found {found}. Nothing was "
+        f"patched. Install a release of {library} that this converse-harness knows, or a newer converse-harness; if "
+        "another library replaced that attribute, start it after the fake is open"
+    )
+
+
+def _reaches(function: Any, target: Any) -> bool:
+    """Whether `target` is somewhere below `function`, which wraps it by attribute, closure or partial."""
+    seen: set[int] = set()
+    waiting: list[Any] = [function]
+    while waiting and len(seen) < _SEARCHED:
+        item = waiting.pop()
+        if item is target:
+            return True
+        if id(item) not in seen:
+            seen.add(id(item))
+            waiting.extend(_below(item))
+    return False
+
+
+def _below(item: Any) -> Iterator[Any]:
+    if isinstance(item, FunctionType):
+        yield vars(item).get("__wrapped__")
+        for cell in item.__closure__ or ():
+            try:
+                yield cell.cell_contents
+            except ValueError:
+                continue
+    elif isinstance(item, MethodType):
+        yield item.__func__
+    elif isinstance(item, partial):
+        yield item.func
+    elif callable(item) and not isinstance(item, type):
+        # Mocks and wrappers written as classes: whatever callable they carry.
+        yield from (value for value in getattr(item, "__dict__", {}).values() if callable(value))
+
+
+class _ImportHook(MetaPathFinder):
+    """Patches a module with points as soon as it has been imported."""
+
+    def __init__(self, patches: Patches) -> None:
+        self._patches = patches
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname not in self._patches.modules:
+            return None
+        for finder in tuple(sys.meta_path):
+            spec = None if finder is self else finder.find_spec(fullname, path, target)
+            if spec is not None:
+                if spec.loader is not None:
+                    spec.loader = _Loader(spec.loader, self._patches)
+                return spec
+        return None
+
+
+class _Loader(Loader):
+    """The real loader, and then our patches; the module keeps the real one."""
+
+    def __init__(self, real: Loader, patches: Patches) -> None:
+        self._real = real
+        self._patches = patches
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        spec.loader = self._real
+        return self._real.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__loader__ = self._real
+        self._real.exec_module(module)
+        self._patches.imported(module.__name__)

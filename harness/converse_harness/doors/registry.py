@@ -1,0 +1,334 @@
+"""Which fake is open: one stack for the whole process, which every door, patch and guard asks.
+
+Three things are looked up here, and nowhere else:
+
+* `current()`: the newest open fake;
+* `answering()`: the fake that must answer right now, which is the one under which the running call began. That call is
+  refused when its fake was closed meanwhile, and so is a thread that outlived the fake it was born under;
+* when botocore must be patched: from the first open fake until none is open, no call that began under one still runs
+  and no such thread is alive.
+
+Everything here is safe to interrupt: a KeyboardInterrupt between any two lines leaves no lock held and botocore either
+fully patched (a fake is open) or as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Protocol
+from weakref import WeakKeyDictionary, WeakSet
+
+from converse_harness.errors import BlockedConnection
+
+if TYPE_CHECKING:
+    from converse_harness.doors.patching import Patches
+    from converse_harness.wire.http import Chunk, Request, Response
+
+
+class Exchange(Protocol):
+    """One call being answered."""
+
+    @property
+    def response(self) -> Response: ...
+
+    def sent(self, chunk: Chunk, at: float) -> None:
+        """The client took this chunk, `at` seconds after the request arrived."""
+
+    def ended(self, outcome: str) -> None:
+        """Called exactly once: "complete", "closed by client" or "cut".
+
+        It may come from a finalizer, in any thread and between any two lines: take no lock that is not re-entrant.
+        """
+
+
+class OpenFake(Protocol):
+    """What a door sees of a fake. All methods are called from any thread."""
+
+    @property
+    def sleeps(self) -> bool:
+        """True: retry waits are really slept."""
+        ...
+
+    def exchange(self, request: Request, *, service: str, operation: str) -> Exchange:
+        """Answer one request, running scripted callables.
+
+        `service` is botocore's endpoint prefix; `operation` is "" where the call began before the fake was open.
+        """
+        ...
+
+    def waited(self, seconds: float) -> None:
+        """A retry wait of this length was skipped."""
+
+    def block(self, error: BlockedConnection) -> None:
+        """Record a refused connection, so that the test fails even where the error is swallowed."""
+
+
+class RefusingFake:
+    """What stands in for a fake where it cannot answer: every call is refused with one message."""
+
+    sleeps = False
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+
+    def exchange(self, request: Request, *, service: str, operation: str) -> Exchange:
+        raise BlockedConnection(self.message)
+
+    def waited(self, seconds: float) -> None:
+        """Nobody reads it here."""
+
+    def block(self, error: BlockedConnection) -> None:
+        """Nobody reads it here: the error itself is all that can be done in another process."""
+
+
+FORKED = (
+    "a call to Bedrock from process {child}, which was forked from process {parent} while a converse-harness fake was "
+    "open there. A forked copy of a fake cannot report to the test, so it refuses. Give the child the loopback server: "
+    "use the fixture `converse_server` and put `fake.environ` into the child's environment"
+)
+CLOSED_MEANWHILE = (
+    "a call to Bedrock that began while a converse-harness fake was open made another attempt after that fake had "
+    "closed. It is refused, because the next stop would be the network. Let the call end inside the `with` block (join "
+    "its thread, await its task), or open the fake around all of it"
+)
+OUTLIVED = (
+    "thread {name!r} made a call to Bedrock after the converse-harness fake under which it was started (or called) had "
+    "closed, and no other fake is open. It is refused, because the next stop would be the network. Join the thread "
+    "inside the `with` block or the test, or open a new fake for what it still does"
+)
+
+
+class _Entry:
+    """One fake on the stack.
+
+    `before` are the threads that lived when it opened, `callers` those that called under it.
+    """
+
+    __slots__ = ("answers", "before", "callers", "closed", "fake", "opener")
+
+    def __init__(self, fake: OpenFake) -> None:
+        self.fake = fake
+        self.answers: OpenFake = fake
+        self.closed = False
+        self.before = WeakSet(threading.enumerate())
+        self.callers: WeakSet[threading.Thread] = WeakSet()
+        self.opener = threading.current_thread()
+
+
+class Held:
+    """One running call, all its attempts: the fake under which it began, and its operation."""
+
+    __slots__ = ("entry", "operation")
+
+    def __init__(self, entry: _Entry, operation: str) -> None:
+        self.entry = entry
+        self.operation = operation
+
+    @property
+    def fake(self) -> OpenFake:
+        """The fake that answers this call. Raises BlockedConnection once it is closed."""
+        if self.entry.closed:
+            raise refuse(self.entry.answers, CLOSED_MEANWHILE)
+        return self.entry.answers
+
+    @property
+    def skips_waits(self) -> OpenFake | None:
+        """The fake to which skipped retry waits are reported; None where they are slept."""
+        fake = self.entry.answers
+        return None if fake.sleeps else fake
+
+
+HELD: ContextVar[Held | None] = ContextVar("converse_harness_held", default=None)
+"""The call that runs in this context."""
+
+_lock = threading.RLock()
+_entries: tuple[_Entry, ...] = ()
+_running: set[Held] = set()
+_outlived: WeakKeyDictionary[threading.Thread, OpenFake] = WeakKeyDictionary()
+
+
+def current() -> OpenFake | None:
+    """The newest open fake, or None."""
+    entries = _entries
+    return entries[-1].answers if entries else None
+
+
+def open_fake(fake: OpenFake) -> None:
+    """Put a fake on top of the stack. Raises DoorError if a library that has to be patched is not as expected."""
+    try:
+        _patches().ready()
+        _locked(lambda: _push(fake), otherwise=lambda: _pop(fake))
+    except BaseException:
+        close_fake(fake)
+        raise
+
+
+def close_fake(fake: OpenFake) -> None:
+    """Take a fake off the stack, wherever it stands. Closing a closed one does nothing."""
+    _locked(lambda: _pop(fake), otherwise=lambda: _pop(fake))
+
+
+@contextmanager
+def opened(fake: OpenFake) -> Generator[None, None, None]:
+    """`with opened(fake)`: open, then close whatever happens.
+
+    A generator, because the interpreter also closes one that an interrupt left behind: there is no line between the end
+    of the block and the closing where a KeyboardInterrupt could leave botocore patched.
+    """
+    try:
+        open_fake(fake)
+        yield
+    finally:
+        try:
+            close_fake(fake)
+        finally:
+            # Again, for an interrupt at the door of the first one: closing twice does nothing.
+            close_fake(fake)
+
+
+def take(operation: str) -> Held | None:
+    """A call begins: the fake it belongs to from now on, or None if it is none of ours. Raises BlockedConnection."""
+    entries = _entries
+    if entries:
+        held = Held(entries[-1], operation)
+        entries[-1].callers.add(threading.current_thread())
+        _running.add(held)
+        return held
+    if _outlived:
+        refuse_outlived()
+    return None
+
+
+def give_back(held: Held) -> None:
+    """A call that `take` gave has ended."""
+    _running.discard(held)
+    if not _entries:
+        settle()
+
+
+def answering() -> OpenFake | None:
+    """The fake that must answer a request to Bedrock right now, or None. Raises BlockedConnection."""
+    held = HELD.get()
+    if held is not None:
+        return held.fake
+    fake = current()
+    if fake is None and _outlived:
+        refuse_outlived()
+    return fake
+
+
+def guarding() -> OpenFake | None:
+    """The fake in whose name another way to Bedrock is stopped right now, or None where it is free."""
+    held = HELD.get()
+    if held is not None:
+        return held.entry.answers
+    fake = current()
+    return _outlived.get(threading.current_thread()) if fake is None and _outlived else fake
+
+
+def refuse(fake: OpenFake, message: str) -> BlockedConnection:
+    """A BlockedConnection that `fake` knows of."""
+    error = BlockedConnection(message)
+    fake.block(error)
+    return error
+
+
+def refuse_outlived() -> None:
+    """Raises BlockedConnection in a thread that outlived its fake."""
+    thread = threading.current_thread()
+    fake = _outlived.get(thread)
+    if fake is not None:
+        raise refuse(fake, OUTLIVED.format(name=thread.name))
+
+
+def inherit(thread: threading.Thread) -> None:
+    """`thread` is about to be started: where this one outlived its fake, so has the new one."""
+    fake = None if _entries else _outlived.get(threading.current_thread())
+    if fake is not None:
+        _outlived[thread] = fake
+
+
+def settle() -> None:
+    """Take the patches out if nothing needs them any longer."""
+    if not _needed():
+        _locked(_take_out, otherwise=_take_out)
+
+
+def _needed() -> bool:
+    return bool(_entries or _running or _alive_outside())
+
+
+def _alive_outside() -> bool:
+    threads = [reference() for reference in _outlived.keyrefs()]
+    return any(thread is not None and thread.is_alive() for thread in threads)
+
+
+def _patches() -> Patches:
+    from converse_harness.doors.points import PATCHES
+
+    return PATCHES
+
+
+def _push(fake: OpenFake) -> None:
+    global _entries
+    _entries = (*_entries, _Entry(fake))
+    _patches().put_in()
+
+
+def _pop(fake: OpenFake) -> None:
+    global _entries
+    closing = tuple(entry for entry in _entries if entry.fake is fake)
+    for entry in closing:
+        _remember_threads(entry)
+        entry.closed = True
+    _entries = tuple(entry for entry in _entries if entry.fake is not fake)
+    _take_out()
+
+
+def _remember_threads(entry: _Entry) -> None:
+    free = (entry.opener, threading.current_thread())
+    for thread in threading.enumerate():
+        if thread not in free and (thread in entry.callers or thread not in entry.before):
+            _outlived[thread] = entry.answers
+
+
+def _take_out() -> None:
+    if not _needed():
+        _patches().take_out()
+
+
+def _locked(step: Callable[[], None], *, otherwise: Callable[[], None]) -> None:
+    """Run `step` alone; where it fails or is interrupted, run `otherwise`, which must cope with anything half done."""
+    try:
+        _alone(step)
+    except BaseException:
+        _alone(otherwise)
+        raise
+
+
+def _alone(step: Callable[[], None]) -> None:
+    try:
+        _lock.acquire()
+        step()
+    finally:
+        # An interrupt may have come between any two lines, so the lock is asked and not a variable.
+        with suppress(RuntimeError):
+            while True:
+                _lock.release()
+
+
+def _after_fork_in_child() -> None:
+    """Locks that other threads held are gone, the calls and threads too; the fakes of the parent refuse here."""
+    global _lock
+    _lock = threading.RLock()
+    _running.clear()
+    refusing = RefusingFake(FORKED.format(child=os.getpid(), parent=os.getppid()))
+    for entry in _entries:
+        entry.answers = refusing
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)
