@@ -1,1 +1,82 @@
-"""A fake Amazon Bedrock Converse endpoint for tests."""
+"""A fake Amazon Bedrock Converse endpoint for tests: real, unchanged clients, scripted answers.
+
+The names below are loaded when they are first used, so that importing the package costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from converse_harness import reply as reply
+    from converse_harness.assembly import Response as Response
+    from converse_harness.assembly import assemble as assemble
+    from converse_harness.assembly import chunk as chunk
+    from converse_harness.calls import Call as Call
+    from converse_harness.doors.fake import Fake as Fake
+    from converse_harness.doors.fake import fake_converse as fake_converse
+    from converse_harness.endpoint import Endpoint as Endpoint
+    from converse_harness.errors import BlockedConnection as BlockedConnection
+    from converse_harness.errors import CallError as CallError
+    from converse_harness.errors import ConverseHarnessError as ConverseHarnessError
+    from converse_harness.errors import DamagedData as DamagedData
+    from converse_harness.errors import DoorError as DoorError
+    from converse_harness.errors import ReplyError as ReplyError
+    from converse_harness.errors import StreamOrderError as StreamOrderError
+    from converse_harness.errors import UnexpectedCall as UnexpectedCall
+    from converse_harness.errors import UnusedReplies as UnusedReplies
+    from converse_harness.replies import Reply as Reply
+
+_HOME = {
+    "BlockedConnection": "errors",
+    "Call": "calls",
+    "CallError": "errors",
+    "ConverseHarnessError": "errors",
+    "DamagedData": "errors",
+    "DoorError": "errors",
+    "Endpoint": "endpoint",
+    "Fake": "doors.fake",
+    "Reply": "replies",
+    "ReplyError": "errors",
+    "Response": "assembly",
+    "StreamOrderError": "errors",
+    "UnexpectedCall": "errors",
+    "UnusedReplies": "errors",
+    "assemble": "assembly",
+    "chunk": "assembly",
+    "fake_converse": "doors.fake",
+}
+
+__all__ = [
+    "BlockedConnection",
+    "Call",
+    "CallError",
+    "ConverseHarnessError",
+    "DamagedData",
+    "DoorError",
+    "Endpoint",
+    "Fake",
+    "Reply",
+    "ReplyError",
+    "Response",
+    "StreamOrderError",
+    "UnexpectedCall",
+    "UnusedReplies",
+    "assemble",
+    "chunk",
+    "fake_converse",
+    "reply",
+]
+
+if not TYPE_CHECKING:  # type checkers must see a typo in an import, so they must not see this function
+
+    def __getattr__(name):
+        if name == "reply":
+            return import_module("converse_harness.reply")
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(f"converse_harness.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+
+    def __dir__():
+        return __all__

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,26 @@ class Chunk(NamedTuple):
     event: Mapping[str, Any] | None = None
 
 
+JSON_HEADERS: Final = ("Content-Type", "Content-Length", "Connection", "x-amzn-RequestId")
+STREAM_HEADERS: Final = ("Content-Type", "Transfer-Encoding", "Connection", "x-amzn-RequestId")
+ERROR_HEADERS: Final = (*JSON_HEADERS, "x-amzn-ErrorType")
+"""The headers of each kind of answer in recorded wire order, after Date."""
+
+SERVICE_ERROR: Final = ":http://internal.amazon.com/coral/com.amazon.bedrock/"
+GATEWAY_ERROR: Final = ":http://internal.amazon.com/coral/com.amazon.coral.service/"
+"""The recorded suffixes of x-amzn-ErrorType, for the service's own errors and for those of the gateway before it."""
+
+GATEWAY_ERRORS: Final = frozenset(
+    {
+        "ExpiredTokenException",
+        "InvalidSignatureException",
+        "SerializationException",
+        "UnknownOperationException",
+        "UnrecognizedClientException",
+    }
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Response:
     """A timed HTTP response. `headers` are in wire order and lack `Date`, which doors put first."""
@@ -50,3 +70,33 @@ class Response:
     headers: tuple[tuple[str, str], ...]
     chunks: Iterable[Chunk]
     failure: ConnectionFailure | None = None
+
+
+def json_response(body: bytes, request_id: str, *, delay: float = 0.0) -> Response:
+    """200 with a JSON body, due after `delay` seconds."""
+    return Response(200, _headers(JSON_HEADERS, body, request_id), (Chunk(body, delay),))
+
+
+def stream_response(chunks: Iterable[Chunk], request_id: str) -> Response:
+    """200 with an event stream."""
+    return Response(200, _headers(STREAM_HEADERS, b"", request_id), chunks)
+
+
+def error_response(name: str, status: int, body: bytes, request_id: str, *, delay: float = 0.0) -> Response:
+    """An error before the stream, with the recorded form of x-amzn-ErrorType."""
+    suffix = GATEWAY_ERROR if name in GATEWAY_ERRORS else SERVICE_ERROR
+    headers = _headers(ERROR_HEADERS, body, request_id, error_type=name + suffix)
+    return Response(status, headers, (Chunk(body, delay),))
+
+
+def _headers(names: tuple[str, ...], body: bytes, request_id: str, error_type: str = "") -> tuple[tuple[str, str], ...]:
+    stream = "Transfer-Encoding" in names
+    values = {
+        "Content-Type": "application/vnd.amazon.eventstream" if stream else "application/json",
+        "Content-Length": str(len(body)),
+        "Transfer-Encoding": "chunked",
+        "Connection": "keep-alive",
+        "x-amzn-RequestId": request_id,
+        "x-amzn-ErrorType": error_type,
+    }
+    return tuple((name, values[name]) for name in names)

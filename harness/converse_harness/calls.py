@@ -1,0 +1,199 @@
+"""Call: one HTTP request that came in (each retry is a Call of its own), with what was answered and how it ended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from converse_harness import model
+from converse_harness.assembly import Response, assemble
+from converse_harness.errors import StreamOrderError
+from converse_harness.replies import Reply, summarize_block
+from converse_harness.wire.http import Request
+
+class Outcome(Enum):
+    """How an answer ended."""
+
+    RUNNING = "still running"
+    COMPLETE = "complete"
+    CLOSED = "closed by client"
+    CUT = "cut"
+
+
+class SentEvent(NamedTuple):
+    """An event that the client took: the AWS event dict and the seconds since the request arrived."""
+
+    event: Mapping[str, Any]
+    at: float
+
+
+@dataclass(slots=True, weakref_slot=True)
+class Answered:
+    """What became of a Call; written by the Endpoint and the door."""
+
+    status: int = 0
+    reply: Reply | None = None
+    response: Response | None = None
+    events: list[SentEvent] = field(default_factory=list[SentEvent])
+    outcome: Outcome = Outcome.RUNNING
+    waited: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """One request to the fake, parsed.
+
+    `number` counts from 1; `operation` is the AWS operation's name (None where the path is none of Bedrock Runtime's);
+    `request` is what came in, secrets masked; `model_id` is decoded; `body` the request's JSON (`malformed` says why it is not one), `params` the keyword arguments that a boto3 caller gave, blobs as
+    bytes. Everything about the answer is filled in while it is sent.
+    """
+
+    number: int
+    operation: str | None
+    request: Request = field(repr=False)
+    path_params: Mapping[str, str] = field(repr=False)
+    body: Mapping[str, Any] = field(repr=False)
+    malformed: str | None = field(default=None, repr=False)
+    answered: Answered = field(default_factory=Answered, repr=False)
+
+    @property
+    def model_id(self) -> str:
+        """The model id, inference profile id or ARN, percent-decoded; empty where the operation has none."""
+        return self.path_params.get("modelId", "")
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt of the client's own retries this is, counted from 1 (header `amz-sdk-request`)."""
+        match = re.search(r"attempt=(\d+)", self.headers.get("amz-sdk-request", ""))
+        return int(match[1]) if match else 1
+
+    @cached_property
+    def params(self) -> dict[str, Any]:
+        """The keyword arguments of the boto3 call, so that existing `assert_called_with` assertions carry over."""
+        if self.operation not in model.operations():
+            return {**self.path_params, **self.body}
+        shape = model.operation(self.operation).input_shape
+        return {**self.path_params, **model.from_json(shape.name, self.body)}
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The conversation, blobs as bytes; for CountTokens the one that is to be counted."""
+        return self._conversation.get("messages", [])  # type: ignore[no-any-return]
+
+    @property
+    def system(self) -> list[dict[str, Any]]:
+        """The system content blocks."""
+        return self._conversation.get("system", [])  # type: ignore[no-any-return]
+
+    @property
+    def system_text(self) -> str:
+        """The text of the system content blocks, one a line."""
+        return "\n".join(block["text"] for block in self.system if "text" in block)
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        """The tools that the model may ask for, as the API has them."""
+        return (self._conversation.get("toolConfig") or {}).get("tools", [])  # type: ignore[no-any-return]
+
+    @property
+    def tool_names(self) -> list[str]:
+        """The names of the tools, in their order."""
+        return [tool["toolSpec"]["name"] for tool in self.tools if "toolSpec" in tool]
+
+    @property
+    def tool_choice(self) -> dict[str, Any] | None:
+        """The toolChoice, or None."""
+        return (self._conversation.get("toolConfig") or {}).get("toolChoice")  # type: ignore[no-any-return]
+
+    @property
+    def tool_results(self) -> list[dict[str, Any]]:
+        """The ToolResultBlocks of the last message."""
+        return [block["toolResult"] for block in self._last_content if "toolResult" in block]
+
+    @property
+    def last_user_text(self) -> str:
+        """The text of the last message with role user that has any, its blocks one a line; empty if there is none."""
+        for message in reversed(self.messages):
+            texts = [block["text"] for block in message.get("content", ()) if "text" in block]
+            if message.get("role") == "user" and texts:
+                return "\n".join(texts)
+        return ""
+
+    @property
+    def turn(self) -> int:
+        """Which of the model's answers in this conversation is asked for, from 1."""
+        return 1 + sum(message.get("role") == "assistant" for message in self.messages)
+
+    @property
+    def inference(self) -> dict[str, Any]:
+        """The inferenceConfig."""
+        return self.params.get("inferenceConfig", {})  # type: ignore[no-any-return]
+
+    @property
+    def guardrail(self) -> dict[str, Any] | None:
+        """The guardrailConfig, or None."""
+        return self.params.get("guardrailConfig")
+
+    @property
+    def raw(self) -> bytes:
+        """The request body as it came."""
+        return self.request.body
+
+    @cached_property
+    def headers(self) -> Mapping[str, str]:
+        """The request headers by lower-case name; secrets are masked."""
+        return {name.lower(): value for name, value in self.request.headers}
+
+    @property
+    def status(self) -> int:
+        """The HTTP status that was answered; 0 for a connection failure."""
+        return self.answered.status
+
+    @property
+    def reply(self) -> Reply | None:
+        """The Reply that was used, if one was."""
+        return self.answered.reply
+
+    @property
+    def events(self) -> Sequence[SentEvent]:
+        """The stream events that the client took, with their times."""
+        return tuple(self.answered.events)
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the answer ended."""
+        return self.answered.outcome
+
+    @property
+    def response(self) -> Response | None:
+        """The whole answer, assembled; None if there was an error or the stream did not end well."""
+        if self.answered.response is None and self.answered.events:
+            try:
+                return assemble(event for event, _ in self.answered.events)
+            except StreamOrderError:
+                return None
+        return self.answered.response
+
+    @property
+    def asked(self) -> str:
+        """One line for people: operation, model, and what the last message says."""
+        last = self.messages[-1] if self.messages else {}
+        content = [summarize_block(block) for block in last.get("content", ())]
+        size = f", {len(self.messages)} message{'s' * (len(self.messages) != 1)}, last: {' + '.join(content)}" if last else ""
+        attempt = f", attempt {self.attempt}" if self.attempt > 1 else ""
+        return f"{self.operation or self.request.method + ' ' + self.request.target} {self.model_id}{size}{attempt}".replace(" ,", ",")
+
+    @cached_property
+    def _conversation(self) -> Mapping[str, Any]:
+        counted = self.params.get("input")
+        if self.operation == "CountTokens" and isinstance(counted, dict):
+            return counted.get("converse", {})  # type: ignore[no-any-return]
+        return self.params
+
+    @property
+    def _last_content(self) -> Sequence[Mapping[str, Any]]:
+        return self.messages[-1].get("content", ()) if self.messages else ()

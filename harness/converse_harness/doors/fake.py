@@ -1,0 +1,273 @@
+"""Fake: what a test holds. An Endpoint behind the boto door, with a lock."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, Final, Literal, Self, TypeVar, get_args
+
+from converse_harness import model
+from converse_harness.calls import Call
+from converse_harness.doors import registry
+from converse_harness.endpoint import Endpoint, Exchange, Handler
+from converse_harness.errors import BlockedConnection, ReplyError, UnexpectedCall, UnusedReplies
+from converse_harness.messages import transcript, unused_replies
+from converse_harness.script import Condition, Pattern, Queue, Responder, Slot
+from converse_harness.wire.http import Request
+
+Strictness = Literal["fail", "allow"]
+"""What becomes of a test that left replies unused, or made an unexpected call."""
+
+STRICTNESS: Final[tuple[str, ...]] = get_args(Strictness)
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Scripted:
+    """A handle on replies that were scripted together; as a context manager it ends their time.
+
+    Leaving the block takes back what was not used, and raises UnusedReplies unless the block failed already.
+    """
+
+    def __init__(self, fake: Fake, queue: Queue, slots: Sequence[Slot]) -> None:
+        self._fake = fake
+        self._queue = queue
+        self._slots = list(slots)
+
+    @property
+    def calls(self) -> list[Call]:
+        """The calls that these replies answered."""
+        numbers = {number for slot in self._slots for number in slot.used_by}
+        return [call for call in self._fake.calls if call.number in numbers]
+
+    @property
+    def unused(self) -> int:
+        """How many uses are left of them."""
+        return sum((slot.uses or 0) - len(slot.used_by) for slot in self._slots if slot.unused)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        left = [slot for slot in self._slots if slot.unused]
+        message = unused_replies(self._fake.endpoint.script, self._fake.calls, left) if left else ""
+        for slot in self._slots:
+            self._queue.slots.remove(slot)
+        if message and error is None:
+            raise UnusedReplies(message)
+
+
+class When:
+    """The calls that meet a condition; say what answers them."""
+
+    def __init__(self, fake: Fake, queue: Queue) -> None:
+        self._fake = fake
+        self._queue = queue
+
+    def script(self, *replies: Responder) -> Scripted:
+        """Answer these calls with replies in order; when they are used up, the next condition or the script is asked."""
+        return Scripted(self._fake, self._queue, self._queue.add(replies))
+
+    def always(self, reply: Responder) -> None:
+        """Answer these calls with one reply, as often as they come."""
+        self._queue.add([reply], endless=True)
+
+
+class Fake:
+    """A fake Bedrock that answers every boto3 and aiobotocore client of the process while it is open.
+
+    `with`, `async with` or a decorator, which opens a fresh one for every call of the function. Leaving it raises
+    UnexpectedCall or UnusedReplies, unless `unexpected` or `unused` is "allow". `sleeps` makes retry waits real; `seed`
+    changes every id and padding length.
+    """
+
+    def __init__(
+        self,
+        *replies: Responder,
+        seed: int = 0,
+        unused: Strictness = "fail",
+        unexpected: Strictness = "fail",
+        sleeps: bool = False,
+    ) -> None:
+        for name, value in (("unused", unused), ("unexpected", unexpected)):
+            if value not in STRICTNESS:
+                raise ReplyError(f"{name}={value!r}; one of {', '.join(map(repr, STRICTNESS))}.")
+        self.endpoint = Endpoint(*replies, seed=seed)
+        self.sleeps = sleeps
+        self._strict_unused = unused == "fail"
+        self._strict_unexpected = unexpected == "fail"
+        self._fresh = functools.partial(
+            Fake, *replies, seed=seed, unused=unused, unexpected=unexpected, sleeps=sleeps
+        )
+        self._lock = threading.RLock()
+        self._stack = ExitStack()
+
+    # What a test says
+
+    def script(self, *replies: Responder) -> Scripted:
+        """Append replies, used in this order. Raises ReplyError for what is no reply."""
+        with self._lock:
+            queue = self.endpoint.script.ordered
+            return Scripted(self, queue, queue.add(replies))
+
+    def when(
+        self,
+        predicate: Callable[[Call], object] | None = None,
+        *,
+        model: Pattern | None = None,
+        operation: str | None = None,
+        last_user_text: Pattern | None = None,
+        system: Pattern | None = None,
+        tool: Pattern | None = None,
+        turn: int | None = None,
+    ) -> When:
+        """Choose calls by what is asked; every condition given must hold, and the first `when` that was written wins.
+
+        A string is a glob over the whole text, a compiled pattern is searched; `tool` holds if any tool's name matches;
+        `turn` counts the model's answers in the conversation from 1. Raises ReplyError for no condition at all.
+        """
+        condition = Condition(
+            predicate=predicate,
+            model=model,
+            operation=operation,
+            last_user_text=last_user_text,
+            system=system,
+            tool=tool,
+            turn=turn,
+        )
+        with self._lock:
+            return When(self, self.endpoint.script.when(condition))
+
+    def always(self, reply: Responder) -> None:
+        """Answer every call for which nothing else is left with one reply, as often as it comes; the last one said holds."""
+        with self._lock:
+            queue = self.endpoint.script.fallback
+            added = queue.add([reply], endless=True)
+            queue.slots[:] = added
+
+    def on_operation(self, name: str, handler: Handler) -> None:
+        """Answer an operation that is not scripted, `InvokeModel` or `GetInferenceProfile` for instance.
+
+        `handler` takes the Call and returns the members of the operation's output, or a Reply that is an error.
+        Raises ReplyError for a name that no Bedrock service has.
+        """
+        model.check_operation(name)
+        with self._lock:
+            self.endpoint.handlers[name] = handler
+
+    # What a test asks
+
+    @property
+    def calls(self) -> list[Call]:
+        """Every call so far, each attempt of a retried one separately."""
+        return list(self.endpoint.calls)
+
+    @property
+    def transcript(self) -> str:
+        """Every call with what was in it, what was answered and each event with its time; secrets masked."""
+        return transcript(self.calls)
+
+    def check(self, error: BaseException | None = None) -> None:
+        """Raise what must fail the test: an unexpected call, a blocked connection, a scripted function's own error, unused replies.
+
+        `error` is what the test failed with already, if it did: unused replies are then not reported.
+        """
+        allowed = () if self._strict_unexpected else (UnexpectedCall,)
+        problems = [problem for problem in self.endpoint.problems if not isinstance(problem, allowed)]
+        if error in problems:
+            return
+        if problems:
+            raise problems[0] from error
+        unused = self.endpoint.script.unused()
+        if unused and error is None and self._strict_unused:
+            raise UnusedReplies(unused_replies(self.endpoint.script, self.calls, unused))
+
+    # What doors ask
+
+    def exchange(self, request: Request, *, service: str = "bedrock-runtime", operation: str = "") -> Exchange:
+        """Answer one request; from any thread."""
+        with self._lock:
+            call = self.endpoint.receive(request, operation=operation or None)
+            slot = self.endpoint.choose(call)
+        return self.endpoint.answer(call, slot)
+
+    def waited(self, seconds: float) -> None:
+        """A retry wait of this length was skipped."""
+        if self.endpoint.calls:
+            self.endpoint.calls[-1].answered.waited += seconds
+
+    def block(self, error: BlockedConnection) -> None:
+        """Remember a connection that was stopped."""
+        self.endpoint.problems.append(error)
+
+    # Opening and closing
+
+    def open(self) -> Self:
+        """Answer from now on. Raises DoorError if the installed botocore is not as expected."""
+        self._stack.enter_context(registry.opened(self))
+        return self
+
+    def close(self) -> None:
+        """Stop answering, without a check; closing twice does nothing."""
+        self._stack.close()
+
+    def __enter__(self) -> Self:
+        return self.open()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+        if error is None or isinstance(error, Exception):
+            self.check(error)
+
+    async def __aenter__(self) -> Self:
+        return self.open()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.__exit__(kind, error, trace)
+
+    def __call__(self, function: F) -> F:
+        """Decorate a function, plain or async: each call runs under a fresh fake with the same script."""
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def opened_async(*args: Any, **kwargs: Any) -> Any:
+                async with self._fresh():
+                    return await function(*args, **kwargs)
+
+            return opened_async  # type: ignore[return-value]
+
+        @functools.wraps(function)
+        def opened(*args: Any, **kwargs: Any) -> Any:
+            with self._fresh():
+                return function(*args, **kwargs)
+
+        return opened  # type: ignore[return-value]
+
+    def __repr__(self) -> str:
+        return f"<Fake of {len(self.calls)} calls>"
+
+
+def fake_converse(
+    *replies: Responder,
+    seed: int = 0,
+    unused: Strictness = "fail",
+    unexpected: Strictness = "fail",
+    sleeps: bool = False,
+) -> Fake:
+    """A fake Bedrock without pytest: use it in `with`, in `async with`, or as a decorator.
+
+    >>> import botocore.session
+    >>> from converse_harness import fake_converse, reply
+    >>> with fake_converse(reply.text("hi")) as fake:
+    ...     client = botocore.session.get_session().create_client("bedrock-runtime")
+    ...     answer = client.converse(modelId="amazon.nova-lite-v1:0", messages=[{"role": "user", "content": [{"text": "?"}]}])
+    >>> answer["output"]["message"]["content"], fake.calls[0].last_user_text
+    ([{'text': 'hi'}], '?')
+    """
+    return Fake(*replies, seed=seed, unused=unused, unexpected=unexpected, sleeps=sleeps)

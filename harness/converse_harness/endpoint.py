@@ -1,0 +1,182 @@
+"""The fake without I/O: a request goes in; status, headers and timed chunks come out. No socket, clock, thread or global."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from converse_harness.calls import Call, Outcome, SentEvent
+from converse_harness.errors import CallError, ConverseHarnessError, ReplyError, UnexpectedCall
+from converse_harness.messages import unexpected_call, unknown_operation
+from converse_harness.rendering import Occasion, Renderer, count_tokens, error_json
+from converse_harness.replies import Reply
+from converse_harness.script import Script, Slot
+from converse_harness.secrets import mask_headers
+from converse_harness.wire.http import Chunk, Request, Response, error_response, json_response
+from converse_harness.wire.outputs import output_response
+from converse_harness.wire.routes import route
+
+Handler = Callable[[Call], "Reply | Mapping[str, Any]"]
+"""Answers an operation that is not scripted: with the members of its output, or with a Reply that is an error."""
+
+SCRIPTED = ("Converse", "ConverseStream")
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One call being answered. The door moves `response` and reports what the client took and how it ended."""
+
+    call: Call
+    response: Response
+
+    def sent(self, chunk: Chunk, at: float) -> None:
+        """The client took a chunk, `at` seconds after the request arrived."""
+        if chunk.event is not None:
+            self.call.answered.events.append(SentEvent(chunk.event, at))
+
+    def ended(self, outcome: str) -> None:
+        """The answer ended, with the value of an Outcome; only the first report counts."""
+        if self.call.answered.outcome is Outcome.RUNNING:
+            self.call.answered.outcome = Outcome(outcome)
+
+
+class Endpoint:
+    """Answers requests from a script and keeps every Call.
+
+    `seed` changes every id and padding length. `problems` holds what must fail the test even if the client swallows it.
+    Not for several threads at once: a Fake adds the lock.
+
+    >>> from converse_harness import Endpoint, reply
+    >>> from converse_harness.wire.http import Request
+    >>> endpoint = Endpoint(reply.text("hi"))
+    >>> body = b'{"messages":[{"role":"user","content":[{"text":"hello"}]}]}'
+    >>> exchange = endpoint.exchange(Request("POST", "/model/amazon.nova-lite-v1%3A0/converse", (), body))
+    >>> exchange.response.status, exchange.call.last_user_text
+    (200, 'hello')
+    """
+
+    def __init__(self, *replies: Reply | Callable[[Call], Reply], seed: int = 0) -> None:
+        self.seed = seed
+        self.script = Script()
+        self.script.ordered.add(replies)
+        self.calls: list[Call] = []
+        self.problems: list[ConverseHarnessError | Exception] = []
+        self.handlers: dict[str, Handler] = {}
+        self._renderer = Renderer()
+
+    def exchange(self, request: Request, *, operation: str | None = None) -> Exchange:
+        """Answer one request; `operation` names it where the door knows better than its path says."""
+        call = self.receive(request, operation=operation)
+        return self.answer(call, self.choose(call))
+
+    def receive(self, request: Request, *, operation: str | None = None) -> Call:
+        """Parse a request into a Call and keep it."""
+        found = route(request)
+        name = found.operation if found is not None else operation
+        path_params = found.path_params if found is not None else {}
+        converse = name in SCRIPTED or name == "CountTokens"
+        body, malformed = _parse(request.body) if converse else (_lenient(request.body), None)
+        call = Call(len(self.calls) + 1, name, mask_headers(request), path_params, body, malformed)
+        self.calls.append(call)
+        return call
+
+    def choose(self, call: Call) -> Slot | None:
+        """Use up the reply for a call, if it is one that the script answers."""
+        scripted = call.operation in SCRIPTED and call.operation not in self.handlers and call.malformed is None
+        return self.script.choose(call) if scripted else None
+
+    def answer(self, call: Call, slot: Slot | None) -> Exchange:
+        """Answer a call with the reply that was chosen for it; runs its function, if it is one."""
+        occasion = Occasion(self.seed, slot.place if slot is not None else "", call)
+        try:
+            response = self._respond(call, slot, occasion)
+        except Exception as error:  # a scripted function or handler that raises must fail the test, not the client alone
+            self.problems.append(error)
+            response = _refusal(f"{type(error).__name__}: {error}", occasion)
+        call.answered.status = response.status
+        return Exchange(call, response)
+
+    def refuse(self, call: Call, problem: CallError) -> Exchange:
+        """Answer with Bedrock's ValidationException and the problem's first line, and remember the problem."""
+        self.problems.append(problem)
+        response = _refusal(str(problem).partition("\n")[0], Occasion(self.seed, "", call))
+        call.answered.status = response.status
+        return Exchange(call, response)
+
+    def _respond(self, call: Call, slot: Slot | None, occasion: Occasion) -> Response:
+        if call.malformed is not None:
+            body = error_json("SerializationException", {"message": call.malformed})
+            return error_response("SerializationException", 400, body, occasion.request_id)
+        handler = self.handlers.get(call.operation or "")
+        if handler is not None:
+            return self._handle(handler, call, occasion)
+        if call.operation == "CountTokens":
+            return json_response(json.dumps({"inputTokens": count_tokens(call)}).encode(), occasion.request_id)
+        if call.operation not in SCRIPTED:
+            problem = UnexpectedCall(unknown_operation(call))
+            self.problems.append(problem)
+            body = error_json("UnknownOperationException", {"message": str(problem).partition("\n")[0]})
+            return error_response("UnknownOperationException", 404, body, occasion.request_id)
+        if slot is None:
+            return self.refuse(call, UnexpectedCall(unexpected_call(self.script, call))).response
+        responder = slot.responder
+        reply = responder if isinstance(responder, Reply) else _computed(responder(call), slot)
+        call.answered.reply = reply
+        return self._renderer.render(reply, occasion)
+
+    def _handle(self, handler: Handler, call: Call, occasion: Occasion) -> Response:
+        result = handler(call)
+        if isinstance(result, Reply):
+            call.answered.reply = result
+            return self._renderer.render(result, occasion)
+        return output_response(call.operation or "", result, occasion.request_id)
+
+
+def _computed(result: object, slot: Slot) -> Reply:
+    if isinstance(result, Reply):
+        return result
+    raise ReplyError(f"{slot.summary} returned {result!r}; it must return a Reply, made by reply.text(...) or its like.")
+
+
+def _parse(body: bytes) -> tuple[Mapping[str, Any], str | None]:
+    """The request's JSON object, or what is wrong with its form."""
+    try:
+        parsed: Any = json.loads(body) if body else {}
+    except ValueError as error:
+        return {}, f"The request body is not JSON: {error}"
+    if not isinstance(parsed, dict):
+        return {}, f"The request body is a JSON {type(parsed).__name__}; it must be an object."
+    for path, value, expected in _containers(parsed):
+        if not isinstance(value, expected):
+            return {}, f"{path} is a JSON {type(value).__name__}; it must be {'a list' if expected is list else 'an object'}."
+    return parsed, None
+
+
+def _containers(body: Mapping[str, Any]) -> Iterator[tuple[str, object, type]]:
+    """The lists and objects that everything else relies on, each with its path and the type that it must have."""
+    tool_config = body.get("toolConfig", {})
+    yield "toolConfig", tool_config, dict
+    for path, items in (("messages", body.get("messages", [])), ("system", body.get("system", [])), ("toolConfig.tools", tool_config.get("tools", []))):
+        yield path, items, list
+        for index, item in enumerate(items):
+            yield f"{path}[{index}]", item, dict
+            content = item.get("content", []) if path == "messages" else []
+            yield f"{path}[{index}].content", content, list
+            for number, block in enumerate(content):
+                yield f"{path}[{index}].content[{number}]", block, dict
+
+
+def _lenient(body: bytes) -> Mapping[str, Any]:
+    """The JSON object of an operation whose body may be anything, or none."""
+    try:
+        parsed: Any = json.loads(body)
+    except ValueError:
+        return {}
+    return parsed if isinstance(parsed, dict) else {}
+
+
+def _refusal(message: str, occasion: Occasion) -> Response:
+    body = error_json("ValidationException", {"message": message})
+    return error_response("ValidationException", 400, body, occasion.request_id)

@@ -1,0 +1,99 @@
+"""What failures and reports say: what came, what was scripted, what to do now. Secrets are masked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from converse_harness.calls import Call
+
+from converse_harness.script import Script, Slot, describe
+from converse_harness.secrets import mask
+
+WIDTH: Final = 48
+
+_ADVICE: Final = {
+    "nothing scripted": "Nothing is scripted. Say what the model answers before the agent runs:\n"
+    'converse.script(reply.text("..."))   docs: scripting#replies-in-order',
+    "tool loop": "The agent went round its tool loop once more than the script expects. Add a reply for it, or use\n"
+    'converse.always(...) for "any number of times".   docs: scripting#running-out',
+    "retry": "The client repeated a call that had failed. Script the failure as often as it tries,\n"
+    "for instance reply.throttled().times(3), and what comes after it.   docs: scripting#retries",
+    "another turn": "The agent asked once more than the script expects. Add a reply for it, or use\n"
+    'converse.always(...) for "any number of times".   docs: scripting#running-out',
+    "no condition met": "No condition matches and nothing else is scripted. Correct the nearest condition, or answer\n"
+    "everything else with converse.always(...).   docs: scripting#by-what-is-asked",
+}
+
+
+def unexpected_call(script: Script, call: Call) -> str:
+    """Why a call has no reply."""
+    slots = [slot for _, slot in script.slots()]
+    if not slots:
+        first, advice = f"call {call.number} has no reply: nothing is scripted.", "nothing scripted"
+    elif script.whens and not script.ordered.slots and not any(slot.used_by for slot in slots):
+        first, advice = f"call {call.number} has no reply: no condition matches.", "no condition met"
+    elif call.attempt > 1:
+        first, advice = f"call {call.number} has no reply left.", "retry"
+    else:
+        first, advice = f"call {call.number} has no reply left.", "tool loop" if call.tool_results else "another turn"
+    return mask(f"{first}\n\n{arrived([call])}\n{scripted(script, call)}\n\n{_ADVICE[advice]}")
+
+
+def unknown_operation(call: Call) -> str:
+    """Why a call to an operation that is not Converse has no answer, and how to route it."""
+    name = call.operation or f"{call.request.method} {call.request.target}"
+    route = call.operation or "InvokeModel"
+    return mask(
+        f"{name} is not scripted: the fake answers Converse, ConverseStream and CountTokens.\n\n{arrived([call])}\n\n"
+        f'Route it: converse.on_operation("{route}", lambda call: {{...the members of its output...}}).'
+        "   docs: scripting#other-operations"
+    )
+
+
+def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]) -> str:
+    """Which replies no call asked for."""
+    count = sum((slot.uses or 0) - len(slot.used_by) for slot in unused)
+    first = f"{count} scripted repl{'ies were' if count != 1 else 'y was'} not used."
+    asked = arrived(calls) if calls else "arrived   nothing: no call reached the fake"
+    advice = (
+        "Remove what the test does not need, or allow it: @pytest.mark.converse(unused=\"allow\").   docs: scripting#unused-replies"
+    )
+    return mask(f"{first}\n\n{scripted(script)}\n{asked}\n\n{advice}")
+
+
+def arrived(calls: Sequence[Call]) -> str:
+    """The calls that came in, one a line."""
+    return _column("arrived", [(call.asked if len(calls) == 1 else f"{call.number}. {call.asked}", "") for call in calls])
+
+
+def scripted(script: Script, call: Call | None = None) -> str:
+    """The script, one reply a line, with what became of each."""
+    rows = describe(script, call)
+    return _column("scripted", [(f"{number}. {what}", state) for number, (what, state) in enumerate(rows, 1)]) or "scripted  nothing"
+
+
+def transcript(calls: Iterable[Call]) -> str:
+    """Every call with what was in it, what was answered and each event with its time."""
+    lines: list[str] = []
+    for call in calls:
+        answered = call.reply.summary if call.reply is not None else "no reply"
+        lines.append(f"call {call.number}  {call.asked}")
+        if call.tool_names:
+            lines.append(f"    tools    {', '.join(call.tool_names)}")
+        lines.append(f"    answer   {call.status or 'no HTTP answer'}  {answered}  ({call.outcome.value})")
+        if call.answered.waited:
+            lines.append(f"    waited   {call.answered.waited:.2f} s before the next attempt, skipped")
+        for event, at in call.events:
+            body = json.dumps(event, ensure_ascii=False, default=lambda value: f"<{len(value)} bytes>")
+            lines.append(f"    {1000 * at:7.1f} ms  {body if len(body) <= 160 else body[:157] + '...'}")
+    return mask("\n".join(lines))
+
+
+def _column(title: str, rows: Sequence[tuple[str, str]]) -> str:
+    width = min(WIDTH, max((len(what) for what, _ in rows), default=0))
+    lines = [f"{what:<{width}}     {state}".rstrip() for what, state in rows]
+    return "\n".join(f"{title if not number else '':<10}{line}" for number, line in enumerate(lines))
+
+

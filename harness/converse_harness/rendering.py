@@ -1,0 +1,268 @@
+"""A Reply and the Call that it answers become a Response: what was not written is filled in, believably.
+
+Everything filled in hashes from (seed, reply, event) or is estimated from the request; nothing depends on clock,
+`random` or the order in which calls arrive.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import urlsafe_b64encode
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import shake_256
+from itertools import chain
+from typing import Any, Final
+from uuid import UUID
+
+from converse_harness import model
+from converse_harness.assembly import Response as Assembled
+from converse_harness.assembly import assemble, estimate_tokens
+from converse_harness.calls import Call
+from converse_harness.errors import ReplyError, StreamOrderError
+from converse_harness.families import family_of
+from converse_harness.grammar import is_exception, kind
+from converse_harness.replies import METADATA, UNNAMED_TOOL_USE, ErrorBody, EventsBody, MessageBody, Reply
+from converse_harness.wire.events import LONGEST_PADDING, SHORTEST_PADDING, encode_event
+from converse_harness.wire.http import (
+    Chunk,
+    ConnectionFailure,
+    Response,
+    error_response,
+    json_response,
+    stream_response,
+)
+
+STREAM_ERRORS: Final = {"modelStreamErrorException": "ModelErrorException"}
+"""The HTTP error that stands for an exception frame on plain Converse, where it is not the one of the same name: no
+operation without a stream has ModelStreamErrorException in AWS's model; both are 424."""
+
+WITHOUT_CACHE_KEYS: Final = re.compile(r"claude-(?:instant|v2|2|3-(?:haiku|sonnet|opus|5))")
+"""Claude models whose JSON usage is recorded without cache keys (24 of 24); newer ones always have them (180 of 180)."""
+
+_CACHE_SIZE: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """Where and for what a reply is used: its place in the script, the script's seed, the call."""
+
+    seed: int
+    place: str
+    call: Call
+
+    def digest(self, what: str, size: int) -> bytes:
+        """`size` bytes that hash from the seed, the reply's place and `what`."""
+        return shake_256(f"{self.seed}|{self.place}|{what}".encode()).digest(size)
+
+    @property
+    def request_id(self) -> str:
+        """A UUID in the form of x-amzn-RequestId; another for every request body and attempt."""
+        body = shake_256(self.call.raw).hexdigest(16)
+        return str(UUID(bytes=self.digest(f"request|{body}|{self.call.attempt}", 16), version=4))
+
+    def tool_use_id(self, block: int) -> str:
+        """A toolUseId of the recorded form; another for every turn of the conversation."""
+        digest = self.digest(f"toolUse|{self.call.turn}|{block}", 17)
+        return "tooluse_" + urlsafe_b64encode(digest)[:22].decode()
+
+
+class Renderer:
+    """Renders replies, and keeps the frames of those that it rendered last."""
+
+    def __init__(self) -> None:
+        self._frames: dict[tuple[Reply, int, str, str, int], list[Chunk]] = {}
+
+    def render(self, reply: Reply, occasion: Occasion) -> Response:
+        """The Response to the occasion's call, which is for Converse or ConverseStream.
+
+        Raises ReplyError where the reply is one that only a stream can have and the call is for Converse.
+        """
+        match reply.body:
+            case ConnectionFailure() as failure:
+                return Response(0, (), (), failure)
+            case ErrorBody(name, status, members):
+                return error_response(name, status, error_json(name, members), occasion.request_id, delay=reply.pace.first)
+            case _ if occasion.call.operation == "ConverseStream":
+                return stream_response(self._stream(reply, occasion), occasion.request_id)
+            case _:
+                return _whole(reply, occasion)
+
+    def _stream(self, reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
+        family = family_of(occasion.call.model_id)
+        key = (reply, occasion.seed, occasion.place, family.name, occasion.call.turn)
+        frames = self._frames.get(key)
+        if frames is None:
+            return self._fresh(key, reply, occasion)
+        return chain(frames, _metadata_chunks(reply, occasion, len(frames)))
+
+    def _fresh(self, key: tuple[Reply, int, str, str, int], reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
+        frames: list[Chunk] = []
+        pads = b""
+        delay, later = reply.pace.first, reply.pace.each
+        for index, event in enumerate(_named_events(reply, occasion)):
+            if index >= len(pads):
+                pads = occasion.digest("padding", 4 * index + 64)
+            chunk = Chunk(encode_event(event, pad_length(pads[index])), delay, event)
+            frames.append(chunk)
+            yield chunk
+            delay = later
+        if len(self._frames) >= _CACHE_SIZE:
+            self._frames.clear()  # one step, so that threads need no lock here
+        self._frames[key] = frames
+        yield from _metadata_chunks(reply, occasion, len(frames))
+
+
+def pad_length(byte: int) -> int:
+    """A padding length from one byte of a hash: 2 to 61, as recorded."""
+    return SHORTEST_PADDING + byte % (LONGEST_PADDING - SHORTEST_PADDING + 1)
+
+
+def error_json(name: str, members: Mapping[str, Any]) -> bytes:
+    """The body of an HTTP error: as recorded the members alone, `message` in lower case, no `__type`."""
+    return model.to_json(name if name in model.all_errors() else "ValidationException", members).encode()
+
+
+def _named_events(reply: Reply, occasion: Occasion) -> Iterator[dict[str, Any]]:
+    """The events up to the failure, tool uses named; without the metadata of a message, which depends on the request."""
+    after = None if reply.failure is None else reply.failure.after
+    written = isinstance(reply.body, MessageBody)
+    for index, event in enumerate(reply.events(family_of(occasion.call.model_id))):
+        if index == after:
+            return
+        if written:
+            if "metadata" in event:
+                return
+            if "contentBlockStart" in event:
+                event = _named_start(event, occasion)
+        yield event
+
+
+def _named_start(event: dict[str, Any], occasion: Occasion) -> dict[str, Any]:
+    start = event["contentBlockStart"]["start"]
+    if start.get("toolUse", {}).get("toolUseId") != UNNAMED_TOOL_USE:
+        return event
+    index = event["contentBlockStart"]["contentBlockIndex"]
+    named = {**start["toolUse"], "toolUseId": occasion.tool_use_id(index)}
+    return {"contentBlockStart": {"contentBlockIndex": index, "start": {"toolUse": named}}}
+
+
+def _metadata_chunks(reply: Reply, occasion: Occasion, sent: int) -> Iterator[Chunk]:
+    delay = reply.pace.each if sent else reply.pace.first
+    if reply.failure is not None and sent == reply.failure.after:
+        event: dict[str, Any] = {reply.failure.name: dict(reply.failure.members)}
+        yield Chunk(encode_event(event), delay, event)
+    elif isinstance(reply.body, MessageBody):
+        event = {"metadata": _options(reply.body, reply, occasion, sent)}
+        padding = pad_length(occasion.digest("metadata padding", 1)[0])
+        yield Chunk(encode_event(event, padding), delay, event)
+
+
+def _options(body: MessageBody, reply: Reply, occasion: Occasion, sent: int) -> dict[str, Any]:
+    options = {name: body.options[name] for name in METADATA if name in body.options}
+    options["usage"] = usage(occasion.call, body, options.get("usage"))
+    pauses = reply.pace.first + reply.pace.each * sent
+    options.setdefault("metrics", {"latencyMs": 250 + 12 * options["usage"]["outputTokens"] + round(1000 * pauses)})
+    return options
+
+
+def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """TokenUsage as Bedrock counts it: cache tokens are part of the total; what is given wins.
+
+    Recorded: a stream has cache keys exactly when the request has a cachePoint, and then four; JSON of newer Claude
+    models always has them.
+    """
+    cached, rest = _request_tokens(call)
+    counted: dict[str, Any] = {"inputTokens": rest, "outputTokens": estimate_tokens(body.content), **(given or {})}
+    if given is None:
+        counted["serverToolUsage"] = {}
+        always = call.operation == "Converse" and "claude" in call.model_id
+        if cached or (always and not WITHOUT_CACHE_KEYS.search(call.model_id)):
+            read = cached if call.turn > 1 else 0
+            counted |= {"cacheReadInputTokens": read, "cacheReadInputTokenCount": read}
+            counted |= {"cacheWriteInputTokens": cached - read, "cacheWriteInputTokenCount": cached - read}
+    parts = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
+    counted.setdefault("totalTokens", sum(counted.get(part, 0) for part in parts))
+    return counted
+
+
+def _request_tokens(call: Call) -> tuple[int, int]:
+    """Estimated tokens of the request up to its last cachePoint, and after it."""
+    blocks = [*call.tools, *call.system, *(block for message in call.messages for block in message.get("content", ()))]
+    last = max((index for index, block in enumerate(blocks) if "cachePoint" in block), default=-1)
+    cached = estimate_tokens(blocks[:last]) if last > 0 else 0
+    return cached, estimate_tokens(blocks[last + 1 :])
+
+
+def count_tokens(call: Call) -> int:
+    """The estimate that CountTokens answers: the same that the usage of an answer would say."""
+    return sum(_request_tokens(call)) if call.messages else estimate_tokens(call.params)
+
+
+def _whole(reply: Reply, occasion: Occasion) -> Response:
+    """The answer of plain Converse: the assembled message, or the HTTP error that an exception frame stands for."""
+    failure = reply.failure
+    if failure is not None:
+        return _failed(failure.name, failure.members, occasion, _pauses(reply, failure.after + 1))
+    events = tuple(reply.events()) if isinstance(reply.body, EventsBody) else ()
+    if events and is_exception(kind(events[-1])):
+        name = kind(events[-1])
+        return _failed(name, events[-1][name], occasion, _pauses(reply, len(events)))
+    answer = _assembled(reply, occasion, events)
+    occasion.call.answered.response = answer
+    members = {
+        "output": {"message": answer.message},
+        "stopReason": answer.stop_reason,
+        "usage": answer.usage,
+        "metrics": answer.metrics,
+        "trace": answer.trace,
+        "additionalModelResponseFields": answer.additional,
+        "performanceConfig": answer.performance_config,
+        "serviceTier": answer.service_tier,
+    }
+    body = model.to_json("ConverseResponse", {name: value for name, value in members.items() if value is not None})
+    count = len(events) or sum(1 for _ in reply.events())
+    return json_response(body.encode(), occasion.request_id, delay=_pauses(reply, count))
+
+
+def _assembled(reply: Reply, occasion: Occasion, events: tuple[dict[str, Any], ...]) -> Assembled:
+    body = reply.body
+    if not isinstance(body, MessageBody):
+        try:
+            return assemble(events)
+        except (StreamOrderError, LookupError, TypeError) as error:
+            raise ReplyError(
+                f"{reply.summary}: only a stream can carry these events, and the client called Converse, which answers "
+                f"with one whole message. {error}"
+            ) from error
+    options = _options(body, reply, occasion, sum(1 for _ in reply.events()) if reply.pace.each else 0)
+    content = [_named_block(block, index, occasion) for index, block in enumerate(body.content)]
+    return Assembled(
+        message={"role": body.role, "content": content},
+        stop_reason=body.stop_reason,
+        usage=options["usage"],
+        metrics=options["metrics"],
+        trace=options.get("trace"),
+        additional=body.options.get("additionalModelResponseFields"),
+        performance_config=options.get("performanceConfig"),
+        service_tier=options.get("serviceTier"),
+    )
+
+
+def _named_block(block: Mapping[str, Any], index: int, occasion: Occasion) -> dict[str, Any]:
+    tool = block.get("toolUse")
+    if tool is None or tool["toolUseId"] != UNNAMED_TOOL_USE:
+        return dict(block)
+    return {"toolUse": {**tool, "toolUseId": occasion.tool_use_id(index)}}
+
+
+def _failed(name: str, members: Mapping[str, Any], occasion: Occasion, delay: float) -> Response:
+    shape = STREAM_ERRORS.get(name, name[:1].upper() + name[1:])
+    errors = model.all_errors()
+    status = errors[shape].status if shape in errors else 500
+    known = {key: value for key, value in members.items() if shape not in errors or key in errors[shape].members}
+    return error_response(shape, status, error_json(shape, known), occasion.request_id, delay=delay)
+
+
+def _pauses(reply: Reply, events: int) -> float:
+    return reply.pace.first + reply.pace.each * max(0, events - 1)

@@ -1,0 +1,223 @@
+"""Reply: one immutable answer, the same for Converse and ConverseStream. `reply.py` is how people write them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from converse_harness import model
+from converse_harness.assembly import default_stop_reason, message_events
+from converse_harness.errors import ReplyError
+from converse_harness.families import NEUTRAL, Family
+from converse_harness.grammar import kind
+from converse_harness.wire.http import ConnectionFailure
+
+UNNAMED_TOOL_USE: Final = "tooluse_0000000000000000000000"
+"""Stands for the toolUseId of a block that was written without one, until the Endpoint gives it its own."""
+
+WORDINGS: Final[Mapping[str, str]] = {
+    "AccessDeniedException": "You don't have access to the model with the specified model ID.",
+    "InternalServerException": "The system encountered an unexpected error during processing. Try your request again.",
+    "ModelErrorException": "The model returned the following errors: An error occurred while processing your request.",
+    "ModelNotReadyException": "Model is not ready for inference. Wait and try your request again.",
+    "ModelStreamErrorException": "The model returned the following errors: An error occurred while streaming.",
+    "ModelTimeoutException": "Model has timed out in processing the request. Try your request again.",
+    "ResourceNotFoundException": "This model version has reached the end of its life. "
+    "Please refer to the AWS documentation for more details.",
+    "ServiceQuotaExceededException": "Your request exceeds the service quota for your account.",
+    "ServiceUnavailableException": "Model is getting throttled. Try your request again.",
+    "ThrottlingException": "Too many requests, please wait before trying again.",
+    "ValidationException": "The provided model identifier is invalid.",
+}
+"""What an error says unless the test words it itself. Recorded: AccessDenied, ResourceNotFound, ServiceUnavailable and
+Validation; reported by users: Throttling; the others are ours, in the manner of those."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MessageBody:
+    """An answer as a message; how it is cut into events follows the model family of the request.
+
+    `content` holds ContentBlocks, `pieces` the exact deltas of blocks by index, `options` further members of
+    ConverseResponse: usage, metrics, trace, additionalModelResponseFields, performanceConfig, serviceTier.
+    """
+
+    content: tuple[Mapping[str, Any], ...]
+    stop_reason: str
+    role: str = "assistant"
+    pieces: Mapping[int, Sequence[str]] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EventsBody:
+    """An answer as the exact sequence of stream events."""
+
+    events: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ErrorBody:
+    """An HTTP error before any stream: the name of the error shape, its status and members."""
+
+    name: str
+    status: int
+    members: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFailure:
+    """An exception frame in the place of event number `after`, counted from 0."""
+
+    after: int
+    name: str
+    members: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Seconds before the first event and before each later one."""
+
+    first: float = 0.0
+    each: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reply:
+    """One immutable answer, made by `reply.text`, `reply.tool_use`, `reply.error` and their like.
+
+    Usable for `uses` calls in a row. Every method returns a new Reply and raises ReplyError at the line that calls it
+    when it is asked for something that ConverseStream does not do.
+    """
+
+    body: MessageBody | EventsBody | ErrorBody | ConnectionFailure
+    uses: int = 1
+    failure: StreamFailure | None = None
+    pace: Pace = Pace()
+
+    def times(self, uses: int) -> Reply:
+        """Make it usable for that many calls in a row.
+
+        >>> from converse_harness import reply
+        >>> reply.throttled().times(2).uses
+        2
+        """
+        if isinstance(uses, bool) or not isinstance(uses, int) or uses < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ReplyError(f"times({uses!r}): a reply is used a whole number of times, at least once. For any number use always().")
+        return replace(self, uses=uses)
+
+    def fails_after(
+        self, events: int, exception: str, message: str | None = None, *, strict: bool = True, **members: object
+    ) -> Reply:
+        """Send an exception frame after that many events and end the stream.
+
+        On plain Converse it is the HTTP error of that type. The events are counted in a family-neutral chunking, one
+        delta a word. `exception` is a member of ConverseStreamOutput such as `throttlingException`, any name with
+        `strict=False`; `members` are further members of its shape. Source: AWS's model; only validationException as
+        first frame is recorded.
+
+        >>> from converse_harness import reply
+        >>> reply.text("The answer is forty-two.").fails_after(3, "throttlingException").summary
+        'text "The answer is forty-two.", throttlingException after 3 events'
+        """
+        exceptions = model.stream_exceptions()
+        if strict and exception not in exceptions:
+            raise ReplyError(
+                f"{exception!r} is not an exception of ConverseStream. One of: {', '.join(sorted(exceptions))}. "
+                "For one that is not in the model pass strict=False."
+            )
+        shape = exception[:1].upper() + exception[1:]
+        body = {"message": WORDINGS.get(shape, shape) if message is None else message, **members}
+        if strict:
+            model.check(exceptions[exception].name, body, root=exception)
+        count = sum(1 for _ in self.events())
+        if isinstance(events, bool) or not 0 <= events <= count - (1 if strict else 0):
+            kinds = ", ".join(kind(event) for event in self.events())
+            raise ReplyError(f"fails_after({events!r}): this reply has {count} events ({kinds}); an exception frame takes the place of one: 0 to {count - 1}.")
+        return replace(self, failure=StreamFailure(events, exception, body))
+
+    def paced(self, *, first: float = 0.0, each: float = 0.0) -> Reply:
+        """Wait `first` seconds before the first event and `each` seconds before every later one; really, on every door."""
+        for name, value in (("first", first), ("each", each)):
+            if not 0 <= value < float("inf"):
+                raise ReplyError(f"paced({name}={value!r}): a pause is a number of seconds, 0 or more.")
+        return replace(self, pace=Pace(first, each))
+
+    def events(self, family: Family | None = None) -> Iterator[dict[str, Any]]:
+        """The stream as events, without the failure: as `family` cuts it, or neutrally where events are counted.
+
+        Raises ReplyError for an error or a connection failure, which have none.
+        """
+        match self.body:
+            case EventsBody(events):
+                for event in events:
+                    yield dict(event)
+            case MessageBody() as body:
+                counted = family is None or self.failure is not None or body.pieces is not None
+                message = {"role": body.role, "content": body.content}
+                yield from message_events(message, pieces=body.pieces, family=NEUTRAL if counted else family)
+                extra = body.options.get("additionalModelResponseFields")
+                stop = {"stopReason": body.stop_reason}
+                yield {"messageStop": stop if extra is None else {**stop, "additionalModelResponseFields": extra}}
+                yield {"metadata": {name: body.options[name] for name in METADATA if name in body.options}}
+            case _:
+                raise ReplyError(f"{self.summary}: it comes before any stream and has no events.")
+
+    @property
+    def summary(self) -> str:
+        """One line for people: `tool_use get_weather {"city": "Zürich"}`."""
+        parts = [_summarize(self.body)]
+        if self.failure is not None:
+            parts.append(f"{self.failure.name} after {self.failure.after} events")
+        if self.uses > 1:
+            parts.append(f"{self.uses} times")
+        return ", ".join(parts)
+
+    def __repr__(self) -> str:
+        return f"<Reply {self.summary}>"
+
+
+METADATA: Final = ("usage", "metrics", "trace", "performanceConfig", "serviceTier")
+"""The members that ConverseStream sends in its metadata event."""
+
+
+def shorten(text: str, width: int = 60) -> str:
+    """A text on one line, at most `width` characters of it.
+
+    >>> shorten("It was a dark and stormy night", 16)
+    '"It was a dar..."'
+    """
+    flat = json.dumps(text, ensure_ascii=False)
+    return flat if len(flat) <= width else flat[: width - 4] + '..."'
+
+
+def summarize_block(block: Mapping[str, Any]) -> str:
+    """One content block in a few words."""
+    match block:
+        case {"text": str(text)}:
+            return f"text {shorten(text)}"
+        case {"toolUse": {"name": name, "input": value}}:
+            text = json.dumps(value, ensure_ascii=False, default=str)
+            return f"tool_use {name} {text if len(text) <= 60 else text[:57] + '...'}"
+        case {"toolResult": {"toolUseId": str(use_id), **result}}:
+            status = f" ({result['status']})" if result.get("status") else ""
+            texts = [item.get("text") for item in result.get("content", ()) if "text" in item]
+            return f"toolResult {use_id[:13] + '...' if len(use_id) > 16 else use_id}{status}" + (f" {shorten(texts[0])}" if texts else "")
+        case {"reasoningContent": {"reasoningText": {"text": str(text)}}}:
+            return f"reasoning {shorten(text)}"
+        case _:
+            return next(iter(block), "empty block")
+
+
+def _summarize(body: MessageBody | EventsBody | ErrorBody | ConnectionFailure) -> str:
+    match body:
+        case MessageBody(content, stop_reason):
+            usual = default_stop_reason(content)
+            return " + ".join(map(summarize_block, content)) + (f", {stop_reason}" if stop_reason != usual else "")
+        case EventsBody(events):
+            return f"{len(events)} events"
+        case ErrorBody(name, status, members):
+            return f"{name} ({status}) {shorten(str(members.get('message', '')))}"
+        case ConnectionFailure():
+            return body.value

@@ -1,0 +1,201 @@
+"""How people write replies. Everything is checked against AWS's model at the line that writes it.
+
+Messages, blocks and events are the plain dicts of the AWS API. What has to be believable but was not written, the
+Endpoint fills in: token usage, latency, tool use ids.
+"""
+
+from __future__ import annotations
+
+import copy
+import json as _json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from converse_harness import model
+from converse_harness.assembly import default_stop_reason
+from converse_harness.errors import ReplyError
+from converse_harness.grammar import check_order, kind
+from converse_harness.replies import UNNAMED_TOOL_USE, WORDINGS, ErrorBody, EventsBody, MessageBody, Reply
+from converse_harness.wire.http import ConnectionFailure
+
+__all__ = [
+    "connect_timeout",
+    "connection_refused",
+    "context_overflow",
+    "error",
+    "events",
+    "json",
+    "message",
+    "read_timeout",
+    "text",
+    "throttled",
+    "tool_use",
+]
+
+_NO_USAGE = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
+
+
+def text(text: str, *, pieces: Sequence[str] | None = None, stop_reason: str = "end_turn") -> Reply:
+    """Answer with one text block.
+
+    `pieces` are the exact deltas, which joined are the text. Raises ReplyError for an unknown stop reason.
+
+    >>> text("18 °C and sunny.")
+    <Reply text "18 °C and sunny.">
+    """
+    return message({"text": text}, stop_reason=stop_reason, pieces=None if pieces is None else {0: pieces})
+
+
+def tool_use(
+    name: str, input: Mapping[str, object] | None = None, *, id: str | None = None, pieces: Sequence[str] | None = None
+) -> Reply:
+    """Ask the client for one tool, with stop reason `tool_use`.
+
+    `input` is the JSON object of its arguments; `id` the toolUseId, of the recorded form if not given; `pieces` the
+    exact deltas of the input's JSON. Raises ReplyError for a name that Bedrock does not allow.
+
+    >>> tool_use("get_weather", {"city": "Zürich"})
+    <Reply tool_use get_weather {"city": "Zürich"}>
+    """
+    block: dict[str, object] = {"name": name, "input": dict(input or {})}
+    if id is not None:
+        block["toolUseId"] = id
+    return message({"toolUse": block}, pieces=None if pieces is None else {0: pieces})
+
+
+def json(value: object) -> Reply:
+    """Answer with one text block that is the JSON of a value: structured output as models send it.
+
+    >>> json({"score": 7})
+    <Reply text "{\\"score\\": 7}">
+    """
+    return text(_json.dumps(value, ensure_ascii=False))
+
+
+def message(
+    *content: Mapping[str, object],
+    stop_reason: str | None = None,
+    usage: Mapping[str, object] | None = None,
+    metrics: Mapping[str, object] | None = None,
+    trace: Mapping[str, object] | None = None,
+    additional: object = None,
+    performance_config: Mapping[str, object] | None = None,
+    service_tier: Mapping[str, object] | None = None,
+    pieces: Mapping[int, Sequence[str]] | None = None,
+) -> Reply:
+    """Answer with the content blocks of one assistant message, as the AWS API writes them.
+
+    `stop_reason` follows from the blocks if not given; a toolUse may leave its toolUseId out. `usage` (TokenUsage;
+    what it leaves out is estimated), `metrics`, `trace` (ConverseTrace), `additional` (additionalModelResponseFields), `performance_config` and
+    `service_tier` are members of ConverseResponse; `pieces` gives the exact deltas of blocks by index.
+    Raises ReplyError for what AWS's model does not allow, or a block that cannot be streamed.
+
+    >>> message({"text": "Let me look."}, {"toolUse": {"name": "get_weather", "input": {}}}).summary
+    'text "Let me look." + tool_use get_weather {}'
+    """
+    blocks = tuple(_named(copy.deepcopy(block)) for block in content)
+    for index, block in enumerate(blocks):
+        model.check("ContentBlock", block, root=f"content[{index}]")
+    reason = default_stop_reason(blocks) if stop_reason is None else stop_reason
+    given = {
+        "usage": usage,
+        "metrics": metrics,
+        "trace": trace,
+        "additionalModelResponseFields": additional,
+        "performanceConfig": performance_config,
+        "serviceTier": service_tier,
+    }
+    options = {name: copy.deepcopy(value) for name, value in given.items() if value is not None}
+    model.check("StopReason", reason, root="stop_reason")
+    members = model.shape("ConverseResponse").members
+    for name, value in options.items():
+        whole = {**_NO_USAGE, **value} if name == "usage" and isinstance(value, Mapping) else value
+        model.check(members[name].name, whole, root=name)
+    reply = Reply(MessageBody(blocks, reason, pieces=copy.deepcopy(pieces), options=options))
+    for _ in reply.events():  # a block without deltas, or pieces that do not add up, fail here
+        pass
+    return reply
+
+
+def events(events: Iterable[Mapping[str, object]], *, strict: bool = True) -> Reply:
+    """Answer with exactly these events, as AWS event dicts.
+
+    With `strict`, every event must be valid in AWS's model and the sequence one that ConverseStream can send; without,
+    anything goes that has one key and is JSON, a key that ends in `Exception` travelling as an exception frame.
+    Raises ReplyError, StreamOrderError.
+
+    >>> events([{"throttlingException": {"message": "Slow down"}}]).summary
+    '1 events'
+    """
+    copied = tuple(dict(copy.deepcopy(event)) for event in events)
+    for index, event in enumerate(copied):
+        name = kind(event)
+        if not isinstance(event[name], Mapping):
+            raise ReplyError(f"events[{index}].{name} is {event[name]!r}; an event is a mapping of its members.")
+        if strict:
+            model.check("ConverseStreamOutput", event, root=f"events[{index}]")
+    if strict:
+        check_order(copied)
+    return Reply(EventsBody(copied))
+
+
+def error(name: str, message: str | None = None, *, status: int | None = None, **members: object) -> Reply:
+    """Fail before the stream, with an HTTP error as Bedrock sends it.
+
+    `name` is an error shape of Converse, ConverseStream or CountTokens; `message` a usual wording if not given;
+    `members` are further members of the shape. One that is not in the model needs its `status`. Raises ReplyError.
+
+    >>> error("ModelTimeoutException").summary
+    'ModelTimeoutException (408) "Model has timed out in processing the request. Try ..."'
+    """
+    shapes = model.all_errors()
+    body = {"message": WORDINGS.get(name, name) if message is None else message, **members}
+    if status is None and name not in shapes:
+        raise ReplyError(
+            f"{name!r} is not an error of Bedrock Runtime. One of: {', '.join(sorted(shapes))}. "
+            "For one that is not in the model give its status=."
+        )
+    if name in shapes:
+        model.check(name, body, root=name)
+    return Reply(ErrorBody(name, shapes[name].status if status is None else status, body))
+
+
+def throttled(message: str | None = None) -> Reply:
+    """Fail with 429 ThrottlingException, which clients retry.
+
+    >>> throttled().times(2).summary
+    'ThrottlingException (429) "Too many requests, please wait before trying again.", 2 times'
+    """
+    return error("ThrottlingException", message)
+
+
+def context_overflow() -> Reply:
+    """Fail as Bedrock does when the conversation is too long, in the wording that every known client recognises.
+
+    >>> context_overflow().summary
+    'ValidationException (400) "Input is too long for requested model."'
+    """
+    return error("ValidationException", "Input is too long for requested model.")
+
+
+def connection_refused() -> Reply:
+    """Refuse the connection, instead of an answer."""
+    return Reply(ConnectionFailure.REFUSED)
+
+
+def connect_timeout() -> Reply:
+    """Let the connection time out, at once: the client's own timeout error without the wait."""
+    return Reply(ConnectionFailure.CONNECT_TIMEOUT)
+
+
+def read_timeout() -> Reply:
+    """Let the client wait in vain for the answer, at once: its own timeout error without the wait."""
+    return Reply(ConnectionFailure.READ_TIMEOUT)
+
+
+def _named(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    match block:
+        case {"toolUse": {"name": _, "input": _} as tool} if "toolUseId" not in tool and len(block) == 1:
+            return {"toolUse": {**tool, "toolUseId": UNNAMED_TOOL_USE}}
+        case _:
+            return block

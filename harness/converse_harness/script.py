@@ -1,0 +1,199 @@
+"""Script: which reply answers which call. Replies in order, or chosen by what is asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, fields
+from fnmatch import fnmatchcase
+from typing import Final
+
+from converse_harness.calls import Call
+from converse_harness.errors import ReplyError
+from converse_harness.replies import Reply, shorten
+
+Responder = Reply | Callable[[Call], Reply]
+"""A Reply, or a function that computes one from the call."""
+
+Pattern = str | re.Pattern[str]
+"""A glob, which must match the whole text, case-sensitively; or a compiled pattern, which is searched."""
+
+SUBJECTS: Final[dict[str, Callable[[Call], str | list[str]]]] = {
+    "model": lambda call: call.model_id,
+    "last_user_text": lambda call: call.last_user_text,
+    "system": lambda call: call.system_text,
+    "tool": lambda call: call.tool_names,
+}
+"""What a Pattern is held against; of a list any item may match."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """What a call must look like; every part that is given must hold.
+
+    `turn` counts from 1 the model's answers in the conversation: the call whose messages hold none yet is turn 1.
+    """
+
+    predicate: Callable[[Call], object] | None = None
+    model: Pattern | None = None
+    operation: str | None = None
+    last_user_text: Pattern | None = None
+    system: Pattern | None = None
+    tool: Pattern | None = None
+    turn: int | None = None
+
+    def __post_init__(self) -> None:
+        given = {item.name: getattr(self, item.name) for item in fields(self) if getattr(self, item.name) is not None}
+        if not given:
+            raise ReplyError("when() without a condition matches every call; use script() or always() for that.")
+        for name, value in given.items():
+            if name in SUBJECTS and not isinstance(value, str | re.Pattern):
+                raise ReplyError(f"when({name}={value!r}): a glob such as '*haiku*', or a compiled re.Pattern.")
+        if self.predicate is not None and not callable(self.predicate):
+            raise ReplyError(f"when({self.predicate!r}): the predicate is a function of the call.")
+
+    def misses(self, call: Call) -> list[str]:
+        """Why the call does not match, a phrase for each part that does not hold; empty where it matches."""
+        found: list[str] = []
+        for name, subject in SUBJECTS.items():
+            pattern = getattr(self, name)
+            if pattern is not None and not _matches(pattern, value := subject(call)):
+                found.append(f"{name} is {shorten(value) if isinstance(value, str) else value}")
+        if self.operation is not None and self.operation != call.operation:
+            found.append(f"operation is {call.operation}")
+        if self.turn is not None and self.turn != call.turn:
+            found.append(f"turn is {call.turn}")
+        if not found and self.predicate is not None and not self.predicate(call):
+            found.append("the predicate says no")
+        return found
+
+    def __str__(self) -> str:
+        parts: list[str] = []
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if item.name == "predicate" and value is not None:
+                parts.append(getattr(value, "__name__", "predicate"))
+            elif value is not None:
+                parts.append(f"{item.name}={value.pattern if isinstance(value, re.Pattern) else value!r}")
+        return f"when({', '.join(parts)})"
+
+
+def _matches(pattern: Pattern, value: str | list[str]) -> bool:
+    values = [value] if isinstance(value, str) else value
+    if isinstance(pattern, str):
+        return any(fnmatchcase(item, pattern) for item in values)
+    return any(pattern.search(item) for item in values)
+
+
+@dataclass(slots=True, eq=False)
+class Slot:
+    """A responder in its place, and the numbers of the calls that used it. `uses` None: as often as asked."""
+
+    responder: Responder
+    place: str
+    uses: int | None
+    used_by: list[int] = field(default_factory=list[int])
+
+    @property
+    def left(self) -> bool:
+        """Whether it can be used once more."""
+        return self.uses is None or len(self.used_by) < self.uses
+
+    @property
+    def unused(self) -> bool:
+        """Whether it was due and was not used as often as was said."""
+        return self.uses is not None and len(self.used_by) < self.uses
+
+    @property
+    def summary(self) -> str:
+        """The reply, or the function's name, in a few words."""
+        if isinstance(self.responder, Reply):
+            return self.responder.summary
+        return f"{getattr(self.responder, '__name__', 'function')}(call)"
+
+
+@dataclass(slots=True, eq=False)
+class Queue:
+    """Slots in order, for the calls that meet the condition, if there is one."""
+
+    name: str
+    condition: Condition | None = None
+    slots: list[Slot] = field(default_factory=list[Slot])
+
+    def add(self, responders: Iterable[object], *, endless: bool = False) -> list[Slot]:
+        """Append checked responders and give their slots. Raises ReplyError for what is neither Reply nor function."""
+        added: list[Slot] = []
+        for responder in responders:
+            if not isinstance(responder, Reply) and not callable(responder):
+                raise ReplyError(f"{responder!r} is not a reply. Write one with reply.text(...) or its like, or give a function of the call that returns one.")
+            uses = None if endless else responder.uses if isinstance(responder, Reply) else 1
+            added.append(Slot(responder, f"{self.name}.{len(self.slots) + len(added)}", uses))
+        self.slots += added
+        return added
+
+    def next(self) -> Slot | None:
+        """The first slot that can be used once more."""
+        return next((slot for slot in self.slots if slot.left), None)
+
+
+class Script:
+    """Queues: those with a condition in the order written, then the replies in order, then the one for everything else."""
+
+    def __init__(self) -> None:
+        self.whens: list[Queue] = []
+        self.ordered = Queue("script")
+        self.fallback = Queue("always")
+
+    def choose(self, call: Call) -> Slot | None:
+        """Use up the reply for this call, or None if there is none."""
+        for queue in self._queues():
+            if queue.condition is not None and queue.condition.misses(call):
+                continue
+            slot = queue.next()
+            if slot is not None:
+                slot.used_by.append(call.number)
+                return slot
+        return None
+
+    def when(self, condition: Condition) -> Queue:
+        """A new queue for the calls that meet the condition."""
+        queue = Queue(f"when{len(self.whens) + 1}", condition)
+        self.whens.append(queue)
+        return queue
+
+    def slots(self) -> Iterator[tuple[Queue, Slot]]:
+        """Every slot with its queue, in the order in which they are asked."""
+        for queue in self._queues():
+            for slot in queue.slots:
+                yield queue, slot
+
+    def unused(self) -> list[Slot]:
+        """The slots that were due and were not used as often as was said."""
+        return [slot for _, slot in self.slots() if slot.unused]
+
+    def _queues(self) -> Iterator[Queue]:
+        yield from self.whens
+        yield self.ordered
+        yield self.fallback
+
+
+def describe(script: Script, call: Call | None = None) -> list[tuple[str, str]]:
+    """What is scripted, one line each with what became of it; for a call, why each condition did not match, nearest first."""
+    rows: list[tuple[int, str, str]] = []
+    for queue, slot in script.slots():
+        misses = queue.condition.misses(call) if call is not None and queue.condition is not None else []
+        used = _used(slot)
+        state = f"no match: {', '.join(misses)}" if misses else used
+        where = f"{queue.condition}: " if queue.condition is not None else "always: " if queue is script.fallback else ""
+        rows.append((len(misses), where + slot.summary, state))
+    rows.sort(key=lambda row: row[0])
+    return [(what, state) for _, what, state in rows]
+
+
+def _used(slot: Slot) -> str:
+    if not slot.used_by:
+        return "not used"
+    calls = ", ".join(map(str, slot.used_by))
+    used = f"used by call{'s' * (len(slot.used_by) > 1)} {calls}"
+    return f"{used}, {slot.uses - len(slot.used_by)} left" if slot.unused and slot.uses is not None else used
+
