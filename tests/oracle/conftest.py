@@ -1,4 +1,4 @@
-"""Where the oracle tests find what they compare with: recordings and conformance vectors that are not part of the project."""
+"""Where the oracle tests find what they compare with: recordings and conformance vectors from outside the project."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def shared() -> Path:
     """The folder `shared` beside the project's root.
 
-    Without it the test skips, so that a lone checkout stays green; under `CI=true` it fails, so that CI proves what it says.
+    Without it the test skips, so that a lone checkout stays green; under `CI=true` it fails, so that CI proves it all.
     """
     folder = ROOT.parent / "shared"
     if folder.is_dir():

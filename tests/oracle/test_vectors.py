@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+
 from converse_harness.wire.eventstream import Decoder, Frame, FrameError, Header, HeaderType, decode, encode
 from converse_harness.wire.frame_errors import (
     HeaderNameCutOff,
@@ -30,15 +31,15 @@ VALID = [
     "smithy-rs/valid_with_all_headers_and_payload",
 ]
 
-# Each with the words that only this violation's message has. Most of smithy-rs's invalid vectors break the CRC of the frame
-# as well, and count as what their names say.
+# Each with the words that only this violation's message has. Most of the invalid vectors of smithy-rs break the frame's
+# CRC too, and count as what their names say.
 INVALID: dict[str, tuple[type[FrameError], str]] = {
     "smithy-go/encoded/negative/corrupted_header_len": (PreludeChecksumMismatch, "lengths 61 and 33"),
     "smithy-go/encoded/negative/corrupted_headers": (MessageChecksumMismatch, "frame of 61 bytes .* not 0x8d9c08b1"),
     "smithy-go/encoded/negative/corrupted_length": (PreludeChecksumMismatch, "lengths 62 and 32"),
     "smithy-go/encoded/negative/corrupted_payload": (MessageChecksumMismatch, "frame of 29 bytes .* not 0xc3653936"),
     "smithy-rs/invalid_header_name_length": (HeaderNameCutOff, "name of 255 bytes"),
-    # smithy-rs reads this name on into the bytes behind the frame and stumbles over their UTF-8; a frame ends where it ends.
+    # smithy-rs reads this name on into the bytes behind the frame and stumbles over their UTF-8; here a frame ends.
     "smithy-rs/invalid_header_name_length_too_long": (HeaderNameCutOff, "name of 102 bytes"),
     "smithy-rs/invalid_header_string_length_cut_off": (HeaderValueCutOff, "'str' needs 2 bytes; 1 bytes"),
     "smithy-rs/invalid_header_string_value_length": (HeaderValueTooLong, "'str' has 65535 bytes"),

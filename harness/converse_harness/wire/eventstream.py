@@ -6,7 +6,7 @@ Everything is big-endian, the total length counts the whole frame. Whatever deco
 Reading raises a kind of `FrameError`, writing `UnwritableFrame`; the limits are the same in both directions.
 
 >>> sent = Frame((Header(":event-type", HeaderType.STRING, "messageStop"),), b'{"stopReason":"end_turn"}')
->>> decode(encode(sent)).string(":event-type")
+>>> decode(encode(sent)).get(":event-type")
 'messageStop'
 """
 
@@ -76,7 +76,7 @@ class Frame:
     headers: tuple[Header, ...]
     payload: bytes
 
-    def string(self, name: str) -> str | None:
+    def get(self, name: str) -> str | None:
         """The value of the STRING header `name`, or None where the frame has none of that name and type."""
         for header in self.headers:
             if header.name == name and isinstance(header.value, str):

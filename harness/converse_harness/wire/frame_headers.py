@@ -2,8 +2,8 @@
 
     header = name length u8, name in UTF-8, type u8, value
 
-The value of a bool is its type alone; numbers are signed and big-endian, a UUID has 16 bytes, strings and byte arrays have
-their length (u16) before them.
+The value of a bool is its type alone; numbers are signed and big-endian, a UUID has 16 bytes, strings and byte arrays
+have their length (u16) before them.
 """
 
 from __future__ import annotations

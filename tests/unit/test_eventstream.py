@@ -1,0 +1,509 @@
+"""Frames of the event stream: round trips, damage, limits, and botocore as the judge of what we write."""
+
+import pickle
+import time
+from struct import pack
+from typing import Any
+from uuid import UUID
+from zlib import crc32
+
+import pytest
+from botocore.eventstream import EventStreamBuffer
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from converse_harness.errors import DamagedData, ReplyError
+from converse_harness.wire import frame_errors
+from converse_harness.wire.eventstream import (
+    MAX_HEADERS_LENGTH,
+    MAX_NAME_LENGTH,
+    MAX_PAYLOAD_LENGTH,
+    MAX_VALUE_LENGTH,
+    Decoder,
+    Frame,
+    FrameError,
+    Header,
+    HeaderType,
+    UnwritableFrame,
+    decode,
+    encode,
+    encode_headers,
+    frame_bytes,
+)
+
+NUMBER_BITS = {
+    HeaderType.BYTE: 8,
+    HeaderType.SHORT: 16,
+    HeaderType.INTEGER: 32,
+    HeaderType.LONG: 64,
+    HeaderType.TIMESTAMP: 64,
+}
+# The least and the greatest of each length in UTF-8; to list all of Unicode takes hypothesis a second at first use.
+ALPHABET = "\0a:\x7f\x80\u07ff\u0800\uffff\U00010000\U0010ffff"
+TEXT = st.text(ALPHABET)
+VALUES: dict[HeaderType, st.SearchStrategy[Any]] = {
+    HeaderType.BOOL_TRUE: st.just(True),
+    HeaderType.BOOL_FALSE: st.just(False),
+    HeaderType.BYTE_ARRAY: st.binary(),
+    HeaderType.STRING: TEXT,
+    HeaderType.UUID: st.uuids(),
+    **{type_: st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for type_, bits in NUMBER_BITS.items()},
+}
+NAMES = st.text(ALPHABET, min_size=1, max_size=63)
+HEADERS = st.sampled_from(HeaderType).flatmap(lambda type_: st.builds(Header, NAMES, st.just(type_), VALUES[type_]))
+FRAMES = st.builds(
+    Frame, st.lists(HEADERS, unique_by=lambda header: header.name, max_size=12).map(tuple), st.binary(max_size=300)
+)
+EVERY_TYPE = Frame(
+    (
+        Header("true", HeaderType.BOOL_TRUE, True),
+        Header("false", HeaderType.BOOL_FALSE, False),
+        Header("byte", HeaderType.BYTE, -1),
+        Header("short", HeaderType.SHORT, -2),
+        Header("integer", HeaderType.INTEGER, -3),
+        Header("long", HeaderType.LONG, -4),
+        Header("bytes", HeaderType.BYTE_ARRAY, b"\xff\x00"),
+        Header("string", HeaderType.STRING, "Zürich"),
+        Header("timestamp", HeaderType.TIMESTAMP, -62_135_596_800_001),
+        Header("uuid", HeaderType.UUID, UUID(int=1)),
+    ),
+    b'{"p":"ab"}',
+)
+
+
+def event(event_type: str, payload: bytes = b"{}") -> Frame:
+    return Frame(
+        (
+            Header(":event-type", HeaderType.STRING, event_type),
+            Header(":content-type", HeaderType.STRING, "application/json"),
+            Header(":message-type", HeaderType.STRING, "event"),
+        ),
+        payload,
+    )
+
+
+def raw_prelude(total_length: int, headers_length: int) -> bytes:
+    """A prelude with a sound CRC, whatever its lengths."""
+    lengths = pack(">II", total_length, headers_length)
+    return lengths + pack(">I", crc32(lengths))
+
+
+def read_all(data: bytes) -> list[Frame]:
+    decoder = Decoder()
+    frames = decoder.feed(data)
+    decoder.close()
+    return frames
+
+
+# Round trips
+
+
+@given(FRAMES)
+@example(EVERY_TYPE)
+@example(Frame((), b""))
+def test_what_is_written_is_read_again(frame: Frame) -> None:
+    data = encode(frame)
+    assert decode(data) == frame
+    assert encode(decode(data)) == data
+
+
+@given(st.lists(FRAMES, max_size=5), st.data())
+def test_any_split_of_a_stream_gives_the_same_frames(frames: list[Frame], data: st.DataObject) -> None:
+    stream = b"".join(map(encode, frames))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=30), label="cuts"))
+    decoder = Decoder()
+    found: list[Frame] = []
+    for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
+        found += decoder.feed(stream[start:end])
+    decoder.close()
+    assert found == frames
+
+
+def test_a_stream_may_come_byte_by_byte_and_frames_are_handed_out_with_their_last_byte() -> None:
+    frames = [EVERY_TYPE, Frame((), b""), event("messageStop")]
+    decoder = Decoder()
+    for frame in frames:
+        data = encode(frame)
+        assert [decoder.feed(data[at : at + 1]) for at in range(len(data))] == [[]] * (len(data) - 1) + [[frame]]
+    decoder.close()
+
+
+# Lengths as in recordings of the service.
+@pytest.mark.parametrize(
+    ("event_type", "length"),
+    [
+        ("messageStart", 82),
+        ("contentBlockStart", 87),
+        ("contentBlockDelta", 87),
+        ("contentBlockStop", 86),
+        ("messageStop", 81),
+        ("metadata", 78),
+    ],
+)
+def test_event_headers_have_the_recorded_length(event_type: str, length: int) -> None:
+    assert len(encode_headers(event(event_type).headers)) == length
+
+
+def test_a_cached_header_block_gives_the_same_frame() -> None:
+    assert frame_bytes(encode_headers(EVERY_TYPE.headers), EVERY_TYPE.payload) == encode(EVERY_TYPE)
+
+
+def test_a_string_header_is_found_by_name() -> None:
+    assert EVERY_TYPE.get("string") == "Zürich"
+    assert EVERY_TYPE.get("bytes") is None
+    assert EVERY_TYPE.get("nowhere") is None
+
+
+# botocore as the judge
+
+
+def read_by_botocore(data: bytes) -> list[tuple[dict[str, Any], bytes]]:
+    buffer: Any = EventStreamBuffer()
+    buffer.add_data(data)
+    return [(message.headers, message.payload) for message in buffer]
+
+
+def as_botocore_gives(frame: Frame) -> tuple[dict[str, Any], bytes]:
+    """Types dropped, a UUID left as its bytes."""
+    values = {
+        header.name: header.value.bytes if isinstance(header.value, UUID) else header.value for header in frame.headers
+    }
+    return values, frame.payload
+
+
+@given(st.lists(FRAMES, min_size=1, max_size=3))
+@example([EVERY_TYPE])
+def test_botocore_reads_what_we_write(frames: list[Frame]) -> None:
+    stream = b"".join(map(encode, frames))
+    by_botocore = read_by_botocore(stream)
+    assert by_botocore == [as_botocore_gives(frame) for frame in frames]
+    assert [list(headers) for headers, _ in by_botocore] == [[header.name for header in f.headers] for f in frames]
+    assert read_all(stream) == frames
+
+
+@given(FRAMES.map(lambda frame: encode_headers(frame.headers)).filter(bool), st.data())
+def test_headers_that_we_accept_mean_the_same_to_botocore(block: bytes, data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(block) - 1), label="at")
+    changed = block[:at] + data.draw(st.binary(max_size=2), label="instead") + block[at + 1 :]
+    frame_data = frame_bytes(changed, b"{}")
+    try:
+        frame = decode(frame_data)
+    except FrameError:
+        return
+    assert read_by_botocore(frame_data) == [as_botocore_gives(frame)]
+    assert encode(frame) == frame_data
+
+
+# Damage
+
+
+def assert_damage_is_found(data: bytes) -> None:
+    with pytest.raises(FrameError):
+        decode(data)
+    with pytest.raises(FrameError):
+        read_all(data)
+
+
+def test_every_flipped_bit_of_a_frame_is_found() -> None:
+    data = encode(EVERY_TYPE)
+    for at in range(len(data)):
+        for bit in range(8):
+            assert_damage_is_found(data[:at] + bytes((data[at] ^ 1 << bit,)) + data[at + 1 :])
+
+
+@given(FRAMES, st.data())
+def test_a_flipped_bit_of_any_frame_is_found(frame: Frame, data: st.DataObject) -> None:
+    flipped = bytearray(encode(frame))
+    at = data.draw(st.integers(0, len(flipped) * 8 - 1), label="bit")
+    flipped[at // 8] ^= 1 << at % 8
+    assert_damage_is_found(bytes(flipped))
+
+
+@given(FRAMES, FRAMES, st.data())
+def test_a_truncated_stream_gives_the_whole_frames_and_then_says_so(
+    first: Frame, second: Frame, data: st.DataObject
+) -> None:
+    before, cut = encode(first), encode(second)
+    left = data.draw(st.integers(1, len(cut) - 1), label="left")
+    decoder = Decoder()
+    assert decoder.feed(before + cut[:left]) == [first]
+    with pytest.raises(frame_errors.TruncatedFrame, match=f"ends after {left} bytes") as caught:
+        decoder.close()
+    assert caught.value.offset == len(before) + left
+    with pytest.raises(frame_errors.TruncatedFrame):
+        decode(cut[:left])
+
+
+def test_an_empty_stream_is_whole_but_no_frame() -> None:
+    assert read_all(b"") == []
+    with pytest.raises(frame_errors.TruncatedFrame, match="after 0 bytes of a prelude"):
+        decode(b"")
+
+
+BAD_CHECKSUM = encode(Frame((), b"{}"))[:-4] + b"\0\0\0\0"
+
+
+def test_frames_before_a_damaged_one_are_handed_out_before_it_raises() -> None:
+    good = encode(EVERY_TYPE)
+    decoder = Decoder()
+    assert decoder.feed(good + good + BAD_CHECKSUM + good) == [EVERY_TYPE, EVERY_TYPE]
+    with pytest.raises(frame_errors.MessageChecksumMismatch) as caught:
+        decoder.feed(good)
+    for again in (lambda: decoder.feed(good), decoder.close):
+        with pytest.raises(frame_errors.MessageChecksumMismatch):
+            again()
+    assert caught.value.offset == 2 * len(good) + len(BAD_CHECKSUM) - 4
+
+
+def test_damage_with_no_frame_before_it_raises_at_once() -> None:
+    decoder = Decoder()
+    assert decoder.feed(encode(EVERY_TYPE)) == [EVERY_TYPE]
+    with pytest.raises(frame_errors.MessageChecksumMismatch):
+        decoder.feed(BAD_CHECKSUM)
+
+
+def test_a_wrong_length_is_not_waited_for() -> None:
+    decoder = Decoder()
+    with pytest.raises(frame_errors.PayloadTooLong):
+        decoder.feed(raw_prelude(0xFFFF_FFFF, 0))
+
+
+# One row for each kind of violation: the bytes, where the error points, what it says.
+DAMAGED: list[tuple[type[FrameError], bytes, int, str]] = [
+    (frame_errors.TruncatedFrame, raw_prelude(20, 0), 12, "ends after 12 bytes of a frame of 20"),
+    (frame_errors.TrailingBytes, encode(EVERY_TYPE) + b"x", len(encode(EVERY_TYPE)), "1 bytes follow a frame"),
+    (frame_errors.PreludeChecksumMismatch, bytes(16), 8, "lengths 0 and 0 have CRC 0x.{8}, not 0x00000000"),
+    (frame_errors.MessageChecksumMismatch, BAD_CHECKSUM, 14, "frame of 18 bytes has CRC 0x.{8}, not 0x00000000"),
+    (frame_errors.FrameTooShort, raw_prelude(15, 0) + bytes(3), 0, "frame of 15 bytes; it has at least 16"),
+    (frame_errors.HeadersOverrun, raw_prelude(16, 1) + bytes(4), 4, "headers of 1 bytes in a frame of 16"),
+    (frame_errors.HeadersTooLong, raw_prelude(200_000, 131_073), 4, "131073 bytes; at most 131072"),
+    (frame_errors.PayloadTooLong, raw_prelude(25_165_841, 0), 0, "25165825 bytes; at most 25165824"),
+    (frame_errors.EmptyHeaderName, frame_bytes(b"\x00\x00", b""), 12, "no bytes; it has 1 to 255"),
+    (frame_errors.HeaderNameCutOff, frame_bytes(b"\x01n", b"payload"), 12, "of 1 bytes and its type; 1 bytes"),
+    (frame_errors.UnknownHeaderType, frame_bytes(b"\x01n\x0a", b""), 14, "'n' of type 10; it is 0 to 9"),
+    (
+        frame_errors.HeaderValueCutOff,
+        frame_bytes(b"\x01n\x05" + bytes(7), b"payload"),
+        15,
+        "'n' needs 8 bytes; 7 bytes",
+    ),
+    (
+        frame_errors.HeaderValueTooLong,
+        frame_bytes(b"\x01n\x06\x80\x00" + bytes(32768), b""),
+        15,
+        "32768 bytes; at most 32767",
+    ),
+    (frame_errors.InvalidUtf8, frame_bytes(b"\x01n\x07\x00\x02a\xff", b""), 18, "the value of header 'n' is not UTF-8"),
+    (frame_errors.DuplicateHeader, frame_bytes(b"\x01n\x00\x01n\x01", b""), 15, "second header 'n'"),
+]
+
+
+@pytest.mark.parametrize(("kind", "data", "offset", "words"), DAMAGED, ids=[row[0].__name__ for row in DAMAGED])
+def test_each_kind_of_damage_has_its_class_place_and_words(
+    kind: type[FrameError], data: bytes, offset: int, words: str
+) -> None:
+    with pytest.raises(FrameError, match=f"byte {offset} of the stream: .*{words}.*") as caught:
+        decode(data)
+    assert type(caught.value) is kind
+    assert caught.value.offset == offset
+    assert str(caught.value).endswith(kind.advice)
+    if kind is not frame_errors.TrailingBytes:
+        with pytest.raises(kind, match=words):
+            read_all(data)
+
+
+def test_every_kind_of_damage_is_in_that_table() -> None:
+    assert [row[0] for row in DAMAGED] == FrameError.__subclasses__()
+    assert issubclass(FrameError, DamagedData)
+
+
+@pytest.mark.parametrize(
+    ("block", "type_name"),
+    [
+        (b"\x01n\x02", "BYTE"),
+        (b"\x01n\x03\x00", "SHORT"),
+        (b"\x01n\x04" + bytes(3), "INTEGER"),
+        (b"\x01n\x06\x00", "the length of a BYTE_ARRAY"),
+        (b"\x01n\x07\x00\x02a", "STRING"),
+        (b"\x01n\x08" + bytes(7), "TIMESTAMP"),
+        (b"\x01n\x09" + bytes(15), "UUID"),
+    ],
+)
+def test_no_value_reaches_into_the_payload(block: bytes, type_name: str) -> None:
+    with pytest.raises(frame_errors.HeaderValueCutOff):
+        decode(frame_bytes(block, b"payload"))
+
+
+def test_a_name_that_is_not_utf8_is_refused() -> None:
+    with pytest.raises(frame_errors.InvalidUtf8, match="byte 13 of the stream: a header's name is not UTF-8"):
+        decode(frame_bytes(b"\x01\xff\x00", b""))
+
+
+def test_broken_headers_in_a_frame_that_was_changed_say_both() -> None:
+    data = bytearray(encode(event("metadata")))
+    data[12 + 12] = 0x60
+    with pytest.raises(frame_errors.UnknownHeaderType) as caught:
+        decode(bytes(data))
+    assert caught.value.__notes__ == [
+        "The CRC of the frame does not match either: it was changed after it was written."
+    ]
+
+
+def test_an_error_survives_pickling() -> None:
+    with pytest.raises(FrameError) as caught:
+        decode(BAD_CHECKSUM)
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert (type(copy), str(copy), copy.offset) == (type(caught.value), str(caught.value), caught.value.offset)
+
+
+# Limits, the same for reading and writing
+
+
+def headers_of(length: int) -> tuple[Header, ...]:
+    """Byte arrays that fill a header block of so many bytes."""
+    overhead = 5
+    headers: list[Header] = []
+    while length:
+        size = min(length, MAX_VALUE_LENGTH + overhead)
+        headers.append(Header(chr(ord("a") + len(headers)), HeaderType.BYTE_ARRAY, bytes(size - overhead)))
+        length -= size
+    return tuple(headers)
+
+
+@pytest.mark.parametrize("length", [MAX_HEADERS_LENGTH - 1, MAX_HEADERS_LENGTH])
+def test_headers_up_to_their_limit(length: int) -> None:
+    frame = Frame(headers_of(length), b"{}")
+    assert len(encode_headers(frame.headers)) == length
+    assert decode(encode(frame)) == frame
+
+
+def test_headers_above_their_limit() -> None:
+    block = encode_headers(headers_of(MAX_HEADERS_LENGTH + 1))
+    with pytest.raises(UnwritableFrame, match="headers of 131073 bytes; a frame has at most 131072"):
+        frame_bytes(block, b"")
+    total_length = len(block) + 16
+    start = raw_prelude(total_length, len(block)) + block
+    with pytest.raises(frame_errors.HeadersTooLong):
+        decode(start + pack(">I", crc32(start)))
+
+
+@pytest.mark.parametrize("length", [0, 1, MAX_PAYLOAD_LENGTH - 1, MAX_PAYLOAD_LENGTH])
+def test_a_payload_up_to_its_limit(length: int) -> None:
+    payload = bytes(length)
+    data = encode(Frame((), payload))
+    assert decode(data).payload == payload
+    assert read_all(data)[0].payload == payload
+
+
+def test_a_payload_above_its_limit() -> None:
+    with pytest.raises(UnwritableFrame, match="payload of 25165825 bytes; a frame has at most 25165824"):
+        frame_bytes(b"", bytes(MAX_PAYLOAD_LENGTH + 1))
+    with pytest.raises(frame_errors.PayloadTooLong):
+        decode(raw_prelude(MAX_PAYLOAD_LENGTH + 17, 0) + bytes(MAX_PAYLOAD_LENGTH + 5))
+
+
+@pytest.mark.parametrize("name", ["n", "n" * MAX_NAME_LENGTH, "é" * 127 + "n"])
+def test_names_up_to_their_limit(name: str) -> None:
+    frame = Frame((Header(name, HeaderType.BOOL_TRUE, True),), b"")
+    assert decode(encode(frame)) == frame
+
+
+@pytest.mark.parametrize(("name", "length"), [("", 0), ("n" * 256, 256), ("é" * 128, 256)])
+def test_names_beyond_their_limit_cannot_be_written(name: str, length: int) -> None:
+    with pytest.raises(UnwritableFrame, match=f"a header's name of {length} bytes; it has 1 to 255"):
+        encode_headers([Header(name, HeaderType.BOOL_TRUE, True)])
+
+
+@pytest.mark.parametrize("length", [0, 1, MAX_VALUE_LENGTH - 1, MAX_VALUE_LENGTH])
+def test_strings_and_byte_arrays_up_to_their_limit(length: int) -> None:
+    frame = Frame(
+        (Header("s", HeaderType.STRING, "s" * length), Header("b", HeaderType.BYTE_ARRAY, bytes(length))), b""
+    )
+    assert decode(encode(frame)) == frame
+
+
+@pytest.mark.parametrize(
+    ("type_", "value"),
+    [
+        (HeaderType.STRING, "s" * (MAX_VALUE_LENGTH + 1)),
+        (HeaderType.STRING, "é" * (MAX_VALUE_LENGTH // 2 + 1)),
+        (HeaderType.BYTE_ARRAY, bytes(MAX_VALUE_LENGTH + 1)),
+    ],
+)
+def test_strings_and_byte_arrays_above_their_limit_cannot_be_written(type_: HeaderType, value: str | bytes) -> None:
+    with pytest.raises(UnwritableFrame, match="'n' has 32768 bytes; at most 32767"):
+        encode_headers([Header("n", type_, value)])
+
+
+@pytest.mark.parametrize(("type_", "bits"), NUMBER_BITS.items())
+def test_numbers_at_and_beyond_their_limits(type_: HeaderType, bits: int) -> None:
+    lowest, highest = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    frame = Frame((Header("lowest", type_, lowest), Header("highest", type_, highest)), b"")
+    assert decode(encode(frame)) == frame
+    for value in (lowest - 1, highest + 1):
+        with pytest.raises(UnwritableFrame, match=f"'n' has the value {value}; {type_.name} is .* {bits} bits"):
+            encode_headers([Header("n", type_, value)])
+
+
+# What the writer got wrong
+
+
+WRONG_VALUES: dict[HeaderType, list[Any]] = {
+    HeaderType.BOOL_TRUE: [False, 1, None],
+    HeaderType.BOOL_FALSE: [True, 0, None],
+    HeaderType.BYTE: [True, "1", 1.0, None],
+    HeaderType.SHORT: [False, b"\0\0"],
+    HeaderType.INTEGER: [True, "1"],
+    HeaderType.LONG: [1.5, "1"],
+    HeaderType.BYTE_ARRAY: ["text", bytearray(b"x"), 5],
+    HeaderType.STRING: [b"bytes", 5, None],
+    HeaderType.TIMESTAMP: [True, 1.5, "2024-01-01"],
+    HeaderType.UUID: [bytes(16), "b79bc914-de21-4e13-b8b2-bc47e85b7f0b", 5],
+}
+
+
+@pytest.mark.parametrize("type_", HeaderType)
+def test_a_value_of_another_python_type_cannot_be_written(type_: HeaderType) -> None:
+    for value in WRONG_VALUES[type_]:
+        with pytest.raises(
+            UnwritableFrame, match=f"header 'n' of type <HeaderType.{type_.name}: {type_}> has the value"
+        ):
+            encode_headers([Header("n", type_, value)])
+
+
+@pytest.mark.parametrize("type_", [10, 255, 256, -1])
+def test_a_type_that_does_not_exist_cannot_be_written(type_: Any) -> None:
+    with pytest.raises(UnwritableFrame, match=f"header 'n' of type {type_} has the value 1"):
+        encode_headers([Header("n", type_, 1)])
+
+
+@pytest.mark.parametrize("header", [Header("\ud800", HeaderType.BYTE, 1), Header("n", HeaderType.STRING, "\udfff")])
+def test_a_lone_surrogate_cannot_be_written(header: Header) -> None:
+    with pytest.raises(UnwritableFrame, match="cannot be UTF-8"):
+        encode_headers([header])
+
+
+def test_two_headers_of_one_name_cannot_be_written() -> None:
+    with pytest.raises(UnwritableFrame, match="two headers have the name 'n'"):
+        encode_headers([Header("n", HeaderType.BYTE, 1), Header("n", HeaderType.STRING, "1")])
+
+
+def test_a_mistake_of_the_writer_is_a_reply_error() -> None:
+    assert issubclass(UnwritableFrame, ReplyError)
+    assert not issubclass(UnwritableFrame, DamagedData)
+
+
+# Work
+
+
+def test_the_work_is_linear_in_the_bytes_fed() -> None:
+    """The bound is far above what it takes (half a second) and far below what moving the rest for each piece takes."""
+    small = encode(event("contentBlockDelta"))
+    large = encode(Frame((), bytes(8 * 1024 * 1024)))
+    started = time.process_time()
+    assert len(read_all(small * 30_000)) == 30_000
+    decoder = Decoder()
+    frames = [frame for at in range(0, len(large), 128) for frame in decoder.feed(large[at : at + 128])]
+    decoder.close()
+    assert len(frames) == 1
+    assert time.process_time() - started < 10
