@@ -31,7 +31,8 @@ _SEARCHED = 100
 class Point:
     """One attribute that is replaced.
 
-    `parameters` are the names that its function must have; None for a reference to a module. `replace` makes our
+    `parameters` are the names that its function must have, exactly, or with "..." at the end among others; None for a
+    reference to a module. `replace` makes our
     function out of the original. `mentions` are names that the code must use, for functions that are relied on and not
     replaced. `eager`: the module is imported when the first fake opens. `since`: an attribute of the same module
     without which this point does not exist (an older release of the library).
@@ -183,6 +184,10 @@ def _holder(point: Point) -> tuple[Any, str]:
     return holder, name
 
 
+def _fits(expected: tuple[str, ...], named: tuple[str, ...]) -> bool:
+    return set(expected[:-1]) <= set(named) if expected[-1:] == ("...",) else expected == named
+
+
 def _attributes(holder: Any) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", vars(holder))
 
@@ -192,7 +197,8 @@ def _check_function(point: Point, found: Any) -> None:
     named = tuple(parameters)
     # A wrapper of somebody else that takes anything passes: what is below it cannot be seen.
     anything = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
-    if named != point.parameters and not anything <= {parameter.kind for parameter in parameters.values()}:
+    fits = _fits(point.parameters or (), named)
+    if not fits and not anything <= {parameter.kind for parameter in parameters.values()}:
         raise DoorError(_mismatch(point.module, str(point), _expected(point), f"({', '.join(named)})"))
     if point.mentions:
         code = getattr(inspect.unwrap(found), "__code__", None)

@@ -1,0 +1,198 @@
+"""The boto door: every boto3 and botocore client of the process is answered where it would open a connection.
+
+All of a client's own work still runs: parameter validation, endpoint rules, hooks, signing (with dummy keys, see
+`credentials`), retries, parsing. Only `Endpoint._send`, the last step before urllib3, is ours. Services whose endpoint
+prefix starts with `bedrock` go to the fake, all others to where they went before. `aioboto` has the asynchronous
+counterparts.
+
+The functions here make a replacement out of an original, for the table in `points`. With no fake open, each of them
+does exactly what the original does.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import time
+from collections.abc import Iterator
+from email.utils import formatdate
+from typing import Any
+
+from converse_harness.doors import registry
+from converse_harness.doors.credentials import is_bedrock
+from converse_harness.doors.registry import HELD, Exchange, OpenFake
+from converse_harness.wire.http import Chunk, ConnectionFailure, Request
+
+FAILURES = {
+    ConnectionFailure.REFUSED: "EndpointConnectionError",
+    ConnectionFailure.CONNECT_TIMEOUT: "ConnectTimeoutError",
+    ConnectionFailure.READ_TIMEOUT: "ReadTimeoutError",
+}
+"""What botocore raises for each failure; its own retry rules then apply."""
+
+
+def hold_call(original: Any) -> Any:
+    """`Endpoint._send_request`: all attempts of one call belong to the fake under which it began."""
+
+    @functools.wraps(original)
+    def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
+        held = registry.take(operation_model.name) if is_bedrock(self._endpoint_prefix) else None
+        if held is None:
+            return original(self, request_dict, operation_model)
+        before = HELD.get()
+        HELD.set(held)
+        try:
+            return original(self, request_dict, operation_model)
+        finally:
+            HELD.set(before)
+            registry.give_back(held)
+
+    return _send_request
+
+
+def answer(original: Any) -> Any:
+    """`Endpoint._send`: the fake answers instead of the network."""
+    from botocore.awsrequest import AWSResponse
+
+    @functools.wraps(original)
+    def _send(self: Any, request: Any) -> Any:
+        fake = registry.answering() if is_bedrock(self._endpoint_prefix) else None
+        if fake is None:
+            return original(self, request)
+        started = time.monotonic()
+        exchange = ask(fake, self._endpoint_prefix, request)
+        response = exchange.response
+        return AWSResponse(request.url, response.status, headers(exchange), Body(exchange, started))
+
+    return _send
+
+
+def ask(fake: OpenFake, service: str, request: Any) -> Exchange:
+    """Ask the fake. Raises botocore's exception for a scripted connection failure."""
+    held = HELD.get()
+    exchange = fake.exchange(read_request(request), service=service, operation="" if held is None else held.operation)
+    failure = exchange.response.failure
+    if failure is not None:
+        import botocore.exceptions
+
+        exchange.ended("cut")
+        raise getattr(botocore.exceptions, FAILURES[failure])(endpoint_url=request.url, error=failure.value)
+    return exchange
+
+
+def headers(exchange: Exchange) -> list[tuple[str, str]]:
+    """The response headers with the real `Date` first: clients compute their clock skew from it."""
+    return [("Date", formatdate(usegmt=True)), *exchange.response.headers]
+
+
+def read_request(request: Any) -> Request:
+    """botocore's prepared request as it would go over the wire."""
+    _, _, rest = request.url.partition("://")
+    slash = rest.find("/")
+    body = request.body
+    if hasattr(body, "read"):
+        start = body.tell()
+        body = body.read()
+        request.body.seek(start)
+    return Request(
+        method=request.method,
+        target="/" if slash < 0 else rest[slash:],
+        headers=tuple((_text(name), _text(value)) for name, value in request.headers.items()),
+        body=body.encode() if isinstance(body, str) else bytes(body or b""),
+    )
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
+
+
+class Delivery:
+    """The chunks of one response on their way to a client, and how that ended; `Body` and `AioBody` read from it."""
+
+    __slots__ = ("_exchange", "_started", "chunks", "over")
+
+    def __init__(self, exchange: Exchange, started: float) -> None:
+        self._exchange = exchange
+        self._started = started
+        self.chunks: Iterator[Chunk] = iter(exchange.response.chunks)
+        self.over = False
+
+    def sent(self, chunk: Chunk) -> None:
+        """The client takes this chunk now."""
+        self._exchange.sent(chunk, time.monotonic() - self._started)
+
+    def end(self, outcome: str) -> None:
+        """The first end counts."""
+        if not self.over:
+            self.over = True
+            self._exchange.ended(outcome)
+
+    def close(self) -> None:
+        """The client closes: it may have had everything already without asking whether there is more."""
+        if not self.over:
+            try:
+                left = next(self.chunks, None) is not None
+            except Exception:
+                # A fault was still to come, or another thread waits for the next chunk.
+                left = True
+            self.end("closed by client" if left else "complete")
+
+
+class Body(io.RawIOBase):
+    """The raw response of a botocore client, read chunk by chunk; pauses are slept when the client asks for more."""
+
+    def __init__(self, exchange: Exchange, started: float) -> None:
+        self._delivery = Delivery(exchange, started)
+        self._left = b""
+
+    def stream(self, amt: int | None = None, decode_content: bool | None = None) -> Iterator[bytes]:
+        """One HTTP chunk at a time, as urllib3 does it for a chunked response."""
+        delivery = self._delivery
+        try:
+            for chunk in delivery.chunks:
+                if chunk.delay:
+                    time.sleep(chunk.delay)
+                if delivery.over:
+                    return
+                delivery.sent(chunk)
+                yield chunk.data
+            delivery.end("complete")
+        except GeneratorExit:
+            delivery.close()
+            raise
+        except BaseException:
+            delivery.end("cut")
+            raise
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._left:
+            self._left = next(self._reading, b"")
+        size = min(len(buffer), len(self._left))
+        buffer[:size], self._left = self._left[:size], self._left[size:]
+        return size
+
+    @functools.cached_property
+    def _reading(self) -> Iterator[bytes]:
+        return (data for data in self.stream() if data)
+
+    def close(self) -> None:
+        """Close early, or drop it unread (the garbage collector calls this too)."""
+        if not self.closed:
+            self._delivery.close()
+            super().close()
+
+
+def leave_bedrock(original: Any) -> Any:
+    """moto's `BotocoreStubber.__call__`, a before-send hook that would win over us: here Bedrock is ours."""
+
+    @functools.wraps(original)
+    def __call__(self: Any, event_name: str, request: Any, **kwargs: Any) -> Any:
+        _, _, service = event_name.partition(".")
+        if is_bedrock(service) and registry.guarding() is not None:
+            return None
+        return original(self, event_name, request, **kwargs)
+
+    return __call__
