@@ -51,7 +51,7 @@ def decode_event(frame: Frame) -> tuple[dict[str, Any], int | None]:
     Blobs become bytes. A `p` that is no prefix of PADDING stays in the event. Raises DamagedData for a payload that is
     not a JSON object, and for a frame that is neither event nor exception.
     """
-    name = frame.get(":event-type") or frame.get(":exception-type")
+    name = frame.string(":event-type") or frame.string(":exception-type")
     if name is None:
         raise DamagedData(f"A frame with neither :event-type nor :exception-type: {frame.headers!r}.")
     try:
@@ -72,15 +72,19 @@ def _delta_json(body: Mapping[str, Any], padding: int) -> str | None:
     index, delta = body.get("contentBlockIndex"), body.get("delta")
     if type(index) is not int or type(delta) is not dict or len(delta) != 1:  # pyright: ignore[reportUnknownArgumentType]
         return None
-    match delta:
-        case {"text": str(text)}:
-            return f'{{"contentBlockIndex":{index},"delta":{{"text":{_quote(text)}}},"p":"{_PADS[padding]}"}}'
-        case {"toolUse": {"input": str(text), **rest}} if not rest:
-            return f'{{"contentBlockIndex":{index},"delta":{{"toolUse":{{"input":{_quote(text)}}}}},"p":"{_PADS[padding]}"}}'
-        case {"reasoningContent": {"text": str(text), **rest}} if not rest:
-            return f'{{"contentBlockIndex":{index},"delta":{{"reasoningContent":{{"text":{_quote(text)}}}}},"p":"{_PADS[padding]}"}}'
-        case _:
+    (carried, value), = delta.items()
+    if carried == "text":
+        text, opening, closing = value, '{"text":', "}"
+    elif type(value) is dict and len(value) == 1 and carried in ("toolUse", "reasoningContent"):  # pyright: ignore[reportUnknownArgumentType]
+        (member, text), = value.items()
+        if member != ("input" if carried == "toolUse" else "text"):
             return None
+        opening, closing = f'{{"{carried}":{{"{member}":', "}}"
+    else:
+        return None
+    if type(text) is not str:
+        return None
+    return f'{{"contentBlockIndex":{index},"delta":{opening}{_quote(text)}{closing},"p":"{_PADS[padding]}"}}'
 
 
 @lru_cache(maxsize=256)
@@ -92,8 +96,8 @@ def _header_block(name: str) -> bytes:
 
 @lru_cache(maxsize=256)
 def _shape_of(name: str) -> str | None:
-    member = model.shape("ConverseStreamOutput").members.get(name)
-    return None if member is None else str(member.name)
+    known = name in model.stream_events() or name in model.stream_exceptions()
+    return model.stream_shape(name) if known else None
 
 
 def _to_json(name: str, body: Mapping[str, Any]) -> str:

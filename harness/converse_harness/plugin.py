@@ -1,0 +1,137 @@
+"""The pytest plugin: fixtures, options, the marker, and the test's own outcome.
+
+Loaded by every pytest of the environment, so it imports nothing heavy: everything else comes inside the fixtures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from converse_harness.doors.fake import Fake
+
+FAKE: Final = pytest.StashKey["Fake"]()
+"""The Fake of the fixture `converse`, on the test item."""
+
+OPTIONS: Final = {
+    "unused": ("fail", "what becomes of a test that leaves replies unused: fail or allow"),
+    "unexpected": ("fail", "what becomes of a test whose client makes a call that is not scripted: fail or allow"),
+    "sleeps": ("no", "whether clients really wait between retries: yes or no"),
+    "seed": ("0", "a whole number that changes every generated id and padding length"),
+}
+"""Each setting of the marker `converse`, with its default and what it means; also ini option and command-line option."""
+
+_BOOLEANS: Final = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
+INSIDE_GIVEN: Final = """\
+{name} uses @given, and the fixture `converse` would give all its examples one script and one list of calls.
+Open a fake for each example instead:
+
+    @given(...)
+    def {name}(...):
+        with fake_converse(answer) as fake:
+            ...
+
+(from converse_harness import fake_converse; docs: fixtures#inside-given)"""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("converse", "fake Amazon Bedrock Converse endpoint (converse-harness)")
+    for name, (default, meaning) in OPTIONS.items():
+        group.addoption(f"--converse-{name}", default=None, metavar=name.upper(), help=f"{meaning} (default: {default})")
+        parser.addini(f"converse_{name}", f"{meaning} (fixture converse)", default=default)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    arguments = ", ".join(f"{name}=" for name in OPTIONS)
+    config.addinivalue_line("markers", f"converse({arguments}): settings of the fixture converse, see --help")
+
+
+def _settings(item: pytest.Item) -> dict[str, Any]:
+    """The settings of a test: its marker, else the command line, else the ini file."""
+    settings = {name: item.config.getoption(f"--converse-{name}") or item.config.getini(f"converse_{name}") for name in OPTIONS}
+    for marker in reversed(list(item.iter_markers("converse"))):
+        unknown = sorted(set(marker.kwargs) - set(OPTIONS))
+        if unknown or marker.args:
+            came = f"{unknown[0]}=" if unknown else repr(marker.args[0])
+            raise pytest.UsageError(f"@pytest.mark.converse: {came} is no setting. Settings: {', '.join(f'{name}=' for name in OPTIONS)}.")
+        settings.update(marker.kwargs)
+    try:
+        sleeps = settings["sleeps"]
+        settings["sleeps"] = sleeps if isinstance(sleeps, bool) else _BOOLEANS[str(sleeps).lower()]
+        settings["seed"] = int(settings["seed"])
+    except (KeyError, ValueError):
+        raise pytest.UsageError(f"converse settings: sleeps is yes or no and seed a whole number; got sleeps={settings['sleeps']!r}, seed={settings['seed']!r}.") from None
+    return settings
+
+
+@pytest.fixture
+def converse(request: pytest.FixtureRequest) -> Iterator[Fake]:
+    """A fake Bedrock that already answers every boto3 and aiobotocore client of the process.
+
+    Clients made before or after, in any thread, with or without credentials and region. Say what it answers with
+    `converse.script(reply.text("hi"))`, `converse.when(...)` or `converse.always(...)`; look at `converse.calls`.
+    A test that leaves replies unused or makes a call that is not scripted fails.
+    """
+    from converse_harness.doors.fake import Fake
+
+    item: pytest.Item = request.node
+    _refuse_inside_given(item)
+    fake = Fake(**_settings(item))
+    item.stash[FAKE] = fake
+    fake.open()
+    try:
+        yield fake
+    finally:
+        fake.close()
+
+
+@pytest.fixture
+def converse_client(converse: Fake) -> Any:
+    """A ready boto client for bedrock-runtime, on the fake of the fixture `converse`."""
+    from converse_harness.doors.client import create_client
+
+    return create_client()
+
+
+def _refuse_inside_given(item: pytest.Item) -> None:
+    function = getattr(item, "obj", None)
+    if not getattr(function, "is_hypothesis_test", False):
+        return
+    from hypothesis import HealthCheck, settings
+
+    chosen = getattr(function, "_hypothesis_internal_use_settings", None) or settings()
+    if HealthCheck.function_scoped_fixture not in chosen.suppress_health_check:
+        pytest.fail(INSIDE_GIVEN.format(name=item.name.partition("[")[0]), pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Let the fake decide about the test's own outcome, so that there is one failure and no second error at teardown."""
+    try:
+        result = yield
+    except (Exception, pytest.fail.Exception) as error:
+        _check(item, error)
+        raise
+    _check(item, None)
+    return result
+
+
+def _check(item: pytest.Item, error: BaseException | None) -> None:
+    __tracebackhide__ = True
+    fake = item.stash.get(FAKE, None)
+    if fake is not None:
+        fake.check(error)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show the calls of a failing test."""
+    report = yield
+    fake = item.stash.get(FAKE, None)
+    if report.when == "call" and report.failed and fake is not None and fake.calls:
+        report.sections.append(("Bedrock Converse calls", fake.transcript))
+    return report

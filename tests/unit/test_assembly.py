@@ -1,0 +1,189 @@
+"""chunk and assemble are inverses, however a message is cut; and every family cuts as recorded."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converse_harness import ReplyError, StreamOrderError, assemble, chunk, model
+from converse_harness.assembly import STREAMABLE, default_stop_reason, estimate_tokens
+from converse_harness.families import FAMILIES, NEUTRAL, EmptyText, ToolInput, cut_text, cut_tool_input, family_of
+from converse_harness.grammar import check_order
+
+documents = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+objects = st.dictionaries(st.text(max_size=6), documents, max_size=3)
+texts = st.text(max_size=40)
+names = st.text("abcXYZ_-09", min_size=1, max_size=12)
+ids = names.map(lambda name: f"tooluse_{name}")
+citations = st.fixed_dictionaries(
+    {
+        "title": texts,
+        "sourceContent": st.lists(st.fixed_dictionaries({"text": texts}), max_size=2),
+        "location": st.builds(
+            lambda a, b: {"documentChar": {"documentIndex": 0, "start": a, "end": b}}, st.integers(0, 9), st.integers(0, 9)
+        ),
+    }
+)
+reasoning = st.fixed_dictionaries({"text": texts}, optional={"signature": st.text(min_size=1, max_size=9)})
+blocks = st.one_of(
+    st.fixed_dictionaries({"text": texts}),
+    st.builds(
+        lambda use_id, name, value: {"toolUse": {"toolUseId": use_id, "name": name, "input": value}}, ids, names, objects
+    ),
+    st.builds(lambda value: {"reasoningContent": {"reasoningText": value}}, reasoning),
+    st.builds(lambda value: {"reasoningContent": {"redactedContent": value}}, st.binary(max_size=9)),
+    st.builds(
+        lambda text, cited: {"citationsContent": {"content": [{"text": text}], "citations": cited}},
+        texts,
+        st.lists(citations, min_size=1, max_size=2),
+    ),
+)
+streamed_only_by_newer_models = st.one_of(
+    st.builds(
+        lambda use_id, content: {"toolResult": {"toolUseId": use_id, "type": "x", "status": "success", "content": content}},
+        ids,
+        st.lists(st.fixed_dictionaries({"text": texts}) | st.fixed_dictionaries({"json": objects}), max_size=3),
+    ),
+    st.builds(lambda data: {"image": {"format": "png", "source": {"bytes": data}}}, st.binary(min_size=1, max_size=9)),
+)
+
+
+def messages(block: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries({"role": st.just("assistant"), "content": st.lists(block, max_size=4)})
+
+
+@given(messages(blocks | streamed_only_by_newer_models), st.sampled_from(sorted(FAMILIES)))
+def test_assemble_is_the_inverse_of_chunk_in_every_family(message: dict[str, Any], family: str) -> None:
+    events = chunk(message, family=FAMILIES[family])
+    check_order(events)
+    response = assemble(events)
+    assert response.message == message
+    assert response.stop_reason == default_stop_reason(message["content"])
+
+
+@given(messages(blocks), st.sampled_from(sorted(FAMILIES)))
+def test_every_event_is_legal_in_the_model(message: dict[str, Any], family: str) -> None:
+    for event in chunk(message, family=FAMILIES[family]):
+        assert not model.validate("ConverseStreamOutput", event)
+
+
+@given(objects, st.data())
+def test_a_tool_input_may_be_split_anywhere(value: dict[str, Any], data: st.DataObject) -> None:
+    text = json.dumps(value)  # with \u escapes, which may be split inside
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
+    pieces = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    tool = {"toolUseId": "t", "name": "n"}
+    events = chunk({"role": "assistant", "content": [{"toolUse": {**tool, "input": value}}]})
+    deltas = [{"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"toolUse": {"input": piece}}}} for piece in pieces]
+    first_stop = next(index for index, event in enumerate(events) if "contentBlockStop" in event)
+    assert assemble([*events[:2], *deltas, *events[first_stop:]]).message["content"] == [{"toolUse": {**tool, "input": value}}]
+
+
+def test_a_tool_input_split_inside_an_escape() -> None:
+    message = {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t", "name": "n", "input": {"city": "Zürich"}}}]}
+    events = chunk(message, pieces={0: ['{"city": "Z\u00fc', 'rich"}']})
+    assert [event["contentBlockDelta"]["delta"]["toolUse"]["input"] for event in events[2:4]] == ['{"city": "Zü', 'rich"}']
+    events[2]["contentBlockDelta"]["delta"]["toolUse"]["input"] = '{"city": "Z\\u00'
+    events[3]["contentBlockDelta"]["delta"]["toolUse"]["input"] = 'fcrich"}'
+    assert assemble(events).message == message
+
+
+@given(texts, st.sampled_from(sorted(FAMILIES)))
+def test_cut_text_joins_to_the_text(text: str, name: str) -> None:
+    pieces = cut_text(text, FAMILIES[name])
+    assert pieces
+    assert "".join(pieces) == text
+
+
+@given(objects, st.sampled_from(sorted(FAMILIES)))
+def test_cut_tool_input_joins_to_the_json(value: dict[str, Any], name: str) -> None:
+    text = json.dumps(value)
+    assert "".join(cut_tool_input(text, FAMILIES[name])) == text
+
+
+def test_the_recorded_habits_of_families() -> None:
+    assert cut_tool_input('{"a": 1}', FAMILIES["amazon"]) == ['{"a": 1}']
+    assert cut_tool_input("{}", FAMILIES["anthropic"])[0] == ""
+    assert "" not in cut_tool_input('{"a": 1}', FAMILIES["cohere"])
+    assert cut_text("Hello there", FAMILIES["amazon"])[-1] == ""
+    assert cut_text("Hello there", FAMILIES["ai21"])[0] == ""
+    assert {family.empty_text for family in FAMILIES.values()} == set(EmptyText)
+    assert {family.tool_input for family in FAMILIES.values()} == set(ToolInput)
+
+
+@pytest.mark.parametrize(
+    ("model_id", "family"),
+    [
+        ("anthropic.claude-3-haiku-20240307-v1:0", "anthropic"),
+        ("us.amazon.nova-lite-v1:0", "amazon"),
+        ("global.anthropic.claude-sonnet-4-5-20250929-v1:0", "anthropic"),
+        ("arn:aws:bedrock:eu-west-1::foundation-model/cohere.command-r-v1:0", "cohere"),
+        ("arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.meta.llama3-2-1b-instruct-v1:0", "meta"),
+        ("arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc", "neutral"),
+        ("openai.gpt-oss-120b-1:0", "openai"),
+        ("made-up", "neutral"),
+    ],
+)
+def test_the_family_of_a_model_id(model_id: str, family: str) -> None:
+    assert family_of(model_id).name == family
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            [{"document": {"name": "a"}}],
+            f"content[0] is 'document', which cannot be streamed: AWS's model has no delta for it. Streamable: {', '.join(STREAMABLE)}.",
+        ),
+        (
+            [{"citationsContent": {"content": [{"text": "a"}, {"text": "b"}], "citations": [{}]}}],
+            "content[0].citationsContent has 2 generated texts and 1 citations; a stream can carry one text with at least "
+            "one citation. Use one block for each text.",
+        ),
+        (
+            [{"toolResult": {"toolUseId": "t", "content": [{"image": {}}]}}],
+            "content[0].toolResult.content has 'image', which has no delta in AWS's model; a streamed tool result holds "
+            "text and json.",
+        ),
+    ],
+)
+def test_what_cannot_be_streamed_is_refused_by_name(content: list[dict[str, Any]], message: str) -> None:
+    with pytest.raises(ReplyError) as caught:
+        chunk({"role": "assistant", "content": content})
+    assert str(caught.value) == message
+
+
+def test_pieces_must_add_up() -> None:
+    with pytest.raises(ReplyError, match=r"^pieces\[0\] is \['a'\]; joined they must be the block's text, 'ab'\.$"):
+        chunk({"role": "assistant", "content": [{"text": "ab"}]}, pieces={0: ["a"]})
+
+
+def test_a_stream_that_failed_amounts_to_no_message() -> None:
+    events = [{"messageStart": {"role": "assistant"}}, {"throttlingException": {"message": "no"}}]
+    with pytest.raises(StreamOrderError, match=r"^events\[1\] is throttlingException: a stream that failed amounts to no message\.$"):
+        assemble(events)
+
+
+def test_a_tool_input_that_was_cut_off_is_no_message() -> None:
+    message = {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t", "name": "n", "input": {"a": 1}}}]}
+    events = chunk(message, pieces={0: ['{"a"', ": 1}"]})
+    del events[3]
+    with pytest.raises(StreamOrderError, match=r"^The tool input of block 0 is not JSON"):
+        assemble(events)
+
+
+def test_a_server_tool_is_not_the_clients() -> None:
+    tool = {"toolUseId": "t", "name": "nova_code_interpreter", "type": "server_tool_use", "input": {}}
+    assert chunk({"role": "assistant", "content": [{"toolUse": tool}]})[-2] == {"messageStop": {"stopReason": "end_turn"}}
+
+
+def test_estimates_are_never_nothing() -> None:
+    assert estimate_tokens("") == 1
+    assert estimate_tokens([{"text": "x" * 400}]) > 90
+    assert chunk({"role": "assistant", "content": []}, family=NEUTRAL)[-1]["metadata"]["usage"]["totalTokens"] > 0
