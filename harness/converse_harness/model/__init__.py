@@ -1,0 +1,63 @@
+"""AWS's model of Bedrock Runtime, read from the installed botocore: shapes, errors, strict validation, JSON.
+
+`service.py` reads the model, `beyond.py` is the table of what AWS is recorded to send beyond it, `validation.py` checks
+a value against a shape, `json_codec.py` turns a value into AWS's JSON and back.
+"""
+
+from converse_harness.model.beyond import BEYOND_MODEL, Beyond
+from converse_harness.model.findings import Kind
+from converse_harness.model.json_codec import from_json, to_json
+from converse_harness.model.service import (
+    ErrorShape,
+    NotInModel,
+    Operation,
+    Shape,
+    all_errors,
+    botocore_version,
+    enum,
+    errors,
+    has_member,
+    has_shape,
+    is_document,
+    is_union,
+    member,
+    operation,
+    operations,
+    service,
+    shape,
+    stream_events,
+    stream_exceptions,
+    stream_shape,
+)
+from converse_harness.model.validation import Violation, check, validate
+
+__all__ = [
+    "BEYOND_MODEL",
+    "Beyond",
+    "ErrorShape",
+    "Kind",
+    "NotInModel",
+    "Operation",
+    "Shape",
+    "Violation",
+    "all_errors",
+    "botocore_version",
+    "check",
+    "enum",
+    "errors",
+    "from_json",
+    "has_member",
+    "has_shape",
+    "is_document",
+    "is_union",
+    "member",
+    "operation",
+    "operations",
+    "service",
+    "shape",
+    "stream_events",
+    "stream_exceptions",
+    "stream_shape",
+    "to_json",
+    "validate",
+]

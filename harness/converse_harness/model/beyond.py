@@ -1,0 +1,113 @@
+"""What AWS is recorded to send beyond its own model, as one literal table: recorded answers of AWS are legal.
+
+`validate` reads the table. The JSON codec needs only the bodies of errors from it: a member that the model does not
+know passes through as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+
+class Recording(NamedTuple):
+    """A published recording in which it was seen: the repository that keeps it, and the path in there."""
+
+    repository: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExtraMember:
+    """A structure has a member that the model lacks."""
+
+    shape: str
+    member: str
+    type: Literal["integer", "string", "object"]
+    recording: Recording
+    seen: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExtraValue:
+    """An enum member has a value that the model lacks; a model that lacks the member too has it with this value."""
+
+    shape: str
+    member: str
+    value: str
+    recording: Recording
+    seen: str
+
+
+@dataclass(frozen=True, slots=True)
+class MayBeAbsent:
+    """A structure lacks a member that the model requires."""
+
+    shape: str
+    member: str
+    recording: Recording
+    seen: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExtraError:
+    """An HTTP error that the model gives to no operation; its body is that of the modelled error `body`."""
+
+    shape: str
+    status: int
+    body: str
+    recording: Recording
+    seen: str
+
+
+Beyond = ExtraMember | ExtraValue | MayBeAbsent | ExtraError
+
+_TOOL_STREAM: Final = Recording(
+    "open-telemetry/opentelemetry-python-contrib",
+    "instrumentation/opentelemetry-instrumentation-botocore/tests/cassettes/"
+    "test_converse_stream_no_content_tool_call.yaml",
+)
+_SONNET_5: Final = Recording("langchain-ai/langchain-aws", "libs/aws/tests/cassettes/test_agent_loop[v0].yaml.gz")
+_SONNET_5_STREAM: Final = Recording(
+    "langchain-ai/langchain-aws", "libs/aws/tests/cassettes/test_agent_loop_streaming[v0].yaml.gz"
+)
+_PROMPT_CACHING: Final = Recording(
+    "DataDog/dd-trace-py", "tests/contrib/botocore/bedrock_cassettes/bedrock_converse_prompt_caching.yaml"
+)
+_NOVA: Final = Recording(
+    "Arize-ai/openinference",
+    "python/instrumentation/openinference-instrumentation-bedrock/tests/openinference/instrumentation/bedrock/"
+    "cassettes/TestNovaInvokeModel.test_nova_converse.yaml",
+)
+_GUARDRAIL: Final = Recording(
+    "traceloop/openllmetry",
+    "packages/opentelemetry-instrumentation-bedrock/tests/metrics/cassettes/test_bedrock_guardrails_metrics/"
+    "test_titan_converse_guardrail.yaml",
+)
+_BAD_TOKEN: Final = Recording(
+    "newrelic/newrelic-python-agent", "tests/external_botocore/_mock_external_bedrock_server_converse.py"
+)
+_EXPIRED_TOKEN: Final = Recording("DataDog/dd-trace-py", "tests/contrib/botocore/conftest.py")
+
+_PADDING: Final = "padding: a prefix of a-zA-Z0-9, 2 to 61 long, in every event of 67 streams"
+_DUPLICATE: Final = "the same number again as in the member without `Count`, from Claude 3.7 on"
+
+BEYOND_MODEL: Final[tuple[Beyond, ...]] = (
+    ExtraMember("MessageStartEvent", "p", "string", _TOOL_STREAM, _PADDING),
+    ExtraMember("ContentBlockStartEvent", "p", "string", _TOOL_STREAM, _PADDING),
+    ExtraMember("ContentBlockDeltaEvent", "p", "string", _TOOL_STREAM, _PADDING),
+    ExtraMember("ContentBlockStopEvent", "p", "string", _TOOL_STREAM, _PADDING),
+    ExtraMember("MessageStopEvent", "p", "string", _TOOL_STREAM, _PADDING),
+    ExtraMember("ConverseStreamMetadataEvent", "p", "string", _TOOL_STREAM, _PADDING),
+    ExtraMember("TokenUsage", "serverToolUsage", "object", _NOVA, "always {}; in 237 of 356 answers, most models"),
+    ExtraMember("TokenUsage", "cacheReadInputTokenCount", "integer", _PROMPT_CACHING, _DUPLICATE),
+    ExtraMember("TokenUsage", "cacheWriteInputTokenCount", "integer", _PROMPT_CACHING, _DUPLICATE),
+    ExtraValue("ToolUseBlock", "type", "tool_use", _SONNET_5, "a client's tool, from Claude 4 on; in 49 answers"),
+    ExtraValue("ToolUseBlockStart", "type", "tool_use", _SONNET_5_STREAM, "a client's tool; in 2 streams of Sonnet 5"),
+    MayBeAbsent(
+        "GuardrailSensitiveInformationPolicyAssessment", "regexes", _GUARDRAIL, "only piiEntities; in 10 answers"
+    ),
+    ExtraError("UnrecognizedClientException", 403, "AccessDeniedException", _BAD_TOKEN, "a wrong token; Converse"),
+    ExtraError("ExpiredTokenException", 403, "AccessDeniedException", _EXPIRED_TOKEN, "an expired token; InvokeModel"),
+)
+"""Found by validating 378 recorded answers against botocore 1.44.5; a row stays harmless where a newer model has it."""

@@ -1,0 +1,37 @@
+"""AWS's patterns are Java regular expressions: checked in Python where the two agree, unchecked where they do not."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final
+
+OTHERWISE_IN_JAVA: Final = (r"\v", r"\z", r"\Z", r"\0")
+"""What Python reads as something else; what only Java can read (`\\p{Alpha}`, `\\h`) Python refuses by itself."""
+
+_SET_OPERATORS: Final = ("[", "&&", "||", "--", "~~")
+_ATOMS: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
+_JAVA_DOT: Final = r"[^\n\r\u0085\u2028\u2029]"
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str] | None:
+    r"""A Java pattern for `fullmatch`, or None if Python cannot say the same. `\s`, `\w`, `\d` are ASCII, as in Java.
+
+    >>> bool(compiled(r"[a-zA-Z0-9_-]+").fullmatch("get_weather"))
+    True
+    >>> compiled(r"\p{Alpha}+") is None
+    True
+    """
+    if any(construct in pattern for construct in OTHERWISE_IN_JAVA):
+        return None
+    parts: list[str] = []
+    for atom in _ATOMS.findall(pattern):
+        in_class = re.sub(r"\\.", "", atom[1:-1], flags=re.DOTALL) if atom.startswith("[") else ""
+        if any(operator in in_class for operator in _SET_OPERATORS):
+            return None
+        parts.append(_JAVA_DOT if atom == "." else atom)
+    try:
+        return re.compile("".join(parts), re.ASCII)
+    except (re.error, OverflowError, RecursionError):
+        return None
