@@ -51,7 +51,7 @@ def decode_event(frame: Frame) -> tuple[dict[str, Any], int | None]:
     Blobs become bytes. A `p` that is no prefix of PADDING stays in the event. Raises DamagedData for a payload that is
     not a JSON object, and for a frame that is neither event nor exception.
     """
-    name = frame.string(":event-type") or frame.string(":exception-type")
+    name = frame.get(":event-type") or frame.get(":exception-type")
     if name is None:
         raise DamagedData(f"A frame with neither :event-type nor :exception-type: {frame.headers!r}.")
     try:
