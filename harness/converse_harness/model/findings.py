@@ -149,7 +149,7 @@ def shown(value: object) -> str:
         return f"{len(value)} bytes"
     try:
         return _BRIEF.repr(value)
-    except Exception:  # a broken __repr__, or an int with more digits than Python prints
+    except Exception:  # noqa: BLE001  (a broken __repr__, or an int with more digits than Python prints)
         return "unprintable"
 
 

@@ -78,7 +78,7 @@ def _encoder(shape: Shape, fresh: dict[str, Encode]) -> Encode:
         fresh[shape.name] = encode = _listed(inner)
         inner.append(_encoder(shape.member, fresh))
     else:
-        fresh[shape.name] = encode = _keyed({}, lambda item: inner[0](item))
+        fresh[shape.name] = encode = _keyed({}, lambda item: inner[0](item))  # noqa: PLW0108  (inner is empty as yet)
         inner.append(_encoder(shape.value, fresh))
     return encode
 

@@ -18,6 +18,8 @@ from converse_harness.errors import ReplyError
 from converse_harness.model.beyond import BEYOND_MODEL, ExtraError
 
 SERVICE: Final = "bedrock-runtime"
+CONTROL_PLANE: Final = "bedrock"
+"""The service that clients ask about inference profiles and models; only the names of its operations are read."""
 
 
 class NotInModel(ReplyError, LookupError):
@@ -48,7 +50,9 @@ class Operation(Protocol):
     error_shapes: Sequence[Shape]
     has_event_stream_output: bool
 
-    def get_event_stream_output(self) -> Shape: ...
+    def get_event_stream_output(self) -> Shape:
+        """The union of the events and exceptions that it can send."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +72,15 @@ def botocore_version() -> str:
 
 
 @cache
-def service() -> Any:
-    """The botocore ServiceModel of Bedrock Runtime that botocore ships; models in the user's home are not read."""
+def service(name: str = SERVICE) -> Any:
+    """The ServiceModel that botocore ships for Bedrock Runtime; models in the user's home are not read. NotInModel."""
     loaders = _botocore(".loaders")
     loader = loaders.Loader([loaders.Loader.BUILTIN_DATA_PATH], include_default_search_paths=False)
     try:
-        description = loader.load_service_model(SERVICE, "service-2")
+        description = loader.load_service_model(name, "service-2")
     except _botocore(".exceptions").UnknownServiceError as error:
-        raise NotInModel(f"botocore {botocore_version()} has no service {SERVICE!r}. {_REMEDY}") from error
-    return _botocore(".model").ServiceModel(description, SERVICE)
+        raise NotInModel(f"botocore {botocore_version()} has no service {name!r}. {_REMEDY}") from error
+    return _botocore(".model").ServiceModel(description, name)
 
 
 def has_shape(name: str) -> bool:
@@ -136,6 +140,17 @@ def operation(name: str) -> Operation:
 def operations() -> tuple[str, ...]:
     """The names of all operations in the model."""
     return tuple(service().operation_names)
+
+
+def check_operation(name: str) -> None:
+    """Raise NotInModel unless Bedrock Runtime or Bedrock's control plane has an operation of this name.
+
+    >>> check_operation("GetInferenceProfile")
+    """
+    if name not in operations():
+        known = (*operations(), *service(CONTROL_PLANE).operation_names)
+        if name not in known:
+            raise _lacks("operation", name, known, f"{SERVICE} and {CONTROL_PLANE}")
 
 
 @cache
@@ -229,10 +244,10 @@ def _botocore(module: str) -> Any:
     return importlib.import_module(f"botocore{module}")
 
 
-def _lacks(what: str, name: str, known: Iterable[str]) -> NotInModel:
+def _lacks(what: str, name: str, known: Iterable[str], where: str = SERVICE) -> NotInModel:
     close = nearest(name, known)
     hint = f" Did you mean {close!r}?" if close else ""
-    came = f"botocore {botocore_version()} has no {what} {name!r} in its model of {SERVICE}."
+    came = f"botocore {botocore_version()} has no {what} {name!r} in its model of {where}."
     return NotInModel(f"{came}{hint} {_REMEDY}")
 
 

@@ -53,9 +53,9 @@ def validate(shape_name: str, value: object, *, root: str = "", checks: Checks =
 def check(shape_name: str, value: object, *, root: str = "", error: Callable[[str], Exception] = ReplyError) -> None:
     """Raise `error` with all the rules that a value breaks, one per line; nothing happens if AWS could have sent it.
 
-    >>> check("StopReason", "end", root="stop_reason")
+    >>> check("StopReason", "endturn", root="stop_reason")
     Traceback (most recent call last):
-    converse_harness.errors.ReplyError: stop_reason is 'end'; did you mean 'end_turn'? A StopReason is one of ...
+    converse_harness.errors.ReplyError: stop_reason is 'endturn'; did you mean 'end_turn'? A StopReason is one of ...
     """
     violations = validate(shape_name, value, root=root)
     if len(violations) == 1:
