@@ -60,17 +60,21 @@ def answer(original: Any) -> Any:
         if fake is None:
             return original(self, request)
         started = time.monotonic()
-        exchange = ask(fake, self._endpoint_prefix, request)
+        exchange = ask(fake, self, request)
         response = exchange.response
         return AWSResponse(request.url, response.status, headers(exchange), Body(exchange, started))
 
     return _send
 
 
-def ask(fake: OpenFake, service: str, request: Any) -> Exchange:
+def ask(fake: OpenFake, endpoint: Any, request: Any) -> Exchange:
     """Ask the fake. Raises botocore's exception for a scripted connection failure."""
     held = HELD.get()
-    exchange = fake.exchange(read_request(request), service=service, operation="" if held is None else held.operation)
+    exchange = fake.exchange(
+        read_request(request, endpoint.host),
+        service=endpoint._endpoint_prefix,
+        operation="" if held is None else held.operation,
+    )
     failure = exchange.response.failure
     if failure is not None:
         import botocore.exceptions
@@ -85,10 +89,10 @@ def headers(exchange: Exchange) -> list[tuple[str, str]]:
     return [("Date", formatdate(usegmt=True)), *exchange.response.headers]
 
 
-def read_request(request: Any) -> Request:
-    """botocore's prepared request as it would go over the wire."""
-    _, _, rest = request.url.partition("://")
-    slash = rest.find("/")
+def read_request(request: Any, host: str) -> Request:
+    """botocore's prepared request as Bedrock would get it: without the path that an `endpoint_url` may have."""
+    target = _target(request.url)
+    base = _target(host).rstrip("/")
     body = request.body
     if hasattr(body, "read"):
         start = body.tell()
@@ -96,10 +100,16 @@ def read_request(request: Any) -> Request:
         request.body.seek(start)
     return Request(
         method=request.method,
-        target="/" if slash < 0 else rest[slash:],
+        target=target.removeprefix(base) if target.startswith(f"{base}/") else target,
         headers=tuple((_text(name), _text(value)) for name, value in request.headers.items()),
         body=body.encode() if isinstance(body, str) else bytes(body or b""),
     )
+
+
+def _target(url: str) -> str:
+    _, _, rest = url.partition("://")
+    _, slash, path = rest.partition("/")
+    return slash + path or "/"
 
 
 def _text(value: Any) -> str:
@@ -109,31 +119,29 @@ def _text(value: Any) -> str:
 class Delivery:
     """The chunks of one response on their way to a client, and how that ended; `Body` and `AioBody` read from it."""
 
-    __slots__ = ("_exchange", "_started", "chunks", "over")
+    __slots__ = ("chunks", "exchange", "over", "started", "waiting")
 
     def __init__(self, exchange: Exchange, started: float) -> None:
-        self._exchange = exchange
-        self._started = started
+        self.exchange = exchange
+        self.started = started
         self.chunks: Iterator[Chunk] = iter(exchange.response.chunks)
+        self.waiting = False
+        """A chunk is taken out of `chunks`, but its time has not come."""
         self.over = False
-
-    def sent(self, chunk: Chunk) -> None:
-        """The client takes this chunk now."""
-        self._exchange.sent(chunk, time.monotonic() - self._started)
 
     def end(self, outcome: str) -> None:
         """The first end counts."""
         if not self.over:
             self.over = True
-            self._exchange.ended(outcome)
+            self.exchange.ended(outcome)
 
     def close(self) -> None:
         """The client closes: it may have had everything already without asking whether there is more."""
         if not self.over:
             try:
-                left = next(self.chunks, None) is not None
+                left = self.waiting or next(self.chunks, None) is not None
             except Exception:
-                # A fault was still to come, or another thread waits for the next chunk.
+                # A fault was still to come.
                 left = True
             self.end("closed by client" if left else "complete")
 
@@ -147,21 +155,26 @@ class Body(io.RawIOBase):
 
     def stream(self, amt: int | None = None, decode_content: bool | None = None) -> Iterator[bytes]:
         """One HTTP chunk at a time, as urllib3 does it for a chunked response."""
+        # Every event of a long stream passes here: no call that is not needed.
         delivery = self._delivery
+        sent, started, monotonic = delivery.exchange.sent, delivery.started, time.monotonic
         try:
             for chunk in delivery.chunks:
                 if chunk.delay:
+                    delivery.waiting = True
                     time.sleep(chunk.delay)
+                    delivery.waiting = False
                 if delivery.over:
                     return
-                delivery.sent(chunk)
+                sent(chunk, monotonic() - started)
                 yield chunk.data
             delivery.end("complete")
-        except GeneratorExit:
-            delivery.close()
+        except Exception:
+            delivery.end("cut")
             raise
         except BaseException:
-            delivery.end("cut")
+            # The generator is dropped or closed, or the wait is interrupted.
+            delivery.close()
             raise
 
     def readable(self) -> bool:

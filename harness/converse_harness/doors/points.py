@@ -1,48 +1,73 @@
 """Every attribute of another library that is replaced while a fake is open: one table.
 
-Tests, error messages and the patching itself read it. A name that ends the parameters as "..." stands for any others.
+The patching, its error messages and the tests read it. Parameters that end in "..." may be more than the ones named.
 """
 
 from __future__ import annotations
 
-from converse_harness.doors import boto, credentials
+from typing import Any
+
+from converse_harness.doors import aioboto, boto, children, credentials, guard, retries
 from converse_harness.doors.patching import Patches, Point
 
-_SIGNING = ("self", "signing_name", "region_name", "signature_version", "request_credentials", "...")
+_ME = ("self",)
+_SEND = ("self", "request")
+_CALL = ("self", "request_dict", "operation_model")
+_ATTEMPT = ("self", "request", "operation_model", "context")
+_SIGN = ("self", "signing_name", "region_name", "signature_version", "request_credentials", "...")
 _CLIENT = ("self", "service_name", "region_name", "config", "...")
+_BUCKET = ("self", "amount", "block")
+_QUOTA = ("self", "capacity_amount")
+_AIO_SLEEP = ("self", "sleep_amount")
+_HOOK = ("self", "event_name", "request", "kwargs")
+_HOST = ("self", "host", "...")
+_SNI = ("self", "server_hostname", "...")
+_POPEN = ("self", "args", "env", "...")
+
+_in_call = retries.without_async_sleep(retries.skips_call_waits)
+_in_test = retries.without_async_sleep(retries.skips_any_waits)
+
+
+def _boto(module: str, attribute: str, parameters: tuple[str, ...] | None, replace: Any, **more: Any) -> Point:
+    return Point(module, attribute, parameters, replace, eager=True, **more)
+
 
 POINTS = (
+    # Calls
+    _boto("botocore.endpoint", "Endpoint._send_request", _CALL, boto.hold_call),
+    _boto("botocore.endpoint", "Endpoint._do_get_response", _ATTEMPT, None, mentions=("_send",)),
+    _boto("botocore.endpoint", "Endpoint._send", _SEND, boto.answer),
+    Point("aiobotocore.endpoint", "AioEndpoint._send_request", _CALL, aioboto.hold_call),
+    Point("aiobotocore.endpoint", "AioEndpoint._do_get_response", _ATTEMPT, None, mentions=("_send",)),
+    Point("aiobotocore.endpoint", "AioEndpoint._send", _SEND, aioboto.answer),
+    Point("moto.core.botocore_stubber", "BotocoreStubber.__call__", _HOOK, boto.leave_bedrock),
+    # Keys and region
+    _boto("botocore.signers", "RequestSigner.get_auth_instance", _SIGN, credentials.sign_with_dummies),
+    _boto("botocore.session", "Session.get_credentials", _ME, credentials.defer_credentials),
+    _boto("botocore.session", "Session.create_client", _CLIENT, credentials.create_without_keys),
+    Point("aiobotocore.signers", "AioRequestSigner.get_auth_instance", _SIGN, aioboto.sign_with_dummies),
+    Point("aiobotocore.session", "AioSession.get_credentials", _ME, aioboto.defer_credentials),
+    Point("aiobotocore.session", "AioSession._create_client", _CLIENT, aioboto.create_without_keys),
+    # Waits and quotas of retries
+    _boto("botocore.endpoint", "time", None, retries.without_sleep),
+    _boto("botocore.retries.bucket", "TokenBucket.acquire", _BUCKET, retries.acquire_at_once),
+    _boto("botocore.retries.quota", "RetryQuota.acquire", _QUOTA, retries.without_drain),
+    Point("aiobotocore.endpoint", "asyncio", None, _in_call),
     Point(
-        "botocore.endpoint",
-        "Endpoint._send_request",
-        ("self", "request_dict", "operation_model"),
-        boto.hold_call,
-        eager=True,
+        "aiobotocore.endpoint", "AnyioEndpoint._sleep", _AIO_SLEEP, retries.without_anyio_sleep, since="AnyioEndpoint"
     ),
-    Point("botocore.endpoint", "Endpoint._send", ("self", "request"), boto.answer, eager=True),
-    Point(
-        "botocore.endpoint",
-        "Endpoint._do_get_response",
-        ("self", "request", "operation_model", "context"),
-        None,
-        mentions=("_send",),
-        eager=True,
-    ),
-    Point("botocore.signers", "RequestSigner.get_auth_instance", _SIGNING, credentials.sign_with_dummies, eager=True),
-    Point("botocore.session", "Session.create_client", _CLIENT, credentials.create_without_keys, eager=True),
-    Point("botocore.session", "Session.get_credentials", ("self",), credentials.defer_credentials, eager=True),
-    Point(
-        "moto.core.botocore_stubber",
-        "BotocoreStubber.__call__",
-        ("self", "event_name", "request", "kwargs"),
-        boto.leave_bedrock,
-    ),
+    Point("aiobotocore.retries.bucket", "AsyncTokenBucket.acquire", _BUCKET, retries.acquire_at_once_async),
+    Point("strands.event_loop._retry", "asyncio", None, _in_test),
+    # The guard
+    Point("ssl", "SSLContext.wrap_socket", _SNI, guard.checked("server_hostname")),
+    Point("ssl", "SSLContext.wrap_bio", _SNI, guard.checked("server_hostname")),
+    Point("asyncio.base_events", "BaseEventLoop.getaddrinfo", _HOST, guard.checked("host")),
+    Point("aiohttp.resolver", "AsyncResolver.resolve", _HOST, guard.checked("host")),
+    # Threads and processes
+    Point("threading", "Thread.start", _ME, children.start_thread),
+    Point("multiprocessing.process", "BaseProcess.start", _ME, children.start_process),
+    Point("subprocess", "Popen.__init__", _POPEN, children.start_program),
 )
 """What is replaced, with the parameters that it must have."""
 
-
-def _switch(on: bool) -> None:
-    """Told before the points go in and after they are out."""
-
-
-PATCHES = Patches(POINTS, _switch)
+PATCHES = Patches(POINTS, guard.switch)

@@ -157,10 +157,13 @@ def current() -> OpenFake | None:
     return entries[-1].answers if entries else None
 
 
-def open_fake(fake: OpenFake) -> None:
-    """Put a fake on top of the stack. Raises DoorError if a library that has to be patched is not as expected."""
+def open_fake(fake: OpenFake, *, eager: bool = True) -> None:
+    """Put a fake on top of the stack. Raises DoorError if a library that has to be patched is not as expected.
+
+    Not `eager`: botocore is not imported for it, only patched if and when somebody else imports it.
+    """
     try:
-        _patches().ready()
+        _patches().ready(eager=eager)
         _locked(lambda: _push(fake), otherwise=lambda: _pop(fake))
     except BaseException:
         close_fake(fake)

@@ -1,0 +1,227 @@
+"""The boto door for aiobotocore, whatever it sends with (aiohttp, httpx) and runs on (asyncio, trio).
+
+aiobotocore overrides what botocore does from signing to parsing with coroutines, so each function of `boto` and
+`credentials` has its counterpart here.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Awaitable, Callable
+from functools import partial
+from importlib import import_module
+from time import monotonic
+from typing import Any, cast
+
+from converse_harness.doors import registry
+from converse_harness.doors.boto import Delivery, ask, headers
+from converse_harness.doors.credentials import (
+    CREATING,
+    DeferredCredentials,
+    DummyCredentials,
+    bind_for_fake,
+    is_bedrock,
+    signs_for_fake,
+    with_dummies,
+    without_keys,
+)
+from converse_harness.doors.registry import HELD, Exchange
+from converse_harness.wire.http import Chunk
+
+
+def hold_call(original: Any) -> Any:
+    """`AioEndpoint._send_request`: all attempts of one call belong to the fake under which it began."""
+
+    @functools.wraps(original)
+    async def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
+        held = registry.take(operation_model.name) if is_bedrock(self._endpoint_prefix) else None
+        if held is None:
+            return await original(self, request_dict, operation_model)
+        before = HELD.get()
+        HELD.set(held)
+        try:
+            return await original(self, request_dict, operation_model)
+        finally:
+            HELD.set(before)
+            registry.give_back(held)
+
+    return _send_request
+
+
+def answer(original: Any) -> Any:
+    """`AioEndpoint._send`: the fake answers instead of the network."""
+    AioAWSResponse: Any = import_module("aiobotocore.awsrequest").AioAWSResponse
+
+    @functools.wraps(original)
+    async def _send(self: Any, request: Any) -> Any:
+        fake = registry.answering() if is_bedrock(self._endpoint_prefix) else None
+        if fake is None:
+            return await original(self, request)
+        started = monotonic()
+        exchange = ask(fake, self, request)
+        body = AioBody(exchange, started, sleep_of(self), request.url)
+        return AioAWSResponse(request.url, exchange.response.status, headers(exchange), body)
+
+    return _send
+
+
+def sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
+    """How this endpoint sleeps for real, in the event loop that it runs in."""
+    ours = getattr(type(endpoint), "_sleep", None)
+    # Ours skips retry waits: below it is the one that does not. With aiohttp, and in older releases, asyncio it is.
+    real = getattr(ours, "__wrapped__", None)
+    if real is not None:
+        return partial(cast("Callable[[Any, float], Awaitable[Any]]", real), endpoint)
+    import asyncio
+
+    return asyncio.sleep
+
+
+class AioBody:
+    """The raw response of an aiobotocore client; it is its own `content`, as aiohttp's responses have one.
+
+    No asynchronous generators here: an event loop complains about those that are dropped half read.
+    """
+
+    def __init__(self, exchange: Exchange, started: float, sleep: Callable[[float], Awaitable[Any]], url: str) -> None:
+        self._delivery = Delivery(exchange, started)
+        self._sleep = sleep
+        self._waiting: tuple[Chunk, float] | None = None
+        self._left = b""
+        self.url = url
+
+    @property
+    def content(self) -> AioBody:
+        """What aiohttp calls the stream of the body."""
+        return self
+
+    async def _take(self) -> bytes | None:
+        delivery = self._delivery
+        try:
+            taken = self._waiting or self._due()
+        except Exception:
+            delivery.end("cut")
+            raise
+        if taken is None:
+            delivery.end("complete")
+            return None
+        chunk, due = taken
+        if chunk.delay:
+            # A client may give up waiting (a timeout of its own) and ask again later: the chunk stays due.
+            self._waiting, delivery.waiting = taken, True
+            await self._sleep(max(0.0, due - monotonic()))
+            self._waiting, delivery.waiting = None, False
+        if delivery.over:
+            return None
+        delivery.exchange.sent(chunk, monotonic() - delivery.started)
+        return chunk.data
+
+    def _due(self) -> tuple[Chunk, float] | None:
+        chunk = None if self._delivery.over else next(self._delivery.chunks, None)
+        return None if chunk is None else (chunk, monotonic() + chunk.delay)
+
+    def iter_chunks(self) -> _Chunks:
+        """One HTTP chunk at a time, with whether it ends there."""
+        return _Chunks(self._take)
+
+    async def read(self, amt: int = -1) -> bytes:
+        """Up to `amt` bytes, b"" at the end; all that is left for a negative number."""
+        parts = [self._left]
+        while amt < 0 or not parts[-1]:
+            data = await self._take()
+            if data is None:
+                break
+            parts.append(data)
+        everything = b"".join(parts)
+        size = len(everything) if amt < 0 else amt
+        self._left = everything[size:]
+        return everything[:size]
+
+    def at_eof(self) -> bool:
+        """Whether nothing is left to read."""
+        return self._delivery.over and not self._left
+
+    def close(self) -> None:
+        """Close early, or drop it unread."""
+        self._delivery.close()
+
+    __del__ = close
+
+
+class _Chunks:
+    def __init__(self, take: Callable[[], Awaitable[bytes | None]]) -> None:
+        self._take = take
+
+    def __aiter__(self) -> _Chunks:
+        return self
+
+    async def __anext__(self) -> tuple[bytes, bool]:
+        data = await self._take()
+        if data is None:
+            raise StopAsyncIteration
+        return data, True
+
+
+class AioDummyCredentials(DummyCredentials):
+    """Keys that are none."""
+
+    async def get_frozen_credentials(self) -> Any:
+        return super().get_frozen_credentials()
+
+
+class AioDeferredCredentials(DeferredCredentials):
+    """What a client made under a fake holds in place of credentials: its session's, looked up when they are needed."""
+
+    async def get_frozen_credentials(self) -> Any:
+        if registry.guarding() is not None:
+            return DummyCredentials().get_frozen_credentials()
+        credentials = await self._session.get_credentials()
+        return None if credentials is None else await credentials.get_frozen_credentials()
+
+    def _resolve(self) -> Any:
+        # A plain attribute cannot await the chain: before the first request there are only dummies, as aiobotocore's
+        # own refreshable credentials have nothing before their first refresh.
+        found = self._session._credentials
+        return DummyCredentials() if found is None else found
+
+
+def sign_with_dummies(original: Any) -> Any:
+    """`AioRequestSigner.get_auth_instance`: real keys and tokens are never used while a fake answers."""
+
+    @functools.wraps(original)
+    async def get_auth_instance(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not signs_for_fake(self):
+            return await original(self, *args, **kwargs)
+        return await original(with_dummies(self, AioDummyCredentials()), *args, **without_keys(kwargs))
+
+    return get_auth_instance
+
+
+def defer_credentials(original: Any) -> Any:
+    """`AioSession.get_credentials`: unchanged, except for a client for Bedrock that is being made under a fake."""
+
+    @functools.wraps(original)
+    async def get_credentials(self: Any) -> Any:
+        if CREATING.get() and self._credentials is None:
+            return AioDeferredCredentials(self)
+        return await original(self)
+
+    return get_credentials
+
+
+def create_without_keys(original: Any) -> Any:
+    """`AioSession._create_client`: a client for Bedrock needs neither credentials nor a region while a fake is open."""
+
+    @functools.wraps(original)
+    async def _create_client(self: Any, *args: Any, **kwargs: Any) -> Any:
+        bound = bind_for_fake(original, self, args, kwargs)
+        if bound is None:
+            return await original(self, *args, **kwargs)
+        before = CREATING.get()
+        CREATING.set(True)
+        try:
+            return await original(*bound.args, **bound.kwargs)
+        finally:
+            CREATING.set(before)
+
+    return _create_client

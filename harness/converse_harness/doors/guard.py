@@ -1,0 +1,114 @@
+"""The guard: while a fake is open, no other way leads to Bedrock.
+
+What the doors answer never comes here. Anything else that looks up or connects to a host of Bedrock is stopped with a
+BlockedConnection, which says which door to open; the fake remembers it, so that the test fails even where the error is
+swallowed. Names are watched at three places: the interpreter's own look-ups and connections (an audit hook), the server
+name of a TLS handshake (which also sees proxies and resolvers that are not Python's), and the look-ups of asyncio and
+aiohttp (where it can still be seen who asked).
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+from inspect import currentframe, signature
+from typing import Any, cast
+
+from converse_harness.doors import registry
+
+SUFFIXES = (
+    r"amazonaws\.com(\.cn)?",
+    r"vpce\.amazonaws\.com(\.cn)?",
+    r"api\.aws",
+    r"api\.amazonwebservices\.com\.cn",
+    r"amazonaws\.eu",
+    r"c2s\.ic\.gov",
+    r"sc2s\.sgov\.gov",
+    r"csp\.hci\.ic\.gov",
+    r"cloud\.adc-e\.uk",
+)
+"""The domains of AWS, one per partition and kind of endpoint: botocore's `partitions.json`, and VPC endpoints."""
+
+HOSTS = re.compile(rf"(?:^|\.)bedrock(?:-[a-z0-9-]+)?\.[a-z0-9-]+\.(?:{'|'.join(SUFFIXES)})\.?$", re.IGNORECASE)
+"""A host of any Bedrock service: `bedrock-runtime-fips.us-east-1.amazonaws.com`, `vpce-1.bedrock.eu-west-1.vpce...`."""
+
+SERVER = "the loopback server: use the fixture `converse_server` and give the client its `fake.environ` or `fake.url`"
+LIBRARIES = {
+    "httpx": "the httpx door: use the fixture `converse_httpx`",
+    "aiohttp": SERVER,
+    "urllib3": SERVER,
+    "socket": SERVER,
+}
+"""Which door answers which library. The one nearest to the socket counts; `socket` stands for all others."""
+
+EVENTS = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.connect": 1, "socket.sendto": 1}
+"""Audit events of the interpreter, with the position of the host, or of the address that begins with it."""
+
+BLOCKED = (
+    "{library} tried to reach {host} while a converse-harness fake is open. That way is not answered by the fake, and "
+    "the network is closed to it. boto3, botocore and aiobotocore are answered in process; for {library} open {door}"
+)
+
+_on = False
+_installed = False
+
+
+def switch(on: bool) -> None:
+    """Watch, or stop watching. An audit hook stays for the life of the process: it looks at one variable."""
+    global _on, _installed
+    if on and not _installed:
+        _installed = True
+        sys.addaudithook(_audit)
+    _on = on
+
+
+def is_bedrock_host(host: object) -> bool:
+    """Whether a host name, str or bytes, belongs to Bedrock."""
+    if isinstance(host, bytes | bytearray):
+        host = host.decode("ascii", "replace")
+    return isinstance(host, str) and HOSTS.search(host) is not None
+
+
+def check(host: object) -> None:
+    """Raises BlockedConnection for a host of Bedrock while a fake is open, or in a thread that outlived one."""
+    if _on and is_bedrock_host(host):
+        fake = registry.guarding()
+        if fake is not None:
+            name = host.decode("ascii") if isinstance(host, bytes | bytearray) else str(host)
+            library = _library()
+            raise registry.refuse(fake, BLOCKED.format(library=library, host=name, door=LIBRARIES[library]))
+
+
+def _library() -> str:
+    frame = currentframe()
+    while frame is not None:
+        library = str(frame.f_globals.get("__name__")).partition(".")[0]
+        if library in LIBRARIES:
+            return library
+        frame = frame.f_back
+    return "socket"
+
+
+def _audit(event: str, args: tuple[Any, ...]) -> None:
+    if not _on or event not in EVENTS:
+        return
+    host = args[EVENTS[event]]
+    check(cast("tuple[Any, ...]", host)[0] if isinstance(host, tuple) else host)
+
+
+def checked(name: str) -> Any:
+    """A replacement that checks its argument `name`, a host, before the original runs."""
+
+    def replace(original: Any) -> Any:
+        parameters = signature(original)
+
+        @functools.wraps(original)
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            if _on:
+                check(parameters.bind(*args, **kwargs).arguments.get(name))
+            return original(*args, **kwargs)
+
+        return watched
+
+    return replace
