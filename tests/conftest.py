@@ -1,0 +1,14 @@
+"""What a test of this project may rely on: no AWS setting of the person who runs it reaches it."""
+
+import os
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _no_aws_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take every AWS variable, configuration file and the metadata service out of reach, for children as well."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)

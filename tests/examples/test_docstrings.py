@@ -1,0 +1,27 @@
+"""Every example in a docstring of the two packages runs."""
+
+import doctest
+import pkgutil
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from types import ModuleType
+
+import pytest
+
+PACKAGES = ("converse_harness", "converse_strategies")
+
+
+def modules() -> Iterator[ModuleType]:
+    """Every module of the packages."""
+    for package in map(import_module, PACKAGES):
+        yield package
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            yield import_module(found.name)
+
+
+EXAMPLES = [test for module in modules() for test in doctest.DocTestFinder().find(module) if test.examples]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_docstring(example: doctest.DocTest, run_doctest: Callable[[doctest.DocTest], None]) -> None:
+    run_doctest(example)
