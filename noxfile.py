@@ -1,0 +1,121 @@
+"""Every check of the project, each in an environment of its own; `.ci/run` runs them all.
+
+`nox` runs the sessions that a change needs most. The package is always installed as a wheel, never read from the tree.
+"""
+
+import tarfile
+import zipfile
+from pathlib import Path
+
+import nox
+
+PYTHONS = ("3.11", "3.12", "3.13")
+PROJECT = nox.project.load_toml("pyproject.toml")
+TEST_TOOLS = PROJECT["project"]["optional-dependencies"]["test"]
+AIOBOTOCORE = ("aiobotocore[httpx]>=3.10", "aiohttp>=3.10", "anyio>=4.4", "pytest-asyncio>=1.0", "trio>=0.25")
+OLDEST_BOTO = ("botocore==1.40.0", "boto3==1.40.0")
+
+nox.options.sessions = ["tests", "lint", "typing"]
+nox.options.error_on_external_run = True
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """All tests but the pinned client suites."""
+    session.install(".[test]")
+    session.run("pytest", *session.posargs)
+
+
+@nox.session
+def coverage(session: nox.Session) -> None:
+    """The same tests, with the branches that they take."""
+    session.install(".[test]")
+    session.env["COVERAGE_FILE"] = str(Path(session.create_tmp()).resolve() / "coverage")
+    session.run("coverage", "erase")
+    session.run("coverage", "run", "-m", "pytest", *session.posargs)
+    session.run("coverage", "combine", "--quiet")
+    session.run("coverage", "report")
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style, and the directions of imports."""
+    session.install("ruff", "import-linter", ".")
+    session.run("ruff", "check")
+    session.run("ruff", "format", "--check")
+    session.run("lint-imports", "--no-cache")
+
+
+@nox.session
+def typing(session: nox.Session) -> None:
+    """Both type checkers on the project, and on what a user writes with it."""
+    # pyright needs node; its extra brings one that installs like any other package.
+    session.install("mypy", "nox", "pyright[nodejs]", ".[test]")
+    session.run("mypy")
+    session.run("pyright", "--pythonpath", f"{session.bin}/python")
+    session.run("python", "tests/typing/check.py")
+
+
+@nox.session
+def floor(session: nox.Session) -> None:
+    """The oldest botocore that is supported."""
+    # langchain-aws asks for a newer boto3.
+    tools = [tool for tool in TEST_TOOLS if not tool.startswith("langchain-aws")]
+    session.install(".", *tools, *OLDEST_BOTO)
+    session.run("pytest", *(session.posargs or ("tests/unit", "tests/doors", "tests/clients/test_boto3.py")))
+
+
+@nox.session
+def aiobotocore(session: nox.Session) -> None:
+    """aiobotocore, which pins botocore."""
+    session.install(".", *AIOBOTOCORE)
+    session.run("pytest", *(session.posargs or ("tests/clients/pinned/aiobotocore",)))
+
+
+@nox.session
+def dist(session: nox.Session) -> None:
+    """What is released: the wheel is built from the sdist, and holds what it should and nothing else."""
+    session.install("build")
+    folder = Path(session.create_tmp()).resolve()
+    for old in folder.glob("converse_harness-*"):
+        old.unlink()
+    session.run("python", "-m", "build", "--outdir", str(folder), silent=True)
+    (wheel,) = folder.glob("*.whl")
+    (sdist,) = folder.glob("*.tar.gz")
+    packages = ("converse_harness", "converse_strategies")
+    about = f"{wheel.name.removesuffix('-py3-none-any.whl')}.dist-info"
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        entry_points = archive.read(f"{about}/entry_points.txt").decode()
+    with tarfile.open(sdist) as sources:
+        sent = {name.partition("/")[2] for name in sources.getnames()}
+    needed = {f"{about}/licenses/LICENSE", *(f"{package}/py.typed" for package in packages)}
+    problems = [
+        *(f"{name} is missing from the wheel" for name in sorted(needed - names)),
+        *(f"{name} is in the wheel" for name in sorted(names) if name.partition("/")[0] not in (*packages, about)),
+        *(
+            f"the wheel's entry points lack {line!r}"
+            for line in ("converse = converse_harness.plugin", "converse-harness = converse_harness.cli:main")
+            if line not in entry_points.splitlines()
+        ),
+        *(
+            f"{name} is missing from the sdist"
+            for name in sorted({"LICENSE", "README.md", "CHANGELOG.md", "conftest.py", "pyproject.toml"} - sent)
+        ),
+    ]
+    if problems:
+        session.error("; ".join(problems))
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The examples in README, docs and docstrings."""
+    session.install(".[test]")
+    session.run("pytest", "tests/examples", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """The budgets: ratio, budget, verdict."""
+    session.install(".[test]")
+    session.run("python", "-m", "benchmarks", *session.posargs)
