@@ -140,7 +140,7 @@ def out_of_range(shape: str, value: float, low: float | None, high: float | None
 
 _BRIEF: Final = reprlib.Repr()
 _BRIEF.maxstring = _BRIEF.maxother = 60
-_BRIEF.maxlevel, _BRIEF.maxdict, _BRIEF.maxlist = 2, 3, 3
+_BRIEF.maxlevel, _BRIEF.maxdict, _BRIEF.maxlist = 1, 3, 3
 
 
 def shown(value: object) -> str:
@@ -149,8 +149,8 @@ def shown(value: object) -> str:
         return f"{len(value)} bytes"
     try:
         return _BRIEF.repr(value)
-    except Exception:  # noqa: BLE001  (a broken __repr__, or an int with more digits than Python prints)
-        return "unprintable"
+    except ValueError:  # an int with more digits than Python prints
+        return "a huge number"
 
 
 def _hint(shape: str, came: object, allowed: Sequence[str], verb: str) -> str:

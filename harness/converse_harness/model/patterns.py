@@ -10,7 +10,8 @@ OTHERWISE_IN_JAVA: Final = (r"\v", r"\z", r"\Z", r"\0")
 """What Python reads as something else; what only Java can read (`\\p{Alpha}`, `\\h`) Python refuses by itself."""
 
 _SET_OPERATORS: Final = ("[", "&&", "||", "--", "~~")
-_ATOMS: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
+# A class is one atom; a `[` that stands alone opens one that is never closed.
+_ATOMS: Final = re.compile(r"\\.|\[\^?+\]?+(?:\\.|[^\]\\])*\]|.", re.DOTALL)
 _JAVA_DOT: Final = r"[^\n\r\u0085\u2028\u2029]"
 
 
@@ -28,7 +29,7 @@ def compiled(pattern: str) -> re.Pattern[str] | None:
     parts: list[str] = []
     for atom in _ATOMS.findall(pattern):
         in_class = re.sub(r"\\.", "", atom[1:-1], flags=re.DOTALL) if atom.startswith("[") else ""
-        if any(operator in in_class for operator in _SET_OPERATORS):
+        if atom == "[" or any(operator in in_class for operator in _SET_OPERATORS):
             return None
         parts.append(_JAVA_DOT if atom == "." else atom)
     try:
