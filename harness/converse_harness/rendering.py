@@ -221,8 +221,7 @@ def _whole(reply: Reply, occasion: Occasion) -> Response:
         "serviceTier": answer.service_tier,
     }
     body = model.to_json("ConverseResponse", {name: value for name, value in members.items() if value is not None})
-    count = len(events) or sum(1 for _ in reply.events())
-    return json_response(body.encode(), occasion.request_id, delay=_pauses(reply, count))
+    return json_response(body.encode(), occasion.request_id, delay=_pauses(reply, _count(reply, occasion)))
 
 
 def _assembled(reply: Reply, occasion: Occasion, events: tuple[dict[str, Any], ...]) -> Assembled:
@@ -235,7 +234,7 @@ def _assembled(reply: Reply, occasion: Occasion, events: tuple[dict[str, Any], .
                 f"{reply.summary}: only a stream can carry these events, and the client called Converse, which answers "
                 f"with one whole message. {error}"
             ) from error
-    options = _options(body, reply, occasion, sum(1 for _ in reply.events()) if reply.pace.each else 0)
+    options = _options(body, reply, occasion, _count(reply, occasion) - 1)
     content = [_named_block(block, index, occasion) for index, block in enumerate(body.content)]
     return Assembled(
         message={"role": body.role, "content": content},
@@ -262,6 +261,11 @@ def _failed(name: str, members: Mapping[str, Any], occasion: Occasion, delay: fl
     status = errors[shape].status if shape in errors else 500
     known = {key: value for key, value in members.items() if shape not in errors or key in errors[shape].members}
     return error_response(shape, status, error_json(shape, known), occasion.request_id, delay=delay)
+
+
+def _count(reply: Reply, occasion: Occasion) -> int:
+    """How many events the reply would have as a stream; counted only where there are pauses between them."""
+    return sum(1 for _ in reply.events(family_of(occasion.call.model_id))) if reply.pace.each else 1
 
 
 def _pauses(reply: Reply, events: int) -> float:

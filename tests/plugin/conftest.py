@@ -1,0 +1,58 @@
+"""A small agent that pytester projects test: plain botocore, written as if nobody had thought of tests."""
+
+import botocore.session
+import pytest
+
+from converse_harness import fake_converse, reply
+
+# pytester drops the modules that a run in this process imported first; the next run would see two copies of them.
+with fake_converse(reply.text("everything is loaded now")):
+    botocore.session.get_session().create_client("bedrock-runtime").converse(
+        modelId="m", messages=[{"role": "user", "content": [{"text": "?"}]}]
+    )
+
+AGENT = '''
+import botocore.session
+
+session = botocore.session.get_session()
+
+
+def client(**options):
+    return session.create_client("bedrock-runtime", region_name="us-east-1", **options)
+
+
+def ask(text, history=(), **options):
+    messages = [*history, {"role": "user", "content": [{"text": text}]}]
+    answer = client(**options).converse(modelId="us.amazon.nova-lite-v1:0", messages=messages)
+    return answer["output"]["message"]["content"][0]["text"]
+
+
+def weather(city):
+    """A tool loop that survives anything, as agents in production do."""
+    messages = [{"role": "user", "content": [{"text": f"What is it like in {city}?"}]}]
+    tools = {"tools": [{"toolSpec": {"name": "get_weather", "inputSchema": {"json": {"type": "object"}}}}]}
+    while True:
+        try:
+            stream = client().converse_stream(modelId="us.amazon.nova-lite-v1:0", messages=messages, toolConfig=tools)["stream"]
+            tool, text = None, ""
+            for event in stream:
+                if "contentBlockStart" in event:
+                    tool = event["contentBlockStart"]["start"]["toolUse"]
+                text += event.get("contentBlockDelta", {}).get("delta", {}).get("text", "")
+        except Exception:
+            return "sorry"
+        if tool is None:
+            return text
+        messages.append({"role": "assistant", "content": [{"toolUse": {**tool, "input": {}}}]})
+        content = [{"text": "city not found"}]
+        result = {"toolUseId": tool["toolUseId"], "content": content, "status": "error"}
+        messages.append({"role": "user", "content": [{"toolResult": result}]})
+'''
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    """A pytester project with the module `agent`."""
+    pytester.makepyfile(agent=AGENT)
+    pytester.syspathinsert()
+    return pytester
