@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Awaitable, Callable
-from functools import partial
 from importlib import import_module
 from time import monotonic
 from typing import Any, cast
@@ -26,7 +25,6 @@ from converse_harness.doors.credentials import (
     without_keys,
 )
 from converse_harness.doors.registry import HELD, Exchange
-from converse_harness.wire.http import Chunk
 
 
 def hold_call(original: Any) -> Any:
@@ -50,7 +48,7 @@ def hold_call(original: Any) -> Any:
 
 def answer(original: Any) -> Any:
     """`AioEndpoint._send`: the fake answers instead of the network."""
-    AioAWSResponse: Any = import_module("aiobotocore.awsrequest").AioAWSResponse
+    response_class: Any = import_module("aiobotocore.awsrequest").AioAWSResponse
 
     @functools.wraps(original)
     async def _send(self: Any, request: Any) -> Any:
@@ -60,18 +58,18 @@ def answer(original: Any) -> Any:
         started = monotonic()
         exchange = ask(fake, self, request)
         body = AioBody(exchange, started, sleep_of(self), request.url)
-        return AioAWSResponse(request.url, exchange.response.status, headers(exchange), body)
+        return response_class(request.url, exchange.response.status, headers(exchange), body)
 
     return _send
 
 
 def sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
     """How this endpoint sleeps for real, in the event loop that it runs in."""
-    ours = getattr(type(endpoint), "_sleep", None)
+    ours = getattr(endpoint, "_sleep", None)
     # Ours skips retry waits: below it is the one that does not. With aiohttp, and in older releases, asyncio it is.
-    real = getattr(ours, "__wrapped__", None)
+    real: Any = getattr(ours, "__wrapped__", None)
     if real is not None:
-        return partial(cast("Callable[[Any, float], Awaitable[Any]]", real), endpoint)
+        return cast("Callable[[float], Awaitable[Any]]", functools.partial(real, endpoint))
     import asyncio
 
     return asyncio.sleep
@@ -86,7 +84,7 @@ class AioBody:
     def __init__(self, exchange: Exchange, started: float, sleep: Callable[[float], Awaitable[Any]], url: str) -> None:
         self._delivery = Delivery(exchange, started)
         self._sleep = sleep
-        self._waiting: tuple[Chunk, float] | None = None
+        self._due = 0.0
         self._left = b""
         self.url = url
 
@@ -97,28 +95,17 @@ class AioBody:
 
     async def _take(self) -> bytes | None:
         delivery = self._delivery
-        try:
-            taken = self._waiting or self._due()
-        except Exception:
-            delivery.end("cut")
-            raise
-        if taken is None:
-            delivery.end("complete")
-            return None
-        chunk, due = taken
-        if chunk.delay:
+        chunk = delivery.chunk
+        if chunk is not None and chunk.delay:
             # A client may give up waiting (a timeout of its own) and ask again later: the chunk stays due.
-            self._waiting, delivery.waiting = taken, True
-            await self._sleep(max(0.0, due - monotonic()))
-            self._waiting, delivery.waiting = None, False
-        if delivery.over:
+            self._due = self._due or monotonic() + chunk.delay
+            await self._sleep(max(0.0, self._due - monotonic()))
+            self._due = 0.0
+            chunk = delivery.chunk
+        if chunk is None:
+            delivery.finish()
             return None
-        delivery.exchange.sent(chunk, monotonic() - delivery.started)
-        return chunk.data
-
-    def _due(self) -> tuple[Chunk, float] | None:
-        chunk = None if self._delivery.over else next(self._delivery.chunks, None)
-        return None if chunk is None else (chunk, monotonic() + chunk.delay)
+        return delivery.take(chunk)
 
     def iter_chunks(self) -> _Chunks:
         """One HTTP chunk at a time, with whether it ends there."""
@@ -139,7 +126,7 @@ class AioBody:
 
     def at_eof(self) -> bool:
         """Whether nothing is left to read."""
-        return self._delivery.over and not self._left
+        return self._delivery.chunk is None and not self._left
 
     def close(self) -> None:
         """Close early, or drop it unread."""
@@ -166,6 +153,7 @@ class AioDummyCredentials(DummyCredentials):
     """Keys that are none."""
 
     async def get_frozen_credentials(self) -> Any:
+        """What a signer asks for."""
         return super().get_frozen_credentials()
 
 
@@ -173,10 +161,16 @@ class AioDeferredCredentials(DeferredCredentials):
     """What a client made under a fake holds in place of credentials: its session's, looked up when they are needed."""
 
     async def get_frozen_credentials(self) -> Any:
+        """What a signer asks for."""
         if registry.guarding() is not None:
             return DummyCredentials().get_frozen_credentials()
         credentials = await self._session.get_credentials()
         return None if credentials is None else await credentials.get_frozen_credentials()
+
+    async def get_account_id(self) -> Any:
+        """What an endpoint rule may ask for."""
+        frozen = await self.get_frozen_credentials()
+        return None if frozen is None else frozen.account_id
 
     def _resolve(self) -> Any:
         # A plain attribute cannot await the chain: before the first request there are only dummies, as aiobotocore's

@@ -16,6 +16,7 @@ import io
 import time
 from collections.abc import Iterator
 from email.utils import formatdate
+from time import monotonic
 from typing import Any
 
 from converse_harness.doors import registry
@@ -59,7 +60,7 @@ def answer(original: Any) -> Any:
         fake = registry.answering() if is_bedrock(self._endpoint_prefix) else None
         if fake is None:
             return original(self, request)
-        started = time.monotonic()
+        started = monotonic()
         exchange = ask(fake, self, request)
         response = exchange.response
         return AWSResponse(request.url, response.status, headers(exchange), Body(exchange, started))
@@ -90,7 +91,7 @@ def headers(exchange: Exchange) -> list[tuple[str, str]]:
 
 
 def read_request(request: Any, host: str) -> Request:
-    """botocore's prepared request as Bedrock would get it: without the path that an `endpoint_url` may have."""
+    """A prepared request of botocore as Bedrock would get it: without the path that an `endpoint_url` may have."""
     target = _target(request.url)
     base = _target(host).rstrip("/")
     body = request.body
@@ -117,17 +118,44 @@ def _text(value: Any) -> str:
 
 
 class Delivery:
-    """The chunks of one response on their way to a client, and how that ended; `Body` and `AioBody` read from it."""
+    """The chunks of one response on their way to a client, and how that ended; `Body` and `AioBody` read from it.
 
-    __slots__ = ("chunks", "exchange", "over", "started", "waiting")
+    It looks one chunk ahead: an answer is complete when the last byte is taken, whether or not the client asks again.
+    """
+
+    __slots__ = ("_chunks", "_failure", "_sent", "chunk", "exchange", "over", "started")
 
     def __init__(self, exchange: Exchange, started: float) -> None:
         self.exchange = exchange
         self.started = started
-        self.chunks: Iterator[Chunk] = iter(exchange.response.chunks)
-        self.waiting = False
-        """A chunk is taken out of `chunks`, but its time has not come."""
         self.over = False
+        self.chunk: Chunk | None = None
+        """The one that is due next; None at the end."""
+        self._sent = exchange.sent
+        self._chunks = iter(exchange.response.chunks)
+        self._failure: Exception | None = None
+        try:
+            self.chunk = next(self._chunks, None)
+        except Exception as error:  # noqa: BLE001 - a fault of the script; it is the reader's to see
+            self._failure = error
+
+    def take(self, chunk: Chunk) -> bytes:
+        """The client takes the chunk that is due. Every event of a long stream passes here."""
+        self._sent(chunk, monotonic() - self.started)
+        try:
+            self.chunk = following = next(self._chunks, None)
+            if following is None:
+                self.end("complete")
+        except Exception as error:  # noqa: BLE001 - raised when the client asks for more
+            self.chunk, self._failure = None, error
+        return chunk.data
+
+    def finish(self) -> None:
+        """There is no more. Raises what the script raised, after everything before it was taken."""
+        if self._failure is not None:
+            self.end("cut")
+            raise self._failure
+        self.end("complete")
 
     def end(self, outcome: str) -> None:
         """The first end counts."""
@@ -136,14 +164,9 @@ class Delivery:
             self.exchange.ended(outcome)
 
     def close(self) -> None:
-        """The client closes: it may have had everything already without asking whether there is more."""
-        if not self.over:
-            try:
-                left = self.waiting or next(self.chunks, None) is not None
-            except Exception:
-                # A fault was still to come.
-                left = True
-            self.end("closed by client" if left else "complete")
+        """The client closes, or drops it unread."""
+        self.chunk = self._failure = None
+        self.end("closed by client")
 
 
 class Body(io.RawIOBase):
@@ -155,32 +178,31 @@ class Body(io.RawIOBase):
 
     def stream(self, amt: int | None = None, decode_content: bool | None = None) -> Iterator[bytes]:
         """One HTTP chunk at a time, as urllib3 does it for a chunked response."""
-        # Every event of a long stream passes here: no call that is not needed.
         delivery = self._delivery
-        sent, started, monotonic = delivery.exchange.sent, delivery.started, time.monotonic
+        take = delivery.take
         try:
-            for chunk in delivery.chunks:
+            while (chunk := delivery.chunk) is not None:
                 if chunk.delay:
-                    delivery.waiting = True
                     time.sleep(chunk.delay)
-                    delivery.waiting = False
-                if delivery.over:
-                    return
-                sent(chunk, monotonic() - started)
-                yield chunk.data
-            delivery.end("complete")
-        except Exception:
-            delivery.end("cut")
-            raise
+                    if delivery.over:
+                        return
+                yield take(chunk)
         except BaseException:
             # The generator is dropped or closed, or the wait is interrupted.
             delivery.close()
             raise
+        delivery.finish()
+
+    def read(self, size: int | None = -1) -> bytes | None:
+        """Up to `size` bytes, b"" at the end; all that is left for a negative number or None."""
+        return super().read(-1 if size is None else size)
 
     def readable(self) -> bool:
+        """Yes."""
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Fill the buffer with what is there, waiting only where nothing is; 0 at the end."""
         if not self._left:
             self._left = next(self._reading, b"")
         size = min(len(buffer), len(self._left))
@@ -199,13 +221,13 @@ class Body(io.RawIOBase):
 
 
 def leave_bedrock(original: Any) -> Any:
-    """moto's `BotocoreStubber.__call__`, a before-send hook that would win over us: here Bedrock is ours."""
+    """`BotocoreStubber.__call__` of moto, a before-send hook that would win over us: here Bedrock is ours."""
 
     @functools.wraps(original)
-    def __call__(self: Any, event_name: str, request: Any, **kwargs: Any) -> Any:
+    def answer_the_rest(self: Any, event_name: str, request: Any, **kwargs: Any) -> Any:
         _, _, service = event_name.partition(".")
         if is_bedrock(service) and registry.guarding() is not None:
             return None
         return original(self, event_name, request, **kwargs)
 
-    return __call__
+    return answer_the_rest

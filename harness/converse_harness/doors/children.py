@@ -79,14 +79,14 @@ def start_program(original: Any) -> Any:
     parameters = signature(original)
 
     @functools.wraps(original)
-    def __init__(*args: Any, **kwargs: Any) -> Any:
+    def start_elsewhere(*args: Any, **kwargs: Any) -> Any:
         if registry.guarding() is None:
             return original(*args, **kwargs)
         bound = parameters.bind(*args, **kwargs)
         bound.arguments["env"] = away_from_bedrock(bound.arguments.get("env"))
         return original(*bound.args, **bound.kwargs)
 
-    return __init__
+    return start_elsewhere
 
 
 def away_from_bedrock(env: Mapping[Any, Any] | None) -> dict[str, str]:

@@ -39,6 +39,7 @@ class DummyCredentials:
     token = account_id = None
 
     def get_frozen_credentials(self) -> Any:
+        """What a signer asks for."""
         from botocore.credentials import ReadOnlyCredentials
 
         return ReadOnlyCredentials(ACCESS_KEY, SECRET_KEY, None)
@@ -90,10 +91,12 @@ class DeferredCredentials:
         return DummyCredentials() if registry.guarding() is not None else self._session.get_credentials()
 
     def get_frozen_credentials(self) -> Any:
+        """What a signer asks for; None where the session has no credentials."""
         credentials = self._resolve()
         return None if credentials is None else credentials.get_frozen_credentials()
 
     def get_deferred_property(self, property_name: str) -> Callable[[], Any]:
+        """What an endpoint rule may ask for."""
         return lambda: getattr(self._resolve(), property_name, None)
 
     def __getattr__(self, name: str) -> Any:

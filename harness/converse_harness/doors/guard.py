@@ -13,7 +13,7 @@ import functools
 import re
 import sys
 from inspect import currentframe, signature
-from typing import Any, cast
+from typing import Any
 
 from converse_harness.doors import registry
 
@@ -36,6 +36,7 @@ HOSTS = re.compile(rf"(?:^|\.)bedrock(?:-[a-z0-9-]+)?\.[a-z0-9-]+\.(?:{'|'.join(
 SERVER = "the loopback server: use the fixture `converse_server` and give the client its `fake.environ` or `fake.url`"
 LIBRARIES = {
     "httpx": "the httpx door: use the fixture `converse_httpx`",
+    "httpx2": SERVER,
     "aiohttp": SERVER,
     "urllib3": SERVER,
     "socket": SERVER,
@@ -93,8 +94,8 @@ def _library() -> str:
 def _audit(event: str, args: tuple[Any, ...]) -> None:
     if not _on or event not in EVENTS:
         return
-    host = args[EVENTS[event]]
-    check(cast("tuple[Any, ...]", host)[0] if isinstance(host, tuple) else host)
+    at = EVENTS[event]
+    check(args[at][0] if isinstance(args[at], tuple) else args[at])
 
 
 def checked(name: str) -> Any:

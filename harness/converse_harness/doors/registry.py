@@ -33,7 +33,9 @@ class Exchange(Protocol):
     """One call being answered."""
 
     @property
-    def response(self) -> Response: ...
+    def response(self) -> Response:
+        """What to send."""
+        ...
 
     def sent(self, chunk: Chunk, at: float) -> None:
         """The client took this chunk, `at` seconds after the request arrived."""
@@ -76,6 +78,7 @@ class RefusingFake:
         self.message = message
 
     def exchange(self, request: Request, *, service: str, operation: str) -> Exchange:
+        """Raises BlockedConnection."""
         raise BlockedConnection(self.message)
 
     def waited(self, seconds: float) -> None:
@@ -177,7 +180,7 @@ def close_fake(fake: OpenFake) -> None:
 
 @contextmanager
 def opened(fake: OpenFake) -> Generator[None, None, None]:
-    """`with opened(fake)`: open, then close whatever happens.
+    """Open a fake for a `with` block, then close it whatever happens.
 
     A generator, because the interpreter also closes one that an interrupt left behind: there is no line between the end
     of the block and the closing where a KeyboardInterrupt could leave botocore patched.
