@@ -39,3 +39,9 @@ class BlockedConnection(CallError):
 
 class DoorError(ConverseHarnessError):
     """A door cannot open: the library that it patches is not as expected."""
+
+
+# Under the name by which people import them, in tracebacks as well; they are found there again when they are unpickled.
+for _error in list(globals().values()):
+    if isinstance(_error, type) and issubclass(_error, ConverseHarnessError):
+        _error.__module__ = "converse_harness"

@@ -111,20 +111,20 @@ def _refuse_inside_given(item: pytest.Item) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Let the fake decide about the test's own outcome, so that there is one failure and no second error at teardown."""
+    __tracebackhide__ = True
     try:
         result = yield
     except (Exception, pytest.fail.Exception) as error:
-        _check(item, error)
+        if FAKE in item.stash:
+            _what_the_fake_says(item.stash[FAKE], error)
         raise
-    _check(item, None)
+    if FAKE in item.stash:
+        _what_the_fake_says(item.stash[FAKE], None)
     return result
 
 
-def _check(item: pytest.Item, error: BaseException | None) -> None:
-    __tracebackhide__ = True
-    fake = item.stash.get(FAKE, None)
-    if fake is not None:
-        fake.check(error)
+def _what_the_fake_says(fake: Fake, error: BaseException | None) -> None:
+    fake.check(error)  # the one frame of ours that a failure shows, because pytest wants to show one
 
 
 @pytest.hookimpl(wrapper=True)

@@ -168,15 +168,19 @@ class Page:
 def missing_lines(shown: str, output: str) -> list[str]:
     """The lines of `shown` that do not come in `output` in this order.
 
-    `...` and `*` stand for anything; how far a line is indented, and pytest's rulers beside it, do not count.
+    `...` and `*` stand for anything; how far a line is indented, and pytest's `E` and rulers beside it, do not count.
     """
-    rest = iter([line.strip(" =") for line in output.splitlines()])
-    wanted = [line.strip(" =") for line in shown.splitlines() if line.strip(" =") and not line.startswith("$ ")]
+    rest = iter([_bare(line) for line in output.splitlines()])
+    wanted = [_bare(line) for line in shown.splitlines() if _bare(line) and not line.startswith("$ ")]
     for number, line in enumerate(wanted):
         glob = line.replace("[", "[[]").replace("...", "*")
         if not any(fnmatchcase(candidate, glob) for candidate in rest):
             return wanted[number:]
     return []
+
+
+def _bare(line: str) -> str:
+    return line.removeprefix("E ").strip(" =")
 
 
 PAGES_READ: Final = [Page.read(path, path.read_text(encoding="utf-8")) for path in PAGES if path.exists()]
@@ -290,7 +294,7 @@ def test_answer():
 
 <!-- example: output -->
 ```text
-E  ... assert 42 == 41
+assert 42 == 41
 1 failed in ...
 ```
 

@@ -51,8 +51,9 @@ def weather(city):
 
 
 @pytest.fixture
-def project(pytester: pytest.Pytester) -> pytest.Pytester:
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """A pytester project with the module `agent`."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-o asyncio_default_fixture_loop_scope=function")  # or pytest-asyncio warns
     pytester.makepyfile(agent=AGENT)
     pytester.syspathinsert()
     return pytester

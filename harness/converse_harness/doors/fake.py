@@ -176,6 +176,7 @@ class Fake:
 
         `error` is what the test failed with already, if it did: unused replies are then not reported.
         """
+        __tracebackhide__ = True
         allowed = () if self._strict_unexpected else (UnexpectedCall,)
         problems = [problem for problem in self.endpoint.problems if not isinstance(problem, allowed)]
         if error in problems:
@@ -219,6 +220,7 @@ class Fake:
         return self.open()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        __tracebackhide__ = True
         self.close()
         if error is None or isinstance(error, Exception):
             self.check(error)
