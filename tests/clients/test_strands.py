@@ -1,0 +1,293 @@
+"""strands-agents, unchanged: the real Agent with BedrockModel and a real tool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import signature
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import EventStreamError
+from pydantic import BaseModel
+from strands import Agent, tool
+from strands.event_loop._retry import ModelRetryStrategy
+from strands.models import BedrockModel
+from strands.types.exceptions import (
+    ContextWindowOverflowException,
+    MaxTokensReachedException,
+    ModelThrottledException,
+)
+
+from converse_harness import Fake, Reply, reply
+
+MODEL = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
+MODEL_CALLS = signature(ModelRetryStrategy).parameters["max_attempts"].default
+
+Attempts = Callable[[Any], int]
+
+
+@tool
+def get_weather(city: str) -> str:
+    """Look up the weather.
+
+    Args:
+        city: Where.
+    """
+    return f"18 °C, sunny in {city}"
+
+
+@tool
+def fail(reason: str) -> str:
+    """Fail.
+
+    Args:
+        reason: Why.
+    """
+    raise RuntimeError(reason)
+
+
+def make_agent(streaming: bool = True, **options: Any) -> Agent:
+    """An agent as its users make it: no session, no region, no keys."""
+    config = options.pop("config", {})
+    model = BedrockModel(model_id=MODEL, streaming=streaming, **config)
+    return Agent(model=model, tools=[get_weather, fail], callback_handler=None, **options)
+
+
+def text_of(result: Any) -> str:
+    return str(result).strip()
+
+
+@pytest.fixture(params=[True, False], ids=["streaming", "not streaming"])
+def streaming(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
+# The tool loop
+
+
+def test_the_tool_loop(converse: Fake, streaming: bool) -> None:
+    converse.script(reply.tool_use("get_weather", {"city": "Zürich"}), reply.text("18 °C and sunny."))
+    agent = make_agent(streaming, system_prompt="You know the weather.")
+    result = agent("What is it like in Zürich?")
+
+    assert text_of(result) == "18 °C and sunny."
+    assert result.stop_reason == "end_turn"
+    ask, answer = converse.calls
+    assert {call.operation for call in converse.calls} == {"ConverseStream" if streaming else "Converse"}
+    assert ask.tool_names == ["get_weather", "fail"]
+    assert ask.system_text == "You know the weather."
+    assert ask.last_user_text == "What is it like in Zürich?"
+    assert answer.tool_results[0]["content"] == [{"text": "18 °C, sunny in Zürich"}]
+    assert answer.tool_results[0]["status"] == "success"
+    assert ask.response is not None
+    assert ask.response.message["content"][0]["toolUse"]["toolUseId"] == answer.tool_results[0]["toolUseId"]
+    assert [message["role"] for message in agent.messages] == ["user", "assistant", "user", "assistant"]
+
+
+def test_usage_adds_up(converse: Fake, streaming: bool) -> None:
+    usage = {"inputTokens": 7, "outputTokens": 3, "totalTokens": 10}
+    converse.script(
+        reply.message({"toolUse": {"name": "get_weather", "input": {"city": "Bern"}}}, usage=usage),
+        reply.message({"text": "18 °C"}, usage=usage),
+    )
+    total = make_agent(streaming)("Bern?").metrics.accumulated_usage
+    assert (total["inputTokens"], total["outputTokens"], total["totalTokens"]) == (14, 6, 20)
+
+
+def test_two_tools_at_once_and_text_before_them(converse: Fake, streaming: bool) -> None:
+    converse.script(
+        reply.message(
+            {"text": "Let me look."},
+            {"toolUse": {"name": "get_weather", "input": {"city": "Bern"}}},
+            {"toolUse": {"name": "get_weather", "input": {"city": "Chur"}}},
+        ),
+        reply.text("18 °C in both."),
+    )
+    assert text_of(make_agent(streaming)("Bern and Chur?")) == "18 °C in both."
+    results = converse.calls[1].tool_results
+    assert [result["content"][0]["text"] for result in results] == ["18 °C, sunny in Bern", "18 °C, sunny in Chur"]
+
+
+def test_a_tool_that_fails_is_reported_to_the_model(converse: Fake, streaming: bool) -> None:
+    converse.script(reply.tool_use("fail", {"reason": "city not found"}), reply.text("Sorry."))
+    assert text_of(make_agent(streaming)("Atlantis?")) == "Sorry."
+    (result,) = converse.calls[1].tool_results
+    assert result["status"] == "error"
+    assert "city not found" in result["content"][0]["text"]
+
+
+def test_reasoning_goes_back_to_the_model(converse: Fake, streaming: bool) -> None:
+    reasoning = {"reasoningContent": {"reasoningText": {"text": "Let me think.", "signature": "c2lnbmF0dXJl"}}}
+    redacted = {"reasoningContent": {"redactedContent": b"\xff\xfe"}}
+    look = {"toolUse": {"name": "get_weather", "input": {"city": "Bern"}}}
+    converse.script(reply.message(reasoning, redacted, look), reply.text("18 °C"))
+    make_agent(streaming)("Bern?")
+    assert converse.calls[1].messages[1]["content"][:2] == [reasoning, redacted]
+
+
+# Asynchronous
+
+
+@pytest.mark.asyncio
+async def test_invoke_async(converse: Fake, streaming: bool) -> None:
+    converse.script(reply.tool_use("get_weather", {"city": "Zürich"}), reply.text("18 °C and sunny."))
+    assert text_of(await make_agent(streaming).invoke_async("Zürich?")) == "18 °C and sunny."
+    assert converse.calls[1].tool_results[0]["content"] == [{"text": "18 °C, sunny in Zürich"}]
+
+
+@pytest.mark.asyncio
+async def test_stream_async(converse: Fake) -> None:
+    converse.script(reply.text("one two three", pieces=["one", " two", " three"]))
+    pieces = [event["data"] async for event in make_agent().stream_async("count") if "data" in event]
+    assert pieces == ["one", " two", " three"]
+
+
+# Trouble
+
+
+def test_throttling_is_survived(converse: Fake, streaming: bool) -> None:
+    converse.script(reply.throttled().times(2), reply.text("ok"))
+    assert text_of(make_agent(streaming)("hi")) == "ok"
+    assert [call.status for call in converse.calls] == [429, 429, 200]
+
+
+def test_strands_retries_as_often_as_it_does_and_nobody_waits(
+    converse: Fake, attempts: Attempts, streaming: bool
+) -> None:
+    agent = make_agent(streaming)
+    assert isinstance(agent.model, BedrockModel)
+    converse.always(reply.throttled())
+    with pytest.raises(ModelThrottledException):
+        agent("hi")
+    per_call = attempts(agent.model.client)
+    assert len(converse.calls) == MODEL_CALLS * per_call
+    assert [call.attempt for call in converse.calls] == [*range(1, per_call + 1)] * MODEL_CALLS
+    delays = [ModelRetryStrategy()._calculate_delay(number) for number in range(MODEL_CALLS - 1)]
+    waited = [call.answered.waited for call in converse.calls[per_call - 1 :: per_call]]
+    assert waited == [*delays, 0]
+
+
+def test_throttling_in_the_middle_of_a_stream(converse: Fake) -> None:
+    converse.script(
+        reply.text("The answer is forty-two.").fails_after(3, "throttlingException").times(2), reply.text("ok")
+    )
+    agent = make_agent()
+    assert text_of(agent("hi")) == "ok"
+    assert [call.status for call in converse.calls] == [200, 200, 200]
+    assert [call.answered.waited for call in converse.calls] == [
+        *(ModelRetryStrategy()._calculate_delay(number) for number in range(2)),
+        0,
+    ]
+    assert [message["content"] for message in agent.messages] == [[{"text": "hi"}], [{"text": "ok"}]]
+
+
+def test_a_stream_that_breaks(converse: Fake) -> None:
+    converse.script(reply.text("The answer is").fails_after(2, "modelStreamErrorException", "upstream died"))
+    with pytest.raises(EventStreamError, match="upstream died"):
+        make_agent()("hi")
+
+
+def test_an_access_that_is_denied(converse: Fake, streaming: bool) -> None:
+    converse.script(reply.error("AccessDeniedException"))
+    agent = make_agent(streaming)
+    client = boto3.client("bedrock-runtime")
+    with pytest.raises(Exception, match="You don't have access to the model") as caught:
+        agent("hi")
+    assert type(caught.value).__name__ == client.exceptions.AccessDeniedException.__name__
+    assert any("required-iam-permissions" in note for note in caught.value.__notes__)
+
+
+OVERFLOWS = {
+    "before": reply.context_overflow(),
+    "in the stream": reply.text("x").fails_after(0, "validationException", "Input is too long for requested model."),
+}
+
+
+@pytest.mark.parametrize("overflow", OVERFLOWS.values(), ids=OVERFLOWS)
+def test_a_context_overflow_shortens_the_conversation(overflow: Reply, converse: Fake, streaming: bool) -> None:
+    history: list[Any] = [
+        {"role": role, "content": [{"text": f"{role} {number}"}]}
+        for number in range(3)
+        for role in ("user", "assistant")
+    ]
+    converse.script(overflow, reply.text("ok"))
+    assert text_of(make_agent(streaming, messages=history)("hi")) == "ok"
+    before, after = converse.calls
+    assert len(before.messages) == 7
+    assert len(after.messages) < 7
+    assert after.last_user_text == "hi"
+
+
+def test_a_context_overflow_that_nothing_helps_against(converse: Fake, streaming: bool) -> None:
+    converse.script(reply.context_overflow())
+    with pytest.raises(ContextWindowOverflowException):
+        make_agent(streaming)("hi")
+
+
+def test_max_tokens(converse: Fake, streaming: bool) -> None:
+    converse.script(reply.text("The answer", stop_reason="max_tokens"))
+    agent = make_agent(streaming)
+    with pytest.raises(MaxTokensReachedException):
+        agent("hi")
+    assert agent.messages[-1]["content"] == [{"text": "The answer"}]
+
+
+# Guardrails
+
+
+def guardrail(action: str) -> dict[str, Any]:
+    topic = {"name": "money", "type": "DENY", "action": action, "detected": True}
+    return {"guardrail": {"inputAssessment": {"gr-1": {"topicPolicy": {"topics": [topic]}}}}}
+
+
+def guarded(streaming: bool) -> Agent:
+    config = {"guardrail_id": "gr-1", "guardrail_version": "1", "guardrail_trace": "enabled"}
+    return make_agent(streaming, config=config)
+
+
+@pytest.mark.parametrize(
+    ("trace", "remembered"),
+    [
+        (guardrail("BLOCKED"), "[User input redacted.]"),
+        (None, "[User input redacted.]"),
+        (guardrail("NONE"), "my pin is 1234"),
+    ],
+    ids=["blocked", "no trace", "not blocked"],
+)
+def test_a_guardrail_redacts_what_the_user_said(
+    trace: dict[str, Any] | None, remembered: str, converse: Fake, streaming: bool
+) -> None:
+    converse.script(reply.message({"text": "I cannot."}, stop_reason="guardrail_intervened", trace=trace))
+    agent = guarded(streaming)
+    result = agent("my pin is 1234")
+    assert result.stop_reason == "guardrail_intervened"
+    assert agent.messages[0]["content"] == [{"text": remembered}]
+    (call,) = converse.calls
+    assert call.guardrail is not None
+    assert call.guardrail["guardrailIdentifier"] == "gr-1"
+
+
+# Structured output
+
+
+class Person(BaseModel):
+    """A person."""
+
+    name: str
+    age: int
+
+
+def test_structured_output(converse: Fake, streaming: bool) -> None:
+    converse.script(reply.tool_use("Person", {"name": "Ada", "age": 36}))
+    result = make_agent(streaming)("Ada is 36", structured_output_model=Person)
+    assert result.structured_output == Person(name="Ada", age=36)
+    assert "Person" in converse.calls[0].tool_names
+
+
+@pytest.mark.asyncio
+async def test_tokens_are_counted_by_bedrock(converse: Fake) -> None:
+    model = BedrockModel(model_id=MODEL, use_native_token_count=True)
+    assert await model.count_tokens([{"role": "user", "content": [{"text": "hello"}]}], system_prompt="Be brief.") > 0
+    (call,) = converse.calls
+    assert (call.operation, call.last_user_text, call.system_text) == ("CountTokens", "hello", "Be brief.")
