@@ -300,12 +300,11 @@ def test_an_error_that_is_not_modelled(converse: Fake, converse_client: Any) -> 
 @pytest.mark.parametrize("name", sorted(model.stream_exceptions()))
 def test_an_exception_frame_is_an_event_stream_error(name: str, converse: Fake, converse_client: Any) -> None:
     converse.script(reply.text("The answer is forty-two.").fails_after(3, name, "upstream died"))
-    got: list[dict[str, Any]] = []
+    stream = converse_client.converse_stream(**QUESTION)["stream"]
     with pytest.raises(botocore.exceptions.EventStreamError, match="upstream died") as caught:
-        got.extend(converse_client.converse_stream(**QUESTION)["stream"])
-    stream = converse_client.meta.service_model.operation_model("ConverseStream")
+        list(stream)
     assert caught.value.response["Error"] == {"Code": name, "Message": "upstream died"}
-    assert caught.value.operation_name == stream.name
+    assert caught.value.operation_name == "ConverseStream"
     (call,) = converse.calls  # an error in the stream is never retried by botocore
     assert call.status == 200
     assert [next(iter(event)) for event, _ in call.events] == [
