@@ -80,13 +80,11 @@ def test_answers_the_control_plane_too(make_client: Client, network: Network) ->
 
 
 def test_needs_no_credentials_and_no_region(make_client: Client, question: dict[str, Any], network: Network) -> None:
-    started = time.monotonic()
     with fake_converse(reply.text("hi")):
         client = make_client()
         assert text_of(client.converse(**question)) == "hi"
         assert client.meta.region_name == "us-east-1"
     assert network == []
-    assert time.monotonic() - started < 1.5
 
 
 def test_keeps_the_region_that_is_configured(make_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,12 +36,16 @@ def hold_call(original: Any) -> Any:
         if held is None:
             return await original(self, request_dict, operation_model)
         before = HELD.get()
-        HELD.set(held)
         try:
-            return await original(self, request_dict, operation_model)
+            try:
+                HELD.set(held)
+                return await original(self, request_dict, operation_model)
+            finally:
+                HELD.set(before)
+                registry.give_back(held)
         finally:
+            # Again, for an interrupt in the first one: no later call may believe that it is this one.
             HELD.set(before)
-            registry.give_back(held)
 
     return _send_request
 

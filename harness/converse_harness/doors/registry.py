@@ -125,7 +125,7 @@ class _Entry:
 class Held:
     """One running call, all its attempts: the fake under which it began, and its operation."""
 
-    __slots__ = ("entry", "operation")
+    __slots__ = ("__weakref__", "entry", "operation")
 
     def __init__(self, entry: _Entry, operation: str) -> None:
         self.entry = entry
@@ -150,7 +150,8 @@ HELD: ContextVar[Held | None] = ContextVar("converse_harness_held", default=None
 
 _lock = threading.RLock()
 _entries: tuple[_Entry, ...] = ()
-_running: set[Held] = set()
+_running: WeakSet[Held] = WeakSet()
+"""Weak, so that a call that was interrupted between any two lines is not held for ever."""
 _outlived: WeakKeyDictionary[threading.Thread, OpenFake] = WeakKeyDictionary()
 
 
@@ -186,14 +187,14 @@ def opened(fake: OpenFake) -> Generator[None, None, None]:
     of the block and the closing where a KeyboardInterrupt could leave botocore patched.
     """
     try:
-        open_fake(fake)
-        yield
-    finally:
         try:
-            close_fake(fake)
+            open_fake(fake)
+            yield
         finally:
-            # Again, for an interrupt at the door of the first one: closing twice does nothing.
             close_fake(fake)
+    finally:
+        # Again, for an interrupt at the door of the first one: closing twice does nothing.
+        close_fake(fake)
 
 
 def take(operation: str) -> Held | None:
