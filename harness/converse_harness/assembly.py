@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from itertools import chain
+from typing import Any, Final, cast
 
 from converse_harness.errors import ReplyError, StreamOrderError
 from converse_harness.families import NEUTRAL, Family, cut_text, cut_tool_input
@@ -54,7 +55,7 @@ def chunk(
     {'contentBlockDelta': {'contentBlockIndex': 0, 'delta': {'text': ' there'}}}
     {'contentBlockStop': {'contentBlockIndex': 0}}
     """
-    blocks: Sequence[Mapping[str, Any]] = message["content"]  # type: ignore[assignment]
+    blocks = cast("Sequence[Mapping[str, Any]]", message["content"])
     events = list(message_events(message, pieces=pieces, family=family))
     events.append({"messageStop": {"stopReason": stop_reason or default_stop_reason(blocks)}})
     output = estimate_tokens(blocks)
@@ -68,7 +69,7 @@ def message_events(
 ) -> Iterator[dict[str, Any]]:
     """The events of a message alone, messageStart to the last contentBlockStop."""
     yield {"messageStart": {"role": message["role"]}}
-    blocks: Sequence[Mapping[str, Any]] = message["content"]  # type: ignore[assignment]
+    blocks = cast("Sequence[Mapping[str, Any]]", message["content"])
     for index, block in enumerate(blocks):
         start, deltas = _cut_block(index, block, (pieces or {}).get(index), family)
         if start is not None:
@@ -85,7 +86,7 @@ def default_stop_reason(blocks: Iterable[Mapping[str, Any]]) -> str:
 
 
 def estimate_tokens(value: object) -> int:
-    """A believable number of tokens: a quarter of the characters of its text, 1,500 for each image or file, at least 1."""
+    """A believable number of tokens, at least 1: a quarter of the characters of its text, 1,500 for each file."""
     return max(1, round(_weigh(value)))
 
 
@@ -96,9 +97,9 @@ def _weigh(value: object) -> float:
         case bytes() | bytearray():
             return 1500
         case Mapping():
-            return sum(_weigh(key) + _weigh(item) for key, item in value.items())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+            return sum(map(_weigh, chain.from_iterable(cast("Mapping[object, object]", value).items())))
         case list() | tuple():
-            return sum(_weigh(item) for item in value)  # pyright: ignore[reportUnknownVariableType]
+            return sum(map(_weigh, cast("list[object]", value)))
         case _:
             return 0.5
 
@@ -129,11 +130,11 @@ def _cut_block(
             unstreamable = [name for item in content for name in item if name not in ("text", "json")]
             if unstreamable:
                 raise ReplyError(
-                    f"content[{index}].toolResult.content has {unstreamable[0]!r}, which has no delta in AWS's model; a "
-                    "streamed tool result holds text and json."
+                    f"content[{index}].toolResult.content has {unstreamable[0]!r}, which has no delta in AWS's model; "
+                    "a streamed tool result holds text and json."
                 )
             return {"toolResult": start}, [{"toolResult": [item]} for item in content]
-        case {"citationsContent": {**cited}}:
+        case {"citationsContent": cited}:
             return None, _cut_citations(index, cited, family)
         case {"image": {"format": form, **delta}}:
             return {"image": {"format": form}}, [{"image": delta}]
@@ -149,7 +150,7 @@ def _cut_reasoning(
     index: int, reasoning: Mapping[str, Any], pieces: Sequence[str] | None, family: Family
 ) -> list[dict[str, Any]]:
     text, signature = reasoning["text"], reasoning.get("signature")
-    texts = [] if not text and signature else _pieces(index, pieces, text, cut_text, family)
+    texts: Sequence[str] = [] if not text and signature else _pieces(index, pieces, text, cut_text, family)
     deltas: list[dict[str, Any]] = [{"reasoningContent": {"text": piece}} for piece in texts]
     if signature is not None:
         deltas.append({"reasoningContent": {"signature": signature}})
@@ -167,9 +168,11 @@ def _cut_citations(index: int, cited: Mapping[str, Any], family: Family) -> list
     return deltas + [{"text": piece} for item in content for piece in cut_text(item["text"], family)]
 
 
-def _pieces(index: int, given: Sequence[str] | None, text: str, cut: Any, family: Family) -> Sequence[str]:
+def _pieces(
+    index: int, given: Sequence[str] | None, text: str, cut: Callable[[str, Family], list[str]], family: Family
+) -> Sequence[str]:
     if given is None:
-        return cut(text, family)  # type: ignore[no-any-return]
+        return cut(text, family)
     if isinstance(given, str) or not given or "".join(given) != text:
         raise ReplyError(f"pieces[{index}] is {given!r}; joined they must be the block's text, {text!r}.")
     return given
@@ -190,7 +193,9 @@ def assemble(events: Iterable[Mapping[str, Any]]) -> Response:
         order.feed(event)
         name = kind(event)
         if is_exception(name):
-            raise StreamOrderError(f"events[{order.position - 1}] is {name}: a stream that failed amounts to no message.")
+            raise StreamOrderError(
+                f"events[{order.position - 1}] is {name}: a stream that failed amounts to no message."
+            )
         getattr(draft, name)(**event[name])
     order.finish()
     return draft.response()
@@ -260,7 +265,7 @@ def _join_block(index: int, start: Mapping[str, Any], deltas: Sequence[Mapping[s
     reasoning = [delta["reasoningContent"] for delta in deltas]
     if "redactedContent" in reasoning[0]:
         return {"reasoningContent": {"redactedContent": reasoning[0]["redactedContent"]}}
-    signed = {"signature": part["signature"] for part in reasoning if "signature" in part}
+    signed = {name: part[name] for part in reasoning for name in ("signature",) if name in part}
     return {
         "reasoningContent": {"reasoningText": {"text": "".join(part.get("text", "") for part in reasoning), **signed}}
     }

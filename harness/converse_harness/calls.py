@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from converse_harness import model
 from converse_harness.assembly import Response, assemble
 from converse_harness.errors import StreamOrderError
 from converse_harness.replies import Reply, summarize_block
 from converse_harness.wire.http import Request
+
 
 class Outcome(Enum):
     """How an answer ended."""
@@ -48,8 +49,9 @@ class Call:
     """One request to the fake, parsed.
 
     `number` counts from 1; `operation` is the AWS operation's name (None where the path is none of Bedrock Runtime's);
-    `request` is what came in, secrets masked; `model_id` is decoded; `body` the request's JSON (`malformed` says why it is not one), `params` the keyword arguments that a boto3 caller gave, blobs as
-    bytes. Everything about the answer is filled in while it is sent.
+    `request` is what came in, secrets masked; `model_id` is decoded; `body` the
+    request's JSON (`malformed` says why it is not one), `params` the keyword arguments that a boto3 caller gave, blobs
+    as bytes. Everything about the answer is filled in while it is sent.
     """
 
     number: int
@@ -82,12 +84,12 @@ class Call:
     @property
     def messages(self) -> list[dict[str, Any]]:
         """The conversation, blobs as bytes; for CountTokens the one that is to be counted."""
-        return self._conversation.get("messages", [])  # type: ignore[no-any-return]
+        return cast("list[dict[str, Any]]", self._conversation.get("messages", []))
 
     @property
     def system(self) -> list[dict[str, Any]]:
         """The system content blocks."""
-        return self._conversation.get("system", [])  # type: ignore[no-any-return]
+        return cast("list[dict[str, Any]]", self._conversation.get("system", []))
 
     @property
     def system_text(self) -> str:
@@ -97,7 +99,7 @@ class Call:
     @property
     def tools(self) -> list[dict[str, Any]]:
         """The tools that the model may ask for, as the API has them."""
-        return (self._conversation.get("toolConfig") or {}).get("tools", [])  # type: ignore[no-any-return]
+        return cast("list[dict[str, Any]]", self._tool_config.get("tools", []))
 
     @property
     def tool_names(self) -> list[str]:
@@ -107,7 +109,7 @@ class Call:
     @property
     def tool_choice(self) -> dict[str, Any] | None:
         """The toolChoice, or None."""
-        return (self._conversation.get("toolConfig") or {}).get("toolChoice")  # type: ignore[no-any-return]
+        return self._tool_config.get("toolChoice")
 
     @property
     def tool_results(self) -> list[dict[str, Any]]:
@@ -126,12 +128,12 @@ class Call:
     @property
     def turn(self) -> int:
         """Which of the model's answers in this conversation is asked for, from 1."""
-        return 1 + sum(message.get("role") == "assistant" for message in self.messages)
+        return 1 + [message.get("role") for message in self.messages].count("assistant")
 
     @property
     def inference(self) -> dict[str, Any]:
         """The inferenceConfig."""
-        return self.params.get("inferenceConfig", {})  # type: ignore[no-any-return]
+        return cast("dict[str, Any]", self.params.get("inferenceConfig", {}))
 
     @property
     def guardrail(self) -> dict[str, Any] | None:
@@ -183,16 +185,22 @@ class Call:
         """One line for people: operation, model, and what the last message says."""
         last = self.messages[-1] if self.messages else {}
         content = [summarize_block(block) for block in last.get("content", ())]
-        size = f", {len(self.messages)} message{'s' * (len(self.messages) != 1)}, last: {' + '.join(content)}" if last else ""
+        count = len(self.messages)
+        size = f", {count} message{'s' * (count != 1)}, last: {' + '.join(content)}" if last else ""
         attempt = f", attempt {self.attempt}" if self.attempt > 1 else ""
-        return f"{self.operation or self.request.method + ' ' + self.request.target} {self.model_id}{size}{attempt}".replace(" ,", ",")
+        operation = self.operation or f"{self.request.method} {self.request.target}"
+        return f"{operation} {self.model_id}".rstrip() + size + attempt
 
     @cached_property
     def _conversation(self) -> Mapping[str, Any]:
         counted = self.params.get("input")
         if self.operation == "CountTokens" and isinstance(counted, dict):
-            return counted.get("converse", {})  # type: ignore[no-any-return]
+            return cast("dict[str, dict[str, Any]]", counted).get("converse", {})
         return self.params
+
+    @property
+    def _tool_config(self) -> Mapping[str, Any]:
+        return cast("Mapping[str, Any]", self._conversation.get("toolConfig") or {})
 
     @property
     def _last_content(self) -> Sequence[Mapping[str, Any]]:

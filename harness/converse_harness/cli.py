@@ -18,7 +18,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands.add_parser(
         "demo",
         help="run a real boto client through a tool loop against the fake",
-        description="Run a real, unchanged botocore client through a two-turn tool loop against the fake: no account, no network.",
+        description="Run a real, unchanged botocore client through a two-turn tool loop against the fake: "
+        "no account, no network.",
     )
     parser.parse_args(arguments)
     try:

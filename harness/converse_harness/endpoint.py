@@ -1,11 +1,11 @@
-"""The fake without I/O: a request goes in; status, headers and timed chunks come out. No socket, clock, thread or global."""
+"""The fake without I/O: a request goes in; status, headers and timed chunks come out."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from converse_harness.calls import Call, Outcome, SentEvent
 from converse_harness.errors import CallError, ConverseHarnessError, ReplyError, UnexpectedCall
@@ -75,7 +75,7 @@ class Endpoint:
         """Parse a request into a Call and keep it."""
         found = route(request)
         name = found.operation if found is not None else operation
-        path_params = found.path_params if found is not None else {}
+        path_params: Mapping[str, str] = found.path_params if found is not None else {}
         converse = name in SCRIPTED or name == "CountTokens"
         body, malformed = _parse(request.body) if converse else (_lenient(request.body), None)
         call = Call(len(self.calls) + 1, name, mask_headers(request), path_params, body, malformed)
@@ -92,7 +92,7 @@ class Endpoint:
         occasion = Occasion(self.seed, slot.place if slot is not None else "", call)
         try:
             response = self._respond(call, slot, occasion)
-        except Exception as error:  # a scripted function or handler that raises must fail the test, not the client alone
+        except Exception as error:  # noqa: BLE001 - what a scripted function raises must fail the test
             self.problems.append(error)
             response = _refusal(f"{type(error).__name__}: {error}", occasion)
         call.answered.status = response.status
@@ -137,7 +137,9 @@ class Endpoint:
 def _computed(result: object, slot: Slot) -> Reply:
     if isinstance(result, Reply):
         return result
-    raise ReplyError(f"{slot.summary} returned {result!r}; it must return a Reply, made by reply.text(...) or its like.")
+    raise ReplyError(
+        f"{slot.summary} returned {result!r}; it must return a Reply, made by reply.text(...) or its like."
+    )
 
 
 def _parse(body: bytes) -> tuple[Mapping[str, Any], str | None]:
@@ -148,21 +150,29 @@ def _parse(body: bytes) -> tuple[Mapping[str, Any], str | None]:
         return {}, f"The request body is not JSON: {error}"
     if not isinstance(parsed, dict):
         return {}, f"The request body is a JSON {type(parsed).__name__}; it must be an object."
-    for path, value, expected in _containers(parsed):
+    members = cast("dict[str, Any]", parsed)
+    for path, value, expected in _containers(members):
         if not isinstance(value, expected):
-            return {}, f"{path} is a JSON {type(value).__name__}; it must be {'a list' if expected is list else 'an object'}."
-    return parsed, None
+            return (
+                {},
+                f"{path} is a JSON {type(value).__name__}; it must be {'a list' if expected is list else 'an object'}.",
+            )
+    return members, None
 
 
 def _containers(body: Mapping[str, Any]) -> Iterator[tuple[str, object, type]]:
     """The lists and objects that everything else relies on, each with its path and the type that it must have."""
     tool_config = body.get("toolConfig", {})
     yield "toolConfig", tool_config, dict
-    for path, items in (("messages", body.get("messages", [])), ("system", body.get("system", [])), ("toolConfig.tools", tool_config.get("tools", []))):
+    for path, items in (
+        ("messages", body.get("messages", [])),
+        ("system", body.get("system", [])),
+        ("toolConfig.tools", tool_config.get("tools", [])),
+    ):
         yield path, items, list
         for index, item in enumerate(items):
             yield f"{path}[{index}]", item, dict
-            content = item.get("content", []) if path == "messages" else []
+            content: list[object] = item.get("content", []) if path == "messages" else []
             yield f"{path}[{index}].content", content, list
             for number, block in enumerate(content):
                 yield f"{path}[{index}].content[{number}]", block, dict
@@ -174,7 +184,7 @@ def _lenient(body: bytes) -> Mapping[str, Any]:
         parsed: Any = json.loads(body)
     except ValueError:
         return {}
-    return parsed if isinstance(parsed, dict) else {}
+    return cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else {}
 
 
 def _refusal(message: str, occasion: Occasion) -> Response:

@@ -1,7 +1,7 @@
 """The error tree: one branch per person who can mend it.
 
 `ReplyError`: you wrote a reply, script or option wrong. `CallError`: the client under test did something that the
-script does not allow. `DamagedData`: bytes or a file are not what they claim to be. `DoorError`: a door cannot open here.
+script does not allow. `DamagedData`: bytes or a file are not what they claim to be. `DoorError`: a door cannot open.
 """
 
 
@@ -14,7 +14,7 @@ class ReplyError(ConverseHarnessError, ValueError):
 
 
 class StreamOrderError(ReplyError):
-    """Stream events stand in an order that ConverseStream never sends; names the event, its position and what is legal there."""
+    """Stream events stand in an order that ConverseStream never sends; says which, where, and what is legal there."""
 
 
 class DamagedData(ConverseHarnessError, ValueError):

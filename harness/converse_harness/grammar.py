@@ -11,7 +11,7 @@ as the first frame; elsewhere from the model) and ends the stream.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from converse_harness.errors import StreamOrderError
 
@@ -70,7 +70,9 @@ def kind(event: Mapping[str, Any]) -> str:
     names = list(event)
     if len(names) != 1:
         came = " and ".join(map(repr, names)) or "no key"
-        raise StreamOrderError(f"{came} in one event; an event has exactly one key, its type (AWS model ConverseStreamOutput).")
+        raise StreamOrderError(
+            f"{came} in one event; an event has exactly one key, its type (AWS model ConverseStreamOutput)."
+        )
     return names[0]
 
 
@@ -91,7 +93,7 @@ def symbol(event: Mapping[str, Any]) -> str:
 
 
 def is_exception(name: str) -> bool:
-    """Whether an event type travels as an exception frame: in AWS's model all five, and no event, end in `Exception`."""
+    """Whether an event type travels as an exception frame: in AWS's model just those end in `Exception`."""
     return name.endswith("Exception")
 
 
@@ -122,7 +124,9 @@ class StreamOrder:
     def finish(self) -> None:
         """Raise StreamOrderError unless the stream is complete or ended by an exception frame."""
         if self.state not in (FINISHED, FAILED):
-            raise StreamOrderError(f"The stream ends {self._where()} after {self.position} events. Legal there: {self._legal()}.")
+            raise StreamOrderError(
+                f"The stream ends {self._where()} after {self.position} events. Legal there: {self._legal()}."
+            )
 
     def _check_index(self, event: Mapping[str, Any]) -> None:
         name = kind(event)
@@ -178,6 +182,7 @@ def diagram() -> str:
 
 
 def _only_key(union: object, path: str) -> str:
-    if not isinstance(union, Mapping) or len(union) != 1:  # pyright: ignore[reportUnknownArgumentType]
+    members = list(cast("Mapping[str, object]", union)) if isinstance(union, Mapping) else []
+    if len(members) != 1:
         raise StreamOrderError(f"{path} is {union!r}; it has exactly one member (AWS model).")
-    return str(next(iter(union)))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return members[0]

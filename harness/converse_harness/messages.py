@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from converse_harness.calls import Call
-
 from converse_harness.script import Script, Slot, describe
 from converse_harness.secrets import mask
 
@@ -58,20 +57,22 @@ def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]
     first = f"{count} scripted repl{'ies were' if count != 1 else 'y was'} not used."
     asked = arrived(calls) if calls else "arrived   nothing: no call reached the fake"
     advice = (
-        "Remove what the test does not need, or allow it: @pytest.mark.converse(unused=\"allow\").   docs: scripting#unused-replies"
+        'Remove what the test does not need, or allow it: @pytest.mark.converse(unused="allow").   '
+        "docs: scripting#unused-replies"
     )
     return mask(f"{first}\n\n{scripted(script)}\n{asked}\n\n{advice}")
 
 
 def arrived(calls: Sequence[Call]) -> str:
     """The calls that came in, one a line."""
-    return _column("arrived", [(call.asked if len(calls) == 1 else f"{call.number}. {call.asked}", "") for call in calls])
+    rows = [call.asked if len(calls) == 1 else f"{call.number}. {call.asked}" for call in calls]
+    return _column("arrived", [(row, "") for row in rows])
 
 
 def scripted(script: Script, call: Call | None = None) -> str:
     """The script, one reply a line, with what became of each."""
-    rows = describe(script, call)
-    return _column("scripted", [(f"{number}. {what}", state) for number, (what, state) in enumerate(rows, 1)]) or "scripted  nothing"
+    rows = [(f"{number}. {what}", state) for number, (what, state) in enumerate(describe(script, call), 1)]
+    return _column("scripted", rows or [("nothing", "")])
 
 
 def transcript(calls: Iterable[Call]) -> str:
@@ -95,5 +96,3 @@ def _column(title: str, rows: Sequence[tuple[str, str]]) -> str:
     width = min(WIDTH, max((len(what) for what, _ in rows), default=0))
     lines = [f"{what:<{width}}     {state}".rstrip() for what, state in rows]
     return "\n".join(f"{title if not number else '':<10}{line}" for number, line in enumerate(lines))
-
-

@@ -6,7 +6,7 @@ Loaded by every pytest of the environment, so it imports nothing heavy: everythi
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
 
@@ -22,7 +22,7 @@ OPTIONS: Final = {
     "sleeps": ("no", "whether clients really wait between retries: yes or no"),
     "seed": ("0", "a whole number that changes every generated id and padding length"),
 }
-"""Each setting of the marker `converse`, with its default and what it means; also ini option and command-line option."""
+"""Each setting of the marker `converse`, with its default and meaning; also an ini and a command-line option."""
 
 _BOOLEANS: Final = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
@@ -39,32 +39,43 @@ Open a fake for each example instead:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    """Each setting as an option of the command line and of the ini file."""
     group = parser.getgroup("converse", "fake Amazon Bedrock Converse endpoint (converse-harness)")
     for name, (default, meaning) in OPTIONS.items():
-        group.addoption(f"--converse-{name}", default=None, metavar=name.upper(), help=f"{meaning} (default: {default})")
+        group.addoption(
+            f"--converse-{name}", default=None, metavar=name.upper(), help=f"{meaning} (default: {default})"
+        )
         parser.addini(f"converse_{name}", f"{meaning} (fixture converse)", default=default)
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """The marker, with its settings."""
     arguments = ", ".join(f"{name}=" for name in OPTIONS)
     config.addinivalue_line("markers", f"converse({arguments}): settings of the fixture converse, see --help")
 
 
 def _settings(item: pytest.Item) -> dict[str, Any]:
     """The settings of a test: its marker, else the command line, else the ini file."""
-    settings = {name: item.config.getoption(f"--converse-{name}") or item.config.getini(f"converse_{name}") for name in OPTIONS}
+    settings = {
+        name: item.config.getoption(f"--converse-{name}") or item.config.getini(f"converse_{name}") for name in OPTIONS
+    }
     for marker in reversed(list(item.iter_markers("converse"))):
         unknown = sorted(set(marker.kwargs) - set(OPTIONS))
         if unknown or marker.args:
             came = f"{unknown[0]}=" if unknown else repr(marker.args[0])
-            raise pytest.UsageError(f"@pytest.mark.converse: {came} is no setting. Settings: {', '.join(f'{name}=' for name in OPTIONS)}.")
+            raise pytest.UsageError(
+                f"@pytest.mark.converse: {came} is no setting. Settings: {', '.join(f'{name}=' for name in OPTIONS)}."
+            )
         settings.update(marker.kwargs)
     try:
         sleeps = settings["sleeps"]
         settings["sleeps"] = sleeps if isinstance(sleeps, bool) else _BOOLEANS[str(sleeps).lower()]
         settings["seed"] = int(settings["seed"])
     except (KeyError, ValueError):
-        raise pytest.UsageError(f"converse settings: sleeps is yes or no and seed a whole number; got sleeps={settings['sleeps']!r}, seed={settings['seed']!r}.") from None
+        raise pytest.UsageError(
+            f"converse settings: sleeps is yes or no and seed a whole number; got sleeps={settings['sleeps']!r}, "
+            f"seed={settings['seed']!r}."
+        ) from None
     return settings
 
 
@@ -78,7 +89,7 @@ def converse(request: pytest.FixtureRequest) -> Iterator[Fake]:
     """
     from converse_harness.doors.fake import Fake
 
-    item: pytest.Item = request.node
+    item = cast("pytest.Item", request.node)  # pyright: ignore[reportUnknownMemberType] - pytest types it as Any
     _refuse_inside_given(item)
     fake = Fake(**_settings(item))
     item.stash[FAKE] = fake
@@ -103,14 +114,14 @@ def _refuse_inside_given(item: pytest.Item) -> None:
         return
     from hypothesis import HealthCheck, settings
 
-    chosen = getattr(function, "_hypothesis_internal_use_settings", None) or settings()
+    chosen: Any = getattr(function, "_hypothesis_internal_use_settings", None) or settings.default
     if HealthCheck.function_scoped_fixture not in chosen.suppress_health_check:
         pytest.fail(INSIDE_GIVEN.format(name=item.name.partition("[")[0]), pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Let the fake decide about the test's own outcome, so that there is one failure and no second error at teardown."""
+    """Let the fake decide about the test's own outcome: one failure, and no second error at teardown."""
     __tracebackhide__ = True
     try:
         result = yield

@@ -38,7 +38,7 @@ STREAM_ERRORS: Final = {"modelStreamErrorException": "ModelErrorException"}
 operation without a stream has ModelStreamErrorException in AWS's model; both are 424."""
 
 WITHOUT_CACHE_KEYS: Final = re.compile(r"claude-(?:instant|v2|2|3-(?:haiku|sonnet|opus|5))")
-"""Claude models whose JSON usage is recorded without cache keys (24 of 24); newer ones always have them (180 of 180)."""
+"""Claude models whose JSON usage is recorded without cache keys (24 of 24); newer ones always have them (180)."""
 
 _CACHE_SIZE: Final = 64
 
@@ -82,7 +82,9 @@ class Renderer:
             case ConnectionFailure() as failure:
                 return Response(0, (), (), failure)
             case ErrorBody(name, status, members):
-                return error_response(name, status, error_json(name, members), occasion.request_id, delay=reply.pace.first)
+                return error_response(
+                    name, status, error_json(name, members), occasion.request_id, delay=reply.pace.first
+                )
             case _ if occasion.call.operation == "ConverseStream":
                 return stream_response(self._stream(reply, occasion), occasion.request_id)
             case _:
@@ -124,7 +126,7 @@ def error_json(name: str, members: Mapping[str, Any]) -> bytes:
 
 
 def _named_events(reply: Reply, occasion: Occasion) -> Iterator[dict[str, Any]]:
-    """The events up to the failure, tool uses named; without the metadata of a message, which depends on the request."""
+    """The events up to the failure, tool uses named; a message's without its metadata, which depends on the request."""
     after = None if reply.failure is None else reply.failure.after
     written = isinstance(reply.body, MessageBody)
     for index, event in enumerate(reply.events(family_of(occasion.call.model_id))):
@@ -134,7 +136,8 @@ def _named_events(reply: Reply, occasion: Occasion) -> Iterator[dict[str, Any]]:
             if "metadata" in event:
                 return
             if "contentBlockStart" in event:
-                event = _named_start(event, occasion)
+                yield _named_start(event, occasion)
+                continue
         yield event
 
 

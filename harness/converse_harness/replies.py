@@ -103,8 +103,10 @@ class Reply:
         >>> reply.throttled().times(2).uses
         2
         """
-        if isinstance(uses, bool) or not isinstance(uses, int) or uses < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ReplyError(f"times({uses!r}): a reply is used a whole number of times, at least once. For any number use always().")
+        if type(uses) is not int or uses < 1:
+            raise ReplyError(
+                f"times({uses!r}): a reply is used a whole number of times, at least once. For any number use always()."
+            )
         return replace(self, uses=uses)
 
     def fails_after(
@@ -134,11 +136,14 @@ class Reply:
         count = sum(1 for _ in self.events())
         if isinstance(events, bool) or not 0 <= events <= count - (1 if strict else 0):
             kinds = ", ".join(kind(event) for event in self.events())
-            raise ReplyError(f"fails_after({events!r}): this reply has {count} events ({kinds}); an exception frame takes the place of one: 0 to {count - 1}.")
+            raise ReplyError(
+                f"fails_after({events!r}): this reply has {count} events ({kinds}); an exception frame takes the place "
+                f"of one: 0 to {count - 1}."
+            )
         return replace(self, failure=StreamFailure(events, exception, body))
 
     def paced(self, *, first: float = 0.0, each: float = 0.0) -> Reply:
-        """Wait `first` seconds before the first event and `each` seconds before every later one; really, on every door."""
+        """Wait `first` seconds before the first event and `each` before every later one; really, on every door."""
         for name, value in (("first", first), ("each", each)):
             if not 0 <= value < float("inf"):
                 raise ReplyError(f"paced({name}={value!r}): a pause is a number of seconds, 0 or more.")
@@ -154,9 +159,10 @@ class Reply:
                 for event in events:
                     yield dict(event)
             case MessageBody() as body:
-                counted = family is None or self.failure is not None or body.pieces is not None
+                counted = self.failure is not None or body.pieces is not None
                 message = {"role": body.role, "content": body.content}
-                yield from message_events(message, pieces=body.pieces, family=NEUTRAL if counted else family)
+                cut_by = NEUTRAL if counted or family is None else family
+                yield from message_events(message, pieces=body.pieces, family=cut_by)
                 extra = body.options.get("additionalModelResponseFields")
                 stop = {"stopReason": body.stop_reason}
                 yield {"messageStop": stop if extra is None else {**stop, "additionalModelResponseFields": extra}}
@@ -186,7 +192,7 @@ def shorten(text: str, width: int = 60) -> str:
     """A text on one line, at most `width` characters of it.
 
     >>> shorten("It was a dark and stormy night", 16)
-    '"It was a dar..."'
+    '"It was a da..."'
     """
     flat = json.dumps(text, ensure_ascii=False)
     return flat if len(flat) <= width else flat[: width - 4] + '..."'
@@ -201,9 +207,13 @@ def summarize_block(block: Mapping[str, Any]) -> str:
             text = json.dumps(value, ensure_ascii=False, default=str)
             return f"tool_use {name} {text if len(text) <= 60 else text[:57] + '...'}"
         case {"toolResult": {"toolUseId": str(use_id), **result}}:
+            known = use_id if len(use_id) <= 16 else f"{use_id[:13]}..."
             status = f" ({result['status']})" if result.get("status") else ""
-            texts = [item.get("text") for item in result.get("content", ()) if "text" in item]
-            return f"toolResult {use_id[:13] + '...' if len(use_id) > 16 else use_id}{status}" + (f" {shorten(texts[0])}" if texts else "")
+            match result.get("content"):
+                case [{"text": str(text)}, *_]:
+                    return f"toolResult {known}{status} {shorten(text)}"
+                case _:
+                    return f"toolResult {known}{status}"
         case {"reasoningContent": {"reasoningText": {"text": str(text)}}}:
             return f"reasoning {shorten(text)}"
         case _:

@@ -66,8 +66,8 @@ def tool_use(
 def json(value: object) -> Reply:
     """Answer with one text block that is the JSON of a value: structured output as models send it.
 
-    >>> json({"score": 7})
-    <Reply text "{\\"score\\": 7}">
+    >>> json([7, None])
+    <Reply text "[7, null]">
     """
     return text(_json.dumps(value, ensure_ascii=False))
 
@@ -86,7 +86,8 @@ def message(
     """Answer with the content blocks of one assistant message, as the AWS API writes them.
 
     `stop_reason` follows from the blocks if not given; a toolUse may leave its toolUseId out. `usage` (TokenUsage;
-    what it leaves out is estimated), `metrics`, `trace` (ConverseTrace), `additional` (additionalModelResponseFields), `performance_config` and
+    what it leaves out is estimated), `metrics`, `trace` (ConverseTrace), `additional` (additionalModelResponseFields),
+    `performance_config` and
     `service_tier` are members of ConverseResponse; `pieces` gives the exact deltas of blocks by index.
     Raises ReplyError for what AWS's model does not allow, or a block that cannot be streamed.
 
@@ -107,10 +108,9 @@ def message(
     }
     options = {name: copy.deepcopy(value) for name, value in given.items() if value is not None}
     model.check("StopReason", reason, root="stop_reason")
-    members = model.shape("ConverseResponse").members
     for name, value in options.items():
         whole = {**_NO_USAGE, **value} if name == "usage" and isinstance(value, Mapping) else value
-        model.check(members[name].name, whole, root=name)
+        model.check(model.member("ConverseResponse", name).name, whole, root=name)
     reply = Reply(MessageBody(blocks, reason, pieces=copy.deepcopy(pieces), options=options))
     for _ in reply.events():  # a block without deltas, or pieces that do not add up, fail here
         pass

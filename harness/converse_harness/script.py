@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import Final, cast
 
 from converse_harness.calls import Call
 from converse_harness.errors import ReplyError
@@ -74,7 +74,7 @@ class Condition:
             if item.name == "predicate" and value is not None:
                 parts.append(getattr(value, "__name__", "predicate"))
             elif value is not None:
-                parts.append(f"{item.name}={value.pattern if isinstance(value, re.Pattern) else value!r}")
+                parts.append(f"{item.name}={value!r}")
         return f"when({', '.join(parts)})"
 
 
@@ -125,9 +125,13 @@ class Queue:
         added: list[Slot] = []
         for responder in responders:
             if not isinstance(responder, Reply) and not callable(responder):
-                raise ReplyError(f"{responder!r} is not a reply. Write one with reply.text(...) or its like, or give a function of the call that returns one.")
+                raise ReplyError(
+                    f"{responder!r} is not a reply. Write one with reply.text(...) or its like, or give a function of "
+                    "the call that returns one."
+                )
             uses = None if endless else responder.uses if isinstance(responder, Reply) else 1
-            added.append(Slot(responder, f"{self.name}.{len(self.slots) + len(added)}", uses))
+            place = f"{self.name}.{len(self.slots) + len(added)}"
+            added.append(Slot(cast("Responder", responder), place, uses))
         self.slots += added
         return added
 
@@ -137,7 +141,7 @@ class Queue:
 
 
 class Script:
-    """Queues: those with a condition in the order written, then the replies in order, then the one for everything else."""
+    """Queues: those with a condition in the order written, then the replies in order, then one for everything else."""
 
     def __init__(self) -> None:
         self.whens: list[Queue] = []
@@ -178,13 +182,15 @@ class Script:
 
 
 def describe(script: Script, call: Call | None = None) -> list[tuple[str, str]]:
-    """What is scripted, one line each with what became of it; for a call, why each condition did not match, nearest first."""
+    """What is scripted, a line each with what became of it; for a call, why a condition did not match, best first."""
     rows: list[tuple[int, str, str]] = []
     for queue, slot in script.slots():
         misses = queue.condition.misses(call) if call is not None and queue.condition is not None else []
         used = _used(slot)
         state = f"no match: {', '.join(misses)}" if misses else used
-        where = f"{queue.condition}: " if queue.condition is not None else "always: " if queue is script.fallback else ""
+        where = (
+            f"{queue.condition}: " if queue.condition is not None else "always: " if queue is script.fallback else ""
+        )
         rows.append((len(misses), where + slot.summary, state))
     rows.sort(key=lambda row: row[0])
     return [(what, state) for _, what, state in rows]
@@ -196,4 +202,3 @@ def _used(slot: Slot) -> str:
     calls = ", ".join(map(str, slot.used_by))
     used = f"used by call{'s' * (len(slot.used_by) > 1)} {calls}"
     return f"{used}, {slot.uses - len(slot.used_by)} left" if slot.unused and slot.uses is not None else used
-

@@ -33,9 +33,9 @@ def weather(city):
     tools = {"tools": [{"toolSpec": {"name": "get_weather", "inputSchema": {"json": {"type": "object"}}}}]}
     while True:
         try:
-            stream = client().converse_stream(modelId="us.amazon.nova-lite-v1:0", messages=messages, toolConfig=tools)["stream"]
+            asked = {"modelId": "us.amazon.nova-lite-v1:0", "messages": messages, "toolConfig": tools}
             tool, text = None, ""
-            for event in stream:
+            for event in client().converse_stream(**asked)["stream"]:
                 if "contentBlockStart" in event:
                     tool = event["contentBlockStart"]["start"]["toolUse"]
                 text += event.get("contentBlockDelta", {}).get("delta", {}).get("text", "")

@@ -4,17 +4,28 @@ import pytest
 
 
 def test_pytest_lists_fixtures_marker_and_options(project: pytest.Pytester) -> None:
-    project.runpytest("--fixtures").stdout.fnmatch_lines(
+    fixtures = project.runpytest("--fixtures").stdout
+    fixtures.fnmatch_lines(
         [
             "converse -- *converse_harness/plugin.py:*",
             "    A fake Bedrock that already answers every boto3 and aiobotocore client of the process.",
+        ]
+    )
+    fixtures.fnmatch_lines(
+        [
             "converse_client -- *",
             "    A ready boto client for bedrock-runtime, on the fake of the fixture `converse`.",
         ]
     )
-    project.runpytest("--markers").stdout.fnmatch_lines(["@pytest.mark.converse(unused=, unexpected=, sleeps=, seed=): *"])
+    project.runpytest("--markers").stdout.fnmatch_lines(
+        ["@pytest.mark.converse(unused=, unexpected=, sleeps=, seed=): *"]
+    )
     project.runpytest("--help").stdout.fnmatch_lines(
-        ["fake Amazon Bedrock Converse endpoint (converse-harness):", "*--converse-unused=UNUSED", "*converse_seed (string):*"]
+        [
+            "fake Amazon Bedrock Converse endpoint (converse-harness):",
+            "*--converse-unused=UNUSED",
+            "*converse_seed (string):*",
+        ]
     )
 
 
@@ -58,7 +69,10 @@ def test_inside_given_a_message_names_the_right_door(project: pytest.Pytester) -
     result = project.runpytest()
     result.assert_outcomes(passed=2, errors=1)
     result.stdout.fnmatch_lines(
-        ["test_wrong uses @given, and the fixture `converse` would give all its examples one script*", "*with fake_converse(answer) as fake:"]
+        [
+            "test_wrong uses @given, and the fixture `converse` would give all its examples one script*",
+            "*with fake_converse(answer) as fake:",
+        ]
     )
 
 

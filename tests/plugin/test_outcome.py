@@ -5,7 +5,7 @@ import pytest
 UNEXPECTED = r"""
 *UnexpectedCall: call 3 has no reply left.
 E*
-E*   arrived   ConverseStream us.amazon.nova-lite-v1:0, 5 messages, last: toolResult tooluse_*... (error) "city not found"
+E*   arrived   ConverseStream us.amazon.nova-lite-v1:0, 5 messages, last: toolResult tooluse_*... (error) "city not *"
 E*   scripted  1. tool_use get_weather {"city": "Zürich"}     used by call 1
 E*             2. tool_use get_weather {"city": "Bern"}       used by call 2
 E*
@@ -225,7 +225,9 @@ def test_secrets_do_not_reach_the_report(project: pytest.Pytester) -> None:
     )
     result = project.runpytest("--tb=short", "--junit-xml=report.xml", "-o", "junit_logging=all")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["call 1  Converse arn:aws:bedrock:us-east-1:[*][*][*]:inference-profile/*my key is [*][*][*]*"])
+    result.stdout.fnmatch_lines(
+        ["call 1  Converse arn:aws:bedrock:us-east-1:[*][*][*]:inference-profile/*my key is [*][*][*]*"]
+    )
     report = (project.path / "report.xml").read_text()
     for secret in ("112233445566", "AKIAIOSFODNN7EXAMPLE", "ssssss"):
         assert secret not in report

@@ -13,7 +13,11 @@ from converse_harness.families import FAMILIES, NEUTRAL, EmptyText, ToolInput, c
 from converse_harness.grammar import check_order
 
 documents = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
     max_leaves=6,
 )
@@ -26,7 +30,9 @@ citations = st.fixed_dictionaries(
         "title": texts,
         "sourceContent": st.lists(st.fixed_dictionaries({"text": texts}), max_size=2),
         "location": st.builds(
-            lambda a, b: {"documentChar": {"documentIndex": 0, "start": a, "end": b}}, st.integers(0, 9), st.integers(0, 9)
+            lambda a, b: {"documentChar": {"documentIndex": 0, "start": a, "end": b}},
+            st.integers(0, 9),
+            st.integers(0, 9),
         ),
     }
 )
@@ -34,7 +40,10 @@ reasoning = st.fixed_dictionaries({"text": texts}, optional={"signature": st.tex
 blocks = st.one_of(
     st.fixed_dictionaries({"text": texts}),
     st.builds(
-        lambda use_id, name, value: {"toolUse": {"toolUseId": use_id, "name": name, "input": value}}, ids, names, objects
+        lambda use_id, name, value: {"toolUse": {"toolUseId": use_id, "name": name, "input": value}},
+        ids,
+        names,
+        objects,
     ),
     st.builds(lambda value: {"reasoningContent": {"reasoningText": value}}, reasoning),
     st.builds(lambda value: {"reasoningContent": {"redactedContent": value}}, st.binary(max_size=9)),
@@ -46,7 +55,9 @@ blocks = st.one_of(
 )
 streamed_only_by_newer_models = st.one_of(
     st.builds(
-        lambda use_id, content: {"toolResult": {"toolUseId": use_id, "type": "x", "status": "success", "content": content}},
+        lambda use_id, content: {
+            "toolResult": {"toolUseId": use_id, "type": "x", "status": "success", "content": content}
+        },
         ids,
         st.lists(st.fixed_dictionaries({"text": texts}) | st.fixed_dictionaries({"json": objects}), max_size=3),
     ),
@@ -80,15 +91,25 @@ def test_a_tool_input_may_be_split_anywhere(value: dict[str, Any], data: st.Data
     pieces = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
     tool = {"toolUseId": "t", "name": "n"}
     events = chunk({"role": "assistant", "content": [{"toolUse": {**tool, "input": value}}]})
-    deltas = [{"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"toolUse": {"input": piece}}}} for piece in pieces]
+    deltas = [
+        {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"toolUse": {"input": piece}}}} for piece in pieces
+    ]
     first_stop = next(index for index, event in enumerate(events) if "contentBlockStop" in event)
-    assert assemble([*events[:2], *deltas, *events[first_stop:]]).message["content"] == [{"toolUse": {**tool, "input": value}}]
+    assert assemble([*events[:2], *deltas, *events[first_stop:]]).message["content"] == [
+        {"toolUse": {**tool, "input": value}}
+    ]
 
 
 def test_a_tool_input_split_inside_an_escape() -> None:
-    message = {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t", "name": "n", "input": {"city": "Zürich"}}}]}
+    message = {
+        "role": "assistant",
+        "content": [{"toolUse": {"toolUseId": "t", "name": "n", "input": {"city": "Zürich"}}}],
+    }
     events = chunk(message, pieces={0: ['{"city": "Z\u00fc', 'rich"}']})
-    assert [event["contentBlockDelta"]["delta"]["toolUse"]["input"] for event in events[2:4]] == ['{"city": "Zü', 'rich"}']
+    assert [event["contentBlockDelta"]["delta"]["toolUse"]["input"] for event in events[2:4]] == [
+        '{"city": "Zü',
+        'rich"}',
+    ]
     events[2]["contentBlockDelta"]["delta"]["toolUse"]["input"] = '{"city": "Z\\u00'
     events[3]["contentBlockDelta"]["delta"]["toolUse"]["input"] = 'fcrich"}'
     assert assemble(events).message == message
@@ -139,17 +160,24 @@ def test_the_family_of_a_model_id(model_id: str, family: str) -> None:
     [
         (
             [{"document": {"name": "a"}}],
-            f"content[0] is 'document', which cannot be streamed: AWS's model has no delta for it. Streamable: {', '.join(STREAMABLE)}.",
+            (
+                "content[0] is 'document', which cannot be streamed: AWS's model has no delta for it. "
+                f"Streamable: {', '.join(STREAMABLE)}."
+            ),
         ),
         (
             [{"citationsContent": {"content": [{"text": "a"}, {"text": "b"}], "citations": [{}]}}],
-            "content[0].citationsContent has 2 generated texts and 1 citations; a stream can carry one text with at least "
-            "one citation. Use one block for each text.",
+            (
+                "content[0].citationsContent has 2 generated texts and 1 citations; a stream can carry one text with "
+                "at least one citation. Use one block for each text."
+            ),
         ),
         (
             [{"toolResult": {"toolUseId": "t", "content": [{"image": {}}]}}],
-            "content[0].toolResult.content has 'image', which has no delta in AWS's model; a streamed tool result holds "
-            "text and json.",
+            (
+                "content[0].toolResult.content has 'image', which has no delta in AWS's model; a streamed tool result "
+                "holds text and json."
+            ),
         ),
     ],
 )
@@ -166,7 +194,9 @@ def test_pieces_must_add_up() -> None:
 
 def test_a_stream_that_failed_amounts_to_no_message() -> None:
     events = [{"messageStart": {"role": "assistant"}}, {"throttlingException": {"message": "no"}}]
-    with pytest.raises(StreamOrderError, match=r"^events\[1\] is throttlingException: a stream that failed amounts to no message\.$"):
+    with pytest.raises(
+        StreamOrderError, match=r"^events\[1\] is throttlingException: a stream that failed amounts to no message\.$"
+    ):
         assemble(events)
 
 
@@ -180,7 +210,9 @@ def test_a_tool_input_that_was_cut_off_is_no_message() -> None:
 
 def test_a_server_tool_is_not_the_clients() -> None:
     tool = {"toolUseId": "t", "name": "nova_code_interpreter", "type": "server_tool_use", "input": {}}
-    assert chunk({"role": "assistant", "content": [{"toolUse": tool}]})[-2] == {"messageStop": {"stopReason": "end_turn"}}
+    assert chunk({"role": "assistant", "content": [{"toolUse": tool}]})[-2] == {
+        "messageStop": {"stopReason": "end_turn"}
+    }
 
 
 def test_estimates_are_never_nothing() -> None:

@@ -10,8 +10,8 @@ from botocore.parsers import create_parser
 
 from converse_harness import Endpoint, Reply, UnexpectedCall, chunk, model, reply
 from converse_harness.endpoint import Exchange
-from converse_harness.wire.eventstream import Decoder
 from converse_harness.wire.events import PADDING, decode_event
+from converse_harness.wire.eventstream import Decoder
 from converse_harness.wire.http import Request
 
 CLAUDE = "anthropic.claude-3-haiku-20240307-v1:0"
@@ -134,7 +134,9 @@ def test_a_kept_frame_is_the_frame_that_was_made_first() -> None:
     endpoint = Endpoint(reply.tool_use("get_weather", {"city": "Bern"}).times(3))
     first, second = endpoint.exchange(request()), endpoint.exchange(request())
     assert data(first) == data(second)
-    later = request(messages=[*json.loads(request().body)["messages"], {"role": "assistant", "content": [{"text": "a"}]}])
+    later = request(
+        messages=[*json.loads(request().body)["messages"], {"role": "assistant", "content": [{"text": "a"}]}]
+    )
     assert events(endpoint.exchange(later))[1] != events(Endpoint(reply.tool_use("get_weather")).exchange(request()))[1]
 
 
@@ -151,7 +153,11 @@ def test_tool_use_ids_have_the_recorded_form_and_differ_by_block_and_turn() -> N
     endpoint.script.fallback.add([EVERY_REPLY["two tools"]], endless=True)
 
     def ids(**body: Any) -> list[str]:
-        starts = [event["contentBlockStart"]["start"] for event in events(endpoint.exchange(request(**body))) if "contentBlockStart" in event]
+        starts = [
+            event["contentBlockStart"]["start"]
+            for event in events(endpoint.exchange(request(**body)))
+            if "contentBlockStart" in event
+        ]
         return [start["toolUse"]["toolUseId"] for start in starts]
 
     turn_two = [{"role": "user", "content": [{"text": "a"}]}, {"role": "assistant", "content": [{"text": "b"}]}]
@@ -172,8 +178,12 @@ def test_tool_use_ids_have_the_recorded_form_and_differ_by_block_and_turn() -> N
         ("converse", NOVA, True, True),
     ],
 )
-def test_cache_usage_comes_when_it_is_recorded_to_come(operation: str, model_id: str, cache_point: bool, keys: bool) -> None:
-    system: list[dict[str, Any]] = [{"text": "You are terse. " * 40}] + [{"cachePoint": {"type": "default"}}] * cache_point
+def test_cache_usage_comes_when_it_is_recorded_to_come(
+    operation: str, model_id: str, cache_point: bool, keys: bool
+) -> None:
+    system: list[dict[str, Any]] = [{"text": "You are terse. " * 40}] + [
+        {"cachePoint": {"type": "default"}}
+    ] * cache_point
     exchange = Endpoint(reply.text("a")).exchange(request(operation, model_id, system=system))
     for part in exchange.response.chunks:
         exchange.sent(part, 0.0)
@@ -189,7 +199,10 @@ def test_cache_usage_comes_when_it_is_recorded_to_come(operation: str, model_id:
 
 def test_the_headers_are_in_recorded_order() -> None:
     endpoint = Endpoint(reply.text("a").times(2), reply.throttled())
-    names = [[name for name, _ in endpoint.exchange(request(op)).response.headers] for op in ("converse", "converse-stream", "converse")]
+    names = [
+        [name for name, _ in endpoint.exchange(request(op)).response.headers]
+        for op in ("converse", "converse-stream", "converse")
+    ]
     assert names == [
         ["Content-Type", "Content-Length", "Connection", "x-amzn-RequestId"],
         ["Content-Type", "Transfer-Encoding", "Connection", "x-amzn-RequestId"],
@@ -229,17 +242,25 @@ def test_what_only_a_stream_can_have_fails_the_test_by_name_on_plain_converse() 
     endpoint = Endpoint(broken)
     exchange = endpoint.exchange(request("converse"))
     assert exchange.response.status == 400
-    assert str(endpoint.problems[0]).startswith("1 events: only a stream can carry these events, and the client called Converse")
+    assert str(endpoint.problems[0]).startswith(
+        "1 events: only a stream can carry these events, and the client called Converse"
+    )
 
 
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (b"{", "The request body is not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+        (
+            b"{",
+            "The request body is not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+        ),
         (b"[]", "The request body is a JSON list; it must be an object."),
         (b'{"messages":{}}', "messages is a JSON dict; it must be a list."),
         (b'{"messages":[{"content":["a"]}]}', "messages[0].content[0] is a JSON str; it must be an object."),
-        (b"\xff", "The request body is not JSON: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
+        (
+            b"\xff",
+            "The request body is not JSON: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte",
+        ),
     ],
 )
 def test_a_request_that_is_not_json_gets_awss_error_and_uses_up_nothing(body: bytes, message: str) -> None:

@@ -1,6 +1,7 @@
 """The order of events: the table, the checker that reads it, and what it says when an order is wrong."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -50,7 +51,7 @@ def test_the_diagram_shows_every_move() -> None:
     shown = diagram()
     for state, moves in ORDER.items():
         for name, target in moves.items():
-            assert re.search(rf"^    {state} --> {target}: .*{re.escape(name)}", shown, re.M)
+            assert re.search(rf"^    {state} --> {target}: .*{re.escape(name)}", shown, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -76,25 +77,34 @@ LEGAL_IN_MESSAGE = ", ".join(ORDER["message"]) + ", an exception frame"
 @pytest.mark.parametrize(
     ("events", "message"),
     [
-        ([STOP_EVENT], "events[0] is messageStop before any messageStart. Legal there: messageStart, an exception frame."),
+        (
+            [STOP_EVENT],
+            "events[0] is messageStop before any messageStart. Legal there: messageStart, an exception frame.",
+        ),
         (
             [START_EVENT, stop(0)],
             f"events[1] is contentBlockStop where no block is open. Legal there: {LEGAL_IN_MESSAGE}.",
         ),
         (
             [START_EVENT, start(0), delta(0, text="a")],
-            "events[2] is contentBlockDelta.text in block 0 (toolUse). "
-            "Legal there: contentBlockDelta.toolUse, contentBlockStop, an exception frame.",
+            (
+                "events[2] is contentBlockDelta.text in block 0 (toolUse). "
+                "Legal there: contentBlockDelta.toolUse, contentBlockStop, an exception frame."
+            ),
         ),
         (
             [START_EVENT, delta(1, text="a")],
-            "events[1] contentBlockDelta has contentBlockIndex 1; the next block is 0: "
-            "blocks are numbered from 0 and never interleave.",
+            (
+                "events[1] contentBlockDelta has contentBlockIndex 1; the next block is 0: "
+                "blocks are numbered from 0 and never interleave."
+            ),
         ),
         (
             [START_EVENT, delta(0, text="a"), delta(-1, text="a")],
-            "events[2] contentBlockDelta has contentBlockIndex -1; the open block is 0: "
-            "blocks are numbered from 0 and never interleave.",
+            (
+                "events[2] contentBlockDelta has contentBlockIndex -1; the open block is 0: "
+                "blocks are numbered from 0 and never interleave."
+            ),
         ),
         (
             [START_EVENT, STOP_EVENT, METADATA, METADATA],
@@ -110,8 +120,10 @@ LEGAL_IN_MESSAGE = ", ".join(ORDER["message"]) + ", an exception frame"
         ),
         (
             [{"messageStart": {}, "messageStop": {}}],
-            "'messageStart' and 'messageStop' in one event; an event has exactly one key, its type "
-            "(AWS model ConverseStreamOutput).",
+            (
+                "'messageStart' and 'messageStop' in one event; an event has exactly one key, its type "
+                "(AWS model ConverseStreamOutput)."
+            ),
         ),
         ([START_EVENT, delta(0)], "contentBlockDelta.delta is {}; it has exactly one member (AWS model)."),
     ],
@@ -125,6 +137,14 @@ def test_an_illegal_order_is_refused_with_the_event_its_position_and_what_is_leg
 
 
 def test_a_symbol_names_the_member_that_the_order_depends_on() -> None:
-    assert symbol(delta(0, reasoningContent={"redactedContent": b""})) == "contentBlockDelta.reasoningContent.redactedContent"
+    assert (
+        symbol(delta(0, reasoningContent={"redactedContent": b""}))
+        == "contentBlockDelta.reasoningContent.redactedContent"
+    )
     assert symbol(start(0)) == "contentBlockStart.toolUse"
     assert symbol(METADATA) == "metadata"
+
+
+def test_the_architecture_page_shows_the_diagram_of_the_table() -> None:
+    page = Path(__file__).parents[2] / "docs" / "architecture.md"
+    assert f"```mermaid\n{diagram()}\n```" in page.read_text(encoding="utf-8")

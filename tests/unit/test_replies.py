@@ -17,13 +17,18 @@ STOP_REASONS = ", ".join(repr(reason) for reason in model.enum("StopReason"))
     [
         (
             lambda: reply.message({"text": "a", "toolUse": {"toolUseId": "t", "name": "n", "input": {}}}),
-            "content[0] has two members, 'text' and 'toolUse'; a ContentBlock has exactly one (AWS model ContentBlock).",
+            (
+                "content[0] has two members, 'text' and 'toolUse'; a ContentBlock has exactly one (AWS model "
+                "ContentBlock)."
+            ),
         ),
         (
             lambda: reply.text("a").fails_after(1, "throttled"),
-            "'throttled' is not an exception of ConverseStream. One of: internalServerException, "
-            "modelStreamErrorException, serviceUnavailableException, throttlingException, validationException. For one "
-            "that is not in the model pass strict=False.",
+            (
+                "'throttled' is not an exception of ConverseStream. One of: internalServerException, "
+                "modelStreamErrorException, serviceUnavailableException, throttlingException, validationException. For "
+                "one that is not in the model pass strict=False."
+            ),
         ),
         (
             lambda: reply.tool_use("get weather"),
@@ -31,40 +36,58 @@ STOP_REASONS = ", ".join(repr(reason) for reason in model.enum("StopReason"))
         ),
         (
             lambda: reply.text("a", stop_reason="finished"),
-            f"stop_reason is 'finished'; a StopReason is one of {STOP_REASONS} (AWS model StopReason, botocore "
-            f"{model.botocore_version()}).",
+            (
+                f"stop_reason is 'finished'; a StopReason is one of {STOP_REASONS} (AWS model StopReason, botocore "
+                f"{model.botocore_version()})."
+            ),
         ),
         (
             lambda: reply.message({"text": "a"}, usage={"inputTokens": -1}),
-            "usage.inputTokens is -1; a TokenUsageInputTokensInteger is 0 to 2147483647 (AWS model "
-            "TokenUsageInputTokensInteger).",
+            (
+                "usage.inputTokens is -1; a TokenUsageInputTokensInteger is 0 to 2147483647 (AWS model "
+                "TokenUsageInputTokensInteger)."
+            ),
         ),
-        (lambda: reply.text("a").times(0), "times(0): a reply is used a whole number of times, at least once. For any number use always()."),
-        (lambda: reply.text("a").times(True), "times(True): a reply is used a whole number of times, at least once. For any number use always()."),
+        (
+            lambda: reply.text("a").times(0),
+            "times(0): a reply is used a whole number of times, at least once. For any number use always().",
+        ),
+        (
+            lambda: reply.text("a").times(True),
+            "times(True): a reply is used a whole number of times, at least once. For any number use always().",
+        ),
         (lambda: reply.text("a").paced(each=-1), "paced(each=-1): a pause is a number of seconds, 0 or more."),
         (
             lambda: reply.text("a").fails_after(5, "throttlingException"),
-            "fails_after(5): this reply has 5 events (messageStart, contentBlockDelta, contentBlockStop, messageStop, "
-            "metadata); an exception frame takes the place of one: 0 to 4.",
+            (
+                "fails_after(5): this reply has 5 events (messageStart, contentBlockDelta, contentBlockStop, "
+                "messageStop, metadata); an exception frame takes the place of one: 0 to 4."
+            ),
         ),
         (
             lambda: reply.throttled().fails_after(0, "throttlingException"),
-            'ThrottlingException (429) "Too many requests, please wait before trying again.": it comes before any stream '
-            "and has no events.",
+            (
+                'ThrottlingException (429) "Too many requests, please wait before trying again.": it comes before any '
+                "stream and has no events."
+            ),
         ),
         (
-            lambda: reply.events([{"messageStart": "assistant"}]),  # type: ignore[dict-item]
+            lambda: reply.events([{"messageStart": "assistant"}]),
             "events[0].messageStart is 'assistant'; an event is a mapping of its members.",
         ),
         (
             lambda: reply.events([{"contentBlockStop": {"contentBlockIndex": -1}}]),
-            "events[0].contentBlockStop.contentBlockIndex is -1; a NonNegativeInteger is 0 to 2147483647 (AWS model "
-            "NonNegativeInteger).",
+            (
+                "events[0].contentBlockStop.contentBlockIndex is -1; a NonNegativeInteger is 0 to 2147483647 "
+                "(AWS model NonNegativeInteger)."
+            ),
         ),
         (
             lambda: reply.error("Throttled"),
-            f"'Throttled' is not an error of Bedrock Runtime. One of: {', '.join(sorted(model.all_errors()))}. "
-            "For one that is not in the model give its status=.",
+            (
+                f"'Throttled' is not an error of Bedrock Runtime. One of: {', '.join(sorted(model.all_errors()))}. "
+                "For one that is not in the model give its status=."
+            ),
         ),
     ],
 )

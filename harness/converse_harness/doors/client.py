@@ -8,12 +8,13 @@ from typing import Any
 
 @lru_cache(maxsize=1)
 def _session() -> Any:
-    import botocore.session
+    from importlib import import_module
 
-    return botocore.session.get_session()
+    session: Any = import_module("botocore.session")  # botocore has no types of its own
+    return session.get_session()
 
 
 def create_client(region_name: str = "us-east-1", **options: Any) -> Any:
-    """A new bedrock-runtime client with dummy keys, so that no credentials are looked for; `options` as for create_client."""
+    """A new bedrock-runtime client with dummy keys, so that none are looked for; `options` are those of botocore."""
     keys = {"aws_access_key_id": "fake", "aws_secret_access_key": "fake"}
     return _session().create_client("bedrock-runtime", region_name=region_name, **{**keys, **options})

@@ -52,7 +52,9 @@ class Scripted:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         left = [slot for slot in self._slots if slot.unused]
         message = unused_replies(self._fake.endpoint.script, self._fake.calls, left) if left else ""
         for slot in self._slots:
@@ -69,7 +71,7 @@ class When:
         self._queue = queue
 
     def script(self, *replies: Responder) -> Scripted:
-        """Answer these calls with replies in order; when they are used up, the next condition or the script is asked."""
+        """Answer these calls with replies in order; when they are used up, the next condition or the script is."""
         return Scripted(self._fake, self._queue, self._queue.add(replies))
 
     def always(self, reply: Responder) -> None:
@@ -100,9 +102,7 @@ class Fake:
         self.sleeps = sleeps
         self._strict_unused = unused == "fail"
         self._strict_unexpected = unexpected == "fail"
-        self._fresh = functools.partial(
-            Fake, *replies, seed=seed, unused=unused, unexpected=unexpected, sleeps=sleeps
-        )
+        self._fresh = functools.partial(Fake, *replies, seed=seed, unused=unused, unexpected=unexpected, sleeps=sleeps)
         self._lock = threading.RLock()
         self._stack = ExitStack()
 
@@ -143,7 +143,7 @@ class Fake:
             return When(self, self.endpoint.script.when(condition))
 
     def always(self, reply: Responder) -> None:
-        """Answer every call for which nothing else is left with one reply, as often as it comes; the last one said holds."""
+        """Answer every call for which nothing else is left, any number of times; the last one said holds."""
         with self._lock:
             queue = self.endpoint.script.fallback
             added = queue.add([reply], endless=True)
@@ -172,9 +172,10 @@ class Fake:
         return transcript(self.calls)
 
     def check(self, error: BaseException | None = None) -> None:
-        """Raise what must fail the test: an unexpected call, a blocked connection, a scripted function's own error, unused replies.
+        """Raise what must fail the test.
 
-        `error` is what the test failed with already, if it did: unused replies are then not reported.
+        That is an unexpected call, a blocked connection, what a scripted function raised, or unused replies. `error` is
+        what the test failed with already, if it did: unused replies are then not reported.
         """
         __tracebackhide__ = True
         allowed = () if self._strict_unexpected else (UnexpectedCall,)
@@ -219,7 +220,9 @@ class Fake:
     def __enter__(self) -> Self:
         return self.open()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         __tracebackhide__ = True
         self.close()
         if error is None or isinstance(error, Exception):
@@ -268,7 +271,7 @@ def fake_converse(
     >>> from converse_harness import fake_converse, reply
     >>> with fake_converse(reply.text("hi")) as fake:
     ...     client = botocore.session.get_session().create_client("bedrock-runtime")
-    ...     answer = client.converse(modelId="amazon.nova-lite-v1:0", messages=[{"role": "user", "content": [{"text": "?"}]}])
+    ...     answer = client.converse(modelId="m", messages=[{"role": "user", "content": [{"text": "?"}]}])
     >>> answer["output"]["message"]["content"], fake.calls[0].last_user_text
     ([{'text': 'hi'}], '?')
     """

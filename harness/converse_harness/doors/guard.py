@@ -17,20 +17,30 @@ from typing import Any
 
 from converse_harness.doors import registry
 
-SUFFIXES = (
-    r"amazonaws\.com(\.cn)?",
-    r"vpce\.amazonaws\.com(\.cn)?",
-    r"api\.aws",
-    r"api\.amazonwebservices\.com\.cn",
-    r"amazonaws\.eu",
-    r"c2s\.ic\.gov",
-    r"sc2s\.sgov\.gov",
-    r"csp\.hci\.ic\.gov",
-    r"cloud\.adc-e\.uk",
+DOMAINS = (
+    "amazonaws.com",
+    "api.aws",
+    "amazonaws.com.cn",
+    "api.amazonwebservices.com.cn",
+    "amazonaws.eu",
+    "api.amazonwebservices.eu",
+    "c2s.ic.gov",
+    "api.aws.ic.gov",
+    "sc2s.sgov.gov",
+    "api.aws.scloud",
+    "cloud.adc-e.uk",
+    "api.cloud-aws.adc-e.uk",
+    "csp.hci.ic.gov",
+    "api.aws.hci.ic.gov",
 )
-"""The domains of AWS, one per partition and kind of endpoint: botocore's `partitions.json`, and VPC endpoints."""
+"""Where AWS is: a plain and a dual-stack domain for each partition of botocore's `partitions.json`."""
 
-HOSTS = re.compile(rf"(?:^|\.)bedrock(?:-[a-z0-9-]+)?\.[a-z0-9-]+\.(?:{'|'.join(SUFFIXES)})\.?$", re.IGNORECASE)
+HOSTS = re.compile(
+    r"(?:^|\.)bedrock(?:-[a-z0-9-]+)?"  # bedrock, bedrock-runtime, bedrock-runtime-fips; below it, what a service adds
+    r"\.[a-z0-9-]+"  # the region
+    rf"(?:\.vpce)?\.(?:{'|'.join(map(re.escape, DOMAINS))})\.?$",
+    re.IGNORECASE,
+)
 """A host of any Bedrock service: `bedrock-runtime-fips.us-east-1.amazonaws.com`, `vpce-1.bedrock.eu-west-1.vpce...`."""
 
 SERVER = "the loopback server: use the fixture `converse_server` and give the client its `fake.environ` or `fake.url`"
@@ -39,9 +49,10 @@ LIBRARIES = {
     "httpx2": SERVER,
     "aiohttp": SERVER,
     "urllib3": SERVER,
-    "socket": SERVER,
 }
-"""Which door answers which library. The one nearest to the socket counts; `socket` stands for all others."""
+"""Which door answers which library. The one nearest to the socket counts; OTHERS stands for all that are not here."""
+
+OTHERS = "socket"
 
 EVENTS = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.connect": 1, "socket.sendto": 1}
 """Audit events of the interpreter, with the position of the host, or of the address that begins with it."""
@@ -78,7 +89,7 @@ def check(host: object) -> None:
         if fake is not None:
             name = host.decode("ascii") if isinstance(host, bytes | bytearray) else str(host)
             library = _library()
-            raise registry.refuse(fake, BLOCKED.format(library=library, host=name, door=LIBRARIES[library]))
+            raise registry.refuse(fake, BLOCKED.format(library=library, host=name, door=LIBRARIES.get(library, SERVER)))
 
 
 def _library() -> str:
@@ -88,7 +99,7 @@ def _library() -> str:
         if library in LIBRARIES:
             return library
         frame = frame.f_back
-    return "socket"
+    return OTHERS
 
 
 def _audit(event: str, args: tuple[Any, ...]) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import lru_cache
-from json.encoder import encode_basestring  # pyright: ignore[reportUnknownVariableType]
-from typing import Any, Final
+from json.encoder import encode_basestring
+from typing import Any, Final, cast
 
 from converse_harness import model
 from converse_harness.errors import DamagedData
@@ -23,6 +23,7 @@ LONGEST_PADDING: Final = 61
 
 _PADS: Final = tuple(PADDING[:length] for length in range(len(PADDING) + 1))
 _quote: Final[Any] = encode_basestring
+_CARRIED: Final = {"toolUse": "input", "reasoningContent": "text"}
 
 
 def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:
@@ -55,36 +56,36 @@ def decode_event(frame: Frame) -> tuple[dict[str, Any], int | None]:
     if name is None:
         raise DamagedData(f"A frame with neither :event-type nor :exception-type: {frame.headers!r}.")
     try:
-        body = json.loads(frame.payload)
+        body: Any = json.loads(frame.payload)
     except ValueError as error:
         raise DamagedData(f"The payload of a {name} frame is not JSON ({error}): {frame.payload[:80]!r}.") from error
     if not isinstance(body, dict):
         raise DamagedData(f"The payload of a {name} frame is {body!r}; an event is a JSON object.")
-    padding = body.get("p")
+    members = cast("dict[str, Any]", body)
+    padding: object = members.get("p")
     if isinstance(padding, str) and PADDING.startswith(padding):
-        del body["p"]
-        return {name: _from_json(name, body)}, len(padding)
-    return {name: _from_json(name, body)}, None
+        del members["p"]
+        return {name: _from_json(name, members)}, len(padding)
+    return {name: _from_json(name, members)}, None
 
 
 def _delta_json(body: Mapping[str, Any], padding: int) -> str | None:
     """The three deltas that streams are made of, by template: eight times faster than a walk over the model."""
-    index, delta = body.get("contentBlockIndex"), body.get("delta")
-    if type(index) is not int or type(delta) is not dict or len(delta) != 1:  # pyright: ignore[reportUnknownArgumentType]
+    index: Any = body.get("contentBlockIndex")
+    delta: Any = body.get("delta")
+    if type(index) is not int or not isinstance(delta, dict):
         return None
-    (carried, value), = delta.items()
-    if carried == "text":
+    for carried, value in cast("dict[str, Any]", delta).items():
         text, opening, closing = value, '{"text":', "}"
-    elif type(value) is dict and len(value) == 1 and carried in ("toolUse", "reasoningContent"):  # pyright: ignore[reportUnknownArgumentType]
-        (member, text), = value.items()
-        if member != ("input" if carried == "toolUse" else "text"):
+        if carried != "text":
+            member = _CARRIED.get(carried)
+            if member is None or not isinstance(value, dict) or value.keys() != {member}:
+                return None
+            text, opening, closing = cast("Any", value[member]), f'{{"{carried}":{{"{member}":', "}}"
+        if type(text) is not str or len(cast("dict[str, Any]", delta)) != 1:
             return None
-        opening, closing = f'{{"{carried}":{{"{member}":', "}}"
-    else:
-        return None
-    if type(text) is not str:
-        return None
-    return f'{{"contentBlockIndex":{index},"delta":{opening}{_quote(text)}{closing},"p":"{_PADS[padding]}"}}'
+        return f'{{"contentBlockIndex":{index},"delta":{opening}{_quote(text)}{closing},"p":"{_PADS[padding]}"}}'
+    return None
 
 
 @lru_cache(maxsize=256)

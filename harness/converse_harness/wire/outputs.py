@@ -19,12 +19,17 @@ def output_response(operation: str, output: Mapping[str, Any], request_id: str) 
     mapping, and for an operation that streams.
     """
     if not isinstance(output, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ReplyError(f"The handler of {operation} returned {output!r}; it must return the members of its output as a dict, or a Reply.")
+        raise ReplyError(
+            f"The handler of {operation} returned {output!r}; it must return the members of its output as a dict, or "
+            "a Reply."
+        )
     if operation not in model.operations():
         return json_response(json.dumps(output, separators=(",", ":"), default=_plain).encode(), request_id)
     described = model.operation(operation)
     if described.has_event_stream_output:
-        raise ReplyError(f"{operation} answers with an event stream, which a handler cannot give yet; only Converse streams.")
+        raise ReplyError(
+            f"{operation} answers with an event stream, which a handler cannot give yet; only Converse streams."
+        )
     shape = described.output_shape
     model.check(shape.name, output, root=operation)
     payload = shape.serialization.get("payload")

@@ -1,0 +1,52 @@
+"""What a user's type checker must accept."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from converse_harness import Call, Endpoint, Fake, Reply, Response, assemble, chunk, fake_converse, reply
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[Fake]:
+    with fake_converse(reply.text("hi"), unused="allow", sleeps=True, seed=1) as fake:
+        yield fake
+
+
+def respond(call: Call) -> Reply:
+    return reply.text(call.last_user_text).times(2).paced(first=0.1)
+
+
+def test_scripting(converse: Fake) -> None:
+    converse.script(reply.tool_use("now"), respond, lambda call: reply.json({"model": call.model_id}))
+    converse.when(lambda call: len(call.messages) > 20).script(reply.context_overflow())
+    converse.when(model="*haiku*", tool=re.compile("get_"), turn=1).always(reply.throttled())
+    converse.always(reply.text("a").fails_after(1, "throttlingException", "Slow down"))
+    converse.on_operation("InvokeModel", lambda call: {"body": call.raw})
+    with converse.script(reply.message({"text": "a"}, {"toolUse": {"name": "n", "input": {}}})) as scripted:
+        numbers: list[int] = [call.number for call in scripted.calls]
+        assert numbers
+    status: list[int] = [call.status for call in converse.calls]
+    assert status
+
+
+@fake_converse(reply.text("hi"))
+def decorated(number: int) -> str:
+    return str(number)
+
+
+@fake_converse(reply.text("hi"))
+async def decorated_async(number: int) -> str:
+    return str(number)
+
+
+async def use() -> None:
+    async with fake_converse() as fake:
+        text: str = await decorated_async(1)
+        fake.script(reply.text(decorated(2) + text))
+    events = chunk({"role": "assistant", "content": [{"text": "a"}]}, stop_reason="end_turn")
+    response: Response = assemble(events)
+    reply.events(events)
+    Endpoint(reply.text("a"), respond, seed=3)
+    print(response.message["content"])

@@ -1,0 +1,28 @@
+"""What a user's type checker must refuse: every line that ends in a comment `error`, and no other."""
+
+from converse_harness import Fake, fake_converse, reply
+from converse_harness import replies_ as misspelt  # error
+
+fake_converse(unused="alow")  # error
+reply.text(5)  # error
+reply.text("a").times("2")  # error
+reply.text("a").paced(0.5)  # error
+reply.tool_use("n", "input")  # error
+reply.nothing()  # error
+
+
+def test_scripting(converse: Fake) -> None:
+    converse.script("hi")  # error
+    converse.when(modle="*")  # error
+    converse.always(lambda call: "hi")  # error
+    converse.calls[0].last_user_txt  # error
+    converse.calls[0].number = 2  # error
+    print(misspelt)
+
+
+@fake_converse(reply.text("hi"))
+def decorated(number: int) -> str:
+    return str(number)
+
+
+decorated("1")  # error

@@ -1,0 +1,199 @@
+"""Which reply answers which call, and what is said when none does."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from converse_harness import Endpoint, Fake, ReplyError, UnusedReplies, reply
+from converse_harness.calls import Call
+from converse_harness.wire.http import Request
+
+NOVA = "us.amazon.nova-lite-v1:0"
+NO_REPLY = (
+    "is not a reply. Write one with reply.text(...) or its like, or give a function of the call that returns one."
+)
+
+
+def request(
+    text: str = "hello",
+    *,
+    model: str = NOVA,
+    turns: int = 0,
+    tools: tuple[str, ...] = (),
+    attempt: int = 1,
+    **body: Any,
+) -> Request:
+    messages = [{"role": role, "content": [{"text": "."}]} for role in ("user", "assistant") * turns]
+    conversation: dict[str, Any] = {"messages": [*messages, {"role": "user", "content": [{"text": text}]}], **body}
+    if tools:
+        specs = [{"toolSpec": {"name": name, "inputSchema": {"json": {"type": "object"}}}} for name in tools]
+        conversation["toolConfig"] = {"tools": specs}
+    headers = (("amz-sdk-request", f"attempt={attempt}; max=3"),)
+    return Request("POST", f"/model/{model.replace(':', '%3A')}/converse", headers, json.dumps(conversation).encode())
+
+
+def ask(fake: Fake, **asked: Any) -> str:
+    """What the fake answers: the summary of its reply, or the first line of its refusal."""
+    exchange = fake.exchange(request(**asked))
+    if exchange.call.reply is not None:
+        return exchange.call.reply.summary
+    (body,) = exchange.response.chunks
+    return str(json.loads(body.data)["message"])
+
+
+@pytest.mark.parametrize(
+    ("condition", "matching", "other"),
+    [
+        ({"model": "*nova*"}, {"model": NOVA}, {"model": "anthropic.claude"}),
+        ({"model": NOVA}, {"model": NOVA}, {"model": NOVA + "0"}),
+        ({"model": re.compile("nova")}, {"model": NOVA}, {"model": "anthropic.claude"}),
+        ({"last_user_text": "*weather*"}, {"text": "the weather\nin Bern"}, {"text": "the Weather"}),
+        ({"system": "*critic*"}, {"system": [{"text": "a"}, {"text": "a critic"}]}, {"system": []}),
+        ({"tool": "get_*"}, {"tools": ("now", "get_weather")}, {"tools": ("now",)}),
+        ({"turn": 2}, {"turns": 1}, {"turns": 0}),
+        ({"operation": "Converse"}, {}, None),
+        ({"predicate": lambda call: len(call.messages) > 2}, {"turns": 1}, {}),
+        ({"model": "*nova*", "turn": 1}, {}, {"turns": 1}),
+    ],
+)
+def test_a_condition(condition: dict[str, Any], matching: dict[str, Any], other: dict[str, Any] | None) -> None:
+    fake = Fake()
+    fake.when(condition.pop("predicate", None), **condition).always(reply.text("matched"))
+    fake.always(reply.text("other"))
+    assert ask(fake, **matching) == 'text "matched"'
+    if other is not None:
+        assert ask(fake, **other) == 'text "other"'
+
+
+def test_precedence_is_whens_as_written_then_the_script_then_always() -> None:
+    fake = Fake()
+    fake.always(reply.text("always"))
+    fake.script(reply.text("script"))
+    fake.when(model="*").script(reply.text("first when"))
+    fake.when(model="*nova*").script(reply.text("second when").times(2))
+    answers = [ask(fake) for _ in range(6)]
+    assert [answer.split('"')[1] for answer in answers] == [
+        "first when", "second when", "second when", "script", "always", "always",
+    ]  # fmt: skip
+    fake.check()
+
+
+def test_the_last_always_holds() -> None:
+    fake = Fake()
+    fake.always(reply.text("one"))
+    fake.always(reply.text("two"))
+    assert ask(fake) == 'text "two"'
+
+
+def test_a_function_gets_the_call() -> None:
+    fake = Fake(lambda call: reply.text(call.last_user_text.upper()))
+    assert ask(fake, text="hello") == 'text "HELLO"'
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (lambda fake: fake.when(), "when() without a condition matches every call; use script() or always() for that."),
+        (lambda fake: fake.when(model=7), "when(model=7): a glob such as '*haiku*', or a compiled re.Pattern."),
+        (lambda fake: fake.when("*weather*"), "when('*weather*'): the predicate is a function of the call."),
+        (
+            lambda fake: fake.script("hi"),
+            f"'hi' {NO_REPLY}",
+        ),
+        (
+            lambda fake: fake.always(None),
+            f"None {NO_REPLY}",
+        ),
+    ],
+)
+def test_what_is_written_wrong_fails_where_it_is_written(write: Any, message: str) -> None:
+    with pytest.raises(ReplyError) as caught:
+        write(Fake())
+    assert str(caught.value) == message
+
+
+def test_an_operation_that_no_service_has_is_refused_by_name() -> None:
+    with pytest.raises(ReplyError, match=r"'InvokeModle'.*InvokeModel"):
+        Fake().on_operation("InvokeModle", lambda call: {})
+
+
+def refusal(fake: Fake, **asked: Any) -> str:
+    ask(fake, **asked)
+    return str(fake.endpoint.problems[-1])
+
+
+def test_a_call_that_no_condition_meets_says_why_nearest_first() -> None:
+    fake = Fake()
+    fake.when(model="*haiku*", last_user_text="*weather*").script(reply.text("a"))
+    fake.when(model=re.compile("^amazon"), turn=1).always(reply.text("b"))
+    assert refusal(fake, text="the time") == (
+        "call 1 has no reply: no condition matches.\n"
+        "\n"
+        'arrived   Converse us.amazon.nova-lite-v1:0, 1 message, last: text "the time"\n'
+        "scripted  1. when(model=re.compile('^amazon'), turn=1): text \"b\"     no match: model is "
+        '"us.amazon.nova-lite-v1:0"\n'
+        "          2. when(model='*haiku*', last_user_text='*weather*'): text \"a\"     no match: model is "
+        '"us.amazon.nova-lite-v1:0", last_user_text is "the time"\n'
+        "\n"
+        "No condition matches and nothing else is scripted. Correct the nearest condition, or answer\n"
+        "everything else with converse.always(...).   docs: scripting#by-what-is-asked"
+    )
+
+
+@pytest.mark.parametrize(
+    ("replies", "asked", "first", "advice"),
+    [
+        ([], {}, "call 1 has no reply: nothing is scripted.", "Nothing is scripted."),
+        ([reply.text("a")], {}, "call 2 has no reply left.", "The agent asked once more than the script expects."),
+        (
+            [reply.throttled()],
+            {"attempt": 2},
+            "call 2 has no reply left.",
+            "The client repeated a call that had failed.",
+        ),
+    ],
+)
+def test_a_call_that_was_not_expected_gets_the_advice_for_its_case(
+    replies: list[Any], asked: dict[str, Any], first: str, advice: str
+) -> None:
+    fake = Fake(*replies)
+    for _ in replies:
+        ask(fake)
+    message = refusal(fake, **asked)
+    assert message.startswith(f"{first}\n\narrived   ")
+    assert f"\n\n{advice} " in message
+
+
+def test_the_handle_ends_the_replies_time() -> None:
+    fake = Fake()
+    fake.always(reply.text("always"))
+    with fake.script(reply.text("a").times(2)) as scripted:
+        ask(fake)
+        assert scripted.unused == 1
+        ask(fake)
+    assert [call.number for call in scripted.calls] == [1, 2]
+    with pytest.raises(UnusedReplies, match=r"^1 scripted reply was not used\."), fake.script(reply.text("b")):
+        pass
+    assert ask(fake) == 'text "always"'
+
+
+def test_a_failing_block_keeps_its_own_error() -> None:
+    with pytest.raises(KeyError), Fake().script(reply.text("a")):
+        raise KeyError
+
+
+def test_call_params_are_the_arguments_of_the_boto_call() -> None:
+    endpoint = Endpoint(reply.text("a"))
+    content = [{"image": {"format": "png", "source": {"bytes": "iVBORw=="}}}]
+    call: Call = endpoint.exchange(
+        request(messages=[{"role": "user", "content": content}], inferenceConfig={"maxTokens": 5})
+    ).call
+    assert call.params == {
+        "modelId": NOVA,
+        "messages": [{"role": "user", "content": [{"image": {"format": "png", "source": {"bytes": b"\x89PNG"}}}]}],
+        "inferenceConfig": {"maxTokens": 5},
+    }
+    assert call.inference == {"maxTokens": 5}
+    assert call.guardrail is call.tool_choice is None
