@@ -91,11 +91,18 @@ def test_eight_threads_each_get_their_own_answer(converse: Fake, converse_client
     assert sorted(call.number for call in converse.calls) == list(range(1, 33))
 
 
-def test_a_bearer_token_is_used_and_never_shown(converse: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bearer_token_is_replaced_and_never_shown(converse: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "bedrock-api-key-of-mine")
     converse.script(reply.text("hi"))
-    assert ask(boto3.client("bedrock-runtime")) == "hi"
-    assert "bedrock-api-key-of-mine" not in f"{converse.transcript} {converse.calls[0].request}"
+    client = boto3.client("bedrock-runtime")
+    sent: list[str] = []
+    client.meta.events.register("before-send", lambda request, **_: sent.append(str(request.headers["Authorization"])))
+    assert ask(client) == "hi"
+    assert "Bearer " in sent[0]
+    (call,) = converse.calls
+    assert "authorization" in call.headers
+    for text in (sent[0], converse.transcript, str(call.request)):
+        assert "bedrock-api-key-of-mine" not in text
 
 
 def test_an_endpoint_in_the_environment_is_not_reached(converse: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
