@@ -1,7 +1,7 @@
 """What a user's type checker must refuse: every line that ends in a comment `error`, and no other."""
 
 from converse_harness import Fake, fake_converse, reply
-from converse_harness import replies_ as misspelt  # error
+from converse_harness import replies_  # error
 
 fake_converse(unused="alow")  # error
 reply.text(5)  # error
@@ -17,7 +17,6 @@ def test_scripting(converse: Fake) -> None:
     converse.always(lambda call: "hi")  # error
     converse.calls[0].last_user_txt  # error
     converse.calls[0].number = 2  # error
-    print(misspelt)
 
 
 @fake_converse(reply.text("hi"))
