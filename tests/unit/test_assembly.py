@@ -2,15 +2,20 @@
 
 import json
 from typing import Any
+from urllib.parse import quote
 
 import pytest
+from botocore.awsrequest import HeadersDict
+from botocore.exceptions import EventStreamError
+from botocore.parsers import create_parser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converse_harness import ReplyError, StreamOrderError, assemble, chunk, model
+from converse_harness import Endpoint, ReplyError, StreamOrderError, assemble, chunk, model, reply
 from converse_harness.assembly import STREAMABLE, default_stop_reason, estimate_tokens
 from converse_harness.families import FAMILIES, NEUTRAL, EmptyText, ToolInput, cut_text, cut_tool_input, family_of
 from converse_harness.grammar import check_order
+from converse_harness.wire.http import Request
 
 documents = st.recursive(
     st.none()
@@ -219,3 +224,55 @@ def test_estimates_are_never_nothing() -> None:
     assert estimate_tokens("") == 1
     assert estimate_tokens([{"text": "x" * 400}]) > 90
     assert chunk({"role": "assistant", "content": []}, family=NEUTRAL)[-1]["metadata"]["usage"]["totalTokens"] > 0
+
+
+MODEL_IDS = [f"us.{name}.some-model-v1:0" for name in sorted(FAMILIES)]
+
+
+class Raw:
+    """A body as botocore's event stream reads it."""
+
+    def __init__(self, chunks: list[bytes]) -> None:
+        self.chunks = chunks
+
+    def stream(self) -> list[bytes]:
+        return self.chunks
+
+
+@given(
+    st.lists(blocks, max_size=4),
+    st.sampled_from(MODEL_IDS),
+    st.sampled_from(model.enum("StopReason")),
+    st.none() | st.sampled_from(sorted(model.stream_exceptions())),
+    st.data(),
+)
+def test_botocore_and_the_validator_accept_whatever_a_reply_sends(
+    content: list[dict[str, Any]], model_id: str, stop_reason: str, exception: str | None, data: st.DataObject
+) -> None:
+    written = reply.message(*content, stop_reason=stop_reason)
+    if exception is not None:
+        count = sum(1 for _ in written.events())
+        written = written.fails_after(data.draw(st.integers(0, count - 1)), exception)
+    body = json.dumps({"messages": [{"role": "user", "content": [{"text": "?"}]}]}).encode()
+    exchange = Endpoint(written).exchange(Request("POST", f"/model/{quote(model_id)}/converse-stream", (), body))
+    chunks = list(exchange.response.chunks)
+    sent = [part.event for part in chunks if part.event is not None]
+    check_order(sent)
+    for event in sent:
+        assert not model.validate("ConverseStreamOutput", event)
+    raw = {
+        "headers": HeadersDict(exchange.response.headers),
+        "status_code": 200,
+        "body": Raw([part.data for part in chunks]),
+        "context": {"operation_name": "ConverseStream"},
+    }
+    stream = create_parser("rest-json").parse(raw, model.operation("ConverseStream").output_shape)["stream"]
+    read: list[dict[str, Any]] = []
+    if exception is None:
+        read.extend(stream)
+        assert assemble(read).message == {"role": "assistant", "content": content}
+        assert assemble(read).stop_reason == stop_reason
+    else:
+        with pytest.raises(EventStreamError, match=exception):
+            read.extend(stream)
+        assert read == sent[:-1]
