@@ -2,9 +2,9 @@
 
 What the doors answer never comes here. Anything else that looks up or connects to a host of Bedrock is stopped with a
 BlockedConnection, which says which door to open; the fake remembers it, so that the test fails even where the error is
-swallowed. Names are watched at three places: the interpreter's own look-ups and connections (an audit hook), the server
-name of a TLS handshake (which also sees proxies and resolvers that are not Python's), and the look-ups of asyncio and
-aiohttp (where it can still be seen who asked).
+swallowed. Names are watched at three places: the interpreter's own look-ups and connections (an audit hook, and the
+methods of sockets), the server name of a TLS handshake (which also sees proxies and resolvers that are not Python's),
+and the look-ups of asyncio and aiohttp (where it can still be seen who asked).
 """
 
 from __future__ import annotations
@@ -105,8 +105,23 @@ def _library() -> str:
 def _audit(event: str, args: tuple[Any, ...]) -> None:
     if not _on or event not in EVENTS:
         return
-    at = EVENTS[event]
-    check(args[at][0] if isinstance(args[at], tuple) else args[at])
+    check(_host(args, EVENTS[event]))
+
+
+def _host(args: tuple[Any, ...], at: int) -> object:
+    return args[at][0] if isinstance(args[at], tuple) and args[at] else args[at]
+
+
+def checked_address(original: Any) -> Any:
+    """A method of sockets whose last argument is an address: C looks a name up before the audit hook is told."""
+
+    @functools.wraps(original)
+    def watched(*args: Any) -> Any:
+        if _on:
+            check(_host(args, len(args) - 1))
+        return original(*args)
+
+    return watched
 
 
 def checked(name: str) -> Any:

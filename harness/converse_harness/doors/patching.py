@@ -23,11 +23,13 @@ from typing import Any, cast
 from converse_harness.errors import DoorError
 
 _MISSING: Any = object()
+ANY = ("...",)
+"""The parameters of a function that is written in C and does not tell them."""
 _SEARCHED = 100
 """How many functions and closures are looked at to see whether one wraps another."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Point:
     """One attribute that is replaced.
 
@@ -35,7 +37,8 @@ class Point:
     reference to a module. `replace` makes our
     function out of the original. `mentions` are names that the code must use, for functions that are relied on and not
     replaced. `eager`: the module is imported when the first fake opens. `since`: an attribute of the same module
-    without which this point does not exist (an older release of the library).
+    without which this point does not exist (an older release of the library). `inherited`: the class has the attribute
+    from its base, and has none of its own again when ours comes out.
     """
 
     module: str
@@ -45,6 +48,7 @@ class Point:
     mentions: tuple[str, ...] = ()
     eager: bool = False
     since: str | None = None
+    inherited: bool = False
 
     def __str__(self) -> str:
         return f"{self.module}.{self.attribute}"
@@ -54,8 +58,10 @@ class Point:
 class _Record:
     """A point that is in. `over`: what somebody else had on top of our replacement when it should have come out."""
 
+    holder: Any
     original: Any
     replacement: Any
+    added: bool
     over: Any = None
 
 
@@ -123,7 +129,7 @@ class Patches:
         holder, name = _holder(point)
         if holder is None:
             return
-        found = _attributes(holder).get(name, _MISSING)
+        found = _found(point, holder, name)
         record = self._records.get(point)
         if record is not None and (found is record.replacement or found is record.over):
             return
@@ -144,25 +150,33 @@ class Patches:
         holder, name = _holder(point)
         if holder is None:
             return
-        found = _attributes(holder)[name]
+        found = _found(point, holder, name)
         record = self._records.get(point)
+        if record is not None and record.holder is not holder:
+            # The class or module was itself replaced, or imported anew.
+            self._give_back(point)
+            self._records.pop(point, None)
+            record = None
         if record is not None and found is not record.original:
             if found is record.replacement or found is record.over or _reaches(found, record.replacement):
                 return
             # Somebody put the original, or something that has nothing to do with ours, back in place.
             del self._records[point]
         # Two threads may come here at once: both must use the record that was stored first.
-        record = self._records.setdefault(point, _Record(found, point.replace(found)))
+        made = _Record(holder, found, point.replace(found), added=name not in vars(holder))
+        record = self._records.setdefault(point, made)
         setattr(holder, name, record.replacement)
 
     def _give_back(self, point: Point) -> None:
         record = self._records.get(point)
         if record is None:
             return
-        holder, name = _holder(point)
-        found = _attributes(holder).get(name, _MISSING)
-        if found is record.replacement:
-            setattr(holder, name, record.original)
+        name = point.attribute.rpartition(".")[2]
+        found = _found(point, record.holder, name)
+        if found is record.replacement and record.added:
+            delattr(record.holder, name)
+        elif found is record.replacement:
+            setattr(record.holder, name, record.original)
         if found is record.replacement or found is record.original:
             self._records.pop(point, None)
         else:
@@ -188,11 +202,14 @@ def _fits(expected: tuple[str, ...], named: tuple[str, ...]) -> bool:
     return set(expected[:-1]) <= set(named) if expected[-1:] == ("...",) else expected == named
 
 
-def _attributes(holder: Any) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", vars(holder))
+def _found(point: Point, holder: Any, name: str) -> Any:
+    attributes = cast("Mapping[str, Any]", vars(holder))
+    return getattr(holder, name, _MISSING) if point.inherited else attributes.get(name, _MISSING)
 
 
 def _check_function(point: Point, found: Any) -> None:
+    if point.parameters == ANY and callable(found):
+        return
     parameters: Mapping[str, inspect.Parameter] = inspect.signature(found).parameters if callable(found) else {}
     named = tuple(parameters)
     # A wrapper of somebody else that takes anything passes: what is below it cannot be seen.
@@ -286,10 +303,11 @@ class _Loader(Loader):
         self._patches = patches
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        spec.loader = self._real
         return self._real.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
         module.__loader__ = self._real
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._real
         self._real.exec_module(module)
         self._patches.imported(module.__name__)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from converse_harness.doors import aioboto, boto, children, credentials, guard, retries
-from converse_harness.doors.patching import Patches, Point
+from converse_harness.doors.patching import ANY, Patches, Point
 
 _ME = ("self",)
 _SEND = ("self", "request")
@@ -59,6 +59,9 @@ POINTS = (
     Point("aiobotocore.retries.bucket", "AsyncTokenBucket.acquire", _BUCKET, retries.acquire_at_once_async),
     Point("strands.event_loop._retry", "asyncio", None, _in_test),
     # The guard
+    Point("socket", "socket.connect", ANY, guard.checked_address, inherited=True),
+    Point("socket", "socket.connect_ex", ANY, guard.checked_address, inherited=True),
+    Point("socket", "socket.sendto", ANY, guard.checked_address, inherited=True),
     Point("ssl", "SSLContext.wrap_socket", _SNI, guard.checked("server_hostname")),
     Point("ssl", "SSLContext.wrap_bio", _SNI, guard.checked("server_hostname")),
     Point("asyncio.base_events", "BaseEventLoop.getaddrinfo", _HOST, guard.checked("host")),
