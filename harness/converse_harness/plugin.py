@@ -89,7 +89,7 @@ def converse(request: pytest.FixtureRequest) -> Iterator[Fake]:
     """
     from converse_harness.doors.fake import Fake
 
-    item = cast("pytest.Item", request.node)  # pyright: ignore[reportUnknownMemberType] - pytest types it as Any
+    item = cast("pytest.Item", request.node)
     _refuse_inside_given(item)
     fake = Fake(**_settings(item))
     item.stash[FAKE] = fake

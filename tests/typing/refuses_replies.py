@@ -1,7 +1,9 @@
 """What a user's type checker must refuse: every line that ends in a comment `error`, and no other."""
 
+import converse_harness
 from converse_harness import Fake, fake_converse, reply
-from converse_harness import replies_  # error
+
+converse_harness.replies_  # error
 
 fake_converse(unused="alow")  # error
 reply.text(5)  # error
