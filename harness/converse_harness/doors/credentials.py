@@ -137,7 +137,7 @@ def create_without_keys(original: Any) -> Any:
 
 def bind_for_fake(original: Any, session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The arguments with a region, or None for a client that is none of ours."""
-    if registry.current() is None or not is_bedrock(args[0] if args else kwargs.get("service_name")):
+    if registry.guarding() is None or not is_bedrock(args[0] if args else kwargs.get("service_name")):
         return None
     bound = signature(original).bind(session, *args, **kwargs)
     given = (bound.arguments.get("config"), session.get_default_client_config())

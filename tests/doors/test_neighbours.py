@@ -1,0 +1,160 @@
+"""At peace with the others that patch what clients do: moto, vcrpy, pytest-socket, late imports."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import boto3
+import botocore.exceptions
+import pytest
+import vcr
+from botocore.config import Config
+from moto import mock_aws
+
+from converse_harness import fake_converse, reply
+
+Client = Callable[..., Any]
+
+
+def text_of(answer: Any) -> str:
+    return str(answer["output"]["message"]["content"][0]["text"])
+
+
+@pytest.mark.parametrize("order", ["moto first", "moto last"])
+@pytest.mark.parametrize("service", ["bedrock-runtime", "bedrock"])
+def test_inside_moto_bedrock_is_ours_and_all_else_motos(question: dict[str, Any], order: str, service: str) -> None:
+    moto = mock_aws(config={"core": {"service_whitelist": None}})
+    with fake_converse() as fake:
+        fake.on_operation("ListGuardrails", lambda call: {"guardrails": []})
+        if order == "moto last":
+            moto.start()
+        else:
+            fake.close()
+            moto.start()
+            fake.open()
+        try:
+            if service == "bedrock":
+                assert boto3.client("bedrock", region_name="us-east-1").list_guardrails()["guardrails"] == []
+            else:
+                fake.always(reply.text("ours"))
+                assert text_of(boto3.client("bedrock-runtime", region_name="us-east-1").converse(**question)) == "ours"
+            bucket = boto3.client("s3", region_name="us-east-1")
+            bucket.create_bucket(Bucket="theirs")
+            assert [found["Name"] for found in bucket.list_buckets()["Buckets"]] == ["theirs"]
+        finally:
+            moto.stop()
+        assert len(fake.calls) == 1
+
+
+def test_moto_has_bedrock_again_after_the_fake() -> None:
+    with mock_aws():
+        with fake_converse():
+            pass
+        client = boto3.client("bedrock", region_name="us-east-1")
+        assert client.list_custom_models()["modelSummaries"] == []
+
+
+def test_moto_that_is_imported_under_a_fake_leaves_bedrock_alone() -> None:
+    program = """
+import boto3
+from converse_harness import fake_converse, reply
+with fake_converse(reply.text("ours")) as fake:
+    from moto import mock_aws
+    import moto.core.botocore_stubber as late
+    assert type(late.__loader__).__module__ == "_frozen_importlib_external", late.__loader__
+    with mock_aws():
+        question = dict(modelId="m", messages=[{"role": "user", "content": [{"text": "x"}]}])
+        print(boto3.client("bedrock-runtime", region_name="us-east-1").converse(**question)["stopReason"])
+        print(boto3.client("sts", region_name="us-east-1").get_caller_identity()["Account"])
+assert not hasattr(late.BotocoreStubber.__call__, "__wrapped__")
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+    assert done.stdout.split() == ["end_turn", "123456789012"], done.stderr
+
+
+def test_a_cassette_of_vcrpy_around_the_test_stays_empty(
+    make_client: Client, question: dict[str, Any], tmp_path: Path
+) -> None:
+    cassette = tmp_path / "cassette.yaml"
+    with vcr.use_cassette(str(cassette), record_mode="none") as tape, fake_converse(reply.text("ours").times(2)):
+        client = make_client()
+        assert text_of(client.converse(**question)) == "ours"
+        assert len(list(client.converse_stream(**question)["stream"])) > 3
+        # Anything else is still the cassette's.
+        other = make_client(
+            "sts",
+            region_name="us-east-1",
+            aws_access_key_id="a",
+            aws_secret_access_key="b",
+            config=Config(retries={"total_max_attempts": 1}),
+        )
+        with pytest.raises(botocore.exceptions.HTTPClientError, match="cassette"):
+            other.get_caller_identity()
+        assert tape.play_count == 0
+    assert not cassette.exists()
+
+
+def run_with_pytest_socket(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
+    pytester.plugins = []
+    with pytest.MonkeyPatch.context() as only:
+        only.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        return pytester.runpytest_subprocess("-p", "pytest_socket", "-p", "no:cacheprovider", *options)
+
+
+def test_under_pytest_socket(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import botocore.session, socket, pytest
+        from pytest_socket import SocketBlockedError
+        from converse_harness import fake_converse, reply
+
+        QUESTION = dict(modelId="m", messages=[{"role": "user", "content": [{"text": "x"}]}])
+
+        @pytest.mark.parametrize("round", [1, 2])
+        def test_talks(round):
+            with fake_converse(reply.text("hi").times(2)):
+                client = botocore.session.Session().create_client("bedrock-runtime")
+                assert client.converse(**QUESTION)["stopReason"] == "end_turn"
+                assert len(list(client.converse_stream(**QUESTION)["stream"])) > 3
+                with pytest.raises(SocketBlockedError):
+                    socket.socket(socket.AF_INET)
+            assert "connect" not in vars(socket.socket) or not hasattr(socket.socket.connect, "__wrapped__")
+
+        def test_opens_before_the_restriction_and_closes_after_it(fake, socket_disabled):
+            client = botocore.session.Session().create_client("bedrock-runtime")
+            assert client.converse(**QUESTION)["stopReason"] == "end_turn"
+
+        @pytest.fixture
+        def fake():
+            with fake_converse(reply.text("hi")) as fake:
+                yield fake
+        """
+    )
+    result = run_with_pytest_socket(pytester, "--disable-socket", "--allow-unix-socket")
+    result.assert_outcomes(passed=3)
+
+
+def test_under_hosts_that_pytest_socket_allows(pytester: pytest.Pytester) -> None:
+    """That mode replaces `socket.socket.connect`, which is ours while a fake is open."""
+    pytester.makepyfile(
+        """
+        import socket, pytest
+        from converse_harness import BlockedConnection, fake_converse
+
+        HOST = "bedrock-runtime.us-east-1.amazonaws.com"
+
+        @pytest.mark.parametrize("round", [1, 2])
+        def test_blocks(round):
+            fake = fake_converse()
+            fake.open()
+            with socket.socket() as plain, pytest.raises(BlockedConnection):
+                socket.getaddrinfo(HOST, 443)
+            fake.close()
+        """
+    )
+    result = run_with_pytest_socket(pytester, "--allow-hosts=127.0.0.1")
+    result.assert_outcomes(passed=2)
