@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -22,13 +23,12 @@ from converse_harness.doors.children import ENDPOINTS, NOWHERE, away_from_bedroc
 Client = Callable[..., Any]
 
 
+def closed(*args: Any, **kwargs: Any) -> Any:
+    raise OSError("the network was asked")
+
+
 def ask() -> str:
-    """What a call to Bedrock comes to in this process."""
-    import socket
-
-    def closed(*args: Any, **kwargs: Any) -> Any:
-        raise OSError("the network was asked")
-
+    """What a call to Bedrock comes to in a child."""
     socket.getaddrinfo = closed
     client: Any = botocore.session.Session().create_client(
         "bedrock-runtime", region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b"
@@ -56,7 +56,7 @@ class Asking(SpawnProcess):
         ask_and_tell(self.told)
 
 
-def test_a_forked_child_is_refused() -> None:
+def test_a_forked_child_is_refused(make_client: Client, question: dict[str, Any]) -> None:
     with fake_converse(reply.text("hi")) as fake:
         reading, writing = os.pipe()
         child = os.fork()
@@ -72,7 +72,7 @@ def test_a_forked_child_is_refused() -> None:
         assert f"from process {child}, which was forked from process {os.getpid()}" in said
         assert "converse_server" in said
         assert fake.calls == []
-        assert ask() == "answered"
+        assert make_client().converse(**question)["stopReason"] == "end_turn"
 
 
 def test_a_forked_child_may_open_a_fake_of_its_own() -> None:
