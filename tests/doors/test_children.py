@@ -12,6 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
+from pathlib import Path
 from typing import Any
 
 import botocore.session
@@ -25,6 +26,12 @@ Client = Callable[..., Any]
 
 def closed(*args: Any, **kwargs: Any) -> Any:
     raise OSError("the network was asked")
+
+
+@pytest.fixture(autouse=True)
+def _importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A spawned child imports this module by its name; pytest's importlib mode leaves the root off sys.path."""
+    monkeypatch.syspath_prepend(Path(__file__).parents[2])
 
 
 def ask() -> str:
@@ -100,6 +107,7 @@ def test_children_of_multiprocessing_are_refused(method: str) -> None:
         receiving, sending = context.Pipe(duplex=False)
         process = context.Process(target=ask_and_tell, args=(sending,))
         process.start()
+        sending.close()  # or a child that dies would be waited for
         said = receiving.recv()
         process.join()
         assert "_converse_harness" not in vars(process)
@@ -111,6 +119,7 @@ def test_a_process_that_overrides_run_is_refused() -> None:
         receiving, sending = multiprocessing.get_context("spawn").Pipe(duplex=False)
         process = Asking(sending)
         process.start()
+        sending.close()  # or a child that dies would be waited for
         said = receiving.recv()
         process.join()
     assert say_refused(said), said
