@@ -98,6 +98,7 @@ def converse(request: pytest.FixtureRequest) -> Iterator[Fake]:
         yield fake
     finally:
         fake.close()
+    fake.check_problems()  # of what other fixtures did after the test
 
 
 @pytest.fixture
@@ -125,6 +126,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     __tracebackhide__ = True
     try:
         result = yield
+    except pytest.xfail.Exception:
+        raise
     except (Exception, pytest.fail.Exception) as error:
         if FAKE in item.stash:
             _what_the_fake_says(item.stash[FAKE], error)

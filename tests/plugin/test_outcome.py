@@ -232,3 +232,44 @@ def test_secrets_do_not_reach_the_report(project: pytest.Pytester) -> None:
     for secret in ("112233445566", "AKIAIOSFODNN7EXAMPLE", "ssssss"):
         assert secret not in report
         result.stdout.no_fnmatch_line(f"*{secret}*")
+
+
+def test_a_call_that_another_fixture_makes_after_the_test_is_an_error_of_its_teardown(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import pytest
+        from agent import weather
+
+        @pytest.fixture
+        def asks_late(converse):
+            yield
+            weather("Bern")
+
+        def test_it(asks_late):
+            pass
+
+        def test_asked_before(converse):
+            weather("Bern")
+        """
+    )
+    result = project.runpytest()
+    result.assert_outcomes(passed=1, errors=1, failed=1)
+    result.stdout.fnmatch_lines(["*ERROR at teardown of test_it*", "*UnexpectedCall: call 1 has no reply*"])
+
+
+def test_an_expected_failure_or_a_skip_does_not_hide_an_unexpected_call(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import pytest
+        from agent import weather
+
+        def test_it(converse):
+            weather("Bern")
+            pytest.xfail("known")
+
+        def test_skip(converse):
+            weather("Bern")
+            pytest.skip("not here")
+        """
+    )
+    project.runpytest().assert_outcomes(xfailed=1, skipped=1, errors=2)

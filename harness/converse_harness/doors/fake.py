@@ -103,6 +103,7 @@ class Fake:
         self._strict_unused = unused == "fail"
         self._strict_unexpected = unexpected == "fail"
         self._fresh = functools.partial(Fake, *replies, seed=seed, unused=unused, unexpected=unexpected, sleeps=sleeps)
+        self._told = 0
         self._lock = threading.RLock()
         self._stack = ExitStack()
 
@@ -178,15 +179,19 @@ class Fake:
         what the test failed with already, if it did: unused replies are then not reported.
         """
         __tracebackhide__ = True
-        allowed = () if self._strict_unexpected else (UnexpectedCall,)
-        problems = [problem for problem in self.endpoint.problems if not isinstance(problem, allowed)]
-        if error in problems:
-            return
-        if problems:
-            raise problems[0] from error
+        self.check_problems(error)
         unused = self.endpoint.script.unused()
         if unused and error is None and self._strict_unused:
             raise UnusedReplies(unused_replies(self.endpoint.script, self.calls, unused))
+
+    def check_problems(self, error: BaseException | None = None) -> None:
+        """Raise what must fail the test but for unused replies, if it was not raised before."""
+        __tracebackhide__ = True
+        allowed = () if self._strict_unexpected else (UnexpectedCall,)
+        problems = [problem for problem in self.endpoint.problems[self._told :] if not isinstance(problem, allowed)]
+        self._told = len(self.endpoint.problems)
+        if problems and error not in problems:
+            raise problems[0] from error
 
     # What doors ask
 
