@@ -12,10 +12,11 @@ import nox
 PYTHONS = ("3.11", "3.12", "3.13")
 PROJECT = nox.project.load_toml("pyproject.toml")
 TEST_TOOLS = PROJECT["project"]["optional-dependencies"]["test"]
-AIOBOTOCORE = ("aiobotocore[httpx]>=3.10", "aiohttp>=3.10", "anyio>=4.4", "pytest-asyncio>=1.0", "trio>=0.25")
+AIOBOTOCORE = ("aiobotocore[httpx2]>=3.10", "pytest-asyncio>=1.0", "trio>=0.25")
 OLDEST_BOTO = ("botocore==1.40.0", "boto3==1.40.0")
 
 nox.options.sessions = ["tests", "lint", "typing"]
+nox.options.default_venv_backend = "virtualenv"
 nox.options.error_on_external_run = True
 
 
@@ -49,8 +50,8 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def typing(session: nox.Session) -> None:
     """Both type checkers on the project, and on what a user writes with it."""
-    # pyright needs node; its extra brings one that installs like any other package.
-    session.install("mypy", "nox", "pyright[nodejs]", ".[test]")
+    # pyright needs node; its extra brings one that installs like any other package. The pinned suites need trio.
+    session.install("mypy", "nox", "pyright[nodejs]", "trio", ".[test]")
     session.run("mypy")
     session.run("pyright", "--pythonpath", f"{session.bin}/python")
     session.run("python", "tests/typing/check.py")
