@@ -6,6 +6,10 @@ from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["pytester"]
 
+# The first st.text() in a fresh checkout lists all of Unicode: on a slow machine for longer than a health check allows.
+settings.register_profile("patient", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
+
 # `pytest --hypothesis-profile=nightly`. Under CI=true hypothesis derandomises, so that a commit is not blamed for luck;
 # this one looks for new counterexamples instead.
 settings.register_profile(
