@@ -7,7 +7,7 @@ import itertools
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import boto3
@@ -17,10 +17,11 @@ from botocore import UNSIGNED
 from botocore.awsrequest import AWSResponse
 from botocore.config import Config
 
-from converse_harness import UnexpectedCall, fake_converse, reply
+from converse_harness import BlockedConnection, UnexpectedCall, fake_converse, reply
 from converse_harness.calls import Outcome
 from converse_harness.doors import registry
 from converse_harness.doors.credentials import ACCESS_KEY, BEARER_TOKEN
+from converse_harness.wire.http import Chunk, Request, Response
 
 Client = Callable[..., Any]
 Network = list[tuple[str, Any]]
@@ -84,6 +85,12 @@ def test_needs_no_credentials_and_no_region(make_client: Client, question: dict[
         client = make_client()
         assert text_of(client.converse(**question)) == "hi"
         assert client.meta.region_name == "us-east-1"
+    assert network == []
+
+
+def test_asks_no_machine_for_its_region(make_client: Client, question: dict[str, Any], network: Network) -> None:
+    with fake_converse(reply.text("hi")):
+        assert text_of(make_client(config=Config(defaults_mode="auto")).converse(**question)) == "hi"
     assert network == []
 
 
@@ -248,6 +255,54 @@ def test_reads_bodies_piece_by_piece(make_client: Client) -> None:
         assert (body.read(4), body.read(), body.read()) == (b"0123", b"456789", b"")
         again = client.invoke_model(modelId="m", body=b"{}")["body"]
         assert list(again.iter_chunks(4)) == [b"0123", b"4567", b"89"]
+
+
+class Breaking:
+    """A fake whose answer breaks off."""
+
+    sleeps = False
+
+    def __init__(self, events: Sequence[Chunk], reported: list[str]) -> None:
+        self.events = events
+        self.reported = reported
+
+    def exchange(self, request: Request, *, service: str, operation: str) -> Breaking:
+        self.reported.append(f"{service} {operation}")
+        return self
+
+    @property
+    def response(self) -> Response:
+        def chunks() -> Iterator[Chunk]:
+            yield from self.events
+            raise ConnectionResetError("cut")
+
+        return Response(200, (), chunks())
+
+    def sent(self, chunk: Chunk, at: float) -> None:
+        self.reported.append("sent")
+
+    def ended(self, outcome: str) -> None:
+        self.reported.append(outcome)
+
+    def waited(self, seconds: float) -> None: ...
+
+    def block(self, error: BlockedConnection) -> None: ...
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_what_breaks_off_is_delivered_up_to_there(make_client: Client, question: dict[str, Any], count: int) -> None:
+    with fake_converse(reply.text("hi")) as fake:
+        events = fake.exchange(Request("POST", "/model/m/converse-stream", (), b"{}")).response.chunks
+    chunks = list(itertools.islice(events, count))
+    reported: list[str] = []
+    received: list[Any] = []
+    with registry.opened(Breaking(chunks, reported)):
+        stream = make_client().converse_stream(**question)["stream"]
+        with pytest.raises(ConnectionResetError):
+            received.extend(stream)
+        stream.close()
+    assert len(received) == count
+    assert reported == ["bedrock-runtime ConverseStream", *["sent"] * count, "cut"]
 
 
 @pytest.mark.parametrize(

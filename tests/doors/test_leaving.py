@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -348,6 +350,28 @@ def lock_is_free() -> bool:
     thread.start()
     thread.join()
     return free == [True]
+
+
+def test_a_lock_that_another_thread_held_is_free_in_a_forked_child() -> None:
+    held, go_on = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with registry._lock:
+            held.set()
+            go_on.wait(10)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert held.wait(5)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(5)
+        with fake_converse():
+            os._exit(7)
+    _, status = os.waitpid(child, 0)
+    go_on.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(status) == 7
 
 
 def test_an_interrupt_at_any_line_of_opening_and_closing_leaves_everything_as_it_was(

@@ -207,6 +207,16 @@ def defer_credentials(original: Any) -> Any:
     return get_credentials
 
 
+def know_no_region(original: Any) -> Any:
+    """`AioIMDSRegionProvider.provide`, which defaults_mode=auto asks: a client made under a fake asks no machine."""
+
+    @functools.wraps(original)
+    async def provide(self: Any) -> Any:
+        return None if CREATING.get() else await original(self)
+
+    return provide
+
+
 def create_without_keys(original: Any) -> Any:
     """`AioSession._create_client`: a client for Bedrock needs neither credentials nor a region while a fake is open."""
 

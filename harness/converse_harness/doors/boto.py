@@ -16,6 +16,7 @@ import io
 import time
 from collections.abc import Iterator
 from email.utils import formatdate
+from itertools import chain
 from time import monotonic
 from typing import Any
 
@@ -121,44 +122,53 @@ def _text(value: Any) -> str:
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
 
 
+_END = (None,)
+
+
 class Delivery:
     """The chunks of one response on their way to a client, and how that ended; `Body` and `AioBody` read from it.
 
     It looks one chunk ahead: an answer is complete when the last byte is taken, whether or not the client asks again.
+    What the script raises waits until everything before it is taken.
     """
 
-    __slots__ = ("_chunks", "_failure", "_sent", "chunk", "exchange", "over", "started")
+    __slots__ = ("chunk", "chunks", "exchange", "failure", "over", "started")
 
     def __init__(self, exchange: Exchange, started: float) -> None:
         self.exchange = exchange
         self.started = started
         self.over = False
+        self.failure: Exception | None = None
+        self.chunks = iter(exchange.response.chunks)
         self.chunk: Chunk | None = None
         """The one that is due next; None at the end."""
-        self._sent = exchange.sent
-        self._chunks = iter(exchange.response.chunks)
-        self._failure: Exception | None = None
+        self.advance()
+
+    def advance(self) -> None:
+        """Look at the next chunk."""
         try:
-            self.chunk = next(self._chunks, None)
-        except Exception as error:  # noqa: BLE001 - a fault of the script; it is the reader's to see
-            self._failure = error
+            self.chunk = next(self.chunks, None)
+        except Exception as error:  # noqa: BLE001 - whatever a script raises, the reader must see
+            self.chunk, self.failure = None, error
 
     def take(self, chunk: Chunk) -> bytes:
-        """The client takes the chunk that is due. Every event of a long stream passes here."""
-        self._sent(chunk, monotonic() - self.started)
-        try:
-            self.chunk = following = next(self._chunks, None)
-            if following is None:
-                self.end("complete")
-        except Exception as error:  # noqa: BLE001 - raised when the client asks for more
-            self.chunk, self._failure = None, error
+        """The client takes the chunk that is due."""
+        self.exchange.sent(chunk, monotonic() - self.started)
+        self.advance()
+        if self.chunk is None:
+            self.last()
         return chunk.data
 
+    def last(self) -> None:
+        """The client has taken the last chunk."""
+        if self.failure is None:
+            self.end("complete")
+
     def finish(self) -> None:
-        """There is no more. Raises what the script raised, after everything before it was taken."""
-        if self._failure is not None:
+        """The client asks for more than there is. Raises what the script raised."""
+        if self.failure is not None:
             self.end("cut")
-            raise self._failure
+            raise self.failure
         self.end("complete")
 
     def end(self, outcome: str) -> None:
@@ -169,7 +179,7 @@ class Delivery:
 
     def close(self) -> None:
         """The client closes, or drops it unread."""
-        self.chunk = self._failure = None
+        self.chunk = self.failure = None
         self.end("closed by client")
 
 
@@ -182,20 +192,35 @@ class Body(io.RawIOBase):
 
     def stream(self, amt: int | None = None, decode_content: bool | None = None) -> Iterator[bytes]:
         """One HTTP chunk at a time, as urllib3 does it for a chunked response."""
-        delivery = self._delivery
-        take = delivery.take
+        delivery, due = self._delivery, self._delivery.chunk
+        # `Delivery.take` written out: every event of a long stream passes here, and each call would show.
+        sent, started, chunks = delivery.exchange.sent, delivery.started, chain(delivery.chunks, _END)
         try:
-            while (chunk := delivery.chunk) is not None:
-                if chunk.delay:
-                    time.sleep(chunk.delay)
-                    if delivery.over:
-                        return
-                yield take(chunk)
+            while due is not None:
+                try:
+                    for following in chunks:
+                        if due.delay:
+                            time.sleep(due.delay)
+                        if delivery.over:
+                            return
+                        sent(due, monotonic() - started)
+                        if following is None:
+                            delivery.last()
+                            yield due.data
+                            break
+                        yield due.data
+                        due = following
+                    due = None
+                except Exception as error:
+                    if delivery.failure is not None:
+                        raise
+                    # The script raised it, looking ahead: what is due comes first.
+                    delivery.failure, chunks = error, chain((), _END)
+            delivery.finish()
         except BaseException:
             # The generator is dropped or closed, or the wait is interrupted.
             delivery.close()
             raise
-        delivery.finish()
 
     def read(self, size: int | None = -1) -> bytes | None:
         """Up to `size` bytes, b"" at the end; all that is left for a negative number or None."""

@@ -117,6 +117,16 @@ def defer_credentials(original: Any) -> Any:
     return get_credentials
 
 
+def know_no_region(original: Any) -> Any:
+    """`IMDSRegionProvider.provide`, which defaults_mode=auto asks: a client made under a fake asks no machine."""
+
+    @functools.wraps(original)
+    def provide(self: Any) -> Any:
+        return None if CREATING.get() else original(self)
+
+    return provide
+
+
 def create_without_keys(original: Any) -> Any:
     """`Session.create_client`: a client for Bedrock needs neither credentials nor a region while a fake is open."""
 

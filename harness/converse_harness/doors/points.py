@@ -45,9 +45,11 @@ POINTS = (
     _boto("botocore.signers", "RequestSigner.get_auth_instance", _SIGN, credentials.sign_with_dummies),
     _boto("botocore.session", "Session.get_credentials", _ME, credentials.defer_credentials),
     _boto("botocore.session", "Session.create_client", _CLIENT, credentials.create_without_keys),
+    _boto("botocore.utils", "IMDSRegionProvider.provide", _ME, credentials.know_no_region),
     Point("aiobotocore.signers", "AioRequestSigner.get_auth_instance", _SIGN, aioboto.sign_with_dummies),
     Point("aiobotocore.session", "AioSession.get_credentials", _ME, aioboto.defer_credentials),
     Point("aiobotocore.session", "AioSession._create_client", _CLIENT, aioboto.create_without_keys),
+    Point("aiobotocore.utils", "AioIMDSRegionProvider.provide", _ME, aioboto.know_no_region),
     # Waits and quotas of retries
     _boto("botocore.endpoint", "time", None, retries.without_sleep),
     _boto("botocore.retries.bucket", "TokenBucket.acquire", _BUCKET, retries.acquire_at_once),

@@ -75,6 +75,17 @@ def text_of(answer: Any) -> str:
     return str(answer["output"]["message"]["content"][0]["text"])
 
 
+def test_asks_no_machine_for_its_region(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aiobotocore.utils.AioInstanceMetadataRegionFetcher.retrieve_region", None)
+
+    async def act() -> None:
+        async with connect({"defaults_mode": "auto"}) as client:
+            assert text_of(await client.converse(**QUESTION)) == "hi"
+
+    with fake_converse(reply.text("hi")):
+        run_in_asyncio(act)
+
+
 def test_answers_without_credentials_and_region(back_end: tuple[Run, dict[str, Any]], network: list[Any]) -> None:
     run, config = back_end
 
@@ -366,7 +377,7 @@ print(attributes() == before)
 
 def test_gives_everything_back() -> None:
     done = subprocess.run([sys.executable, "-c", GIVES_BACK], check=False, capture_output=True, text=True)
-    assert done.stdout.splitlines() == ["8 []", "True"], done.stderr
+    assert done.stdout.splitlines() == ["9 []", "True"], done.stderr
 
 
 def test_a_changed_aiobotocore_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
