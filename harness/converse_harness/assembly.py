@@ -111,21 +111,21 @@ def tool_input_json(value: object) -> str:
 
 def _cut_block(
     index: int, block: Mapping[str, Any], pieces: Sequence[str] | None, family: Family
-) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
+) -> tuple[dict[str, Any] | None, Iterable[dict[str, Any]]]:
     if pieces is not None and not block.keys() & {"text", "toolUse", "reasoningContent"}:
         raise ReplyError(f"pieces[{index}]: only a text, toolUse or reasoningContent block is cut into pieces.")
     match block:
         case {"text": text}:
-            return None, [{"text": piece} for piece in _pieces(index, pieces, text, cut_text, family)]
+            return None, ({"text": piece} for piece in _pieces(index, pieces, text, cut_text, family))
         case {"reasoningContent": {"redactedContent": redacted}}:
             return None, [{"reasoningContent": {"redactedContent": redacted}}]
         case {"reasoningContent": {"reasoningText": reasoning}}:
             return None, _cut_reasoning(index, reasoning, pieces, family)
         case {"toolUse": {"input": value, **start}}:
             text = tool_input_json(value)
-            return {"toolUse": start}, [
+            return {"toolUse": start}, (
                 {"toolUse": {"input": piece}} for piece in _pieces(index, pieces, text, cut_tool_input, family)
-            ]
+            )
         case {"toolResult": {"content": content, **start}}:
             unstreamable = [name for item in content for name in item if name not in ("text", "json")]
             if unstreamable:

@@ -79,14 +79,15 @@ def cut_text(text: str, family: Family) -> list[str]:
     >>> cut_text("The answer is forty-two.", NEUTRAL)
     ['The', ' answer', ' is', ' forty-two.']
     """
+    least, longest, part = family.text, max(_LONGEST_WORD, 2 * family.text), max(_LONGEST_WORD // 2, family.text)
     pieces: list[str] = []
     piece = ""
     for word in _WORDS.findall(text):
         piece += word
-        while len(piece) > max(_LONGEST_WORD, 2 * family.text):  # text without spaces, Japanese for instance
-            pieces.append(piece[: max(_LONGEST_WORD // 2, family.text)])
-            piece = piece[len(pieces[-1]) :]
-        if len(piece) >= family.text:
+        if len(piece) >= least:
+            while len(piece) > longest:  # text without spaces, Japanese for instance
+                pieces.append(piece[:part])
+                piece = piece[part:]
             pieces.append(piece)
             piece = ""
     if piece or not pieces:

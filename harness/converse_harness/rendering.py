@@ -11,7 +11,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import shake_256
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Final
 from uuid import UUID
 
@@ -41,6 +41,9 @@ WITHOUT_CACHE_KEYS: Final = re.compile(r"claude-(?:instant|v2|2|3-(?:haiku|sonne
 """Claude models whose JSON usage is recorded without cache keys (24 of 24); newer ones always have them (180)."""
 
 _CACHE_SIZE: Final = 64
+
+_PAD_LENGTHS: Final = bytes(SHORTEST_PADDING + byte % (LONGEST_PADDING - SHORTEST_PADDING + 1) for byte in range(256))
+"""The length of the padding for each byte of a hash: 2 to 61, as recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +107,8 @@ class Renderer:
         delay, later = reply.pace.first, reply.pace.each
         for index, event in enumerate(_named_events(reply, occasion)):
             if index >= len(pads):
-                pads = occasion.digest("padding", 4 * index + 64)
-            chunk = Chunk(encode_event(event, pad_length(pads[index])), delay, event)
+                pads = occasion.digest("padding", 4 * index + 64).translate(_PAD_LENGTHS)
+            chunk = Chunk(encode_event(event, pads[index]), delay, event)
             frames.append(chunk)
             yield chunk
             delay = later
@@ -113,11 +116,6 @@ class Renderer:
             self._frames.clear()  # one step, so that threads need no lock here
         self._frames[key] = frames
         yield from _metadata_chunks(reply, occasion, len(frames))
-
-
-def pad_length(byte: int) -> int:
-    """A padding length from one byte of a hash: 2 to 61, as recorded."""
-    return SHORTEST_PADDING + byte % (LONGEST_PADDING - SHORTEST_PADDING + 1)
 
 
 def error_json(name: str, members: Mapping[str, Any]) -> bytes:
@@ -129,10 +127,8 @@ def _named_events(reply: Reply, occasion: Occasion) -> Iterator[dict[str, Any]]:
     """The events up to the failure, tool uses named; a message's without its metadata, which depends on the request."""
     after = None if reply.failure is None else reply.failure.after
     written = isinstance(reply.body, MessageBody)
-    for index, event in enumerate(reply.events(family_of(occasion.call.model_id))):
-        if index == after:
-            return
-        if written:
+    for event in islice(reply.events(family_of(occasion.call.model_id)), after):
+        if written and "contentBlockDelta" not in event:
             if "metadata" in event:
                 return
             if "contentBlockStart" in event:
@@ -157,7 +153,7 @@ def _metadata_chunks(reply: Reply, occasion: Occasion, sent: int) -> Iterator[Ch
         yield Chunk(encode_event(event), delay, event)
     elif isinstance(reply.body, MessageBody):
         event = {"metadata": _options(reply.body, reply, occasion, sent)}
-        padding = pad_length(occasion.digest("metadata padding", 1)[0])
+        padding = occasion.digest("metadata padding", 1).translate(_PAD_LENGTHS)[0]
         yield Chunk(encode_event(event, padding), delay, event)
 
 

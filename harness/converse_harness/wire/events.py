@@ -35,12 +35,11 @@ def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:
     >>> len(encode_event({"messageStart": {"role": "assistant"}}, padding=30))
     155
     """
+    payload = None if padding is None else _delta_payload(event, padding)
+    if payload is not None:
+        return frame_bytes(_DELTA_HEADERS, payload)
     name = kind(event)
     body = event[name]
-    if name == "contentBlockDelta" and padding is not None and len(body) == 2:
-        text = _delta_json(body, padding)
-        if text is not None:
-            return frame_bytes(_header_block(name), text.encode())
     if padding is not None and not is_exception(name):
         body = {**body, "p": _PADS[padding]}
     return frame_bytes(_header_block(name), _to_json(name, body).encode())
@@ -69,22 +68,25 @@ def decode_event(frame: Frame) -> tuple[dict[str, Any], int | None]:
     return {name: _from_json(name, members)}, None
 
 
-def _delta_json(body: Mapping[str, Any], padding: int) -> str | None:
-    """The three deltas that streams are made of, by template: eight times faster than a walk over the model."""
-    index: Any = body.get("contentBlockIndex")
-    delta: Any = body.get("delta")
-    if type(index) is not int or not isinstance(delta, dict):
-        return None
-    for carried, value in cast("dict[str, Any]", delta).items():
-        text, opening, closing = value, '{"text":', "}"
-        if carried != "text":
-            member = _CARRIED.get(carried)
-            if member is None or not isinstance(value, dict) or value.keys() != {member}:
-                return None
-            text, opening, closing = cast("Any", value[member]), f'{{"{carried}":{{"{member}":', "}}"
-        if type(text) is not str or len(cast("dict[str, Any]", delta)) != 1:
+def _delta_payload(event: Mapping[str, Any], padding: int) -> bytes | None:
+    """The three deltas that streams are made of, by template: eight times faster than a walk over the model.
+
+    None for every other event. Every delta of every stream passes here: what is usual is tried, not asked for.
+    """
+    try:
+        body = event["contentBlockDelta"]
+        index, delta = body["contentBlockIndex"], body["delta"]
+        if len(event) != 1 or len(body) != 2 or len(delta) != 1 or type(index) is not int:
             return None
-        return f'{{"contentBlockIndex":{index},"delta":{opening}{_quote(text)}{closing},"p":"{_PADS[padding]}"}}'
+        end = _PADS[padding]
+        if "text" in delta and type(text := delta["text"]) is str:
+            return f'{{"contentBlockIndex":{index},"delta":{{"text":{_quote(text)}}},"p":"{end}"}}'.encode()
+        for carried, member in _CARRIED.items():
+            if carried in delta and len(inner := delta[carried]) == 1 and type(text := inner[member]) is str:
+                value = f'{{"{member}":{_quote(text)}}}'
+                return f'{{"contentBlockIndex":{index},"delta":{{"{carried}":{value}}},"p":"{end}"}}'.encode()
+    except (LookupError, TypeError, UnicodeEncodeError):
+        pass
     return None
 
 
@@ -93,6 +95,9 @@ def _header_block(name: str) -> bytes:
     kind = "exception" if is_exception(name) else "event"
     pairs = ((f":{kind}-type", name), (":content-type", "application/json"), (":message-type", kind))
     return encode_headers([Header(key, HeaderType.STRING, value) for key, value in pairs])
+
+
+_DELTA_HEADERS: Final = _header_block("contentBlockDelta")
 
 
 @lru_cache(maxsize=256)

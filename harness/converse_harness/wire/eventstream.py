@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from functools import lru_cache
 from zlib import crc32
 
 from converse_harness.wire.frame_errors import (
@@ -89,8 +90,14 @@ def frame_bytes(header_block: bytes, payload: bytes) -> bytes:
 
     The block is taken as it is, so that a deliberately broken one can be sent; only the limits on lengths hold.
     """
+    start, checksum = _frame_start(header_block, len(payload))
+    return start + payload + _pack_checksum(crc32(payload, checksum))
+
+
+@lru_cache(maxsize=512)
+def _frame_start(header_block: bytes, payload_length: int) -> tuple[bytes, int]:
+    """Prelude and headers, which the frames of a stream share by the dozen, and their CRC."""
     headers_length = len(header_block)
-    payload_length = len(payload)
     if headers_length > MAX_HEADERS_LENGTH:
         raise UnwritableFrame(
             f"headers of {headers_length} bytes; a frame has at most {MAX_HEADERS_LENGTH}: shorten them"
@@ -101,9 +108,8 @@ def frame_bytes(header_block: bytes, payload: bytes) -> bytes:
         )
     total_length = headers_length + payload_length + MIN_FRAME_LENGTH
     prelude = _pack_prelude(total_length, headers_length, crc32(_pack_lengths(total_length, headers_length)))
-    # For frames of some hundred bytes one copy costs less than to chain the CRC through the parts.
-    frame = b"".join((prelude, header_block, payload))
-    return frame + _pack_checksum(crc32(frame))
+    start = prelude + header_block
+    return start, crc32(start)
 
 
 def encode(frame: Frame) -> bytes:
