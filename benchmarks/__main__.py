@@ -32,7 +32,9 @@ def machine() -> str:
 def main() -> None:
     """Parse the arguments, measure, print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help=f"of {', '.join(SUBJECTS)}; all if none is given")
+    parser.add_argument(
+        "subjects", nargs="*", metavar="SUBJECT", help=f"one of {', '.join(SUBJECTS)}; all of them if none is given"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
     arguments = parser.parse_args()
     unknown = sorted(set(arguments.subjects) - set(SUBJECTS))

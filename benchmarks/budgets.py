@@ -27,9 +27,10 @@ class Budget:
         """`ok`, `MISSES`, or nothing where there is no limit."""
         return "" if self.limit is None else "ok" if self.holds(value) else "MISSES"
 
-    def shown(self, value: float | None) -> str:
+    def shown(self, value: float) -> str:
         """A value with the unit, three digits of it."""
-        return "" if value is None else f"{value:,.{2 if abs(value) < 10 else 1 if abs(value) < 100 else 0}f} {self.unit}"
+        decimals = 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
+        return f"{value:,.{decimals}f} {self.unit}"
 
     @property
     def bound(self) -> str:
@@ -53,8 +54,8 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "client own": Budget("... of it botocore's own, from one session", "ms"),
     "examples": Budget("hypothesis examples through the boto door", "/s", 400, least=True),
     "examples generated": Budget("... the same without fake and client: drawn only", "/s"),
-    "open": Budget("... a fake_converse opened and closed", "us"),
-    "call": Budget("... a whole converse call, over the client's own", "us"),
+    "open": Budget("a fake_converse opened and closed", "us"),
+    "call": Budget("a whole converse call, over the client's own", "us"),
     "call share": Budget("... the same as a share of it", "%"),
 }
 """By the names under which the measurements report."""

@@ -7,6 +7,7 @@ from typing import Any
 from benchmarks.budgets import Row
 from benchmarks.floor import answered, story
 from benchmarks.measure import Rounds, per_call
+from converse_harness.doors.client import create_client
 from converse_harness.wire.events import decode_event, encode_event
 from converse_harness.wire.eventstream import decode
 
@@ -48,16 +49,13 @@ def _row(name: str, decoded: list[tuple[bytes, dict[str, Any], int | None]]) -> 
 
 def _botocore_reader() -> Any:
     """Reads one frame as botocore's EventStream does: buffer, then the parser of ConverseStream's output."""
-    import botocore.loaders
-    import botocore.model
     from botocore.eventstream import EventStreamBuffer
     from botocore.parsers import EventStreamJSONParser
 
-    description = botocore.loaders.Loader().load_service_model("bedrock-runtime", "service-2")
-    service = botocore.model.ServiceModel(description)
-    shape = service.operation_model("ConverseStream").get_event_stream_output()
-    parser = EventStreamJSONParser()
-    buffer = EventStreamBuffer()
+    operation: Any = create_client().meta.service_model.operation_model("ConverseStream")
+    shape = operation.get_event_stream_output()
+    parser: Any = EventStreamJSONParser()
+    buffer: Any = EventStreamBuffer()
 
     def read(frame: bytes) -> None:
         buffer.add_data(frame)

@@ -54,7 +54,8 @@ def _cpu(arguments: list[str], folder: Path) -> float:
 
 def _run(arguments: list[str], folder: Path) -> str:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    done = subprocess.run([sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True)
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 5):  # 5: pytest found no tests, which is so
         raise RuntimeError(f"{arguments} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
     return done.stdout.strip().rpartition("\n")[2]

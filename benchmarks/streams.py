@@ -52,9 +52,7 @@ def _shares(client: Any, events: int, calls: int, suffix: str) -> list[Row]:
 def _first(client: Any, events: int, name: str) -> Row:
     read = read_first(client)
     read_floor = read_first(floor_client(story(events), "converse-stream"))
-    rounds = Rounds(
-        FIRST_ROUNDS, fresh=lambda: _fresh(read, [story(events)]), floor=lambda: per_call(read_floor)
-    )
+    rounds = Rounds(FIRST_ROUNDS, fresh=lambda: _fresh(read, [story(events)]), floor=lambda: per_call(read_floor))
     note = f"client alone {1000 * rounds.median('floor'):.2f} ms"
     return Row(name, 1000 * rounds.over("fresh", "floor"), note)
 
