@@ -88,15 +88,19 @@ def in_fresh_environment(python: str, folder: Path, command: str) -> str:
 
 def steps(arguments: argparse.Namespace, work: Path) -> dict[str, Step]:
     """All steps by name, the longest first."""
-    pythons = arguments.python
+    pythons = dict(version_and_path.split("=", 1) for version_and_path in arguments.python)
+    oldest = next(iter(pythons.values()))
     nox = f"{work}/nox/bin/nox --envdir {work}/sessions --error-on-missing-interpreters --non-interactive --session"
     commands = {
-        "tests": in_fresh_environment(pythons[0], work / "tests", arguments.tests),
+        "tests": in_fresh_environment(oldest, work / "tests", arguments.tests),
         **{name: f"{nox} {name}" for name in ("coverage", "typing", "lint")},
         # The oldest Python has run them as the README says, the newest with coverage.
-        **{f"tests on {python}": f"{nox} tests --force-python {python}" for python in pythons[1:-1]},
+        **{
+            f"tests-{version}": f"PATH={Path(pythons[version]).parent}:$PATH {nox} tests-{version}"
+            for version in list(pythons)[1:-1]
+        },
         **{name: f"{nox} {name}" for name in ("floor", "aiobotocore", "dist")},
-        "demo": in_fresh_environment(pythons[0], work / "demo", arguments.demo),
+        "demo": in_fresh_environment(oldest, work / "demo", arguments.demo),
     }
     return {name: Step(name, command) for name, command in commands.items()}
 
@@ -104,7 +108,7 @@ def steps(arguments: argparse.Namespace, work: Path) -> dict[str, Step]:
 def main() -> int:
     """Run what was asked for; the exit status is 1 if a step failed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--python", action="append", required=True, help="an interpreter, the oldest first")
+    parser.add_argument("--python", action="append", required=True, help="VERSION=PATH, the oldest first")
     parser.add_argument("--tests", required=True, help="the README's test command")
     parser.add_argument("--demo", required=True, help="the README's demo command")
     parser.add_argument("steps", nargs="*", help="all if none is named")
@@ -131,7 +135,7 @@ def main() -> int:
                 raise
     print(f"\n######## {time.monotonic() - started:.0f} s in all\n")
     for step in chosen:
-        print(f"{step.name:24} {step.verdict:12} {step.seconds:5.0f} s  {step.closing_line}")
+        print(f"{step.name:12} {step.verdict:12} {step.seconds:5.0f} s  {step.closing_line}")
     if "tests" in known and known["tests"] in chosen:
         print(f"\n{arguments.tests}\n{known['tests'].closing_line or 'pytest did not get to its end'}")
     if failed := [step.name for step in chosen if step.status]:
