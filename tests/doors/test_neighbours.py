@@ -65,7 +65,8 @@ from converse_harness import fake_converse, reply
 with fake_converse(reply.text("ours")) as fake:
     from moto import mock_aws
     import moto.core.botocore_stubber as late
-    assert type(late.__loader__).__module__ == "_frozen_importlib_external", late.__loader__
+    for loader in (late.__loader__, late.__spec__.loader):
+        assert type(loader).__module__ == "_frozen_importlib_external", loader
     with mock_aws():
         question = dict(modelId="m", messages=[{"role": "user", "content": [{"text": "x"}]}])
         print(boto3.client("bedrock-runtime", region_name="us-east-1").converse(**question)["stopReason"])
