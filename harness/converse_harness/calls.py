@@ -13,7 +13,7 @@ from converse_harness import model
 from converse_harness.assembly import Response, assemble
 from converse_harness.errors import StreamOrderError
 from converse_harness.replies import Reply, summarize_block
-from converse_harness.wire.http import Request
+from converse_harness.wire.http import Chunk, Request
 
 
 class Outcome(Enum):
@@ -39,7 +39,7 @@ class Answered:
     status: int = 0
     reply: Reply | None = None
     response: Response | None = None
-    events: list[SentEvent] = field(default_factory=list[SentEvent])
+    taken: list[tuple[Chunk, float]] = field(default_factory=list[tuple[Chunk, float]])
     outcome: Outcome = Outcome.RUNNING
     waited: float = 0.0
 
@@ -163,7 +163,7 @@ class Call:
     @property
     def events(self) -> Sequence[SentEvent]:
         """The stream events that the client took, with their times."""
-        return tuple(self.answered.events)
+        return tuple(SentEvent(chunk.event, at) for chunk, at in self.answered.taken if chunk.event is not None)
 
     @property
     def outcome(self) -> Outcome:
@@ -173,9 +173,9 @@ class Call:
     @property
     def response(self) -> Response | None:
         """The whole answer, assembled; None if there was an error or the stream did not end well."""
-        if self.answered.response is None and self.answered.events:
+        if self.answered.response is None and self.events:
             try:
-                return assemble(event for event, _ in self.answered.events)
+                return assemble(event for event, _ in self.events)
             except StreamOrderError:
                 return None
         return self.answered.response

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from converse_harness.calls import Call, Outcome, SentEvent
+from converse_harness.calls import Call, Outcome
 from converse_harness.errors import CallError, ConverseHarnessError, ReplyError, UnexpectedCall
 from converse_harness.messages import unexpected_call, unknown_operation
 from converse_harness.rendering import Occasion, Renderer, count_tokens, error_json
@@ -31,10 +31,10 @@ class Exchange:
     call: Call
     response: Response
 
-    def sent(self, chunk: Chunk, at: float) -> None:
-        """The client took a chunk, `at` seconds after the request arrived."""
-        if chunk.event is not None:
-            self.call.answered.events.append(SentEvent(chunk.event, at))
+    @property
+    def taken(self) -> list[tuple[Chunk, float]]:
+        """Where the door appends each chunk that the client took, with the seconds since the request arrived."""
+        return self.call.answered.taken
 
     def ended(self, outcome: str) -> None:
         """The answer ended, with the value of an Outcome; only the first report counts."""

@@ -153,7 +153,7 @@ class Delivery:
 
     def take(self, chunk: Chunk) -> bytes:
         """The client takes the chunk that is due."""
-        self.exchange.sent(chunk, monotonic() - self.started)
+        self.exchange.taken.append((chunk, monotonic() - self.started))
         self.advance()
         if self.chunk is None:
             self.last()
@@ -194,7 +194,7 @@ class Body(io.RawIOBase):
         """One HTTP chunk at a time, as urllib3 does it for a chunked response."""
         delivery, due = self._delivery, self._delivery.chunk
         # `Delivery.take` written out: every event of a long stream passes here, and each call would show.
-        sent, started, chunks = delivery.exchange.sent, delivery.started, chain(delivery.chunks, _END)
+        took, started, chunks = delivery.exchange.taken.append, delivery.started, chain(delivery.chunks, _END)
         try:
             while due is not None:
                 try:
@@ -203,7 +203,7 @@ class Body(io.RawIOBase):
                             time.sleep(due.delay)
                         if delivery.over:
                             return
-                        sent(due, monotonic() - started)
+                        took((due, monotonic() - started))
                         if following is None:
                             delivery.last()
                             yield due.data

@@ -74,6 +74,7 @@ class Patches:
         self._modules = frozenset(point.module for point in points)
         self._records: dict[Point, _Record] = {}
         self._checked: dict[Point, Any] = {}
+        self._made: dict[Point, tuple[Any, Any]] = {}
         self._importing = _ImportHook(self)
 
     @property
@@ -163,7 +164,11 @@ class Patches:
             # Somebody put the original, or something that has nothing to do with ours, back in place.
             del self._records[point]
         # Two threads may come here at once: both must use the record that was stored first.
-        made = _Record(holder, found, point.replace(found), added=name not in vars(holder))
+        original, replacement = self._made.get(point, (None, None))
+        if original is not found:
+            replacement = point.replace(found)
+            self._made[point] = found, replacement
+        made = _Record(holder, found, replacement, added=name not in vars(holder))
         record = self._records.setdefault(point, made)
         setattr(holder, name, record.replacement)
 

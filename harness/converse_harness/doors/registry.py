@@ -37,8 +37,10 @@ class Exchange(Protocol):
         """What to send."""
         ...
 
-    def sent(self, chunk: Chunk, at: float) -> None:
-        """The client took this chunk, `at` seconds after the request arrived."""
+    @property
+    def taken(self) -> list[tuple[Chunk, float]]:
+        """Where the door appends each chunk that the client took, with the seconds since the request arrived."""
+        ...
 
     def ended(self, outcome: str) -> None:
         """Called exactly once: "complete", "closed by client" or "cut".
