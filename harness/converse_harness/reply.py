@@ -16,6 +16,7 @@ from converse_harness.assembly import default_stop_reason
 from converse_harness.errors import ReplyError
 from converse_harness.grammar import check_order, kind
 from converse_harness.replies import UNNAMED_TOOL_USE, WORDINGS, ErrorBody, EventsBody, MessageBody, Reply
+from converse_harness.wire.events import encode_event
 from converse_harness.wire.http import ConnectionFailure
 
 __all__ = [
@@ -134,6 +135,8 @@ def events(events: Iterable[Mapping[str, object]], *, strict: bool = True) -> Re
             raise ReplyError(f"events[{index}].{name} is {event[name]!r}; an event is a mapping of its members.")
         if strict:
             model.check("ConverseStreamOutput", event, root=f"events[{index}]")
+        else:
+            _check_encodable(event, index)
     if strict:
         check_order(copied)
     return Reply(EventsBody(copied))
@@ -191,6 +194,13 @@ def connect_timeout() -> Reply:
 def read_timeout() -> Reply:
     """Let the client wait in vain for the answer, at once: its own timeout error without the wait."""
     return Reply(ConnectionFailure.READ_TIMEOUT)
+
+
+def _check_encodable(event: Mapping[str, Any], index: int) -> None:
+    try:
+        encode_event(event)
+    except (ReplyError, TypeError, ValueError) as error:
+        raise ReplyError(f"events[{index}] cannot be sent: {error}. Events are JSON, with bytes for blobs.") from error
 
 
 def _named(block: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -237,6 +237,14 @@ def test_pauses_are_before_each_event_and_add_up_on_plain_converse() -> None:
     assert [part.delay for part in whole.response.chunks] == [3.0]
 
 
+@pytest.mark.parametrize("carried", [{"text": "\ud800"}, {"toolUse": {"input": "\ud800"}}])
+def test_a_lone_surrogate_is_escaped(carried: dict[str, Any]) -> None:
+    written = reply.events([{"contentBlockDelta": {"contentBlockIndex": 0, "delta": carried}}], strict=False)
+    sent = data(Endpoint(written).exchange(request()))
+    assert b'"\\ud800"' in sent
+    assert events(Endpoint(written).exchange(request())) == list(written.events())
+
+
 def test_what_only_a_stream_can_have_fails_the_test_by_name_on_plain_converse() -> None:
     broken = reply.events([{"contentBlockStop": {"contentBlockIndex": 0}}], strict=False)
     endpoint = Endpoint(broken)

@@ -161,6 +161,12 @@ def test_without_strict_any_event_goes() -> None:
     assert list(reply.events(events, strict=False).events()) == events
 
 
+@pytest.mark.parametrize("event", [{"futureEvent": {"a": {1, 2}}}, {"contentBlockStop": {"contentBlockIndex": object}}])
+def test_without_strict_an_event_must_still_be_json(event: dict[str, Any]) -> None:
+    with pytest.raises(ReplyError, match=r"^events\[0\] cannot be sent: .*Events are JSON, with bytes for blobs\.$"):
+        reply.events([event], strict=False)
+
+
 def test_pieces_are_the_exact_deltas() -> None:
     written = reply.text("Zürich", pieces=["Z", "ürich"])
     deltas = [event["contentBlockDelta"]["delta"]["text"] for event in written.events() if "contentBlockDelta" in event]
