@@ -409,6 +409,40 @@ def test_an_interrupt_at_any_line_of_opening_and_closing_leaves_everything_as_it
     assert attributes() == originals
 
 
+def test_an_interrupt_leaves_a_fake_open_or_closed_and_never_half(originals: dict[str, Any]) -> None:
+    """Without the `with` block an interrupt before the first step of closing leaves it open, as if never asked."""
+    with fake_converse():
+        patched = attributes()
+
+    def open_then_close(fake: Fake) -> None:
+        try:
+            registry.open_fake(fake)
+        except KeyboardInterrupt:
+            assert registry.current() is None
+            assert attributes() == originals
+            raise
+        try:
+            registry.close_fake(fake)
+        except KeyboardInterrupt:
+            is_open = registry.current() is fake
+            assert {name for name in originals if is_same(attributes(), originals, name)} == (
+                {name for name in originals if is_same(patched, originals, name)} if is_open else originals.keys()
+            )
+            assert lock_is_free()
+            registry.close_fake(fake)
+            raise
+
+    def check(where: str) -> None:
+        assert registry.current() is None, where
+        assert attributes() == originals, where
+
+    assert interrupt_everywhere(open_then_close, check) > 200
+
+
+def is_same(one: dict[str, Any], other: dict[str, Any], name: str) -> bool:
+    return bool(one[name] == other[name])
+
+
 def test_an_interrupt_in_an_inner_fake_leaves_the_outer_one_working(
     make_client: Client, question: dict[str, Any]
 ) -> None:
