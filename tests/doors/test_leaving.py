@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -60,6 +61,7 @@ def test_everything_is_replaced_and_given_back(originals: dict[str, Any]) -> Non
         during = attributes()
         assert {name for name in originals if during[name] is originals[name]} == relied_on
     assert attributes() == originals
+    assert "connect_ex" not in vars(socket.socket)
 
 
 def test_fakes_close_in_any_order(make_client: Client, question: dict[str, Any], originals: dict[str, Any]) -> None:
