@@ -133,8 +133,9 @@ class AioBody:
         return self._delivery.chunk is None and not self._left
 
     def close(self) -> None:
-        """Close early, or drop it unread."""
-        self._delivery.close()
+        """Close early, or drop it unread; one whose making was interrupted has nothing to close."""
+        if hasattr(self, "_delivery"):
+            self._delivery.close()
 
     __del__ = close
 

@@ -244,9 +244,10 @@ class Body(io.RawIOBase):
 
     def close(self) -> None:
         """Close early, or drop it unread (the garbage collector calls this too)."""
-        if not self.closed:
+        # One whose making was interrupted has nothing to close.
+        if not self.closed and hasattr(self, "_delivery"):
             self._delivery.close()
-            super().close()
+        super().close()
 
 
 def leave_bedrock(original: Any) -> Any:
