@@ -46,7 +46,7 @@ def run_in_asyncio(act: Callable[[], Awaitable[Any]]) -> Any:
     return asyncio.run(run())
 
 
-BACK_ENDS = {
+BACK_ENDS: dict[str, tuple[Any, dict[str, Any]]] = {
     "aiohttp": (run_in_asyncio, {}),
     "httpx in asyncio": (run_in_asyncio, {"http_session_cls": HttpxSession}),
     "httpx in trio": (trio.run, {"http_session_cls": HttpxSession}),
