@@ -157,14 +157,19 @@ def test_a_wrong_setting_is_refused_by_name(project: pytest.Pytester) -> None:
         @pytest.mark.converse(unused="alow")
         def test_value(converse):
             pass
+
+        @pytest.mark.converse(sleeps="maybe")
+        def test_sleeps(converse):
+            pass
         """
     )
     result = project.runpytest()
-    result.assert_outcomes(errors=2)
+    result.assert_outcomes(errors=3)
     result.stdout.fnmatch_lines(
         [
             "*@pytest.mark.converse: unsed= is no setting. Settings: unused=, unexpected=, sleeps=, seed=.",
             "*unused='alow'; one of 'fail', 'allow'.",
+            "*sleeps is yes or no and seed a whole number; got sleeps='maybe', seed='0'.",
         ]
     )
 
