@@ -143,7 +143,7 @@ def _computed(result: object, slot: Slot) -> Reply:
 
 
 def _parse(body: bytes) -> tuple[Mapping[str, Any], str | None]:
-    """The request's JSON object, or what is wrong with its form."""
+    """The request's JSON object, or what is wrong with its form: a SerializationException, which is not recorded."""
     try:
         parsed: Any = json.loads(body) if body else {}
     except ValueError as error:
