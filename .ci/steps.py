@@ -60,11 +60,11 @@ class Step:
 
     def stop(self) -> None:
         """End everything that the step started."""
-        with suppress(ProcessLookupError):
-            if self.group:
-                os.killpg(self.group, signal.SIGTERM)
+        if group := self.group:
+            with suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGTERM)
                 time.sleep(2)
-                os.killpg(self.group, signal.SIGKILL)
+                os.killpg(group, signal.SIGKILL)
 
     @property
     def closing_line(self) -> str:
