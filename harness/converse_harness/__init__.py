@@ -7,13 +7,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from converse_harness import faults as faults
     from converse_harness import reply as reply
     from converse_harness.assembly import Response as Response
     from converse_harness.assembly import assemble as assemble
     from converse_harness.assembly import chunk as chunk
     from converse_harness.calls import Call as Call
     from converse_harness.doors.fake import Fake as Fake
-    from converse_harness.doors.fake import fake_converse as fake_converse
+    from converse_harness.doors.in_process import fake_converse as fake_converse
     from converse_harness.endpoint import Endpoint as Endpoint
     from converse_harness.errors import BlockedConnection as BlockedConnection
     from converse_harness.errors import CallError as CallError
@@ -43,7 +44,7 @@ _HOME = {
     "UnusedReplies": "errors",
     "assemble": "assembly",
     "chunk": "assembly",
-    "fake_converse": "doors.fake",
+    "fake_converse": "doors.in_process",
 }
 
 __all__ = [
@@ -64,14 +65,15 @@ __all__ = [
     "assemble",
     "chunk",
     "fake_converse",
+    "faults",
     "reply",
 ]
 
 if not TYPE_CHECKING:  # type checkers must see a typo in an import, so they must not see this function
 
     def __getattr__(name):
-        if name == "reply":
-            return import_module("converse_harness.reply")
+        if name in ("faults", "reply"):
+            return import_module(f"converse_harness.{name}")
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         value = getattr(import_module(f"converse_harness.{_HOME[name]}"), name)

@@ -7,7 +7,7 @@ from typing import Any, TextIO
 
 from converse_harness import reply
 from converse_harness.doors.client import create_client
-from converse_harness.doors.fake import fake_converse
+from converse_harness.doors.in_process import fake_converse
 
 MODEL = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
 

@@ -93,15 +93,29 @@ class Endpoint:
         try:
             response = self._respond(call, slot, occasion)
         except Exception as error:  # noqa: BLE001 - what a scripted function raises must fail the test
-            self.problems.append(error)
-            response = _refusal(f"{type(error).__name__}: {error}", occasion)
+            return self.fail(call, error)
         call.answered.status = response.status
         return Exchange(call, response)
+
+    def fail(self, call: Call, error: Exception) -> Exchange:
+        """Answer a call for which a function of the test's raised, and remember the error."""
+        self.problems.append(error)
+        return self._refused(call, f"{type(error).__name__}: {error}")
 
     def refuse(self, call: Call, problem: CallError) -> Exchange:
         """Answer with Bedrock's ValidationException and the problem's first line, and remember the problem."""
         self.problems.append(problem)
-        response = _refusal(str(problem).partition("\n")[0], Occasion(self.seed, "", call))
+        return self._refused(call, str(problem).partition("\n")[0])
+
+    @property
+    def runs_functions(self) -> bool:
+        """Whether answering a call may run a function that is not ours."""
+        return bool(self.handlers) or self.script.runs_functions
+
+    def _refused(self, call: Call, message: str) -> Exchange:
+        body = error_json("ValidationException", {"message": message})
+        request_id = Occasion(self.seed, "", call).request_id
+        response = error_response("ValidationException", 400, body, request_id)
         call.answered.status = response.status
         return Exchange(call, response)
 
@@ -185,8 +199,3 @@ def _lenient(body: bytes) -> Mapping[str, Any]:
     except ValueError:
         return {}
     return cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else {}
-
-
-def _refusal(message: str, occasion: Occasion) -> Response:
-    body = error_json("ValidationException", {"message": message})
-    return error_response("ValidationException", 400, body, occasion.request_id)

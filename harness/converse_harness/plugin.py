@@ -87,11 +87,11 @@ def converse(request: pytest.FixtureRequest) -> Iterator[Fake]:
     `converse.script(reply.text("hi"))`, `converse.when(...)` or `converse.always(...)`; look at `converse.calls`.
     A test that leaves replies unused or makes a call that is not scripted fails.
     """
-    from converse_harness.doors.fake import Fake
+    from converse_harness.doors.in_process import BotoFake
 
     item = cast("pytest.Item", request.node)
     _refuse_inside_given(item)
-    fake = Fake(**_settings(item))
+    fake = BotoFake(**_settings(item))
     item.stash[FAKE] = fake
     fake.open()
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import shake_256
 from itertools import chain, islice
 from typing import Any, Final
@@ -22,7 +22,7 @@ from converse_harness.calls import Call
 from converse_harness.errors import ReplyError, StreamOrderError
 from converse_harness.families import family_of
 from converse_harness.grammar import is_exception, kind
-from converse_harness.replies import METADATA, UNNAMED_TOOL_USE, ErrorBody, EventsBody, MessageBody, Reply
+from converse_harness.replies import METADATA, UNNAMED_TOOL_USE, Breach, ErrorBody, EventsBody, MessageBody, Reply
 from converse_harness.wire.events import LONGEST_PADDING, SHORTEST_PADDING, encode_event
 from converse_harness.wire.http import (
     Chunk,
@@ -85,13 +85,18 @@ class Renderer:
             case ConnectionFailure() as failure:
                 return Response(0, (), (), failure)
             case ErrorBody(name, status, members):
-                return error_response(
-                    name, status, error_json(name, members), occasion.request_id, delay=reply.pace.first
+                error = error_json(name, members)
+                return _cut_body(
+                    error_response(name, status, error, occasion.request_id, delay=reply.pace.first), reply
                 )
             case _ if occasion.call.operation == "ConverseStream":
-                return stream_response(self._stream(reply, occasion), occasion.request_id)
+                chunks = self._stream(reply, occasion)
+                if reply.breach is None:
+                    return stream_response(chunks, occasion.request_id)
+                cut = _cut_stream(chunks, reply.breach)
+                return replace(stream_response(cut, occasion.request_id), broken=reply.breach.fault.breaks)
             case _:
-                return _whole(reply, occasion)
+                return _cut_body(_whole(reply, occasion), reply)
 
     def _stream(self, reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
         family = family_of(occasion.call.model_id)
@@ -116,6 +121,24 @@ class Renderer:
             self._frames.clear()  # one step, so that threads need no lock here
         self._frames[key] = frames
         yield from _metadata_chunks(reply, occasion, len(frames))
+
+
+def _cut_stream(chunks: Iterator[Chunk], breach: Breach) -> Iterator[Chunk]:
+    yield from islice(chunks, breach.after)
+    if breach.fault.in_frame:
+        following = next(chunks)
+        yield Chunk(following.data[: len(following.data) // 2], following.delay)
+
+
+def _cut_body(response: Response, reply: Reply) -> Response:
+    """The part of a whole body that comes before the breach; its Content-Length still says all of it."""
+    breach = reply.breach
+    if breach is None:
+        return response
+    (chunk,) = response.chunks
+    part = breach.after + (0.5 if breach.fault.in_frame else 0)
+    cut = chunk.data[: int(len(chunk.data) * part / breach.events)]
+    return replace(response, chunks=(Chunk(cut, chunk.delay),), broken=breach.fault.breaks)
 
 
 def error_json(name: str, members: Mapping[str, Any]) -> bytes:

@@ -12,7 +12,7 @@ from converse_harness.assembly import default_stop_reason, message_events
 from converse_harness.errors import ReplyError
 from converse_harness.families import NEUTRAL, Family
 from converse_harness.grammar import kind
-from converse_harness.wire.http import ConnectionFailure
+from converse_harness.wire.http import Break, ConnectionFailure
 
 UNNAMED_TOOL_USE: Final = "tooluse_0000000000000000000000"
 """Stands for the toolUseId of a block that was written without one, until the Endpoint gives it its own."""
@@ -76,6 +76,28 @@ class StreamFailure:
 
 
 @dataclass(frozen=True, slots=True)
+class Fault:
+    """A deliberate breach of the protocol; the named ones are in `faults`.
+
+    `breaks` is what happens to the connection, after half a frame more if `in_frame`.
+    """
+
+    name: str
+    sentence: str
+    breaks: Break
+    in_frame: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A fault after `after` of the `events` events that the stream would have."""
+
+    fault: Fault
+    after: int
+    events: int
+
+
+@dataclass(frozen=True, slots=True)
 class Pace:
     """Seconds before the first event and before each later one."""
 
@@ -94,6 +116,7 @@ class Reply:
     body: MessageBody | EventsBody | ErrorBody | ConnectionFailure
     uses: int = 1
     failure: StreamFailure | None = None
+    breach: Breach | None = None
     pace: Pace = Pace()
 
     def times(self, uses: int) -> Reply:
@@ -142,6 +165,33 @@ class Reply:
             )
         return replace(self, failure=StreamFailure(events, exception, body))
 
+    def broken(self, fault: Fault, *, after: int | None = None) -> Reply:
+        """Break the protocol, by the name of a fault; after that many events, half of them if not given.
+
+        The events are counted in a family-neutral chunking, one delta a word; a connection fault cuts the body of plain
+        Converse, or of an error, at the same part of it. Raises ReplyError for what cannot be broken so.
+
+        >>> from converse_harness import faults, reply
+        >>> reply.text("The answer is forty-two.").broken(faults.reset, after=3).summary
+        'text "The answer is forty-two.", reset after 3 events'
+        """
+        if not isinstance(fault, Fault):
+            raise ReplyError(f"broken({fault!r}): a fault by its name, for instance faults.reset.")
+        if isinstance(self.body, ConnectionFailure):
+            raise ReplyError(f"{self.summary}: there is no answer that could be broken.")
+        count = self._count()
+        most = count - 1 if fault.in_frame else count
+        chosen = count // 2 if after is None else after
+        if isinstance(chosen, bool) or not 0 <= chosen <= most:
+            raise ReplyError(f"broken({fault.name}, after={after!r}): this reply has {count} events; 0 to {most}.")
+        return replace(self, breach=Breach(fault, chosen, count))
+
+    def _count(self) -> int:
+        """How many events are sent; an error before the stream counts as one."""
+        if self.failure is not None:
+            return self.failure.after + 1
+        return 1 if isinstance(self.body, ErrorBody) else sum(1 for _ in self.events())
+
     def paced(self, *, first: float = 0.0, each: float = 0.0) -> Reply:
         """Wait `first` seconds before the first event and `each` before every later one; really, on every door."""
         for name, value in (("first", first), ("each", each)):
@@ -159,7 +209,7 @@ class Reply:
                 for event in events:
                     yield dict(event)
             case MessageBody() as body:
-                counted = self.failure is not None or body.pieces is not None
+                counted = self.failure is not None or self.breach is not None or body.pieces is not None
                 message = {"role": body.role, "content": body.content}
                 cut_by = NEUTRAL if counted or family is None else family
                 yield from message_events(message, pieces=body.pieces, family=cut_by)
@@ -176,6 +226,8 @@ class Reply:
         parts = [_summarize(self.body)]
         if self.failure is not None:
             parts.append(f"{self.failure.name} after {self.failure.after} events")
+        if self.breach is not None:
+            parts.append(f"{self.breach.fault.name} after {self.breach.after} events")
         if self.uses > 1:
             parts.append(f"{self.uses} times")
         return ", ".join(parts)

@@ -175,6 +175,14 @@ class Script:
         """The slots that were due and were not used as often as was said."""
         return [slot for _, slot in self.slots() if slot.unused]
 
+    @property
+    def runs_functions(self) -> bool:
+        """Whether a predicate or a computed reply is in it."""
+        conditions = (queue.condition for queue in self.whens if queue.condition is not None)
+        return any(condition.predicate is not None for condition in conditions) or any(
+            not isinstance(slot.responder, Reply) for _, slot in self.slots()
+        )
+
     def _queues(self) -> Iterator[Queue]:
         yield from self.whens
         yield self.ordered

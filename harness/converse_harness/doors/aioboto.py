@@ -25,6 +25,7 @@ from converse_harness.doors.credentials import (
     without_keys,
 )
 from converse_harness.doors.registry import HELD, Exchange
+from converse_harness.wire.http import Break
 
 
 def hold_call(original: Any) -> Any:
@@ -32,7 +33,7 @@ def hold_call(original: Any) -> Any:
 
     @functools.wraps(original)
     async def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
-        held = registry.take(operation_model.name) if is_bedrock(self._endpoint_prefix) else None
+        held = registry.take(operation_model.name, self.host) if is_bedrock(self._endpoint_prefix) else None
         if held is None:
             return await original(self, request_dict, operation_model)
         before = HELD.get()
@@ -56,15 +57,45 @@ def answer(original: Any) -> Any:
 
     @functools.wraps(original)
     async def _send(self: Any, request: Any) -> Any:
-        fake = registry.answering() if is_bedrock(self._endpoint_prefix) else None
+        fake = registry.answering(self.host) if is_bedrock(self._endpoint_prefix) else None
         if fake is None:
             return await original(self, request)
         started = monotonic()
         exchange = ask(fake, self, request)
-        body = AioBody(exchange, started, sleep_of(self), request.url)
-        return response_class(request.url, exchange.response.status, headers(exchange), body)
+        response = exchange.response
+        failure = None if response.broken is None else broken_stream(self, response.broken)
+        body = AioBody(exchange, started, sleep_of(self), request.url, failure)
+        if response.broken is not None and not request.stream_output:
+            await read_to_the_break(body, response.broken, request.url)
+        return response_class(request.url, response.status, headers(exchange), body)
 
     return _send
+
+
+def broken_stream(endpoint: Any, broken: Break) -> Exception:
+    """What the library that this endpoint sends with raises to whoever reads a stream that breaks."""
+    session = type(endpoint.http_session).__module__
+    stalled = broken is Break.STALLED
+    errors: Any
+    if session.endswith("httpxsession"):
+        errors = import_module(session).httpx  # httpx or httpx2
+        return cast("Exception", errors.ReadTimeout("") if stalled else errors.ReadError(broken.value))
+    errors = import_module("aiohttp")
+    if stalled:
+        return cast("Exception", errors.SocketTimeoutError("Timeout on reading data from socket"))
+    return cast("Exception", errors.ClientPayloadError(f"Response payload is not completed: {broken.value}"))
+
+
+async def read_to_the_break(body: AioBody, broken: Break, url: str) -> None:
+    """Raises what aiobotocore makes of a whole body that breaks: its own retry rules then apply."""
+    import botocore.exceptions
+
+    try:
+        await body.read()
+    except Exception as error:
+        if broken is Break.STALLED:
+            raise botocore.exceptions.ReadTimeoutError(endpoint_url=url, error=error) from error
+        raise botocore.exceptions.ConnectionClosedError(endpoint_url=url, request=None, error=error) from error
 
 
 def sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
@@ -85,8 +116,15 @@ class AioBody:
     No asynchronous generators here: an event loop complains about those that are dropped half read.
     """
 
-    def __init__(self, exchange: Exchange, started: float, sleep: Callable[[float], Awaitable[Any]], url: str) -> None:
-        self._delivery = Delivery(exchange, started)
+    def __init__(
+        self,
+        exchange: Exchange,
+        started: float,
+        sleep: Callable[[float], Awaitable[Any]],
+        url: str,
+        failure: Exception | None = None,
+    ) -> None:
+        self._delivery = Delivery(exchange, started, failure)
         self._sleep = sleep
         self._due = 0.0
         self._left = b""

@@ -11,8 +11,10 @@ does exactly what the original does.
 
 from __future__ import annotations
 
+import errno
 import functools
 import io
+import os
 import time
 from collections.abc import Iterator
 from email.utils import formatdate
@@ -23,7 +25,7 @@ from typing import Any
 from converse_harness.doors import registry
 from converse_harness.doors.credentials import is_bedrock
 from converse_harness.doors.registry import HELD, Exchange, OpenFake
-from converse_harness.wire.http import Chunk, ConnectionFailure, Request
+from converse_harness.wire.http import Break, Chunk, ConnectionFailure, Request
 
 FAILURES = {
     ConnectionFailure.REFUSED: "EndpointConnectionError",
@@ -38,7 +40,7 @@ def hold_call(original: Any) -> Any:
 
     @functools.wraps(original)
     def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
-        held = registry.take(operation_model.name) if is_bedrock(self._endpoint_prefix) else None
+        held = registry.take(operation_model.name, self.host) if is_bedrock(self._endpoint_prefix) else None
         if held is None:
             return original(self, request_dict, operation_model)
         before = HELD.get()
@@ -62,15 +64,46 @@ def answer(original: Any) -> Any:
 
     @functools.wraps(original)
     def _send(self: Any, request: Any) -> Any:
-        fake = registry.answering() if is_bedrock(self._endpoint_prefix) else None
+        fake = registry.answering(self.host) if is_bedrock(self._endpoint_prefix) else None
         if fake is None:
             return original(self, request)
         started = monotonic()
         exchange = ask(fake, self, request)
         response = exchange.response
-        return AWSResponse(request.url, response.status, headers(exchange), Body(exchange, started))
+        body = Body(exchange, started, None if response.broken is None else broken_stream(response.broken, request.url))
+        if response.broken is not None and not request.stream_output:
+            read_to_the_break(body, response.broken, request.url)
+        return AWSResponse(request.url, response.status, headers(exchange), body)
 
     return _send
+
+
+def broken_stream(broken: Break, url: str) -> Exception:
+    """What urllib3 raises to whoever reads a stream that breaks."""
+    from urllib3.exceptions import ProtocolError, ReadTimeoutError
+
+    match broken:
+        case Break.RESET:
+            cause = ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
+            return ProtocolError(f"Connection broken: {cause!r}", cause)
+        case Break.CLOSED:
+            return ProtocolError("Response ended prematurely")
+        case Break.STALLED:
+            pool: Any = None  # there is none, and its message does not name it
+            return ReadTimeoutError(pool, url, "Read timed out.")
+
+
+def read_to_the_break(body: Body, broken: Break, url: str) -> None:
+    """Raises what botocore makes of a whole body that breaks: its own retry rules then apply."""
+    import botocore.exceptions
+    from urllib3.exceptions import HTTPError
+
+    try:
+        body.read()
+    except HTTPError as error:
+        if broken is Break.STALLED:
+            raise botocore.exceptions.ReadTimeoutError(endpoint_url=url, error=error) from error
+        raise botocore.exceptions.ConnectionClosedError(endpoint_url=url, request=None, error=error) from error
 
 
 def ask(fake: OpenFake, endpoint: Any, request: Any) -> Exchange:
@@ -134,11 +167,12 @@ class Delivery:
 
     __slots__ = ("chunk", "chunks", "exchange", "failure", "over", "started")
 
-    def __init__(self, exchange: Exchange, started: float) -> None:
+    def __init__(self, exchange: Exchange, started: float, failure: Exception | None = None) -> None:
         self.exchange = exchange
         self.started = started
         self.over = False
-        self.failure: Exception | None = None
+        self.failure = failure
+        """What the client sees in place of an end."""
         self.chunks = iter(exchange.response.chunks)
         self.chunk: Chunk | None = None
         """The one that is due next; None at the end."""
@@ -186,8 +220,8 @@ class Delivery:
 class Body(io.RawIOBase):
     """The raw response of a botocore client, read chunk by chunk; pauses are slept when the client asks for more."""
 
-    def __init__(self, exchange: Exchange, started: float) -> None:
-        self._delivery = Delivery(exchange, started)
+    def __init__(self, exchange: Exchange, started: float, failure: Exception | None = None) -> None:
+        self._delivery = Delivery(exchange, started, failure)
         self._left = b""
 
     def stream(self, amt: int | None = None, decode_content: bool | None = None) -> Iterator[bytes]:

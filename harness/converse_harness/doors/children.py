@@ -11,22 +11,13 @@ import functools
 import os
 from collections.abc import Mapping
 from inspect import signature
-from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlsplit
 
 from converse_harness.doors import registry
+from converse_harness.doors.environ import ENDPOINTS, is_loopback
 from converse_harness.doors.registry import RefusingFake
 
 NOWHERE = "http://127.0.0.1:1/this-process-was-started-inside-a-converse-harness-fake--give-it-converse_server.environ"
-ENDPOINTS = (
-    "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
-    "AWS_ENDPOINT_URL_BEDROCK",
-    "AWS_ENDPOINT_URL_BEDROCK_AGENT_RUNTIME",
-    "AWS_BEDROCK_RUNTIME_ENDPOINT",
-)
-"""Variables that AWS's SDKs, the AI SDK and litellm read an endpoint of Bedrock from."""
-
 SPAWNED = (
     "a call to Bedrock from process {child}, which process {parent} started while a converse-harness fake was open "
     "there. A fake answers in its own process only. Give the child the loopback server: use the fixture "
@@ -71,7 +62,7 @@ class _RefuseInChild:
 def refuse_in_child(parent: int) -> None:
     """From now on every call to Bedrock from this process is refused, unless it opens a fake of its own."""
     if os.getpid() != parent:
-        registry.open_fake(RefusingFake(SPAWNED.format(child=os.getpid(), parent=parent)), eager=False)
+        registry.open_fake(RefusingFake(SPAWNED.format(child=os.getpid(), parent=parent)), boto=False)
 
 
 def start_program(original: Any) -> Any:
@@ -92,20 +83,12 @@ def start_program(original: Any) -> Any:
 def away_from_bedrock(env: Mapping[Any, Any] | None) -> dict[str, str]:
     """A copy of `env` (None: of this process's environment) in which no endpoint of Bedrock leads off the loopback."""
     child = {os.fsdecode(name): os.fsdecode(value) for name, value in (os.environ if env is None else env).items()}
-    everywhere = _is_loopback(child.get("AWS_ENDPOINT_URL", ""))
+    everywhere = is_loopback(child.get("AWS_ENDPOINT_URL", ""))
     for name in ENDPOINTS:
         covered = everywhere and name.startswith("AWS_ENDPOINT_URL_") and name not in child
-        if not covered and not _is_loopback(child.get(name, "")):
+        if not covered and not is_loopback(child.get(name, "")):
             child[name] = NOWHERE
     child["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] = "false"
     # Without keys an SDK would ask the metadata service of a machine that has none.
     child.setdefault("AWS_EC2_METADATA_DISABLED", "true")
     return child
-
-
-def _is_loopback(url: str) -> bool:
-    try:
-        host = urlsplit(url).hostname or ""
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False

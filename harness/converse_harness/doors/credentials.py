@@ -14,12 +14,7 @@ from inspect import signature
 from typing import Any
 
 from converse_harness.doors import registry
-
-ACCESS_KEY = "converse-harness-dummy-key"
-SECRET_KEY = "converse-harness-dummy-secret"
-BEARER_TOKEN = "converse-harness-dummy-token"
-REGION = "us-east-1"
-"""The region of a client for which none is configured."""
+from converse_harness.doors.environ import ACCESS_KEY, BEARER_TOKEN, REGION, SECRET_KEY
 
 CREATING: ContextVar[bool] = ContextVar("converse_harness_creating", default=False)
 """True while a client for Bedrock is being made under a fake: its credentials are looked up later, if ever."""

@@ -1,18 +1,15 @@
-"""Fake: what a test holds. An Endpoint behind the boto door, with a lock."""
+"""Fake: what a test holds. An Endpoint behind an open door, with a lock."""
 
 from __future__ import annotations
 
-import functools
-import inspect
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from types import TracebackType
-from typing import Any, Final, Literal, Self, TypeVar, get_args
+from typing import Final, Literal, Self, get_args
 
 from converse_harness import model
 from converse_harness.calls import Call
-from converse_harness.doors import registry
 from converse_harness.endpoint import Endpoint, Exchange, Handler
 from converse_harness.errors import BlockedConnection, ReplyError, UnexpectedCall, UnusedReplies
 from converse_harness.messages import transcript, unused_replies
@@ -23,8 +20,6 @@ Strictness = Literal["fail", "allow"]
 """What becomes of a test that left replies unused, or made an unexpected call."""
 
 STRICTNESS: Final[tuple[str, ...]] = get_args(Strictness)
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Scripted:
@@ -80,11 +75,11 @@ class When:
 
 
 class Fake:
-    """A fake Bedrock that answers every boto3 and aiobotocore client of the process while it is open.
+    """A fake Bedrock: what it answers, what it was asked, and what must fail the test.
 
-    `with`, `async with` or a decorator, which opens a fresh one for every call of the function. Leaving it raises
-    UnexpectedCall or UnusedReplies, unless `unexpected` or `unused` is "allow". `sleeps` makes retry waits real; `seed`
-    changes every id and padding length.
+    `with` or `async with`. Leaving it raises UnexpectedCall or UnusedReplies, unless `unexpected` or `unused` is
+    "allow". `sleeps` makes retry waits real; `seed` changes every id and padding length. Which clients reach it is the
+    subject of its door: each door has a subclass.
     """
 
     def __init__(
@@ -102,7 +97,6 @@ class Fake:
         self.sleeps = sleeps
         self._strict_unused = unused == "fail"
         self._strict_unexpected = unexpected == "fail"
-        self._fresh = functools.partial(Fake, *replies, seed=seed, unused=unused, unexpected=unexpected, sleeps=sleeps)
         self._told = 0
         self._lock = threading.RLock()
         self._stack = ExitStack()
@@ -199,8 +193,16 @@ class Fake:
         """Answer one request; from any thread."""
         with self._lock:
             call = self.endpoint.receive(request, operation=operation or None)
-            slot = self.endpoint.choose(call)
+            try:
+                slot = self.endpoint.choose(call)
+            except Exception as error:  # noqa: BLE001 - what a predicate raises must fail the test
+                return self.endpoint.fail(call, error)
         return self.endpoint.answer(call, slot)
+
+    @property
+    def runs_functions(self) -> bool:
+        """Whether answering a call may run a function of the test's, which may take its time."""
+        return self.endpoint.runs_functions
 
     def waited(self, seconds: float) -> None:
         """A retry wait of this length was skipped."""
@@ -213,9 +215,13 @@ class Fake:
 
     # Opening and closing
 
+    def _door(self) -> AbstractContextManager[object]:
+        """What is entered when the fake opens and left when it closes."""
+        return nullcontext()
+
     def open(self) -> Self:
-        """Answer from now on. Raises DoorError if the installed botocore is not as expected."""
-        self._stack.enter_context(registry.opened(self))
+        """Answer from now on. Raises DoorError if the door cannot open."""
+        self._stack.enter_context(self._door())
         return self
 
     def close(self) -> None:
@@ -241,43 +247,5 @@ class Fake:
     ) -> None:
         self.__exit__(kind, error, trace)
 
-    def __call__(self, function: F) -> F:
-        """Decorate a function, plain or async: each call runs under a fresh fake with the same script."""
-        if inspect.iscoroutinefunction(function):
-
-            @functools.wraps(function)
-            async def opened_async(*args: Any, **kwargs: Any) -> Any:
-                async with self._fresh():
-                    return await function(*args, **kwargs)
-
-            return opened_async  # type: ignore[return-value]
-
-        @functools.wraps(function)
-        def opened(*args: Any, **kwargs: Any) -> Any:
-            with self._fresh():
-                return function(*args, **kwargs)
-
-        return opened  # type: ignore[return-value]
-
     def __repr__(self) -> str:
         return f"<Fake of {len(self.calls)} calls>"
-
-
-def fake_converse(
-    *replies: Responder,
-    seed: int = 0,
-    unused: Strictness = "fail",
-    unexpected: Strictness = "fail",
-    sleeps: bool = False,
-) -> Fake:
-    """A fake Bedrock without pytest: use it in `with`, in `async with`, or as a decorator.
-
-    >>> import botocore.session
-    >>> from converse_harness import fake_converse, reply
-    >>> with fake_converse(reply.text("hi")) as fake:
-    ...     client = botocore.session.get_session().create_client("bedrock-runtime")
-    ...     answer = client.converse(modelId="m", messages=[{"role": "user", "content": [{"text": "?"}]}])
-    >>> answer["output"]["message"]["content"], fake.calls[0].last_user_text
-    ([{'text': 'hi'}], '?')
-    """
-    return Fake(*replies, seed=seed, unused=unused, unexpected=unexpected, sleeps=sleeps)

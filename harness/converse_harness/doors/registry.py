@@ -3,8 +3,10 @@
 Three things are looked up here, and nowhere else:
 
 * `current()`: the newest open fake;
-* `answering()`: the fake that must answer right now, which is the one under which the running call began. That call is
-  refused when its fake was closed meanwhile, and so is a thread that outlived the fake it was born under;
+* `answering()`: the fake that must answer a boto call right now, which is the one under which it began. That call is
+  refused when its fake was closed meanwhile, and so is a thread that outlived the fake it was born under. A call
+  belongs to the fake of the server at whose URL it is aimed, else to the newest that answers boto clients, else to the
+  newest of another door, which refuses it unless it is aimed at this machine itself;
 * when botocore must be patched: from the first open fake until none is open, no call that began under one still runs
   and no such thread is alive.
 
@@ -22,6 +24,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Protocol
 from weakref import WeakKeyDictionary, WeakSet
 
+from converse_harness.doors.environ import is_loopback
 from converse_harness.errors import BlockedConnection
 
 if TYPE_CHECKING:
@@ -71,23 +74,49 @@ class OpenFake(Protocol):
         """Record a refused connection, so that the test fails even where the error is swallowed."""
 
 
+class Guarding(Protocol):
+    """What of a fake is needed where it does not answer boto clients."""
+
+    @property
+    def sleeps(self) -> bool:
+        """True: retry waits are really slept."""
+        ...
+
+    def waited(self, seconds: float) -> None:
+        """A retry wait of this length was skipped."""
+
+    def block(self, error: BlockedConnection) -> None:
+        """Record a refused connection."""
+
+
 class RefusingFake:
-    """What stands in for a fake where it cannot answer: every call is refused with one message."""
+    """What stands in for a fake where it cannot answer boto clients: every call is refused with one message.
 
-    sleeps = False
+    `behind` is the fake that must know; None in another process, where the error itself is all that can be done.
+    """
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, behind: Guarding | None = None) -> None:
         self.message = message
+        self.behind = behind
+
+    @property
+    def sleeps(self) -> bool:
+        """As the fake behind says."""
+        return self.behind is not None and self.behind.sleeps
 
     def exchange(self, request: Request, *, service: str, operation: str) -> Exchange:
         """Raises BlockedConnection."""
-        raise BlockedConnection(self.message)
+        raise refuse(self, self.message)
 
     def waited(self, seconds: float) -> None:
-        """Nobody reads it here."""
+        """Tell the fake behind."""
+        if self.behind is not None:
+            self.behind.waited(seconds)
 
     def block(self, error: BlockedConnection) -> None:
-        """Nobody reads it here: the error itself is all that can be done in another process."""
+        """Tell the fake behind."""
+        if self.behind is not None:
+            self.behind.block(error)
 
 
 FORKED = (
@@ -110,18 +139,29 @@ OUTLIVED = (
 class _Entry:
     """One fake on the stack.
 
-    `before` are the threads that lived when it opened, `callers` those that called under it.
+    `boto` says whether it answers boto clients in process, `url` where a server answers in its name. `before` are the
+    threads that lived when it opened, `callers` those that called under it.
     """
 
-    __slots__ = ("answers", "before", "callers", "closed", "fake", "opener")
+    __slots__ = ("answers", "before", "boto", "callers", "closed", "fake", "opener", "url")
 
-    def __init__(self, fake: OpenFake) -> None:
+    def __init__(self, fake: OpenFake, *, boto: bool, url: str) -> None:
         self.fake = fake
+        self.boto = boto
+        self.url = url
         self.answers: OpenFake = fake
         self.closed = False
         self.before = WeakSet(threading.enumerate())
         self.callers: WeakSet[threading.Thread] = WeakSet()
         self.opener = threading.current_thread()
+
+    def serves(self, endpoint: str) -> bool:
+        """Whether the endpoint of a client is the URL of this fake."""
+        return bool(self.url) and f"{endpoint}/".startswith(f"{self.url}/")
+
+    def lets_pass(self, endpoint: str) -> bool:
+        """Whether a boto call to that endpoint may open a connection: to this machine, where no fake answers it."""
+        return not self.boto and is_loopback(endpoint)
 
 
 class Held:
@@ -155,6 +195,7 @@ _entries: tuple[_Entry, ...] = ()
 _running: WeakSet[Held] = WeakSet()
 """Weak, so that a call that was interrupted between any two lines is not held for ever."""
 _outlived: WeakKeyDictionary[threading.Thread, OpenFake] = WeakKeyDictionary()
+_ours: WeakSet[threading.Thread] = WeakSet()
 
 
 def current() -> OpenFake | None:
@@ -163,14 +204,15 @@ def current() -> OpenFake | None:
     return entries[-1].answers if entries else None
 
 
-def open_fake(fake: OpenFake, *, eager: bool = True) -> None:
+def open_fake(fake: OpenFake, *, boto: bool = True, url: str = "") -> None:
     """Put a fake on top of the stack. Raises DoorError if a library that has to be patched is not as expected.
 
-    Not `eager`: botocore is not imported for it, only patched if and when somebody else imports it.
+    Not `boto`: it does not answer boto clients; botocore is patched if and when somebody else imports it. `url` is
+    where a server answers in its name.
     """
     try:
-        _patches().ready(eager=eager)
-        _locked(lambda: _push(fake), otherwise=lambda: _pop(fake))
+        _patches().ready(eager=boto)
+        _locked(lambda: _push(_Entry(fake, boto=boto, url=url)), otherwise=lambda: _pop(fake))
     except BaseException:
         close_fake(fake)
         raise
@@ -182,7 +224,7 @@ def close_fake(fake: OpenFake) -> None:
 
 
 @contextmanager
-def opened(fake: OpenFake) -> Generator[None, None, None]:
+def opened(fake: OpenFake, *, boto: bool = True, url: str = "") -> Generator[None, None, None]:
     """Open a fake for a `with` block, then close it whatever happens.
 
     A generator, because the interpreter also closes one that an interrupt left behind: there is no line between the end
@@ -190,7 +232,7 @@ def opened(fake: OpenFake) -> Generator[None, None, None]:
     """
     try:
         try:
-            open_fake(fake)
+            open_fake(fake, boto=boto, url=url)
             yield
         finally:
             close_fake(fake)
@@ -199,17 +241,27 @@ def opened(fake: OpenFake) -> Generator[None, None, None]:
         close_fake(fake)
 
 
-def take(operation: str) -> Held | None:
-    """A call begins: the fake it belongs to from now on, or None if it is none of ours. Raises BlockedConnection."""
-    entries = _entries
-    if entries:
-        held = Held(entries[-1], operation)
-        entries[-1].callers.add(threading.current_thread())
+def take(operation: str, endpoint: str) -> Held | None:
+    """A boto call begins: the fake it belongs to from now on, or None if it is none of ours. Raises BlockedConnection.
+
+    `endpoint` is the URL that the client was given, or that botocore chose.
+    """
+    entry = _entry_for(endpoint)
+    if entry is not None:
+        held = Held(entry, operation)
+        entry.callers.add(threading.current_thread())
         _running.add(held)
         return held
-    if _outlived:
+    if _outlived and not is_loopback(endpoint):
         refuse_outlived()
     return None
+
+
+def _entry_for(endpoint: str) -> _Entry | None:
+    newest_first = _entries[::-1]
+    aimed_at = next((entry for entry in newest_first if entry.serves(endpoint)), None)
+    answers = next((entry for entry in newest_first if entry.boto), None)
+    return aimed_at or answers or next(iter(newest_first), None)
 
 
 def give_back(held: Held) -> None:
@@ -219,15 +271,21 @@ def give_back(held: Held) -> None:
         settle()
 
 
-def answering() -> OpenFake | None:
-    """The fake that must answer a request to Bedrock right now, or None. Raises BlockedConnection."""
+def answering(endpoint: str) -> OpenFake | None:
+    """The fake that must answer a boto client's request right now, or None where it may go its way.
+
+    Raises BlockedConnection.
+    """
     held = HELD.get()
     if held is not None:
-        return held.fake
-    fake = current()
-    if fake is None and _outlived:
+        fake = held.fake
+        return None if held.entry.lets_pass(endpoint) else fake
+    entry = _entry_for(endpoint)
+    if entry is not None:
+        return None if entry.lets_pass(endpoint) else entry.answers
+    if _outlived and not is_loopback(endpoint):
         refuse_outlived()
-    return fake
+    return None
 
 
 def guarding() -> OpenFake | None:
@@ -282,9 +340,9 @@ def _patches() -> Patches:
     return PATCHES
 
 
-def _push(fake: OpenFake) -> None:
+def _push(entry: _Entry) -> None:
     global _entries
-    _entries = (*_entries, _Entry(fake))
+    _entries = (*_entries, entry)
     _patches().put_in()
 
 
@@ -298,8 +356,13 @@ def _pop(fake: OpenFake) -> None:
     _take_out()
 
 
+def exempt(thread: threading.Thread) -> None:
+    """A thread of our own, which lives as long as it likes and calls nobody."""
+    _ours.add(thread)
+
+
 def _remember_threads(entry: _Entry) -> None:
-    free = (entry.opener, threading.current_thread())
+    free = (entry.opener, threading.current_thread(), *_ours)
     for thread in threading.enumerate():
         if thread not in free and (thread in entry.callers or thread not in entry.before):
             _outlived[thread] = entry.answers
@@ -337,7 +400,7 @@ def _after_fork_in_child() -> None:
     _running.clear()
     refusing = RefusingFake(FORKED.format(child=os.getpid(), parent=os.getppid()))
     for entry in _entries:
-        entry.answers = refusing
+        entry.answers, entry.boto = refusing, False
 
 
 if hasattr(os, "register_at_fork"):

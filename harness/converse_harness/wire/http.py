@@ -30,6 +30,14 @@ class ConnectionFailure(Enum):
     READ_TIMEOUT = "read timeout"
 
 
+class Break(Enum):
+    """What happens to the connection in the middle of an answer, in place of its regular end."""
+
+    RESET = "connection reset"
+    CLOSED = "connection closed"
+    STALLED = "stalled"
+
+
 class Chunk(NamedTuple):
     """Bytes that travel in one HTTP chunk: at most one stream event.
 
@@ -64,12 +72,16 @@ GATEWAY_ERRORS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A timed HTTP response. `headers` are in wire order and lack `Date`, which doors put first."""
+    """A timed HTTP response. `headers` are in wire order and lack `Date`, which doors put first.
+
+    `failure` happens instead of it, `broken` after its last chunk.
+    """
 
     status: int
     headers: tuple[tuple[str, str], ...]
     chunks: Iterable[Chunk]
     failure: ConnectionFailure | None = None
+    broken: Break | None = None
 
 
 def json_response(body: bytes, request_id: str, *, delay: float = 0.0) -> Response:
