@@ -187,6 +187,15 @@ class Fake:
         if problems and error not in problems:
             raise problems[0] from error
 
+    def failures(self) -> list[Exception]:
+        """Everything that must fail the test, unused replies last; asking changes nothing."""
+        allowed = () if self._strict_unexpected else (UnexpectedCall,)
+        failures: list[Exception] = [each for each in self.endpoint.problems if not isinstance(each, allowed)]
+        unused = self.endpoint.script.unused()
+        if unused and self._strict_unused:
+            failures.append(UnusedReplies(unused_replies(self.endpoint.script, self.calls, unused)))
+        return failures
+
     # What doors ask
 
     def exchange(self, request: Request, *, service: str = "bedrock-runtime", operation: str = "") -> Exchange:
