@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from converse_harness.calls import Call as Call
     from converse_harness.doors.fake import Fake as Fake
     from converse_harness.doors.in_process import fake_converse as fake_converse
+    from converse_harness.doors.server.listener import ConverseServer as ConverseServer
     from converse_harness.endpoint import Endpoint as Endpoint
     from converse_harness.errors import BlockedConnection as BlockedConnection
     from converse_harness.errors import CallError as CallError
@@ -32,6 +33,7 @@ _HOME = {
     "Call": "calls",
     "CallError": "errors",
     "ConverseHarnessError": "errors",
+    "ConverseServer": "doors.server.listener",
     "DamagedData": "errors",
     "DoorError": "errors",
     "Endpoint": "endpoint",
@@ -52,6 +54,7 @@ __all__ = [
     "Call",
     "CallError",
     "ConverseHarnessError",
+    "ConverseServer",
     "DamagedData",
     "DoorError",
     "Endpoint",

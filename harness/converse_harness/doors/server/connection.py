@@ -1,0 +1,232 @@
+"""One connection of a client: finds out which protocol it speaks, and moves bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Callable
+from email.utils import formatdate
+from typing import Final, cast
+
+from converse_harness.doors.registry import Exchange
+from converse_harness.doors.server.delivery import Delivery
+from converse_harness.doors.server.h1 import Http1
+from converse_harness.doors.server.protocol import PREFACE, Arrived, Event, HttpProtocol, Left, Limits, Refused
+from converse_harness.doors.server.site import Aside, Site
+from converse_harness.wire.http import Request
+
+LINGER_NOT: Final = struct.pack("ii", 1, 0)
+"""SO_LINGER with no time: closing a socket then resets the connection."""
+
+InThread = Callable[[Callable[[], Exchange], Callable[[Exchange], None]], None]
+"""Runs the first in a thread, and the second with its result in the event loop."""
+
+
+class Connection(asyncio.Protocol):
+    """Reads requests, has the site answer them, and delivers the answers."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, site: Site, limits: Limits, open_ones: set[Connection], slow: InThread
+    ) -> None:
+        self.loop = loop
+        self.writable = True
+        self.http: HttpProtocol
+        self._chosen = False
+        self._first = b""
+        self._site = site
+        self._limits = limits
+        self._open_ones = open_ones
+        self._slow = slow
+        self._deliveries: dict[int, Delivery] = {}
+        self._thinking: set[int] = set()
+        """Streams whose answer is being computed in a thread."""
+        self._heard = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._transport: asyncio.Transport
+        self._resetting = False
+
+    # What asyncio says
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A client connected."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._open_ones.add(self)
+        self._heard = self.loop.time()
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes came."""
+        self._heard = self.loop.time()
+        if not self._chosen:
+            data = self._first = self._first + data
+            if PREFACE.startswith(data) and len(data) < len(PREFACE):
+                return
+            self._choose(data)
+        self._handle(self.http.receive(data))
+        for delivery in [*self._deliveries.values()]:
+            delivery.run()  # a window may have opened
+        self.flush()
+        if self.http.backlog > self._limits.ahead:
+            self._transport.pause_reading()
+
+    def eof_received(self) -> None:
+        """The client said that it will send no more: none of the clients that we know still reads then."""
+        if self._chosen:
+            self.http.receive(b"")
+
+    def pause_writing(self) -> None:
+        """The client does not read as fast as we write: nor do we read what it asks meanwhile."""
+        self.writable = False
+        self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """The client has read."""
+        self.writable = True
+        if self._resetting:
+            self._reset_now()
+            return
+        self._transport.resume_reading()
+        for delivery in [*self._deliveries.values()]:
+            delivery.run()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection is over, whoever ended it."""
+        self._open_ones.discard(self)
+        self.writable = False
+        if self._timer is not None:
+            self._timer.cancel()
+        for delivery in self._deliveries.values():
+            delivery.drop("closed by client")
+        self._deliveries.clear()
+
+    # What deliveries need
+
+    def date(self) -> str:
+        """The value of the Date header."""
+        return formatdate(usegmt=True)
+
+    def flush(self) -> None:
+        """Write what the protocol has to say; after its last word, close."""
+        out = self.http.take()
+        if out and not self._transport.is_closing():
+            self._transport.write(out)
+        if self.http.done and not self._deliveries and not self._thinking and not self._resetting:
+            self._transport.close()
+
+    def finished(self, delivery: Delivery, arrived: list[Event]) -> None:
+        """An answer is written in full, or its stream reset; what arrived meanwhile."""
+        self._heard = self.loop.time()
+        self._deliveries.pop(delivery.stream, None)
+        self._handle(arrived)
+        if self.writable and self.http.backlog <= self._limits.ahead:
+            self._transport.resume_reading()
+
+    def hang_up(self) -> None:
+        """Close the connection regularly once everything is written (FIN)."""
+        self.flush()
+        self._transport.close()
+
+    def reset(self) -> None:
+        """Reset the connection once everything is written (RST)."""
+        self.flush()
+        self._resetting = True
+        if self._transport.get_write_buffer_size():
+            self._transport.set_write_buffer_limits(0)
+        else:
+            self._reset_now()
+
+    # Cutting
+
+    def cut(self, owner: object = None) -> None:
+        """Reset the answers of one owner, or the whole connection."""
+        mine = [delivery for delivery in self._deliveries.values() if owner is None or delivery.owner is owner]
+        for delivery in mine:
+            delivery.drop("cut")
+            if owner is not None and self.http.reset(delivery.stream):
+                self.finished(delivery, [])
+                self.flush()
+            else:
+                self._reset_now()
+        if owner is None:
+            self._transport.abort()
+
+    def fileno(self) -> int:
+        """The number of the socket, -1 if it is closed."""
+        connected: socket.socket | None = self._transport.get_extra_info("socket")
+        return -1 if connected is None else connected.fileno()
+
+    def _reset_now(self) -> None:
+        connected: socket.socket | None = self._transport.get_extra_info("socket")
+        if connected is not None and not self._transport.is_closing():
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER_NOT)
+        self._transport.abort()
+
+    # Requests
+
+    def _choose(self, first: bytes) -> None:
+        self._chosen, self._first = True, b""
+        if first.startswith(PREFACE):
+            from converse_harness.doors.server.h2 import Http2  # 50 ms that most never need
+
+            self.http = Http2(self._limits)
+        else:
+            self.http = Http1(self._limits)
+
+    def _handle(self, events: list[Event]) -> None:
+        for event in events:
+            match event:
+                case Arrived(stream, request):
+                    self._ask(stream, request)
+                case Refused(stream, response):
+                    self._deliver(stream, Aside(response), self)
+                case Left(stream):
+                    self._left(stream)
+
+    def _ask(self, stream: int, request: Request) -> None:
+        started = self.loop.time()
+        owner, give, slow = self._site.answer(request)
+        if not slow:
+            self._deliver(stream, give(), owner, started)
+            return
+        self._thinking.add(stream)
+
+        def answered(exchange: Exchange) -> None:
+            if stream not in self._thinking or self._transport.is_closing():
+                exchange.ended("closed by client")
+                self._thinking.discard(stream)
+                return
+            self._thinking.discard(stream)
+            self._deliver(stream, exchange, owner, started)
+
+        self._slow(give, answered)
+
+    def _deliver(self, stream: int, exchange: Exchange, owner: object, started: float | None = None) -> None:
+        delivery = Delivery(self, stream, exchange, owner, self.loop.time() if started is None else started)
+        self._deliveries[stream] = delivery
+        delivery.start()
+
+    def _left(self, stream: int) -> None:
+        self._thinking.discard(stream)
+        delivery = self._deliveries.pop(stream, None)
+        if delivery is not None:
+            delivery.drop("closed by client")
+
+    # Time
+
+    def _watch(self) -> None:
+        """Look again when the peer may have been silent for too long."""
+        midway = not self._chosen or self.http.midway
+        limit = self._limits.silence if midway else self._limits.idle
+        if self._deliveries or self._thinking:
+            self._heard = self.loop.time()
+        left = self._heard + limit - self.loop.time()
+        if left > 0:
+            self._timer = self.loop.call_later(min(left, self._limits.silence), self._watch)
+            return
+        if not self._chosen and self._first:
+            self._choose(self._first)
+        if self._chosen and midway:
+            self._handle(self.http.time_out())
+            self.flush()
+        self._transport.close()

@@ -1,0 +1,175 @@
+"""One answer on its way: chunks are written when they are due, as many at a time as are."""
+
+from __future__ import annotations
+
+from asyncio import AbstractEventLoop, TimerHandle
+from collections.abc import Iterator
+from typing import Final, Protocol
+
+from converse_harness.doors.registry import Exchange
+from converse_harness.doors.server.protocol import Event, HttpProtocol
+from converse_harness.wire.http import Break, Chunk, ConnectionFailure
+
+BATCH: Final = 32_768
+"""Bytes that are written before others get their turn."""
+
+
+class Link(Protocol):
+    """What a delivery needs of its connection."""
+
+    loop: AbstractEventLoop
+    http: HttpProtocol
+    writable: bool
+
+    def date(self) -> str:
+        """The value of the Date header."""
+        ...
+
+    def flush(self) -> None:
+        """Write what the protocol has to say."""
+
+    def finished(self, delivery: Delivery, arrived: list[Event]) -> None:
+        """The answer is written in full, or its stream reset; what arrived meanwhile."""
+
+    def hang_up(self) -> None:
+        """Close the connection regularly once everything is written (FIN)."""
+
+    def reset(self) -> None:
+        """Reset the connection once everything is written (RST)."""
+
+
+class Delivery:
+    """Moves one exchange; has no task and no thread: `run` goes on until it has to wait for something.
+
+    It waits for a timer, for the socket (`Link.writable`) or for the client's window; whoever sees that change calls
+    `run` again. `owner` is whoever may cut it: the fake that answers.
+    """
+
+    __slots__ = (
+        "_batch",
+        "_chunk",
+        "_chunks",
+        "_due",
+        "_headed",
+        "_left",
+        "_ripe",
+        "_started",
+        "_timer",
+        "exchange",
+        "link",
+        "over",
+        "owner",
+        "stream",
+    )
+
+    def __init__(self, link: Link, stream: int, exchange: Exchange, owner: object, started: float) -> None:
+        self.link = link
+        self.stream = stream
+        self.exchange = exchange
+        self.owner = owner
+        self.over = False
+        self._started = self._due = started
+        self._timer: TimerHandle | None = None
+        self._headed = False
+        self._chunks: Iterator[Chunk] = iter(())
+        self._chunk: Chunk | None = None
+        self._ripe = False
+        """Whether the delay of the chunk has passed."""
+        self._left = b""
+        self._batch = 0
+
+    def start(self) -> None:
+        """Send the head of a stream at once, that of a whole body with it; and go on."""
+        response = self.exchange.response
+        if response.failure is not None:
+            self._fail(response.failure)
+            return
+        self._chunks = iter(response.chunks)
+        self._advance()
+        if any(name == "Transfer-Encoding" for name, _ in response.headers):
+            self._head()
+        self.run()
+
+    def run(self) -> None:
+        """Write until there is a reason to wait, or the end."""
+        link, http, stream = self.link, self.link.http, self.stream
+        while not self.over and self._timer is None:
+            if self._left:
+                room = http.room(stream)
+                if room <= 0:
+                    break  # at -1 the connection says that the stream is gone
+                part, self._left = self._left[:room], self._left[room:]
+                http.body(stream, part)
+                continue
+            chunk = self._chunk
+            if chunk is None:
+                self._finish()
+                return
+            if self._waits(chunk) or not link.writable:
+                break
+            if self._batch > BATCH:
+                self._batch = 0
+                link.loop.call_soon(self.run)
+                break
+            if not self._headed:
+                self._head()
+            self.exchange.taken.append((chunk, link.loop.time() - self._started))
+            self._left = chunk.data
+            self._batch += len(chunk.data)
+            self._advance()
+        link.flush()
+
+    def _head(self) -> None:
+        self._headed = True
+        self.link.http.head(self.stream, self.exchange.response, self.link.date())
+
+    def _waits(self, chunk: Chunk) -> bool:
+        """Whether the chunk is not due yet; its delay counts from when the one before it was due."""
+        if not chunk.delay or self._ripe:
+            return False
+        self._due += chunk.delay
+        if self._due <= self.link.loop.time():
+            self._ripe = True
+            return False
+        self._timer = self.link.loop.call_at(self._due, self._ring)
+        return True
+
+    def _ring(self) -> None:
+        self._timer, self._ripe = None, True
+        self.run()
+
+    def _advance(self) -> None:
+        self._chunk, self._ripe = next(self._chunks, None), False
+
+    def _fail(self, failure: ConnectionFailure) -> None:
+        """What a peer that has accepted the connection can still do of it: reset it, or say nothing at all."""
+        self.exchange.ended("cut")
+        if failure is ConnectionFailure.REFUSED:
+            self.over = True
+            self.link.reset()
+
+    def _finish(self) -> None:
+        link, http = self.link, self.link.http
+        if not self._headed:
+            self._head()
+        broken = self.exchange.response.broken
+        self.exchange.ended("complete" if broken is None else "cut")
+        self.over = broken is not Break.STALLED
+        if broken is None:
+            link.finished(self, http.end(self.stream))
+        elif broken is Break.CLOSED:
+            link.hang_up()
+        elif broken is Break.RESET and http.reset(self.stream):
+            link.finished(self, [])
+        elif broken is Break.RESET:
+            link.reset()
+        link.flush()
+
+    def drop(self, outcome: str) -> None:
+        """The client is gone, or the fake: nothing more is written."""
+        self.over = True
+        self._chunks, self._chunk, self._left = iter(()), None, b""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self.exchange.ended(outcome)

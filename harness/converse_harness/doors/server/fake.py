@@ -1,0 +1,51 @@
+"""The fake behind the server door."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Self
+
+from converse_harness.doors.environ import environ
+from converse_harness.doors.fake import Fake, Strictness
+from converse_harness.script import Responder
+
+Mount = Callable[["ServerFake"], AbstractContextManager[str]]
+"""Gives a fake a place on a server for as long as it is open: its URL."""
+
+
+class ServerFake(Fake):
+    """A fake Bedrock with a URL of its own on a ConverseServer; any client that is told the URL is answered.
+
+    It is open from the start; leaving its `with` block, or `close`, ends it and what it was still saying.
+    """
+
+    def __init__(
+        self,
+        mount: Mount,
+        *replies: Responder,
+        seed: int = 0,
+        unused: Strictness = "fail",
+        unexpected: Strictness = "fail",
+        sleeps: bool = False,
+    ) -> None:
+        super().__init__(*replies, seed=seed, unused=unused, unexpected=unexpected, sleeps=sleeps)
+        self._url = self._stack.enter_context(mount(self))
+
+    @property
+    def url(self) -> str:
+        """The endpoint URL: `boto3.client("bedrock-runtime", endpoint_url=fake.url)`."""
+        return self._url
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """The variables by which clients find it, of this process or another.
+
+        Those that AWS's SDKs, the AI SDK and litellm read an endpoint from, dummy keys, a region, no proxy:
+        `subprocess.run(command, env={**os.environ, **fake.environ})`.
+        """
+        return environ(self._url)
+
+    def open(self) -> Self:
+        """It is open already."""
+        return self

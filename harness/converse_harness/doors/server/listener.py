@@ -1,0 +1,280 @@
+"""The loopback server: one thread with one event loop, and a fake for each path prefix."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import socket
+import threading
+import warnings
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from types import TracebackType
+from typing import Any, Final, Self
+from weakref import WeakSet
+
+from converse_harness.calls import Outcome
+from converse_harness.doors import registry
+from converse_harness.doors.environ import is_loopback
+from converse_harness.doors.fake import Fake
+from converse_harness.doors.registry import Exchange, RefusingFake
+from converse_harness.doors.server.connection import Connection
+from converse_harness.doors.server.fake import ServerFake
+from converse_harness.doors.server.protocol import LIMITS, Limits
+from converse_harness.doors.server.site import Site
+from converse_harness.errors import DoorError
+from converse_harness.script import Responder
+
+NOT_AIMED: Final = (
+    "a boto client called Bedrock itself while a fake of a ConverseServer is open, which answers at its own URL only. "
+    "Give the client endpoint_url=fake.url, or its process fake.environ; or use the fixture `converse`, which answers "
+    "boto clients wherever they are aimed"
+)
+BLOCKED: Final = (
+    "the loopback server cannot open a socket: pytest-socket has disabled them. Allow this one with --allow-hosts="
+    "127.0.0.1 in place of --disable-socket, or with @pytest.mark.enable_socket; or use the fixtures `converse` and "
+    "`converse_httpx`, which need no socket"
+)
+IN_USE: Final = "the loopback server cannot listen on {host}:{port}: {error}. Choose another port, or 0 for a free one"
+ABROAD: Final = (
+    "the server listens on {host}, which other machines can reach: whoever does can read what is asked and script "
+    "answers. Keep to 127.0.0.1 unless a container has to reach it"
+)
+FAREWELL: Final = 1.0
+"""Seconds that functions of a script get to end when the server stops."""
+
+
+class ConverseServer:
+    """A loopback server, HTTP/1.1 and HTTP/2 on one port, that holds any number of fakes; `with`, or start and stop.
+
+    `port` 0 is a free one. Raises DoorError where no socket can be opened. A `host` off the loopback warns.
+
+    >>> import urllib.error, urllib.request
+    >>> from converse_harness import ConverseServer, reply
+    >>> body = b'{"messages": [{"role": "user", "content": [{"text": "hello"}]}]}'
+    >>> with ConverseServer() as server, server.script(reply.text("hi")) as fake:
+    ...     with urllib.request.urlopen(f"{fake.url}/model/m/converse", body) as answer:
+    ...         status = answer.status
+    >>> status, fake.calls[0].last_user_text
+    (200, 'hello')
+    """
+
+    def __init__(self, *, host: str = "127.0.0.1", port: int = 0, limits: Limits = LIMITS) -> None:
+        self._host = host
+        self._port = port
+        self._limits = limits
+        self._site = Site()
+        self._connections: set[Connection] = set()
+        self._workers: set[threading.Thread] = set()
+        self._socket: socket.socket | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    # What a test says
+
+    def script(self, *replies: Responder, **settings: Any) -> ServerFake:
+        """Open a fake with a URL of its own; `settings` are those of a Fake: seed, unused, unexpected, sleeps.
+
+        Raises ReplyError for what is no reply, DoorError if the server is not running.
+        """
+        return ServerFake(self._mounted, *replies, **settings)
+
+    def answer_all(self, *replies: Responder, **settings: Any) -> ServerFake:
+        """The same with the server's own URL: a fake that answers whatever is no other's."""
+        return ServerFake(lambda fake: self._mounted(fake, ""), *replies, **settings)
+
+    @property
+    def fakes(self) -> list[Fake]:
+        """The fakes that are open."""
+        return list(self._site.fakes.values())
+
+    @property
+    def url(self) -> str:
+        """Where the server listens. Raises DoorError if it does not."""
+        if self._socket is None:
+            raise DoorError("the server is not running: use it in `with`, or call start().")
+        host, port = self._socket.getsockname()[:2]
+        return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+    # Running
+
+    def start(self) -> Self:
+        """Listen from now on. Raises DoorError if it cannot."""
+        if self._thread is None:
+            self._socket = self._listen()
+            ready = threading.Event()
+            self._thread = threading.Thread(
+                target=self._run, args=(self._socket, ready), name="converse-harness server", daemon=True
+            )
+            registry.exempt(self._thread)
+            _RUNNING.add(self)
+            atexit.register(self.stop)
+            try:
+                self._thread.start()
+                ready.wait()
+            except BaseException:
+                self.stop()
+                raise
+        return self
+
+    def stop(self) -> None:
+        """Close every fake, without a check, every connection and the thread; stopping twice does nothing."""
+        for fake in self.fakes:
+            fake.close()
+        thread, self._thread = self._thread, None
+        atexit.unregister(self.stop)
+        _RUNNING.discard(self)
+        if thread is not None and self._loop is not None:
+            with suppress(RuntimeError):  # it ended by itself
+                self._loop.call_soon_threadsafe(self._shut)
+            thread.join()
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+        self._wait_for_functions()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"<ConverseServer {'stopped' if self._socket is None else self.url}>"
+
+    # The fakes' side
+
+    @contextmanager
+    def _mounted(self, fake: ServerFake, prefix: str | None = None) -> Generator[str, None, None]:
+        base = self.url
+        try:
+            url = base + self._site.mount(fake, prefix)
+            with registry.opened(RefusingFake(NOT_AIMED, fake), boto=False, url=url):
+                yield url
+        finally:
+            self._site.unmount(fake)
+            self._cut(fake)
+
+    def _cut(self, fake: Fake) -> None:
+        """End what a closed fake still says, so that no client waits for it and no event comes after its end."""
+        loop = self._loop
+        if loop is None or not any(call.outcome is Outcome.RUNNING for call in fake.calls):
+            return
+        over = threading.Event()
+
+        def cut() -> None:
+            for connection in [*self._connections]:
+                connection.cut(fake)
+            over.set()
+
+        if threading.current_thread() is self._thread:
+            cut()
+            return
+        with suppress(RuntimeError):  # the loop has ended, and everything with it
+            loop.call_soon_threadsafe(cut)
+            over.wait(FAREWELL)
+
+    # The thread's side
+
+    def _listen(self) -> socket.socket:
+        try:
+            listening = _bind(self._host, self._port)
+        except OSError as error:
+            raise DoorError(IN_USE.format(host=self._host, port=self._port, error=error)) from error
+        except RuntimeError as error:
+            if type(error).__name__ == "SocketBlockedError":
+                raise DoorError(BLOCKED) from error
+            raise
+        if not is_loopback(f"http://{self._host}"):
+            warnings.warn(ABROAD.format(host=self._host), stacklevel=3)
+        return listening
+
+    def _run(self, bound: socket.socket, ready: threading.Event) -> None:
+        loop = self._loop = asyncio.SelectorEventLoop()
+
+        def connected() -> Connection:
+            return Connection(loop, self._site, self._limits, self._connections, self._in_thread)
+
+        try:
+            asyncio.set_event_loop(loop)
+            listening = loop.run_until_complete(loop.create_server(connected, sock=bound, backlog=1024))
+            loop.call_soon(ready.set)
+            loop.run_forever()
+            listening.close()
+            for connection in [*self._connections]:
+                connection.cut()
+            # What aborted connections still have to say to their protocols.
+            while self._connections:
+                loop.run_until_complete(asyncio.sleep(0))
+        finally:
+            ready.set()
+            asyncio.set_event_loop(None)
+            loop.close()
+
+    def let_go(self) -> None:
+        """Drop the copies of the sockets that a forked child has."""
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        try:
+            for number in [self._socket.fileno() if self._socket else -1, *(c.fileno() for c in self._connections)]:
+                if number >= 0:
+                    os.dup2(nowhere, number, inheritable=False)  # what is closed there could close another file later
+        finally:
+            os.close(nowhere)
+        atexit.unregister(self.stop)
+
+    def _shut(self) -> None:
+        assert self._loop is not None  # it runs this
+        self._loop.stop()
+
+    def _in_thread(self, give: Callable[[], Exchange], answered: Callable[[Exchange], None]) -> None:
+        """Run functions of a script where they block nobody."""
+        loop = self._loop
+
+        def work() -> None:
+            try:
+                exchange = give()
+                with suppress(RuntimeError):  # the server has stopped meanwhile
+                    assert loop is not None
+                    loop.call_soon_threadsafe(answered, exchange)
+            finally:
+                self._workers.discard(threading.current_thread())
+
+        worker = threading.Thread(target=work, name="converse-harness function", daemon=True)
+        self._workers.add(worker)
+        worker.start()
+
+    def _wait_for_functions(self) -> None:
+        for worker in [*self._workers]:
+            worker.join(FAREWELL)
+            if worker.is_alive():
+                warnings.warn(f"a function of a script still runs after the server has stopped: {worker}", stacklevel=3)
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    """A listening socket made with IPPROTO_TCP: without it asyncio would not set TCP_NODELAY (40 ms a stream)."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(1024)
+    except BaseException:
+        listening.close()
+        raise
+    return listening
+
+
+_RUNNING: WeakSet[ConverseServer] = WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    """A forked child has copies of the sockets, and clients would see no end while it holds them open."""
+    for server in _RUNNING:
+        server.let_go()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -1,0 +1,80 @@
+"""Which fake answers a request: the first part of its path says so."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
+
+from converse_harness.doors.fake import Fake
+from converse_harness.doors.registry import Exchange
+from converse_harness.wire.http import Chunk, Request, Response, error_response
+
+CONTROL: Final = "/__converse"
+"""Where the control API is, beside the prefixes of the fakes."""
+
+NOBODY: Final = (
+    "no fake is open at {prefix} of this converse-harness server: it was closed, or the URL is not that of a fake "
+    "(fake.url)."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """The exchange of a request that is no fake's."""
+
+    response: Response
+    taken: list[tuple[Chunk, float]] = field(default_factory=list[tuple[Chunk, float]])
+
+    def ended(self, outcome: str) -> None:
+        """Nobody asks."""
+
+
+class Answer(NamedTuple):
+    """Who answers a request and how; `slow`: it may take its time, so not in the event loop."""
+
+    owner: object
+    give: Callable[[], Exchange]
+    slow: bool
+
+
+class Site:
+    """The open fakes of a server by their prefix; "" is the one that answers all other paths."""
+
+    def __init__(self) -> None:
+        self.fakes: dict[str, Fake] = {}
+        self._numbers = itertools.count(1)
+        self.control: Callable[[Request], Response] | None = None
+
+    def mount(self, fake: Fake, prefix: str | None = None) -> str:
+        """Give a fake a prefix, one that was never used before if none is asked for."""
+        chosen = f"/fake-{next(self._numbers)}" if prefix is None else prefix
+        self.fakes[chosen] = fake
+        return chosen
+
+    def unmount(self, fake: Fake) -> None:
+        """Take a fake away; one that is not there is nothing to do."""
+        for prefix in [prefix for prefix, mounted in self.fakes.items() if mounted is fake]:
+            self.fakes.pop(prefix, None)
+
+    def answer(self, request: Request) -> Answer:
+        """Who answers a request, with the prefix taken off its target."""
+        prefix = "/" + request.target[1:].partition("/")[0].partition("?")[0]
+        if prefix == CONTROL and self.control is not None:
+            control = self.control
+            return Answer(self, lambda: Aside(control(request)), slow=False)
+        fake = self.fakes.get(prefix)
+        if fake is not None:
+            return _of(fake, replace(request, target=request.target[len(prefix) :] or "/"))
+        fake = self.fakes.get("")
+        if fake is not None:
+            return _of(fake, request)
+        message = json.dumps({"message": NOBODY.format(prefix=prefix)}).encode()
+        nobody = error_response("UnknownOperationException", 404, message, "00000000-0000-4000-8000-000000000000")
+        return Answer(self, lambda: Aside(nobody), slow=False)
+
+
+def _of(fake: Fake, request: Request) -> Answer:
+    return Answer(fake, lambda: fake.exchange(request), slow=fake.runs_functions)
