@@ -1,0 +1,158 @@
+"""The words of a reply in JSON, as two tables: those that make one, and those that change it.
+
+They are the functions of `reply` and the methods of Reply under their own names, with their own arguments.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from types import GenericAlias
+from typing import Any, Final, cast
+
+from converse_harness import model, reply
+from converse_harness.doors.control.arguments import bind, convert, first, parameters
+from converse_harness.doors.control.bodies import an_object, came, known, under
+from converse_harness.doors.control.refusals import Refused
+from converse_harness.errors import ReplyError
+from converse_harness.replies import Reply
+
+
+class Form(Enum):
+    """How a word's value gives the arguments of its function."""
+
+    VALUE = "The value is the first argument; the others are members beside it."
+    ARGUMENTS = "The value is an object of the arguments, or the first of them alone, or true where none is needed."
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A member of a reply. `function` makes or changes it; its parameters are the arguments.
+
+    `shape` is the AWS shape of the items of its first argument, whose blobs are base64. `places` says which place in
+    the JSON it is that the function's errors call otherwise, by the first characters of their texts.
+    """
+
+    function: Callable[..., Reply]
+    form: Form
+    shape: str | None = None
+    places: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def beside(self) -> list[str]:
+        """The arguments that stand beside the word."""
+        named = list(parameters(self.function))
+        return named[1:] if self.form is Form.VALUE else []
+
+
+REPLIES: Final[Mapping[str, Word]] = {
+    "text": Word(reply.text, Form.VALUE, places={"content[0].text": "text", "pieces[0]": "pieces"}),
+    "tool_use": Word(
+        reply.tool_use,
+        Form.ARGUMENTS,
+        places={
+            "content[0].toolUse.toolUseId": "tool_use.id",
+            "content[0].toolUse": "tool_use",
+            "pieces[0]": "tool_use.pieces",
+        },
+    ),
+    "json": Word(reply.json, Form.VALUE, places={"content[0].text": "json"}),
+    "message": Word(reply.message, Form.VALUE, shape="ContentBlock", places={"content[": "message["}),
+    "events": Word(reply.events, Form.VALUE, shape="ConverseStreamOutput"),
+    "error": Word(reply.error, Form.ARGUMENTS),
+    "throttled": Word(reply.throttled, Form.ARGUMENTS),
+    "context_overflow": Word(reply.context_overflow, Form.ARGUMENTS),
+    "connection_refused": Word(reply.connection_refused, Form.ARGUMENTS),
+    "connect_timeout": Word(reply.connect_timeout, Form.ARGUMENTS),
+    "read_timeout": Word(reply.read_timeout, Form.ARGUMENTS),
+}
+"""The words that make a reply; each reply has exactly one."""
+
+MODIFIERS: Final[Mapping[str, Word]] = {
+    "times": Word(Reply.times, Form.VALUE),
+    "fails_after": Word(Reply.fails_after, Form.ARGUMENTS),
+    "paced": Word(Reply.paced, Form.ARGUMENTS),
+    "broken": Word(Reply.broken, Form.ARGUMENTS),
+}
+"""The words that change it, carried out in this order whatever the order of members."""
+
+LIKE: Final = '{"text": "hi"}'
+
+
+def members(word: str) -> list[str]:
+    """Every member that a reply made by this word may have."""
+    return [word, *REPLIES[word].beside, *MODIFIERS]
+
+
+def read_reply(value: object, path: str) -> Reply:
+    """The Reply that a JSON value stands for. Raises Refused, with the path of what is wrong."""
+    given = an_object(value, path, like=LIKE)
+    names = [name for name in given if name in REPLIES]
+    if len(names) != 1:
+        has = f"has {' and '.join(names)}" if names else f"is {came(given)} that says no reply"
+        if not names:
+            known(given, [*REPLIES, *MODIFIERS], path)
+        raise Refused(f"{path} {has}; a reply has exactly one of {', '.join(REPLIES)}, for instance {LIKE}.")
+    word = names[0]
+    known(given, members(word), path)
+    made = _write(REPLIES[word].function, word, REPLIES[word], given, path)
+    for name in (name for name in MODIFIERS if name in given):
+        made = _write(getattr(made, name), name, MODIFIERS[name], given, path)
+    return made
+
+
+def _write(function: Callable[..., Reply], name: str, word: Word, given: dict[str, Any], path: str) -> Reply:
+    arguments = _value(name, word, given, path) if word.form is Form.VALUE else _arguments(name, word, given, path)
+    if word.shape is not None:
+        items = first(word.function)
+        arguments[items] = [model.from_json(word.shape, item) for item in arguments[items]]
+    listed = parameters(word.function)
+    splat = next((each for each in listed if listed[each].kind is inspect.Parameter.VAR_POSITIONAL), None)
+    positional: list[Any] = [] if splat is None else arguments.pop(splat)
+    try:
+        return function(*positional, **arguments)
+    except ReplyError as error:
+        raise Refused(_located(str(error), name, word, path)) from error
+
+
+def _value(name: str, word: Word, given: dict[str, Any], path: str) -> dict[str, Any]:
+    listed = parameters(word.function)
+    argument = listed[first(word.function)]
+    many = argument.kind is argument.VAR_POSITIONAL
+    hint = GenericAlias(Sequence, argument.annotation) if many else argument.annotation
+    beside = {each: given[each] for each in word.beside if each in given}
+    return {
+        argument.name: convert(given[name], hint, under(path, name)),
+        **{each: convert(value, listed[each].annotation, under(path, each)) for each, value in beside.items()},
+    }
+
+
+def _arguments(name: str, word: Word, given: dict[str, Any], path: str) -> dict[str, Any]:
+    value = given[name]
+    path = under(path, name)
+    if value is True:
+        return bind(word.function, {}, path)
+    if isinstance(value, dict):
+        return bind(word.function, cast("dict[str, Any]", value), path)
+    alone = first(word.function)
+    if value is None or not alone:
+        takes = ", ".join(parameters(word.function))
+        raise Refused(f"{path} is {came(value)}; it must be {f'an object with any of {takes}' if takes else 'true'}.")
+    return bind(word.function, {alone: value}, path)
+
+
+def _located(text: str, name: str, word: Word, path: str) -> str:
+    """What a function says is wrong, with the path in the JSON."""
+    head, *more = text.splitlines()
+    if more:  # several mistakes, each on a line of its own
+        return "\n  ".join([f"{path}.{name}: {head}", *(_located(line.strip(), name, word, path) for line in more)])
+    if "it must be bytes" in text:
+        text += " In JSON that is a string in base64."
+    for start, place in word.places.items():
+        if text.startswith(start):
+            return f"{path}.{place}{text.removeprefix(start)}"
+    beside = word.form is Form.VALUE and re.split(r"\W", text, maxsplit=1)[0] in parameters(word.function)
+    return f"{path}.{text}" if beside or text.startswith(f"{name}(") else f"{path}.{name}: {text}"
