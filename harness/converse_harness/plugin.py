@@ -12,9 +12,13 @@ import pytest
 
 if TYPE_CHECKING:
     from converse_harness.doors.fake import Fake
+    from converse_harness.doors.server.listener import ConverseServer
 
-FAKE: Final = pytest.StashKey["Fake"]()
-"""The Fake of the fixture `converse`, on the test item."""
+FAKES: Final = pytest.StashKey["list[Fake]"]()
+"""The fakes of a test's own fixtures, on the test item."""
+
+SERVER: Final = pytest.StashKey["ConverseServer"]()
+"""The server of the fixture `converse_server`, on the session's config."""
 
 OPTIONS: Final = {
     "unused": ("fail", "what becomes of a test that leaves replies unused: fail or allow"),
@@ -92,7 +96,7 @@ def converse(request: pytest.FixtureRequest) -> Iterator[Fake]:
     item = cast("pytest.Item", request.node)
     _refuse_inside_given(item)
     fake = BotoFake(**_settings(item))
-    item.stash[FAKE] = fake
+    _own_fakes(item).append(fake)
     fake.open()
     try:
         yield fake
@@ -109,6 +113,25 @@ def converse_client(converse: Fake) -> Any:
     return create_client()
 
 
+@pytest.fixture(scope="session")
+def converse_server(request: pytest.FixtureRequest) -> Iterator[ConverseServer]:
+    """A loopback server (HTTP/1.1 and HTTP/2) for clients in any language and process; one per xdist worker.
+
+    `with converse_server.script(reply.text("hi")) as fake:` opens a fake with a URL of its own, also inside `@given`:
+    `fake.url`, `fake.environ` (the variables by which SDKs find it), `fake.calls`. One that a test leaves open is
+    closed at its end, and what it says counts.
+    """
+    from converse_harness.doors.server.listener import ConverseServer
+
+    with ConverseServer() as server:
+        request.config.stash[SERVER] = server
+        yield server
+        left = server.fakes
+        del request.config.stash[SERVER]
+    for fake in left:
+        fake.check()
+
+
 def _refuse_inside_given(item: pytest.Item) -> None:
     function = getattr(item, "obj", None)
     if not getattr(function, "is_hypothesis_test", False):
@@ -122,30 +145,53 @@ def _refuse_inside_given(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Let the fake decide about the test's own outcome: one failure, and no second error at teardown."""
+    """Let the fakes decide about the test's own outcome: one failure, and no second error at teardown."""
     __tracebackhide__ = True
+    server = item.config.stash.get(SERVER, None)
+    before: list[Fake] = []
+    if server is not None:
+        before = server.fakes
+        server.settings = _settings(item)
+        server.recent.clear()
     try:
         result = yield
     except pytest.xfail.Exception:
         raise
     except (Exception, pytest.fail.Exception) as error:
-        if FAKE in item.stash:
-            _what_the_fake_says(item.stash[FAKE], error)
+        _what_fakes_say(_fakes_of(item, before), error)
         raise
-    if FAKE in item.stash:
-        _what_the_fake_says(item.stash[FAKE], None)
+    finally:
+        if server is not None:
+            server.settings = {}
+    _what_fakes_say(_fakes_of(item, before), None)
     return result
 
 
-def _what_the_fake_says(fake: Fake, error: BaseException | None) -> None:
-    fake.check(error)  # the one frame of ours that a failure shows, because pytest wants to show one
+def _fakes_of(item: pytest.Item, before: list[Fake]) -> list[Fake]:
+    """The fakes of the test's fixtures, and those that it opened on the server and left open: they are closed."""
+    server = item.config.stash.get(SERVER, None)
+    left = [] if server is None else [fake for fake in server.fakes if fake not in before]
+    for fake in left:
+        fake.close()
+    return [*_own_fakes(item), *left]
+
+
+def _own_fakes(item: pytest.Item) -> list[Fake]:
+    return item.stash.setdefault(FAKES, [])
+
+
+def _what_fakes_say(fakes: list[Fake], error: BaseException | None) -> None:
+    for fake in fakes:
+        fake.check(error)  # the one frame of ours that a failure shows, because pytest wants to show one
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Show the calls of a failing test."""
     report = yield
-    fake = item.stash.get(FAKE, None)
-    if report.when == "call" and report.failed and fake is not None and fake.calls:
-        report.sections.append(("Bedrock Converse calls", fake.transcript))
+    if report.when == "call" and report.failed:
+        server = item.config.stash.get(SERVER, None)
+        for fake in [*_own_fakes(item), *(server.recent if server is not None else ())]:
+            if fake.calls:
+                report.sections.append((f"Bedrock Converse calls{fake.where}", fake.transcript))
     return report

@@ -175,7 +175,7 @@ class Reply:
         >>> reply.text("The answer is forty-two.").broken(faults.reset, after=3).summary
         'text "The answer is forty-two.", reset after 3 events'
         """
-        if not isinstance(fault, Fault):
+        if type(fault) is not Fault:
             raise ReplyError(f"broken({fault!r}): a fault by its name, for instance faults.reset.")
         if isinstance(self.body, ConnectionFailure):
             raise ReplyError(f"{self.summary}: there is no answer that could be broken.")

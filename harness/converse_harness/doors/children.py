@@ -88,6 +88,8 @@ def away_from_bedrock(env: Mapping[Any, Any] | None) -> dict[str, str]:
         covered = everywhere and name.startswith("AWS_ENDPOINT_URL_") and name not in child
         if not covered and not is_loopback(child.get(name, "")):
             child[name] = NOWHERE
+    # A real key; and boto refuses any over plain HTTP, which is what the loopback speaks.
+    child.pop("AWS_BEARER_TOKEN_BEDROCK", None)
     child["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] = "false"
     # Without keys an SDK would ask the metadata service of a machine that has none.
     child.setdefault("AWS_EC2_METADATA_DISABLED", "true")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
@@ -23,20 +24,27 @@ ENDPOINTS: Final = (
 ACCOUNT: Final = {
     "AWS_ACCESS_KEY_ID": ACCESS_KEY,
     "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+    "AWS_SESSION_TOKEN": "",
     "AWS_REGION": REGION,
     "AWS_DEFAULT_REGION": REGION,
-    "AWS_REGION_NAME": REGION,
     "AWS_EC2_METADATA_DISABLED": "true",
     "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "false",
+    "AWS_USE_FIPS_ENDPOINT": "false",
+    "AWS_USE_DUALSTACK_ENDPOINT": "false",
 }
-"""An account that is none, with the names that SDKs and litellm read; and no asking a machine for keys it has not."""
+"""An account that is none, and nothing that sends a client past the endpoint it is given (JavaScript's refuses one
+together with FIPS or dual-stack) or to a machine's metadata."""
 
 LOCAL: Final = "127.0.0.1,localhost"
 
 
-def environ(url: str) -> dict[str, str]:
-    """The variables that lead a program's Bedrock clients to `url`, and no proxy in between."""
-    return {**dict.fromkeys(ENDPOINTS, url), **ACCOUNT, "NO_PROXY": LOCAL, "no_proxy": LOCAL}
+def environ(url: str, outer: Mapping[str, str]) -> dict[str, str]:
+    """The variables that lead a program's Bedrock clients to `url`, and no proxy in between.
+
+    `outer` is the environment that they will be added to.
+    """
+    unproxied = {name: f"{outer[name]},{LOCAL}" if outer.get(name) else LOCAL for name in ("NO_PROXY", "no_proxy")}
+    return {**dict.fromkeys(ENDPOINTS, url), **ACCOUNT, **unproxied}
 
 
 def is_loopback(url: str) -> bool:

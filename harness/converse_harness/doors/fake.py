@@ -82,6 +82,9 @@ class Fake:
     subject of its door: each door has a subclass.
     """
 
+    where = ""
+    """What tells it from others in a report."""
+
     def __init__(
         self,
         *replies: Responder,

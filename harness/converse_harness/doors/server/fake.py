@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Self
@@ -31,6 +32,7 @@ class ServerFake(Fake):
     ) -> None:
         super().__init__(*replies, seed=seed, unused=unused, unexpected=unexpected, sleeps=sleeps)
         self._url = self._stack.enter_context(mount(self))
+        self.where = f" at {self._url}"
 
     @property
     def url(self) -> str:
@@ -44,7 +46,7 @@ class ServerFake(Fake):
         Those that AWS's SDKs, the AI SDK and litellm read an endpoint from, dummy keys, a region, no proxy:
         `subprocess.run(command, env={**os.environ, **fake.environ})`.
         """
-        return environ(self._url)
+        return environ(self._url, os.environ)
 
     def open(self) -> Self:
         """It is open already."""

@@ -8,6 +8,7 @@ import os
 import socket
 import threading
 import warnings
+from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from types import TracebackType
@@ -25,6 +26,7 @@ from converse_harness.doors.server.protocol import LIMITS, Limits
 from converse_harness.doors.server.site import Site
 from converse_harness.errors import DoorError
 from converse_harness.script import Responder
+from converse_harness.wire.http import Request, Response
 
 NOT_AIMED: Final = (
     "a boto client called Bedrock itself while a fake of a ConverseServer is open, which answers at its own URL only. "
@@ -64,7 +66,11 @@ class ConverseServer:
         self._host = host
         self._port = port
         self._limits = limits
-        self._site = Site()
+        self.settings: dict[str, Any] = {}
+        """What a fake is opened with where the call says nothing else."""
+        self.recent: deque[ServerFake] = deque(maxlen=1)
+        """The fake that was opened last: a property opens hundreds."""
+        self._site = Site(self._control)
         self._connections: set[Connection] = set()
         self._workers: set[threading.Thread] = set()
         self._socket: socket.socket | None = None
@@ -78,11 +84,13 @@ class ConverseServer:
 
         Raises ReplyError for what is no reply, DoorError if the server is not running.
         """
-        return ServerFake(self._mounted, *replies, **settings)
+        fake = ServerFake(self._mounted, *replies, **{**self.settings, **settings})
+        self.recent.append(fake)
+        return fake
 
     def answer_all(self, *replies: Responder, **settings: Any) -> ServerFake:
         """The same with the server's own URL: a fake that answers whatever is no other's."""
-        return ServerFake(lambda fake: self._mounted(fake, ""), *replies, **settings)
+        return ServerFake(lambda fake: self._mounted(fake, ""), *replies, **{**self.settings, **settings})
 
     @property
     def fakes(self) -> list[Fake]:
@@ -146,6 +154,12 @@ class ConverseServer:
         return f"<ConverseServer {'stopped' if self._socket is None else self.url}>"
 
     # The fakes' side
+
+    def _control(self, request: Request) -> Response:
+        from converse_harness.doors.control.api import ControlApi
+        from converse_harness.doors.control.server import FakesOf
+
+        return ControlApi(FakesOf(self)).answer(request)
 
     @contextmanager
     def _mounted(self, fake: ServerFake, prefix: str | None = None) -> Generator[str, None, None]:

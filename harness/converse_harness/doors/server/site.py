@@ -43,10 +43,10 @@ class Answer(NamedTuple):
 class Site:
     """The open fakes of a server by their prefix; "" is the one that answers all other paths."""
 
-    def __init__(self) -> None:
+    def __init__(self, control: Callable[[Request], Response]) -> None:
         self.fakes: dict[str, Fake] = {}
         self._numbers = itertools.count(1)
-        self.control: Callable[[Request], Response] | None = None
+        self._control = control
 
     def mount(self, fake: Fake, prefix: str | None = None) -> str:
         """Give a fake a prefix, one that was never used before if none is asked for."""
@@ -62,9 +62,8 @@ class Site:
     def answer(self, request: Request) -> Answer:
         """Who answers a request, with the prefix taken off its target."""
         prefix = "/" + request.target[1:].partition("/")[0].partition("?")[0]
-        if prefix == CONTROL and self.control is not None:
-            control = self.control
-            return Answer(self, lambda: Aside(control(request)), slow=False)
+        if prefix == CONTROL:
+            return Answer(self, lambda: Aside(self._control(request)), slow=True)  # checks against the service model
         fake = self.fakes.get(prefix)
         if fake is not None:
             return _of(fake, replace(request, target=request.target[len(prefix) :] or "/"))

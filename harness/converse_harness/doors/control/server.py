@@ -1,0 +1,22 @@
+"""The fakes of a ConverseServer, as the control API sees them."""
+
+from __future__ import annotations
+
+from converse_harness.doors.fake import Strictness
+from converse_harness.doors.server.fake import ServerFake
+from converse_harness.doors.server.listener import ConverseServer
+
+
+class FakesOf:
+    """The fakes of one server."""
+
+    def __init__(self, server: ConverseServer) -> None:
+        self._server = server
+
+    def open(self, *, seed: int = 0, unused: Strictness = "fail", unexpected: Strictness = "fail") -> ServerFake:
+        """Open one."""
+        return self._server.script(seed=seed, unused=unused, unexpected=unexpected)
+
+    def all(self) -> list[ServerFake]:
+        """Those that are open."""
+        return [fake for fake in self._server.fakes if isinstance(fake, ServerFake)]
