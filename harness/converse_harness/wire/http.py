@@ -59,6 +59,9 @@ SERVICE_ERROR: Final = ":http://internal.amazon.com/coral/com.amazon.bedrock/"
 GATEWAY_ERROR: Final = ":http://internal.amazon.com/coral/com.amazon.coral.service/"
 """The recorded suffixes of x-amzn-ErrorType, for the service's own errors and for those of the gateway before it."""
 
+NO_REQUEST_ID: Final = "00000000-0000-4000-8000-000000000000"
+"""The request id of an answer to what never became a Call."""
+
 GATEWAY_ERRORS: Final = frozenset(
     {
         "ExpiredTokenException",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import struct
+from collections import deque
 from collections.abc import Callable
 from email.utils import formatdate
 from typing import Final, cast
@@ -14,13 +16,20 @@ from converse_harness.doors.server.delivery import Delivery
 from converse_harness.doors.server.h1 import Http1
 from converse_harness.doors.server.protocol import PREFACE, Arrived, Event, HttpProtocol, Left, Limits, Refused
 from converse_harness.doors.server.site import Aside, Site
-from converse_harness.wire.http import Request
+from converse_harness.wire.http import NO_REQUEST_ID, Request, error_response
 
 LINGER_NOT: Final = struct.pack("ii", 1, 0)
 """SO_LINGER with no time: closing a socket then resets the connection."""
 
 InThread = Callable[[Callable[[], Exchange], Callable[[Exchange], None]], None]
 """Runs the first in a thread, and the second with its result in the event loop."""
+
+
+def failed(loop: asyncio.AbstractEventLoop, error: Exception) -> Exchange:
+    """The answer where we made a mistake ourselves: told to the event loop, which logs it."""
+    loop.call_exception_handler({"message": "converse-harness could not answer a request", "exception": error})
+    body = json.dumps({"message": f"converse-harness could not answer: {type(error).__name__}: {error}"}).encode()
+    return Aside(error_response("InternalServerException", 500, body, NO_REQUEST_ID))
 
 
 class Connection(asyncio.Protocol):
@@ -41,6 +50,8 @@ class Connection(asyncio.Protocol):
         self._deliveries: dict[int, Delivery] = {}
         self._thinking: set[int] = set()
         """Streams whose answer is being computed in a thread."""
+        self._events: deque[Event] = deque()
+        self._handling = False
         self._heard = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport
@@ -174,20 +185,35 @@ class Connection(asyncio.Protocol):
             self.http = Http1(self._limits)
 
     def _handle(self, events: list[Event]) -> None:
-        for event in events:
-            match event:
-                case Arrived(stream, request):
-                    self._ask(stream, request)
-                case Refused(stream, response):
-                    self._deliver(stream, Aside(response), self)
-                case Left(stream):
-                    self._left(stream)
+        # Not by calling itself: a peer may send any number of requests ahead, and each answer brings out the next.
+        self._events += events
+        if self._handling:
+            return
+        self._handling = True
+        try:
+            while self._events:
+                self._handle_one(self._events.popleft())
+        finally:
+            self._handling = False
+
+    def _handle_one(self, event: Event) -> None:
+        match event:
+            case Arrived(stream, request):
+                self._ask(stream, request)
+            case Refused(stream, response):
+                self._deliver(stream, Aside(response), self)
+            case Left(stream):
+                self._left(stream)
 
     def _ask(self, stream: int, request: Request) -> None:
         started = self.loop.time()
         owner, give, slow = self._site.answer(request)
         if not slow:
-            self._deliver(stream, give(), owner, started)
+            try:
+                exchange = give()
+            except Exception as error:  # noqa: BLE001 - a mistake of ours; the server lives on
+                exchange = failed(self.loop, error)
+            self._deliver(stream, exchange, owner, started)
             return
         self._thinking.add(stream)
 

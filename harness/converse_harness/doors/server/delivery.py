@@ -139,7 +139,14 @@ class Delivery:
         self.run()
 
     def _advance(self) -> None:
-        self._chunk, self._ripe = next(self._chunks, None), False
+        self._ripe = False
+        try:
+            self._chunk = next(self._chunks, None)
+        except Exception as error:  # noqa: BLE001 - whatever a script raises, the client must see an end
+            problem = {"message": "converse-harness could not go on with an answer", "exception": error}
+            self.link.loop.call_exception_handler(problem)
+            self.drop("cut")
+            self.link.reset()
 
     def _fail(self, failure: ConnectionFailure) -> None:
         """What a peer that has accepted the connection can still do of it: reset it, or say nothing at all."""

@@ -20,7 +20,7 @@ from converse_harness.doors import registry
 from converse_harness.doors.environ import is_loopback
 from converse_harness.doors.fake import Fake
 from converse_harness.doors.registry import Exchange, RefusingFake
-from converse_harness.doors.server.connection import Connection
+from converse_harness.doors.server.connection import Connection, failed
 from converse_harness.doors.server.fake import ServerFake
 from converse_harness.doors.server.protocol import LIMITS, Limits
 from converse_harness.doors.server.site import Site
@@ -246,12 +246,15 @@ class ConverseServer:
     def _in_thread(self, give: Callable[[], Exchange], answered: Callable[[Exchange], None]) -> None:
         """Run functions of a script where they block nobody."""
         loop = self._loop
+        assert loop is not None  # it runs this
 
         def work() -> None:
             try:
-                exchange = give()
+                try:
+                    exchange = give()
+                except Exception as error:  # noqa: BLE001 - a mistake of ours; the server lives on
+                    exchange = failed(loop, error)
                 with suppress(RuntimeError):  # the server has stopped meanwhile
-                    assert loop is not None
                     loop.call_soon_threadsafe(answered, exchange)
             finally:
                 self._workers.discard(threading.current_thread())

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
-from converse_harness.wire.http import Request, Response, error_response
+from converse_harness.wire.http import NO_REQUEST_ID, Request, Response, error_response
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 """What a client with prior knowledge of HTTP/2 sends first."""
@@ -83,7 +83,7 @@ def refusal(status: int, problem: str, limits: Limits) -> Response:
     known = REFUSALS.get(status, MALFORMED)
     said = known.message.format(problem=problem, silence=limits.silence, body=limits.body, head=limits.head)
     body = json.dumps({"message": said}).encode()
-    return error_response(known.name, known.status, body, "00000000-0000-4000-8000-000000000000")
+    return error_response(known.name, known.status, body, NO_REQUEST_ID)
 
 
 class HttpProtocol(Protocol):

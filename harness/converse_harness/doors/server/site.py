@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from converse_harness.doors.fake import Fake
 from converse_harness.doors.registry import Exchange
-from converse_harness.wire.http import Chunk, Request, Response, error_response
+from converse_harness.wire.http import NO_REQUEST_ID, Chunk, Request, Response, error_response
 
 CONTROL: Final = "/__converse"
 """Where the control API is, beside the prefixes of the fakes."""
@@ -71,7 +71,7 @@ class Site:
         if fake is not None:
             return _of(fake, request)
         message = json.dumps({"message": NOBODY.format(prefix=prefix)}).encode()
-        nobody = error_response("UnknownOperationException", 404, message, "00000000-0000-4000-8000-000000000000")
+        nobody = error_response("UnknownOperationException", 404, message, NO_REQUEST_ID)
         return Answer(self, lambda: Aside(nobody), slow=False)
 
 
