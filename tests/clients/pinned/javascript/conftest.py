@@ -1,0 +1,103 @@
+"""Node for the suite: one process that asks as JavaScript clients ask."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.clients.scenarios import REQUEST, Order, Result, canonical
+
+HERE = Path(__file__).parent
+PACKAGES = Path(os.environ.get("CONVERSE_NODE_MODULES", HERE / "node_modules"))
+LIMIT = 60.0
+"""Seconds after which a client that says nothing is taken for stuck."""
+
+
+class Node:
+    """The process of client.mjs; it asks one question at a time."""
+
+    protocol = ""
+    """What the client of the last question says that it speaks, if it knows."""
+
+    def __init__(self, folder: Path) -> None:
+        self._errors = (folder / "stderr.txt").open("w+", encoding="utf-8")
+        self._process = subprocess.Popen(
+            ["node", "--no-warnings", str(folder / "client.mjs")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            encoding="utf-8",
+        )
+
+    def ask(self, client: str, environ: Mapping[str, str], order: Order) -> Result:
+        """Ask with one client, under these variables."""
+        line = json.dumps(
+            {
+                "client": client,
+                "environ": {**environ, "AWS_MAX_ATTEMPTS": "1"},
+                "operation": order.operation,
+                "request": REQUEST,
+                "leaveAt": order.leave_at,
+            }
+        )
+        assert self._process.stdin is not None
+        print(line, file=self._process.stdin, flush=True)
+        while True:
+            said = self._read()
+            if "result" not in said:
+                order.on_piece()
+                continue
+            told = said["result"]
+            self.protocol = told.pop("protocol", "")
+            tools = tuple((name, canonical(given)) for name, given in told.pop("tools"))
+            usage = told.pop("usage")
+            return Result(**told, tools=tools, usage=None if usage is None else tuple(usage))
+
+    def _read(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        watchdog = threading.Timer(LIMIT, self._process.kill)
+        watchdog.start()
+        try:
+            line = self._process.stdout.readline()
+        finally:
+            watchdog.cancel()
+        if not line:
+            self._errors.seek(0)
+            pytest.fail(f"client.mjs ended, or said nothing for {LIMIT:.0f} s. Its errors: {self._errors.read()}")
+        said: dict[str, Any] = json.loads(line)
+        return said
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.communicate()
+        self._errors.close()
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the packages, in which a .mjs file can be run."""
+    if shutil.which("node") is None:
+        pytest.fail("These tests need Node.js 20 or newer, and there is no `node` on the PATH.")
+    if not PACKAGES.is_dir():
+        pytest.fail(f"These tests need the packages of {HERE / 'package-lock.json'}: run `npm ci` beside it.")
+    folder = tmp_path_factory.mktemp("node")
+    (folder / "node_modules").symlink_to(PACKAGES.resolve(), target_is_directory=True)
+    shutil.copy(HERE / "client.mjs", folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def node(project: Path) -> Iterator[Node]:
+    """One Node for the session, so that its start is paid for once."""
+    started = Node(project)
+    yield started
+    started.close()

@@ -1,0 +1,50 @@
+"""The JavaScript clients, over the socket: the AWS SDK with HTTP/2 and with HTTP/1.1, and the AI SDK."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from converse_harness import ConverseServer
+from tests.clients.pinned.javascript.conftest import Node
+from tests.clients.scenarios import CASES, CONVERSE, SCENARIOS, STREAM, Deviation, Deviations, Order, run
+
+CLOSED = "closed in the middle of a frame"
+
+DEVIATIONS: dict[str, Deviations] = {
+    "aws-sdk": {
+        (CLOSED, STREAM): Deviation(
+            "Node ends the streams of an HTTP/2 connection that was closed without a word as if they were complete; "
+            "the SDK then finds a part of a frame",
+            {"error": "Error", "said": "Truncated event message received."},
+        ),
+        (CLOSED, CONVERSE): Deviation(
+            "as above; the SDK then finds a part of a JSON text",
+            {"error": "SyntaxError", "said": "JSON"},
+        ),
+    },
+    "aws-sdk with NodeHttpHandler": {},
+    "ai-sdk": {
+        ("exception inside the stream", STREAM): Deviation(
+            "it gives the members of the exception in an `error` part, a plain object, and not its name",
+            {"error": "an error without a name", "stop": "error", "usage": (None, None)},
+        ),
+    },
+}
+
+
+@pytest.mark.parametrize("client", DEVIATIONS)
+@pytest.mark.parametrize(("name", "operation"), CASES)
+def test_scenario(name: str, operation: str, client: str, node: Node, converse_server: ConverseServer) -> None:
+    with converse_server.script(SCENARIOS[name].reply) as fake:
+        run(name, operation, partial(node.ask, client, fake.environ), fake, DEVIATIONS[client])
+
+
+def test_the_default_handler_speaks_http2_and_the_other_http1(node: Node, converse_server: ConverseServer) -> None:
+    spoken: dict[str, str] = {}
+    for client in ("aws-sdk", "aws-sdk with NodeHttpHandler"):
+        with converse_server.script(SCENARIOS["text"].reply) as fake:
+            node.ask(client, fake.environ, Order(STREAM))
+            spoken[client] = node.protocol
+    assert spoken == {"aws-sdk": "h2", "aws-sdk with NodeHttpHandler": "http/1.1"}
