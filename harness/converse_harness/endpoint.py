@@ -16,7 +16,7 @@ from converse_harness.script import Script, Slot
 from converse_harness.secrets import mask_headers
 from converse_harness.wire.http import Chunk, Request, Response, error_response, json_response
 from converse_harness.wire.outputs import output_response
-from converse_harness.wire.routes import route
+from converse_harness.wire.routes import control_route, route
 
 Handler = Callable[[Call], "Reply | Mapping[str, Any]"]
 """Answers an operation that is not scripted: with the members of its output, or with a Reply that is an error."""
@@ -74,6 +74,8 @@ class Endpoint:
     def receive(self, request: Request, *, operation: str | None = None) -> Call:
         """Parse a request into a Call and keep it."""
         found = route(request)
+        if found is None and operation is None:
+            found = control_route(request)
         name = found.operation if found is not None else operation
         path_params: Mapping[str, str] = found.path_params if found is not None else {}
         converse = name in SCRIPTED or name == "CountTokens"

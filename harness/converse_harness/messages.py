@@ -42,11 +42,16 @@ def unexpected_call(script: Script, call: Call) -> str:
 
 def unknown_operation(call: Call) -> str:
     """Why a call to an operation that is not Converse has no answer, and how to route it."""
-    name = call.operation or f"{call.request.method} {call.request.target}"
-    route = call.operation or "InvokeModel"
+    if call.operation is None:
+        return mask(
+            f"{call.request.method} {call.request.target} is no operation of Bedrock.\n\n{arrived([call])}\n\n"
+            "Look at the endpoint URL that the client was given: it is fake.url, with nothing added."
+            "   docs: server#clients-find-it-by-their-environment"
+        )
     return mask(
-        f"{name} is not scripted: the fake answers Converse, ConverseStream and CountTokens.\n\n{arrived([call])}\n\n"
-        f'Route it: converse.on_operation("{route}", lambda call: {{...the members of its output...}}).'
+        f"{call.operation} is not scripted: the fake answers Converse, ConverseStream and CountTokens.\n\n"
+        f"{arrived([call])}\n\n"
+        f'Route it: converse.on_operation("{call.operation}", lambda call: {{...the members of its output...}}).'
         "   docs: scripting#other-operations"
     )
 

@@ -88,6 +88,16 @@ def test_real_keys_do_not_travel_to_the_server(
     assert real_keys not in sent[0]
 
 
+def test_the_control_plane_is_routed_over_the_socket_too(server: ConverseServer, make_client: Client) -> None:
+    arn = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc"
+    with server.script() as fake:
+        fake.on_operation(
+            "GetInferenceProfile", lambda call: {"inferenceProfileArn": call.params["inferenceProfileIdentifier"]}
+        )
+        client = make_client("bedrock", endpoint_url=fake.url)
+        assert client.get_inference_profile(inferenceProfileIdentifier=arn)["inferenceProfileArn"] == arn
+
+
 def test_environ_is_enough_for_a_client_of_this_process(
     server: ConverseServer, make_client: Client, question: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

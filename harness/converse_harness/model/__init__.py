@@ -8,6 +8,8 @@ from converse_harness.model.beyond import BEYOND_MODEL, Beyond
 from converse_harness.model.findings import Kind
 from converse_harness.model.json_codec import from_json, to_json
 from converse_harness.model.service import (
+    CONTROL_PLANE,
+    SERVICE,
     ErrorShape,
     NotInModel,
     Operation,
@@ -34,6 +36,8 @@ from converse_harness.model.validation import Violation, check, validate
 
 __all__ = [
     "BEYOND_MODEL",
+    "CONTROL_PLANE",
+    "SERVICE",
     "Beyond",
     "ErrorShape",
     "Kind",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -28,20 +28,38 @@ def route(request: Request) -> Route | None:
     >>> route(Request("POST", "/model/arn%3Aaws%3Abedrock%3A%3A%3Aprompt%2Fx/converse", (), b""))
     Route(operation='Converse', path_params={'modelId': 'arn:aws:bedrock:::prompt/x'})
     """
+    return _find(request, model.SERVICE)
+
+
+def control_route(request: Request) -> Route | None:
+    """The operation of Bedrock's control plane that the request asks for, or None.
+
+    >>> from converse_harness.wire.http import Request
+    >>> control_route(Request("GET", "/inference-profiles/us.amazon.nova-lite-v1%3A0", (), b"")).operation
+    'GetInferenceProfile'
+    """
+    return _find(request, model.CONTROL_PLANE)
+
+
+def _find(request: Request, service: str) -> Route | None:
     path = request.target.partition("?")[0]
-    for method, pattern, operation in _paths():
+    for method, pattern, operation in _paths(service):
         found = pattern.fullmatch(path) if method == request.method else None
         if found:
             return Route(operation, {name: unquote(value) for name, value in found.groupdict().items()})
     return None
 
 
-@lru_cache(maxsize=1)
-def _paths() -> tuple[tuple[str, re.Pattern[str], str], ...]:
+@cache
+def _paths(service: str) -> tuple[tuple[str, re.Pattern[str], str], ...]:
+    described = model.service(service)
     paths: list[tuple[str, re.Pattern[str], str]] = []
-    for name in model.operations():
-        http = model.operation(name).http
-        parts = re.split(r"\{(\w+)\}", http["requestUri"])
-        pattern = "".join(f"(?P<{part}>[^/]+)" if index % 2 else re.escape(part) for index, part in enumerate(parts))
+    for name in described.operation_names:
+        http = described.operation_model(name).http
+        uri = http["requestUri"].partition("?")[0]
+        parts = re.split(r"\{(\w+)(\+?)\}", uri)
+        pattern = ""
+        for text, label, greedy in zip(parts[::3], [*parts[1::3], ""], [*parts[2::3], ""], strict=True):
+            pattern += re.escape(text) + (f"(?P<{label}>{'.+' if greedy else '[^/]+'})" if label else "")
         paths.append((http["method"], re.compile(pattern), name))
     return tuple(paths)
