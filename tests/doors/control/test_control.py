@@ -4,13 +4,13 @@ import re
 from typing import Any
 
 import pytest
-from tests.doors.control.conftest import Client, exchange
 
 from converse_harness import reply
 from converse_harness.doors.control import ROUTES
 from converse_harness.doors.control.bodies import DEEPEST
 from converse_harness.doors.control.vocabulary import MODIFIERS, REPLIES
 from converse_harness.wire.http import Request
+from tests.doors.control.conftest import Client, exchange
 
 FAKES = "/__converse/fakes"
 

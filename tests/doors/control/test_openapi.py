@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from openapi_spec_validator import validate
-from tests.doors.control.conftest import DOCUMENT, Client, check, follow
 
 from converse_harness import faults
 from converse_harness.calls import Outcome
@@ -15,6 +14,7 @@ from converse_harness.doors.control import ROUTES, Fakes
 from converse_harness.doors.control.arguments import is_open, parameters
 from converse_harness.doors.control.scripting import ANSWERS, SCRIPTING, conditions
 from converse_harness.doors.control.vocabulary import MODIFIERS, REPLIES, Form, Word, members
+from tests.doors.control.conftest import DOCUMENT, Client, check, follow
 
 SCHEMAS: dict[str, dict[str, Any]] = DOCUMENT["components"]["schemas"]
 OPERATIONS: dict[str, dict[str, Any]] = {

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.doors.control.conftest import DOCUMENT, Client, check
 
 from converse_harness import Endpoint, Reply, faults, reply
 from converse_harness.doors.control import ROUTES
@@ -14,6 +13,7 @@ from converse_harness.doors.control.arguments import parameters
 from converse_harness.doors.control.scripting import SCRIPTING, conditions, read_scripting
 from converse_harness.doors.control.vocabulary import MODIFIERS, REPLIES, read_reply
 from converse_harness.wire.http import Request
+from tests.doors.control.conftest import DOCUMENT, Client, check
 
 NAMES = sorted(
     {*SCRIPTING, *conditions(), "seed", "unused", "unexpected", "regex", "messageStart", "contentBlockDelta", "toolUse"}
@@ -87,7 +87,7 @@ blocks = st.one_of(
     words.map(lambda text: {"text": text}),
     st.tuples(names, inputs).map(lambda drawn: {"toolUse": {"name": drawn[0], "input": drawn[1]}}),
 )
-options = st.fixed_dictionaries(
+options: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {},
     optional={
         "stop_reason": st.sampled_from(["end_turn", "max_tokens", "tool_use"]),
