@@ -4,6 +4,8 @@ import os
 
 import pytest
 
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # read when it is imported; it would fetch a price list otherwise
+
 
 @pytest.fixture(autouse=True)
 def _no_aws_settings(monkeypatch: pytest.MonkeyPatch) -> None:

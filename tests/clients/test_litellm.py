@@ -1,0 +1,142 @@
+"""litellm, which signs by itself: on httpx where it is called plainly, on aiohttp where it is awaited."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import litellm
+import openai
+import pytest
+
+from converse_harness import ConverseServer
+from tests.clients.scenarios import (
+    CASES,
+    CONNECTION,
+    MODEL,
+    QUESTION,
+    SCENARIOS,
+    STREAM,
+    TOOL_SCHEMA,
+    Deviation,
+    Deviations,
+    Order,
+    Result,
+    canonical,
+    run,
+)
+
+ASKED: Final[dict[str, Any]] = {
+    "model": f"bedrock/{MODEL}",
+    "messages": [{"role": "user", "content": QUESTION}],
+    "tools": [{"type": "function", "function": {"name": "get_weather", "parameters": TOOL_SCHEMA}}],
+}
+
+STOP_REASONS: Final = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens"}
+"""litellm's words for the stop reasons of the AWS API."""
+
+ERRORS: Final = {400: "ValidationException", 424: "ModelErrorException", 429: "ThrottlingException"}
+
+
+@dataclass(slots=True)
+class Fold:
+    """Puts a Result together from litellm's chunks, or from its whole answer, which has one choice as well."""
+
+    order: Order
+    result: Result = field(default_factory=Result)
+    names: list[str] = field(default_factory=list[str])
+    inputs: list[str] = field(default_factory=list[str])
+
+    def take(self, chunk: Any) -> bool:
+        for choice in chunk.choices:
+            delta = getattr(choice, "delta", None) or choice.message
+            now = self.result
+            text, reasoning = delta.content or "", getattr(delta, "reasoning_content", None) or ""
+            self.result = replace(now, text=now.text + text, reasoning=now.reasoning + reasoning)
+            if text:
+                self.order.on_piece()
+            for call in delta.tool_calls or ():
+                if call.function.name:
+                    self.names.append(call.function.name)
+                    self.inputs.append("")
+                self.inputs[-1] += call.function.arguments
+            if choice.finish_reason:
+                self.result = replace(self.result, stop=STOP_REASONS[choice.finish_reason])
+        if usage := getattr(chunk, "usage", None):
+            self.result = replace(self.result, usage=(usage.prompt_tokens, usage.completion_tokens))
+        return self.order.leave_at is not None and self.result.text == self.order.leave_at
+
+    def done(self) -> Result:
+        tools = tuple((name, canonical(json.loads(text))) for name, text in zip(self.names, self.inputs, strict=True))
+        return replace(self.result, tools=tools)
+
+    def fail(self, error: Any) -> Result:
+        """The Result so far, with an error; litellm goes by the HTTP status, and wraps what happens inside a stream."""
+        cause = getattr(error, "original_exception", None) or error
+        name = (
+            CONNECTION if isinstance(cause, openai.APIConnectionError) else ERRORS.get(error.status_code, str(cause))
+        )
+        return replace(self.result, error=name, said=str(error))
+
+
+def ask(order: Order) -> Result:
+    fold = Fold(order)
+    try:
+        if order.operation != STREAM:
+            fold.take(litellm.completion(**ASKED))
+            return fold.done()
+        stream = litellm.completion(**ASKED, stream=True, stream_options={"include_usage": True})
+        for chunk in stream:
+            if fold.take(chunk):
+                break
+    except openai.OpenAIError as error:
+        return fold.fail(error)
+    return fold.done()
+
+
+async def _ask(order: Order) -> Result:
+    fold = Fold(order)
+    try:
+        if order.operation != STREAM:
+            fold.take(await litellm.acompletion(**ASKED))
+            return fold.done()
+        stream = await litellm.acompletion(**ASKED, stream=True, stream_options={"include_usage": True})
+        async for chunk in stream:
+            if fold.take(chunk):
+                break
+    except openai.OpenAIError as error:
+        return fold.fail(error)
+    return fold.done()
+
+
+def ask_async(order: Order) -> Result:
+    return asyncio.run(_ask(order))
+
+
+CLIENTS: Final = {"sync": ask, "async": ask_async}
+
+DEVIATIONS: Final[Deviations] = {
+    ("exception inside the stream", STREAM): Deviation(
+        "it gives an exception the HTTP status that its shape has, and drops the name",
+        {"error": "ModelErrorException"},
+    ),
+}
+
+# pydantic warns of litellm's own types and of what litellm does with them.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Item 'summary' on TypedDict class 'ChatCompletionReasoningItem':UserWarning"),
+    pytest.mark.filterwarnings("ignore:Accessing the 'model_(computed_)?fields' attribute:DeprecationWarning"),
+]
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize(("name", "operation"), CASES)
+def test_scenario(
+    name: str, operation: str, client: str, converse_server: ConverseServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with converse_server.script(SCENARIOS[name].reply) as fake:
+        for variable, value in fake.environ.items():
+            monkeypatch.setenv(variable, value)
+        run(name, operation, CLIENTS[client], fake, DEVIATIONS)
