@@ -227,10 +227,10 @@ def run(name: str, operation: str, ask: Ask, fake: Fake, deviations: Deviations)
     assert result == expected, result.said
     (call,) = fake.calls
     assert (call.operation, call.model_id, call.last_user_text) == (operation, MODEL, QUESTION)
-    if scenario.paced and operation == STREAM:
-        _check_pace(sent, len(call.events))
     wait_until(lambda: call.outcome is not Outcome.RUNNING)
     assert call.outcome in scenario.outcomes
+    if scenario.paced and operation == STREAM:
+        _check_pace(sent, len(call.events))
 
 
 def _check_pace(sent: list[int], total: int) -> None:

@@ -75,9 +75,7 @@ class Fold:
     def fail(self, error: Any) -> Result:
         """The Result so far, with an error; litellm goes by the HTTP status, and wraps what happens inside a stream."""
         cause = getattr(error, "original_exception", None) or error
-        name = (
-            CONNECTION if isinstance(cause, openai.APIConnectionError) else ERRORS.get(error.status_code, str(cause))
-        )
+        name = CONNECTION if isinstance(cause, openai.APIConnectionError) else ERRORS.get(error.status_code, str(cause))
         return replace(self.result, error=name, said=str(error))
 
 

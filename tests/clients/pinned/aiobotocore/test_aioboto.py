@@ -28,7 +28,7 @@ from aiobotocore.httpxsession import HttpxSession
 
 from converse_harness import BlockedConnection, DoorError, fake_converse, reply
 from converse_harness.calls import Outcome
-from converse_harness.doors.credentials import ACCESS_KEY, BEARER_TOKEN
+from converse_harness.doors.environ import ACCESS_KEY, BEARER_TOKEN
 
 QUESTION: dict[str, Any] = {
     "modelId": "anthropic.claude-3-haiku-20240307-v1:0",
