@@ -34,8 +34,7 @@ class Http1:
         self._stream = 0
         self._answering = False
         self._head: h11.Request | None = None
-        self._body: list[bytes] = []
-        self._size = 0
+        self._body = bytearray()
         self._chunked = False
         self._silent = False
         """The body of the answer is not sent (HEAD)."""
@@ -71,15 +70,17 @@ class Http1:
                 return self._refuse(error.error_status_hint, str(error))
             match event:
                 case h11.Request():
+                    status = self._too_long(event)
+                    if status:
+                        return self._refuse(status, "")
                     self._head = event
-                    self._last = event.http_version != b"1.1"
+                    self._last = event.http_version != b"1.1" or event.method == b"CONNECT"  # what follows is no HTTP
                     if self._h11.they_are_waiting_for_100_continue:
                         self._out.append(b"HTTP/1.1 100 Continue\r\n\r\n")
                         self._h11.send(h11.InformationalResponse(status_code=100, headers=[]))
                 case h11.Data():
-                    self._body.append(bytes(event.data))
-                    self._size += len(event.data)
-                    if self._size > self._limits.body:
+                    self._body += event.data
+                    if len(self._body) > self._limits.body:
                         return self._refuse(413, "")
                 case h11.EndOfMessage():
                     return [self._arrived()]
@@ -92,7 +93,7 @@ class Http1:
     def _arrived(self) -> Arrived:
         assert self._head is not None  # h11 gives a request before its end
         head, self._head = self._head, None
-        body, self._body, self._size = b"".join(self._body), [], 0
+        body, self._body = bytes(self._body), bytearray()
         headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in head.headers.raw_items())
         if any(name.lower() == "connection" and "close" in value.lower() for name, value in headers):
             self._last = True
@@ -102,16 +103,25 @@ class Http1:
         request = Request(head.method.decode("ascii"), _origin_form(head.target.decode("ascii")), headers, body)
         return Arrived(self._stream, request)
 
+    def _too_long(self, head: h11.Request) -> int:
+        """The status for a head that is too long (h11 sees that only where it comes in parts), or promises too much."""
+        if sum(len(name) + len(value) for name, value in head.headers) + len(head.target) > self._limits.head:
+            return 431
+        promised = next((int(value) for name, value in head.headers if name == b"content-length"), 0)
+        return 413 if promised > self._limits.body else 0
+
     def _refuse(self, status: int, problem: str) -> list[Event]:
-        self._head, self._body = None, []
+        self._head, self._body = None, bytearray()
         self._last = self._answering = True
+        self._silent = False
         self._stream += 1
         return [Refused(self._stream, refusal(status, problem, self._limits))]
 
     def head(self, stream: int, response: Response, date: str) -> None:
         """The head of an answer, headers in the recorded order."""
         self._chunked = not self._last and any(name == "Transfer-Encoding" for name, _ in response.headers)
-        lines = [STATUS_LINES[response.status], f"Date: {date}\r\n"]
+        status = STATUS_LINES.get(response.status, f"HTTP/1.1 {response.status} \r\n")
+        lines = [status, f"Date: {date}\r\n"]
         for name, value in response.headers:
             if name == "Transfer-Encoding" and not self._chunked:
                 continue
