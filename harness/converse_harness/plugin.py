@@ -6,13 +6,16 @@ Loaded by every pytest of the environment, so it imports nothing heavy: everythi
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import pytest
 
 if TYPE_CHECKING:
     from converse_harness.doors.fake import Fake
+    from converse_harness.doors.httpx import HttpxFake
     from converse_harness.doors.server.listener import ConverseServer
+
+AnyFake = TypeVar("AnyFake", bound="Fake")
 
 FAKES: Final = pytest.StashKey["list[Fake]"]()
 """The fakes of a test's own fixtures, on the test item."""
@@ -31,15 +34,21 @@ OPTIONS: Final = {
 _BOOLEANS: Final = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 INSIDE_GIVEN: Final = """\
-{name} uses @given, and the fixture `converse` would give all its examples one script and one list of calls.
+{name} uses @given, and the fixture `{fixture}` would give all its examples one script and one list of calls.
 Open a fake for each example instead:
 
     @given(...)
     def {name}(...):
-        with fake_converse(answer) as fake:
+        with {made}(answer) as fake:
             ...
 
-(from converse_harness import fake_converse; docs: fixtures#inside-given)"""
+(from {module} import {made}; docs: fixtures#inside-given)"""
+
+WITHOUT_FIXTURE: Final = {
+    "converse": {"made": "fake_converse", "module": "converse_harness"},
+    "converse_httpx": {"made": "HttpxFake", "module": "converse_harness.doors.httpx"},
+}
+"""What makes the same as a fixture, and where it is imported from."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -93,16 +102,18 @@ def converse(request: pytest.FixtureRequest) -> Iterator[Fake]:
     """
     from converse_harness.doors.in_process import BotoFake
 
-    item = cast("pytest.Item", request.node)
-    _refuse_inside_given(item)
-    fake = BotoFake(**_settings(item))
-    _own_fakes(item).append(fake)
-    fake.open()
-    try:
-        yield fake
-    finally:
-        fake.close()
-    fake.check_problems()  # of what other fixtures did after the test
+    yield from _fixture_fake(request, BotoFake)
+
+
+@pytest.fixture
+def converse_httpx(request: pytest.FixtureRequest) -> Iterator[HttpxFake]:
+    """A fake Bedrock that answers httpx: every client that asks a host of Bedrock; all other hosts pass through.
+
+    Also `converse_httpx.transport` and `.async_transport` for one client. It scripts and checks as `converse` does.
+    """
+    from converse_harness.doors.httpx import HttpxFake
+
+    yield from _fixture_fake(request, HttpxFake)
 
 
 @pytest.fixture
@@ -132,7 +143,20 @@ def converse_server(request: pytest.FixtureRequest) -> Iterator[ConverseServer]:
         fake.check()
 
 
-def _refuse_inside_given(item: pytest.Item) -> None:
+def _fixture_fake(request: pytest.FixtureRequest, kind: type[AnyFake]) -> Iterator[AnyFake]:
+    item = cast("pytest.Item", request.node)
+    _refuse_inside_given(item, str(request.fixturename))
+    fake = kind(**_settings(item))
+    _own_fakes(item).append(fake)
+    fake.open()
+    try:
+        yield fake
+    finally:
+        fake.close()
+    fake.check_problems()  # of what other fixtures did after the test
+
+
+def _refuse_inside_given(item: pytest.Item, fixture: str) -> None:
     function = getattr(item, "obj", None)
     if not getattr(function, "is_hypothesis_test", False):
         return
@@ -140,7 +164,8 @@ def _refuse_inside_given(item: pytest.Item) -> None:
 
     chosen: Any = getattr(function, "_hypothesis_internal_use_settings", None) or settings.default
     if HealthCheck.function_scoped_fixture not in chosen.suppress_health_check:
-        pytest.fail(INSIDE_GIVEN.format(name=item.name.partition("[")[0]), pytrace=False)
+        given = {"name": item.name.partition("[")[0], "fixture": fixture, **WITHOUT_FIXTURE[fixture]}
+        pytest.fail(INSIDE_GIVEN.format(**given), pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)

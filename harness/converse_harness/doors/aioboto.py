@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any, cast
 
 from converse_harness.doors import registry
-from converse_harness.doors.boto import Delivery, ask, headers
+from converse_harness.doors.boto import ask
 from converse_harness.doors.credentials import (
     CREATING,
     DeferredCredentials,
@@ -24,6 +24,7 @@ from converse_harness.doors.credentials import (
     with_dummies,
     without_keys,
 )
+from converse_harness.doors.delivery import Delivery, headers
 from converse_harness.doors.registry import HELD, Exchange
 from converse_harness.wire.http import Break
 

@@ -17,15 +17,15 @@ import io
 import os
 import time
 from collections.abc import Iterator
-from email.utils import formatdate
 from itertools import chain
 from time import monotonic
 from typing import Any
 
 from converse_harness.doors import registry
 from converse_harness.doors.credentials import is_bedrock
+from converse_harness.doors.delivery import Delivery, headers
 from converse_harness.doors.registry import HELD, Exchange, OpenFake
-from converse_harness.wire.http import Break, Chunk, ConnectionFailure, Request
+from converse_harness.wire.http import Break, ConnectionFailure, Request
 
 FAILURES = {
     ConnectionFailure.REFUSED: "EndpointConnectionError",
@@ -123,11 +123,6 @@ def ask(fake: OpenFake, endpoint: Any, request: Any) -> Exchange:
     return exchange
 
 
-def headers(exchange: Exchange) -> list[tuple[str, str]]:
-    """The response headers with the real `Date` first: clients compute their clock skew from it."""
-    return [("Date", formatdate(usegmt=True)), *exchange.response.headers]
-
-
 def read_request(request: Any, host: str) -> Request:
     """A prepared request of botocore as Bedrock would get it: without the path that an `endpoint_url` may have."""
     target = _target(request.url)
@@ -156,65 +151,6 @@ def _text(value: Any) -> str:
 
 
 _END = (None,)
-
-
-class Delivery:
-    """The chunks of one response on their way to a client, and how that ended; `Body` and `AioBody` read from it.
-
-    It looks one chunk ahead: an answer is complete when the last byte is taken, whether or not the client asks again.
-    What the script raises waits until everything before it is taken.
-    """
-
-    __slots__ = ("chunk", "chunks", "exchange", "failure", "over", "started")
-
-    def __init__(self, exchange: Exchange, started: float, failure: Exception | None = None) -> None:
-        self.exchange = exchange
-        self.started = started
-        self.over = False
-        self.failure = failure
-        """What the client sees in place of an end."""
-        self.chunks = iter(exchange.response.chunks)
-        self.chunk: Chunk | None = None
-        """The one that is due next; None at the end."""
-        self.advance()
-
-    def advance(self) -> None:
-        """Look at the next chunk."""
-        try:
-            self.chunk = next(self.chunks, None)
-        except Exception as error:  # noqa: BLE001 - whatever a script raises, the reader must see
-            self.chunk, self.failure = None, error
-
-    def take(self, chunk: Chunk) -> bytes:
-        """The client takes the chunk that is due."""
-        self.exchange.taken.append((chunk, monotonic() - self.started))
-        self.advance()
-        if self.chunk is None:
-            self.last()
-        return chunk.data
-
-    def last(self) -> None:
-        """The client has taken the last chunk."""
-        if self.failure is None:
-            self.end("complete")
-
-    def finish(self) -> None:
-        """The client asks for more than there is. Raises what the script raised."""
-        if self.failure is not None:
-            self.end("cut")
-            raise self.failure
-        self.end("complete")
-
-    def end(self, outcome: str) -> None:
-        """The first end counts."""
-        if not self.over:
-            self.over = True
-            self.exchange.ended(outcome)
-
-    def close(self) -> None:
-        """The client closes, or drops it unread."""
-        self.chunk = self.failure = None
-        self.end("closed by client")
 
 
 class Body(io.RawIOBase):

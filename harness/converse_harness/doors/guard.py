@@ -44,9 +44,10 @@ HOSTS = re.compile(
 """A host of any Bedrock service: `bedrock-runtime-fips.us-east-1.amazonaws.com`, `vpce-1.bedrock.eu-west-1.vpce...`."""
 
 SERVER = "the loopback server: use the fixture `converse_server` and give the client its `fake.environ` or `fake.url`"
+HTTPX = "the httpx door: use the fixture `converse_httpx`"
 LIBRARIES = {
-    "httpx": "the httpx door: use the fixture `converse_httpx`",
-    "httpx2": SERVER,
+    "httpx": HTTPX,
+    "httpx2": HTTPX,
     "aiohttp": SERVER,
     "urllib3": SERVER,
 }
@@ -59,7 +60,8 @@ EVENTS = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.connect": 
 
 BLOCKED = (
     "{library} tried to reach {host} while a converse-harness fake is open. That way is not answered by the fake, and "
-    "the network is closed to it. boto3, botocore and aiobotocore are answered in process; for {library} open {door}"
+    "the network is closed to it. The fixture `converse` answers boto3, botocore and aiobotocore; for {library} open "
+    "{door}"
 )
 
 _on = False

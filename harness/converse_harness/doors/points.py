@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from converse_harness.doors import aioboto, boto, children, credentials, guard, retries
+from converse_harness.doors import aioboto, boto, children, credentials, guard, httpx, retries
 from converse_harness.doors.patching import ANY, Patches, Point
 
 _ME = ("self",)
@@ -60,6 +60,9 @@ POINTS = (
     ),
     Point("aiobotocore.retries.bucket", "AsyncTokenBucket.acquire", _BUCKET, retries.acquire_at_once_async),
     Point("strands.event_loop._retry", "asyncio", None, _in_test),
+    # Clients of httpx2; those of httpx are answered through respx
+    Point("httpx2", "HTTPTransport.handle_request", _SEND, httpx.answer_httpx2),
+    Point("httpx2", "AsyncHTTPTransport.handle_async_request", _SEND, httpx.answer_httpx2_async),
     # The guard
     Point("socket", "socket.connect", ANY, guard.checked_address, inherited=True),
     Point("socket", "socket.connect_ex", ANY, guard.checked_address, inherited=True),

@@ -1,0 +1,144 @@
+"""Requests, responses and transports of httpx; it is a parameter, because httpx2 has the same under its own name."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterator
+from functools import cache, partial
+from time import monotonic
+from typing import Any, Final, NamedTuple
+
+from converse_harness.doors.delivery import Delivery, headers
+from converse_harness.doors.fake import Fake
+from converse_harness.doors.registry import Exchange
+from converse_harness.wire.http import Break, ConnectionFailure, Request
+
+FAILURES: Final = {
+    ConnectionFailure.REFUSED: ("ConnectError", "[Errno 111] Connection refused"),
+    ConnectionFailure.CONNECT_TIMEOUT: ("ConnectTimeout", "timed out"),
+    ConnectionFailure.READ_TIMEOUT: ("ReadTimeout", "timed out"),
+}
+"""What httpx raises in place of a response."""
+
+BREAKS: Final = {
+    Break.RESET: ("ReadError", "[Errno 104] Connection reset by peer"),
+    Break.CLOSED: ("RemoteProtocolError", "peer closed connection without sending complete message body"),
+    Break.STALLED: ("ReadTimeout", "timed out"),
+}
+"""What httpx raises to whoever reads a body that breaks."""
+
+
+class Classes(NamedTuple):
+    """The classes for one library."""
+
+    body: Any
+    transport: Any
+    async_transport: Any
+
+
+def answer(httpx: Any, fake: Fake, request: Any) -> Any:
+    """The response to a request whose body is read. Raises httpx's exception for a scripted connection failure."""
+    started = monotonic()
+    return _response(httpx, fake.exchange(_read(request)), request, started)
+
+
+async def answer_async(httpx: Any, fake: Fake, request: Any) -> Any:
+    """The same without blocking the event loop where a function of the script may take its time."""
+    started = monotonic()
+    if not fake.runs_functions:
+        return _response(httpx, fake.exchange(_read(request)), request, started)
+    from anyio.to_thread import run_sync  # httpx needs anyio itself
+
+    exchange = await run_sync(partial(fake.exchange, _read(request)))
+    return _response(httpx, exchange, request, started)
+
+
+def _read(request: Any) -> Request:
+    pairs = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw)
+    return Request(request.method, request.url.raw_path.decode("ascii"), pairs, request.content)
+
+
+def _response(httpx: Any, exchange: Exchange, request: Any, started: float) -> Any:
+    response = exchange.response
+    if response.failure is not None:
+        exchange.ended("cut")
+        name, message = FAILURES[response.failure]
+        raise getattr(httpx, name)(message, request=request)
+    failure = None
+    if response.broken is not None:
+        name, message = BREAKS[response.broken]
+        failure = getattr(httpx, name)(message, request=request)
+    body = classes(httpx).body(Delivery(exchange, started, failure))
+    extensions = {"http_version": b"HTTP/1.1"}
+    return httpx.Response(response.status, headers=headers(exchange), stream=body, extensions=extensions)
+
+
+class Body:
+    """One chunk at a time; pauses are waited for when the client asks for more."""
+
+    def __init__(self, delivery: Delivery) -> None:
+        self._delivery = delivery
+
+    def __iter__(self) -> Iterator[bytes]:
+        delivery = self._delivery
+        while (chunk := delivery.chunk) is not None:
+            if chunk.delay:
+                time.sleep(chunk.delay)
+            yield delivery.take(chunk)
+        delivery.finish()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        from anyio import sleep  # asyncio or trio: httpx needs anyio itself
+
+        delivery = self._delivery
+        while (chunk := delivery.chunk) is not None:
+            if chunk.delay:
+                await sleep(chunk.delay)
+            yield delivery.take(chunk)
+        delivery.finish()
+
+    def close(self) -> None:
+        """The client has read enough."""
+        self._delivery.close()
+
+    async def aclose(self) -> None:
+        """The client has read enough."""
+        self._delivery.close()
+
+    __del__ = close
+
+
+class Transport:
+    """Answers whatever a client asks from one fake."""
+
+    def __init__(self, httpx: Any, fake: Fake) -> None:
+        self._httpx = httpx
+        self._fake = fake
+
+    def handle_request(self, request: Any) -> Any:
+        """What httpx calls."""
+        request.read()
+        return answer(self._httpx, self._fake, request)
+
+
+class AsyncTransport:
+    """The same for an asynchronous client."""
+
+    def __init__(self, httpx: Any, fake: Fake) -> None:
+        self._httpx = httpx
+        self._fake = fake
+
+    async def handle_async_request(self, request: Any) -> Any:
+        """What httpx calls."""
+        await request.aread()
+        return await answer_async(self._httpx, self._fake, request)
+
+
+@cache
+def classes(httpx: Any) -> Classes:
+    """The classes above as those of a library: it looks at what they are derived from."""
+    return Classes(
+        type("Body", (Body, httpx.SyncByteStream, httpx.AsyncByteStream), {}),
+        type("Transport", (Transport, httpx.BaseTransport), {}),
+        type("AsyncTransport", (AsyncTransport, httpx.AsyncBaseTransport), {}),
+    )
