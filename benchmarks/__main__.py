@@ -10,7 +10,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import clients, encoding, properties, startup, streams
+from benchmarks import clients, encoding, loopback, properties, startup, streams
 from benchmarks.budgets import BUDGETS, Row, table
 
 SUBJECTS = {
@@ -19,6 +19,7 @@ SUBJECTS = {
     "streams": streams.rows,
     "clients": clients.rows,
     "properties": properties.rows,
+    "loopback": loopback.rows,
 }
 
 
@@ -46,11 +47,14 @@ def main() -> None:
         rows += SUBJECTS[subject]()
     print(machine())
     print(table(rows))
-    misses = [row.name for row in rows if not row.budget.holds(row.value)]
+    missing = [row.name for row in rows if row.value is None]
+    misses = [row.name for row in rows if row.value is not None and not row.budget.holds(row.value)]
     limits = sum(BUDGETS[row.name].limit is not None for row in rows)
     print(f"{limits - len(misses)} of {limits} budgets hold" + (f"; missed: {', '.join(misses)}" if misses else ""))
     if arguments.json:
         arguments.json.write_text(json.dumps({"machine": machine(), "rows": [row.as_json() for row in rows]}, indent=2))
+    if missing:
+        sys.exit(f"not measured: {', '.join(missing)}")
 
 
 if __name__ == "__main__":

@@ -19,16 +19,22 @@ class Budget:
     limit: float | None = None
     least: bool = False
 
-    def holds(self, value: float) -> bool:
-        """Whether a measured value is within the limit."""
+    def holds(self, value: float | None) -> bool:
+        """Whether a measured value is within the limit; what could not be measured is not."""
+        if value is None:
+            return False
         return self.limit is None or (value >= self.limit if self.least else value <= self.limit)
 
-    def verdict(self, value: float) -> str:
+    def verdict(self, value: float | None) -> str:
         """`ok`, `MISSES`, or nothing where there is no limit."""
+        if value is None:
+            return "not measured"
         return "" if self.limit is None else "ok" if self.holds(value) else "MISSES"
 
-    def shown(self, value: float) -> str:
+    def shown(self, value: float | None) -> str:
         """A value with the unit, three digits of it."""
+        if value is None:
+            return "-"
         decimals = 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
         return f"{value:,.{decimals}f} {self.unit}"
 
@@ -57,17 +63,45 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "open": Budget("a fake_converse opened and closed", "us"),
     "call": Budget("a whole converse call, over the client's own", "us"),
     "call share": Budget("... the same as a share of it", "%"),
+    "loopback 50": Budget("a 50-event boto3 stream over the loopback / in process", "x", 1.6),
+    "loopback 50 http.server": Budget("... / http.server", "x"),
+    "loopback 50 pytest-httpserver": Budget("... / pytest-httpserver", "x"),
+    "loopback 1000": Budget("a 1,000-event boto3 stream over the loopback / in process", "x", 1.25),
+    "loopback 1000 http.server": Budget("... / http.server", "x"),
+    "loopback 1000 pytest-httpserver": Budget("... / pytest-httpserver", "x"),
+    "first loopback": Budget("first event over the loopback, over the client's own", "ms", 1),
+    "stall": Budget("a paced stream over the loopback, over what its pauses add up to", "ms", 20),
+    "start": Budget("the server's start, after the first", "ms", 5),
+    "start http.server": Budget("... / http.server", "x"),
+    "start pytest-httpserver": Budget("... / pytest-httpserver", "x"),
+    "stop": Budget("the server's stop", "ms", 5),
+    "stop http.server": Budget("... / http.server", "x"),
+    "stop pytest-httpserver": Budget("... / pytest-httpserver", "x"),
+    "process http.server": Budget("a 50-event stream of another process, read by urllib3 / http.server", "x"),
+    "process pytest-httpserver": Budget("... / pytest-httpserver", "x"),
+    "process aimock": Budget("... / aimock", "x"),
+    "crowd": Budget("500 streams of 20 events 50 ms apart, all of them / ideal", "x", 1.15),
+    "crowd stream": Budget("... one of them / ideal", "x", 1.15),
+    "crowd threads": Budget("... threads that the server takes", "", 1),
+    "crowd http.server": Budget("... all of them / http.server", "x"),
+    "crowd pytest-httpserver": Budget("... all of them / pytest-httpserver", "x"),
+    "crowd aimock": Budget("... all of them / aimock", "x"),
 }
 """By the names under which the measurements report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A measured value, with what else is worth knowing about it."""
+    """A measured value, with what else is worth knowing about it.
+
+    None: it could not be measured, and the note says why. A ratio has `ours` and `theirs`, with their units.
+    """
 
     name: str
-    value: float
+    value: float | None
     note: str = ""
+    ours: str = ""
+    theirs: str = ""
 
     @property
     def budget(self) -> Budget:
@@ -77,16 +111,24 @@ class Row:
     def as_json(self) -> dict[str, Any]:
         """The row and its budget, for a file."""
         verdict = self.budget.verdict(self.value) or None
-        return {"name": self.name, **asdict(self.budget), "value": self.value, "verdict": verdict, "note": self.note}
+        return {**asdict(self.budget), **asdict(self), "verdict": verdict}
 
 
 def table(rows: list[Row]) -> str:
-    """The rows as text, in the order of the table above."""
+    """The rows as text, in the order of the table above; a column in which nothing stands is left out."""
     order = list(BUDGETS)
-    cells = [("what", "measured", "budget", "verdict", "")]
+    cells = [("what", "ours", "theirs", "measured", "budget", "verdict", "")]
     for row in sorted(rows, key=lambda row: order.index(row.name)):
         budget = row.budget
-        cells.append((budget.what, budget.shown(row.value), budget.bound, budget.verdict(row.value), row.note))
-    widths = [max(len(line[column]) for line in cells) for column in range(4)]
-    formats = f"{{:<{widths[0]}}}  {{:>{widths[1]}}}  {{:<{widths[2]}}}  {{:<{widths[3]}}}  {{}}"
-    return "\n".join(formats.format(*line).rstrip() for line in cells)
+        shown, verdict = budget.shown(row.value), budget.verdict(row.value)
+        cells.append((budget.what, row.ours, row.theirs, shown, budget.bound, verdict, row.note))
+    columns = [column for column in zip(*cells, strict=True) if any(column[1:])]
+    widths = [max(map(len, column)) for column in columns]
+    right = [column[0] in ("ours", "theirs", "measured") for column in columns]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if to_right else cell.ljust(width)
+            for cell, width, to_right in zip(line, widths, right, strict=True)
+        ).rstrip()
+        for line in zip(*columns, strict=True)
+    )

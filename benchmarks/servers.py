@@ -1,0 +1,157 @@
+"""Servers that say the same bytes: ours, and what people take in its place.
+
+Each is a context manager that gives a URL; `python -m benchmarks.servers NAME EVENTS PAUSE` runs one in a process of
+its own, prints the URL and ends with its standard input.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.floor import answered, story
+from converse_harness import ConverseServer
+
+NODE: Final = Path(__file__).parent / "node"
+"""Where `npm ci` puts aimock."""
+
+AROUND: Final = {"aimock": 5}
+"""Events of a stream beside the text deltas, where they are not the usual four: aimock opens a block of text."""
+
+
+@contextmanager
+def ours(events: int, pause: float = 0.0) -> Generator[str, None, None]:
+    """The server door, with one fake on it."""
+    with ConverseServer() as server, server.script() as fake:
+        fake.always(story(events).paced(first=pause, each=pause))
+        yield fake.url
+
+
+@contextmanager
+def stdlib(events: int, pause: float = 0.0) -> Generator[str, None, None]:
+    """http.server with a thread for each connection; what has no pauses goes out in one write."""
+    headers, frames = answered(story(events), "converse-stream")
+    parts = [b"%x\r\n%b\r\n" % (len(frame), frame) for frame in frames]
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+        wbufsize = -1
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            for part in parts:
+                if pause:
+                    self.wfile.flush()
+                    time.sleep(pause)
+                self.wfile.write(part)
+            self.wfile.write(b"0\r\n\r\n")
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 1024
+
+    server = Server(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@contextmanager
+def pytest_httpserver(events: int, pause: float = 0.0) -> Generator[str, None, None]:
+    """pytest-httpserver, in threads, with a handler that gives the frames one by one."""
+    from pytest_httpserver import HTTPServer
+    from werkzeug import Request, Response
+
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # it would print a line for each request
+    headers, frames = answered(story(events), "converse-stream")
+    told = {name: value for name, value in headers.items() if name not in ("Transfer-Encoding", "Connection")}
+
+    def stream() -> Iterator[bytes]:
+        for frame in frames:
+            if pause:
+                time.sleep(pause)
+            yield frame
+
+    def answer(request: Request) -> Response:
+        request.get_data()
+        return Response(stream(), headers=told)
+
+    with HTTPServer("127.0.0.1", threaded=True) as server:
+        server.expect_request(re.compile(".*"), method="POST").respond_with_handler(answer)
+        yield server.url_for("").rstrip("/")
+
+
+IN_PYTHON: Final[Mapping[str, Callable[[int, float], AbstractContextManager[str]]]] = {
+    "ours": ours,
+    "http.server": stdlib,
+    "pytest-httpserver": pytest_httpserver,
+}
+"""What can be started in a test's own process."""
+
+
+@contextmanager
+def in_process_of_its_own(name: str, events: int, pause: float = 0.0) -> Generator[str, None, None]:
+    """Any of them, aimock as well, as a child."""
+    deltas = events - AROUND.get(name, 4)
+    command = (
+        [str(shutil.which("node")), str(NODE / "aimock.mjs"), str(deltas), str(1000 * pause)]
+        if name == "aimock"
+        else [sys.executable, "-m", "benchmarks.servers", name, str(events), str(pause)]
+    )
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        url = child.stdout.readline().strip()
+        if not url:
+            raise RuntimeError(f"{' '.join(command)} did not start")
+        try:
+            yield url
+        finally:
+            child.stdin.close()
+            try:
+                child.wait(5)
+            except subprocess.TimeoutExpired:
+                child.kill()
+
+
+def missing_aimock() -> str:
+    """Why aimock cannot be started; empty if it can."""
+    if shutil.which("node") is None:
+        return "there is no `node` on the PATH"
+    if not (NODE / "node_modules").is_dir():
+        return f"its package is not installed: `npm ci` in {NODE.name}/ of benchmarks"
+    return ""
+
+
+def main() -> None:
+    """Run one server until standard input ends."""
+    name, events, pause = sys.argv[1:]
+    with IN_PYTHON[name](int(events), float(pause)) as url:
+        print(url, flush=True)
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()
