@@ -3,6 +3,7 @@
 `nox` runs the sessions that a change needs most. The package is always installed as a wheel, never read from the tree.
 """
 
+import shutil
 import tarfile
 import zipfile
 from pathlib import Path
@@ -12,8 +13,10 @@ import nox
 PYTHONS = ("3.11", "3.12", "3.13")
 PROJECT = nox.project.load_toml("pyproject.toml")
 TEST_TOOLS = PROJECT["project"]["optional-dependencies"]["test"]
-AIOBOTOCORE = ("aiobotocore[httpx2]>=3.10", "pytest-asyncio>=1.0", "trio>=0.25")
+ASYNCIO = ("pytest-asyncio>=1.0",)  # pyproject.toml has settings of it
+AIOBOTOCORE = ("aiobotocore[httpx2]>=3.10", "trio>=0.25", *ASYNCIO)
 AIOBOTOCORE_DOOR = "*/doors/aioboto.py"
+SMITHY = ("aws-sdk-bedrock-runtime>=0.12", *ASYNCIO)
 OLDEST_BOTO = ("botocore==1.40.0", "boto3==1.40.0")
 
 nox.options.sessions = ["tests", "lint", "typing"]
@@ -78,6 +81,31 @@ def aiobotocore(session: nox.Session) -> None:
     session.install(".", "coverage", *AIOBOTOCORE)
     suite = session.posargs or ("tests/clients/pinned/aiobotocore",)
     pytest_with_coverage(session, *suite, report=(f"--include={AIOBOTOCORE_DOOR}", "--fail-under=94"))
+
+
+@nox.session(python="3.12")
+def smithy(session: nox.Session) -> None:
+    """smithy-python's aws-sdk-bedrock-runtime, which needs Python 3.12."""
+    session.install(".", *SMITHY)
+    session.run("pytest", *(session.posargs or ("tests/clients/pinned/smithy",)))
+
+
+@nox.session
+def javascript(session: nox.Session) -> None:
+    """The AWS SDK for JavaScript, the AI SDK and the documented Node example; needs Node.js 20 or newer with npm."""
+    for command in ("node", "npm"):
+        if shutil.which(command) is None:
+            session.error(
+                f"The JavaScript clients need Node.js 20 or newer and npm; there is no `{command}` on the PATH."
+            )
+    suite = Path("tests/clients/pinned/javascript")
+    folder = Path(session.create_tmp()).resolve()
+    for name in ("package.json", "package-lock.json", ".npmrc"):
+        shutil.copy(suite / name, folder)
+    session.run("npm", "ci", "--prefix", str(folder), external=True)
+    session.install(".", *ASYNCIO)
+    session.env["CONVERSE_NODE_MODULES"] = str(folder / "node_modules")
+    session.run("pytest", *(session.posargs or (str(suite),)))
 
 
 @nox.session
