@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 import pytest
 
 if TYPE_CHECKING:
-    from converse_harness.doors.fake import Fake
+    from converse_harness.doors.fake import Fake, Settings
     from converse_harness.doors.httpx import HttpxFake
     from converse_harness.doors.server.listener import ConverseServer
 
@@ -67,9 +67,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"converse({arguments}): settings of the fixture converse, see --help")
 
 
-def _settings(item: pytest.Item) -> dict[str, Any]:
+def _settings(item: pytest.Item) -> Settings:
     """The settings of a test: its marker, else the command line, else the ini file."""
-    settings = {
+    settings: dict[str, Any] = {
         name: item.config.getoption(f"--converse-{name}") or item.config.getini(f"converse_{name}") for name in OPTIONS
     }
     for marker in reversed(list(item.iter_markers("converse"))):
@@ -89,7 +89,7 @@ def _settings(item: pytest.Item) -> dict[str, Any]:
             f"converse settings: sleeps is yes or no and seed a whole number; got sleeps={settings['sleeps']!r}, "
             f"seed={settings['seed']!r}."
         ) from None
-    return settings
+    return cast("Settings", settings)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from botocore.config import Config
 from converse_harness import BlockedConnection, UnexpectedCall, fake_converse, reply
 from converse_harness.calls import Outcome
 from converse_harness.doors import registry
-from converse_harness.doors.credentials import ACCESS_KEY, BEARER_TOKEN
+from converse_harness.doors.environ import ACCESS_KEY, BEARER_TOKEN
 from converse_harness.wire.http import Chunk, Request, Response
 
 Client = Callable[..., Any]

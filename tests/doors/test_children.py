@@ -19,7 +19,8 @@ import botocore.session
 import pytest
 
 from converse_harness import BlockedConnection, fake_converse, reply
-from converse_harness.doors.children import ENDPOINTS, NOWHERE, away_from_bedrock
+from converse_harness.doors.children import NOWHERE, away_from_bedrock
+from converse_harness.doors.environ import ENDPOINTS
 
 Client = Callable[..., Any]
 

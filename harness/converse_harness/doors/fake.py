@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from types import TracebackType
-from typing import Final, Literal, Self, get_args
+from typing import Final, Literal, Self, TypedDict, get_args
 
 from converse_harness import model
 from converse_harness.calls import Call
@@ -18,6 +18,16 @@ from converse_harness.wire.http import Request
 
 Strictness = Literal["fail", "allow"]
 """What becomes of a test that left replies unused, or made an unexpected call."""
+
+
+class Settings(TypedDict, total=False):
+    """What a Fake may be opened with."""
+
+    seed: int
+    unused: Strictness
+    unexpected: Strictness
+    sleeps: bool
+
 
 STRICTNESS: Final[tuple[str, ...]] = get_args(Strictness)
 

@@ -12,13 +12,13 @@ from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self, Unpack
 from weakref import WeakSet
 
 from converse_harness.calls import Outcome
 from converse_harness.doors import registry
 from converse_harness.doors.environ import is_loopback
-from converse_harness.doors.fake import Fake
+from converse_harness.doors.fake import Fake, Settings
 from converse_harness.doors.registry import Exchange, RefusingFake
 from converse_harness.doors.server.connection import Connection, failed
 from converse_harness.doors.server.fake import ServerFake
@@ -66,7 +66,7 @@ class ConverseServer:
         self._host = host
         self._port = port
         self._limits = limits
-        self.settings: dict[str, Any] = {}
+        self.settings: Settings = {}
         """What a fake is opened with where the call says nothing else."""
         self.recent: deque[ServerFake] = deque(maxlen=1)
         """The fake that was opened last: a property opens hundreds."""
@@ -79,18 +79,21 @@ class ConverseServer:
 
     # What a test says
 
-    def script(self, *replies: Responder, **settings: Any) -> ServerFake:
+    def script(self, *replies: Responder, **settings: Unpack[Settings]) -> ServerFake:
         """Open a fake with a URL of its own; `settings` are those of a Fake: seed, unused, unexpected, sleeps.
 
         Raises ReplyError for what is no reply, DoorError if the server is not running.
         """
-        fake = ServerFake(self._mounted, *replies, **{**self.settings, **settings})
+        fake = ServerFake(self._mounted, *replies, **self._with_defaults(settings))
         self.recent.append(fake)
         return fake
 
-    def answer_all(self, *replies: Responder, **settings: Any) -> ServerFake:
+    def answer_all(self, *replies: Responder, **settings: Unpack[Settings]) -> ServerFake:
         """The same with the server's own URL: a fake that answers whatever is no other's."""
-        return ServerFake(lambda fake: self._mounted(fake, ""), *replies, **{**self.settings, **settings})
+        return ServerFake(lambda fake: self._mounted(fake, ""), *replies, **self._with_defaults(settings))
+
+    def _with_defaults(self, settings: Settings) -> Settings:
+        return {**self.settings, **settings}
 
     @property
     def fakes(self) -> list[Fake]:

@@ -1,0 +1,37 @@
+"""What a user's type checker must accept of the doors."""
+
+import httpx
+import pytest
+
+from converse_harness import ConverseServer, Fake, faults, reply
+from converse_harness.doors.httpx import HttpxFake
+from converse_harness.doors.server.fake import ServerFake
+
+
+def test_server(converse_server: ConverseServer) -> None:
+    with converse_server.script(
+        reply.text("hi"), lambda call: reply.text(call.model_id), seed=1, unused="allow"
+    ) as fake:
+        url: str = fake.url
+        environ: dict[str, str] = fake.environ
+        fake.when(turn=2).script(reply.text(url + environ["AWS_REGION"]))
+        fakes: list[Fake] = [fake, *converse_server.fakes]
+        assert fakes
+
+
+@pytest.fixture
+def server_fake(converse_server: ConverseServer) -> ServerFake:
+    return converse_server.script()
+
+
+def test_without_pytest() -> None:
+    with ConverseServer(host="127.0.0.1", port=0) as server, server.script() as fake:
+        fake.always(reply.text("hi").broken(faults.reset, after=1).times(2))
+
+
+def test_httpx(converse_httpx: HttpxFake) -> None:
+    converse_httpx.script(reply.text("hi").broken(faults.truncated_frame))
+    client = httpx.Client(transport=converse_httpx.transport)
+    asynchronous = httpx.AsyncClient(transport=converse_httpx.async_transport)
+    assert client
+    assert asynchronous

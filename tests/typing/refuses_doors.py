@@ -1,0 +1,24 @@
+"""What a user's type checker must refuse of the doors: every line that ends in a comment `error`, and no other."""
+
+import httpx
+
+from converse_harness import ConverseServer, Fake, faults, reply
+from converse_harness.doors.httpx import HttpxFake
+
+
+def test_server(converse_server: ConverseServer, converse: Fake) -> None:
+    converse_server.script("hi")  # error
+    converse_server.script(reply.text("a"), unusd="fail")  # error
+    converse_server.script(reply.text("a"), unused="never")  # error
+    converse.url  # error
+    converse_server.script().url = "http://127.0.0.1"  # error
+    ConverseServer(port="0")  # error
+
+
+def test_faults() -> None:
+    reply.text("a").broken("reset")  # error
+    reply.text("a").broken(faults.rset)  # error
+
+
+def test_httpx(converse_httpx: HttpxFake) -> None:
+    httpx.Client(transport=converse_httpx.async_transport)  # error
