@@ -25,7 +25,7 @@ from converse_harness.doors import registry
 from converse_harness.doors.credentials import is_bedrock
 from converse_harness.doors.delivery import Delivery, headers
 from converse_harness.doors.registry import HELD, Exchange, OpenFake
-from converse_harness.wire.http import Break, ConnectionFailure, Request
+from converse_harness.wire.http import Break, ConnectionFailure, Request, Response
 
 FAILURES = {
     ConnectionFailure.REFUSED: "EndpointConnectionError",
@@ -70,39 +70,46 @@ def answer(original: Any) -> Any:
         started = monotonic()
         exchange = ask(fake, self, request)
         response = exchange.response
-        body = Body(exchange, started, None if response.broken is None else broken_stream(response.broken, request.url))
-        if response.broken is not None and not request.stream_output:
-            read_to_the_break(body, response.broken, request.url)
+        failure = broken_body(response, request.url)
+        body = Body(exchange, started, failure)
+        if failure is not None and not request.stream_output:
+            read_to_the_break(body, request.url)
         return AWSResponse(request.url, response.status, headers(exchange), body)
 
     return _send
 
 
-def broken_stream(broken: Break, url: str) -> Exception:
-    """What urllib3 raises to whoever reads a stream that breaks."""
+def broken_body(response: Response, url: str) -> Exception | None:
+    """What urllib3 raises to whoever reads a body that breaks; None where it does not break, or boto takes no notice.
+
+    It takes none of a body that ends before its Content-Length says: run over a real socket with botocore 1.44, which
+    then gives a response without the members that are missing.
+    """
     from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
-    match broken:
+    match response.broken:
         case Break.RESET:
             cause = ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
             return ProtocolError(f"Connection broken: {cause!r}", cause)
-        case Break.CLOSED:
+        case Break.CLOSED if any(name == "Transfer-Encoding" for name, _ in response.headers):
             return ProtocolError("Response ended prematurely")
         case Break.STALLED:
             pool: Any = None  # there is none, and its message does not name it
             return ReadTimeoutError(pool, url, "Read timed out.")
+        case _:
+            return None
 
 
-def read_to_the_break(body: Body, broken: Break, url: str) -> None:
+def read_to_the_break(body: Body, url: str) -> None:
     """Raises what botocore makes of a whole body that breaks: its own retry rules then apply."""
     import botocore.exceptions
-    from urllib3.exceptions import HTTPError
+    from urllib3.exceptions import HTTPError, ReadTimeoutError
 
     try:
         body.read()
+    except ReadTimeoutError as error:
+        raise botocore.exceptions.ReadTimeoutError(endpoint_url=url, error=error) from error
     except HTTPError as error:
-        if broken is Break.STALLED:
-            raise botocore.exceptions.ReadTimeoutError(endpoint_url=url, error=error) from error
         raise botocore.exceptions.ConnectionClosedError(endpoint_url=url, request=None, error=error) from error
 
 

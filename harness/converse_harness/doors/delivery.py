@@ -21,7 +21,7 @@ class Delivery:
     What the script raises waits until everything before it is taken.
     """
 
-    __slots__ = ("chunk", "chunks", "exchange", "failure", "over", "started")
+    __slots__ = ("chunk", "chunks", "exchange", "failure", "over", "regular_end", "started")
 
     def __init__(self, exchange: Exchange, started: float, failure: Exception | None = None) -> None:
         self.exchange = exchange
@@ -29,6 +29,7 @@ class Delivery:
         self.over = False
         self.failure = failure
         """What the client sees in place of an end."""
+        self.regular_end = "complete" if exchange.response.broken is None else "cut"
         self.chunks = iter(exchange.response.chunks)
         self.chunk: Chunk | None = None
         """The one that is due next; None at the end."""
@@ -52,14 +53,14 @@ class Delivery:
     def last(self) -> None:
         """The client has taken the last chunk."""
         if self.failure is None:
-            self.end("complete")
+            self.end(self.regular_end)
 
     def finish(self) -> None:
         """The client asks for more than there is. Raises what the script raised."""
         if self.failure is not None:
             self.end("cut")
             raise self.failure
-        self.end("complete")
+        self.end(self.regular_end)
 
     def end(self, outcome: str) -> None:
         """The first end counts."""
