@@ -6,10 +6,14 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
+from pathlib import Path
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; the result is the exit code: 0 well, 1 failed, 2 wrong usage, 130 interrupted."""
+    """Run a command; the result is the exit code.
+
+    0 well, 1 failed, 2 wrong usage, 130 interrupted (Ctrl-C), 143 terminated (SIGTERM).
+    """
     parser = argparse.ArgumentParser(
         prog="converse-harness", description="A fake Amazon Bedrock Converse endpoint for tests of agents."
     )
@@ -21,14 +25,52 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Run a real, unchanged botocore client through a two-turn tool loop against the fake: "
         "no account, no network.",
     )
-    parser.parse_args(arguments)
+    _add_serve(
+        commands.add_parser("serve", help="serve a script, or the control API, to other processes and languages")
+    )
+    given = parser.parse_args(arguments)
     try:
-        from converse_harness.demo import run
-
-        run(sys.stdout)
+        return _serve(parser, given) if given.command == "serve" else _demo()
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader of our output left, `| head` for instance
         sys.stderr.close()
         return 1
+
+
+def _add_serve(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Serve the fake over HTTP/1.1 and HTTP/2 until Ctrl-C, and print a line for every call. The control API at "
+        "/__converse opens more fakes, each with a script and a URL of its own."
+    )
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        type=Path,
+        help="a Python file that defines `script`, a list of replies; without it there is only the control API",
+    )
+    parser.add_argument("--port", type=_port, default=0, help="the port to listen on (default: a free one)")
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
+    parser.add_argument("--reload", action="store_true", help="start the script anew whenever FILE changes")
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; it is a number from 0 (a free one) to 65535")
+    return int(text)
+
+
+def _serve(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
+    if given.reload and given.file is None:
+        parser.error("serve --reload needs the FILE that it watches")
+    from converse_harness.serve.command import serve
+
+    return serve(given.file, host=given.host, port=given.port, reload=given.reload, out=sys.stdout, err=sys.stderr)
+
+
+def _demo() -> int:
+    from converse_harness.demo import run
+
+    run(sys.stdout)
     return 0

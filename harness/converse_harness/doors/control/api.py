@@ -121,6 +121,9 @@ class Route(NamedTuple):
 
 FAKES: Final = "/__converse/fakes"
 
+ROOT: Final = "root"
+"""The id of the fake whose URL is the server's own."""
+
 ROUTES: Final = (
     Route("POST", FAKES, ControlApi.open_fake),
     Route("GET", FAKES, ControlApi.list_fakes),
@@ -133,8 +136,8 @@ ROUTES: Final = (
 
 
 def id_of(fake: ServerFake) -> str:
-    """How a fake is called in paths: the last part of its URL, "root" where that is the server's own."""
-    return urlsplit(fake.url).path.strip("/") or "root"
+    """How a fake is called in paths: by the last part of its URL, by ROOT where that is the server's own."""
+    return urlsplit(fake.url).path.strip("/") or ROOT
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,119 @@
+"""What the server prints: where it is, what to export, a line for every call."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final, TextIO
+
+from converse_harness.calls import Call, Outcome
+from converse_harness.doors.control.api import FAKES
+from converse_harness.replies import shorten
+from converse_harness.script import Script
+from converse_harness.secrets import mask
+
+EXPORTED: Final = (
+    ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME",),
+    ("AWS_BEDROCK_RUNTIME_ENDPOINT",),
+    ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_DEFAULT_REGION"),
+)
+"""The variables that a shell needs, a line each: for the SDKs, for litellm, for both."""
+
+TEXT: Final = 24
+SUMMARY: Final = 40
+REFUSAL: Final = 120
+"""The most that is shown of what was asked, of what was answered, and of why there was no answer."""
+
+BOLD: Final = "1"
+DIM: Final = "2"
+RED: Final = "31"
+
+
+@dataclass(frozen=True, slots=True)
+class Printer:
+    """Prints lines one by one, in colour on a terminal (unless NO_COLOR is set)."""
+
+    out: TextIO
+
+    def say(self, text: str = "", style: str = "") -> None:
+        """Print a line at once."""
+        encoding = self.out.encoding or "utf-8"
+        text = text.encode(encoding, "backslashreplace").decode(encoding)
+        if style and self.out.isatty() and not os.environ.get("NO_COLOR"):
+            text = f"\033[{style}m{text}\033[0m"
+        print(text, file=self.out, flush=True)
+
+    def now(self, text: str, style: str = "") -> None:
+        """Print a line with the time of day."""
+        self.say(f"{time.strftime('%H:%M:%S')}  {text}", style)
+
+    def call(self, id: str, call: Call) -> None:
+        """Print what was asked and what became of it; `id` is of the fake, empty for the server's own."""
+        self.now(call_line(id, call), RED if is_unexpected(call) else DIM if call.operation == "CountTokens" else "")
+
+
+def serving(script: Script | None, url: str, environ: Mapping[str, str]) -> list[str]:
+    """The lines that a server starts with."""
+    protocols = "HTTP/1.1 and HTTP/2"
+    if script is None:
+        head = f"Serving the control API on {url}        {protocols}"
+        return [head, "", f"  POST {url}{FAKES} opens a fake; {url}/__converse/openapi.json describes it", ""]
+    exports = [f"  export {' '.join(f'{name}={shlex.quote(environ[name])}' for name in names)}" for names in EXPORTED]
+    return [f"Serving {counted(script)} on {url}        {protocols}", "", *exports, ""]
+
+
+def counted(script: Script) -> str:
+    """How much is served."""
+    replies = sum(1 for _ in script.slots())
+    return f"1 script ({replies} repl{'y' if replies == 1 else 'ies'})"
+
+
+def call_line(id: str, call: Call) -> str:
+    """A call in one line: who asked what, what was answered, how many events, how long it took."""
+    fake = f"{id:<8} " if id else ""
+    operation = call.operation or f"{call.request.method} {call.request.target}"
+    asked = shorten(_text(call), TEXT)
+    if is_unexpected(call):
+        answered = _cut(_refused(call), REFUSAL)
+    else:
+        answered = (
+            f"{_cut(call.reply.summary if call.reply is not None else str(call.status or ''), SUMMARY):<{SUMMARY}}"
+        )
+    counts = f"{len(call.events)} events" if call.operation == "ConverseStream" and call.status == 200 else ""
+    taken = f"{1000 * call.answered.taken[-1][1]:.0f} ms" if call.answered.taken else ""
+    line = f"{fake}{operation:<14}  {call.model_id:<26} {asked:<{TEXT}}  -> {answered} {counts:>10} {taken:>8}"
+    if call.attempt > 1:
+        line += f"  attempt {call.attempt}"
+    if call.outcome is not Outcome.COMPLETE:
+        line += f"  {call.outcome.value}"
+    return "".join(each if each.isprintable() else "\ufffd" for each in mask(line.rstrip()))
+
+
+def is_unexpected(call: Call) -> bool:
+    """Whether the fake had no reply for it."""
+    return call.reply is None and call.status >= 400
+
+
+def _text(call: Call) -> str:
+    try:
+        return call.last_user_text
+    except (AttributeError, KeyError, TypeError):  # the request is not of the form that has one
+        return ""
+
+
+def _refused(call: Call) -> str:
+    """What the client was told in place of a reply."""
+    said = ""
+    if call.answered.taken:
+        with suppress(ValueError, KeyError, TypeError):
+            said = f": {json.loads(call.answered.taken[0][0].data)['message']}"
+    return f"UNEXPECTED {call.status}{said}"
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 3]}..."

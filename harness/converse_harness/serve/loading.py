@@ -1,0 +1,88 @@
+"""The file that a server serves: Python that defines `script`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, cast
+
+from converse_harness.errors import ReplyError
+from converse_harness.script import Script
+
+EXAMPLE: Final = 'from converse_harness import reply\n\n    script = [reply.text("hi")]'
+
+
+class CannotServe(ReplyError):
+    """The file cannot be served; says where in it and why."""
+
+
+def load(path: Path) -> Script:
+    """The script that a file defines, run afresh. Raises CannotServe."""
+    try:
+        source = path.read_bytes()
+    except OSError as error:
+        raise CannotServe(f"{path}: cannot be read: {error.strerror or error}.") from error
+    script = _run(path, source).get("script")
+    if isinstance(script, Script):
+        return script
+    if not isinstance(script, list | tuple):
+        came = "defines no `script`" if script is None else f"defines `script` as {type(script).__name__}"
+        raise CannotServe(f"{path}: {came}; it must be a list of replies or a Script:\n\n    {EXAMPLE}")
+    loaded = Script()
+    for index, responder in enumerate(cast("list[object]", script)):
+        try:
+            loaded.ordered.add([responder])
+        except ReplyError as error:
+            raise CannotServe(f"{path}: script[{index}]: {error}") from error
+    return loaded
+
+
+def _run(path: Path, source: bytes) -> dict[str, Any]:
+    namespace: dict[str, Any] = {"__name__": "__converse_serve__", "__file__": str(path)}
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)  # as for `python FILE`: it may import what lies beside it
+    try:
+        exec(compile(source, str(path), "exec"), namespace)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise CannotServe(f"{_where(path, error)}: {_what(error)}") from error
+    return namespace
+
+
+def _where(path: Path, error: BaseException) -> str:
+    """The last line of the file that led to the error."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return f"{path}:{error.lineno}"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    return f"{path}:{lines[-1]}" if lines else str(path)
+
+
+def _what(error: BaseException) -> str:
+    message = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+@dataclass(slots=True)
+class Watcher:
+    """Notices when a file has changed."""
+
+    path: Path
+    seen: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.changed()
+
+    def changed(self) -> bool:
+        """Whether it is there and another one than when this was asked last."""
+        try:
+            status = os.stat(self.path)
+        except OSError:
+            return False  # an editor is putting a new one in its place
+        now = (status.st_mtime_ns, status.st_size, status.st_ino)
+        before, self.seen = self.seen, now
+        return now != before
