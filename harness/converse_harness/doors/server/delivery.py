@@ -46,12 +46,12 @@ class Delivery:
     """
 
     __slots__ = (
+        "_at",
         "_batch",
         "_chunk",
         "_chunks",
         "_due",
         "_headed",
-        "_left",
         "_ripe",
         "_started",
         "_timer",
@@ -75,7 +75,8 @@ class Delivery:
         self._chunk: Chunk | None = None
         self._ripe = False
         """Whether the delay of the chunk has passed."""
-        self._left = b""
+        self._at = 0
+        """How much of the chunk is written."""
         self._batch = 0
 
     def start(self) -> None:
@@ -94,18 +95,11 @@ class Delivery:
         """Write until there is a reason to wait, or the end."""
         link, http, stream = self.link, self.link.http, self.stream
         while not self.over and self._timer is None:
-            if self._left:
-                room = http.room(stream)
-                if room <= 0:
-                    break  # at -1 the connection says that the stream is gone
-                part, self._left = self._left[:room], self._left[room:]
-                http.body(stream, part)
-                continue
-            chunk = self._chunk
+            chunk, at = self._chunk, self._at
             if chunk is None:
                 self._finish()
                 return
-            if self._waits(chunk) or not link.writable:
+            if (not at and self._waits(chunk)) or not link.writable:
                 break
             if self._batch > BATCH:
                 self._batch = 0
@@ -113,9 +107,18 @@ class Delivery:
                 break
             if not self._headed:
                 self._head()
+            room = http.room(stream)
+            if room < len(chunk.data) - at:
+                if room <= 0:
+                    break  # at -1 the connection says that the stream is gone
+                http.body(stream, chunk.data[at : at + room])
+                self._at += room
+                self._batch += room
+                continue
+            http.body(stream, chunk.data[at:])
+            self._at = 0
+            self._batch += len(chunk.data) - at
             self.exchange.taken.append((chunk, link.loop.time() - self._started))
-            self._left = chunk.data
-            self._batch += len(chunk.data)
             self._advance()
         link.flush()
 
@@ -151,8 +154,8 @@ class Delivery:
     def _fail(self, failure: ConnectionFailure) -> None:
         """What a peer that has accepted the connection can still do of it: reset it, or say nothing at all."""
         self.exchange.ended("cut")
+        self.over = True
         if failure is ConnectionFailure.REFUSED:
-            self.over = True
             self.link.reset()
 
     def _finish(self) -> None:
@@ -161,7 +164,7 @@ class Delivery:
             self._head()
         broken = self.exchange.response.broken
         self.exchange.ended("complete" if broken is None else "cut")
-        self.over = broken is not Break.STALLED
+        self.over = True
         if broken is None:
             link.finished(self, http.end(self.stream))
         elif broken is Break.CLOSED:
@@ -175,7 +178,7 @@ class Delivery:
     def drop(self, outcome: str) -> None:
         """The client is gone, or the fake: nothing more is written."""
         self.over = True
-        self._chunks, self._chunk, self._left = iter(()), None, b""
+        self._chunks, self._chunk = iter(()), None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
