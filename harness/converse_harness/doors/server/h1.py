@@ -1,7 +1,8 @@
-"""HTTP/1.1 without I/O: h11 reads requests and holds the state, answers are written here.
+"""HTTP/1.1 without I/O: h11 reads requests, answers are written here.
 
 h11 for the answers as well would be slower than the loopback may be (each part of a body through its state machine),
-and would put their headers into an order of its own.
+and would put their headers into an order of its own. So it is not told of them: each request has a reader of its own,
+which begins with the bytes that the one before it left.
 """
 
 from __future__ import annotations
@@ -15,11 +16,6 @@ from converse_harness.wire.http import Request, Response
 
 STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
 
-_ANSWER = h11.Response(status_code=200, headers=[("Transfer-Encoding", "chunked")])
-"""What h11 is told of every answer: its state needs no more, and what it would write is not sent."""
-
-_END = h11.EndOfMessage()
-
 WITHOUT_LIMIT = 1 << 30
 
 
@@ -28,8 +24,9 @@ class Http1:
 
     def __init__(self, limits: Limits = LIMITS) -> None:
         self.done = False
+        self.unheard = False
         self._limits = limits
-        self._h11 = h11.Connection(h11.SERVER, max_incomplete_event_size=limits.head)
+        self._h11 = self._reader()
         self._out: list[bytes] = []
         self._stream = 0
         self._answering = False
@@ -40,6 +37,9 @@ class Http1:
         """The body of the answer is not sent (HEAD)."""
         self._last = False
         """The connection ends with this answer."""
+
+    def _reader(self) -> h11.Connection:
+        return h11.Connection(h11.SERVER, max_incomplete_event_size=self._limits.head)
 
     @property
     def midway(self) -> bool:
@@ -105,15 +105,17 @@ class Http1:
 
     def _too_long(self, head: h11.Request) -> int:
         """The status for a head that is too long (h11 sees that only where it comes in parts), or promises too much."""
-        if sum(len(name) + len(value) for name, value in head.headers) + len(head.target) > self._limits.head:
+        items = head.headers.raw_items()
+        if sum([len(name) + len(value) for name, value in items]) + len(head.target) > self._limits.head:
             return 431
-        promised = next((int(value) for name, value in head.headers if name == b"content-length"), 0)
+        promised = next((int(value) for name, value in items if name.lower() == b"content-length"), 0)
         return 413 if promised > self._limits.body else 0
 
     def _refuse(self, status: int, problem: str) -> list[Event]:
         self._head, self._body = None, bytearray()
         self._last = self._answering = True
         self._silent = False
+        self.unheard = status != 408
         self._stream += 1
         return [Refused(self._stream, refusal(status, problem, self._limits))]
 
@@ -147,13 +149,13 @@ class Http1:
         if self._last:
             self.done = True
             return []
-        self._h11.send(_ANSWER)
-        self._h11.send(_END)
-        if self._h11.our_state is not h11.DONE:
-            self.done = True
-            return []
-        self._h11.start_next_cycle()
-        return self._read()
+        ahead, closed = self._h11.trailing_data
+        self._h11 = self._reader()
+        if ahead:
+            self._h11.receive_data(ahead)
+        if closed:
+            self._h11.receive_data(b"")
+        return self._read() if ahead or closed else []
 
     def reset(self, stream: int) -> bool:
         """Only the connection itself can be reset."""
