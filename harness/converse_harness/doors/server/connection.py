@@ -21,6 +21,12 @@ from converse_harness.wire.http import NO_REQUEST_ID, Request, error_response
 LINGER_NOT: Final = struct.pack("ii", 1, 0)
 """SO_LINGER with no time: closing a socket then resets the connection."""
 
+HEARD_OUT: Final = 1 << 30
+"""Bytes of a refused request that are read, so that its client has written them and reads why."""
+
+CUT: Final = object()
+"""The owner of an answer that was cut before it was there."""
+
 InThread = Callable[[Callable[[], Exchange], Callable[[Exchange], None]], None]
 """Runs the first in a thread, and the second with its result in the event loop."""
 
@@ -48,14 +54,16 @@ class Connection(asyncio.Protocol):
         self._open_ones = open_ones
         self._slow = slow
         self._deliveries: dict[int, Delivery] = {}
-        self._thinking: set[int] = set()
-        """Streams whose answer is being computed in a thread."""
+        self._thinking: dict[int, object] = {}
+        """The owners of answers that are being computed in a thread, by stream."""
         self._events: deque[Event] = deque()
         self._handling = False
         self._heard = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport
         self._resetting = False
+        self._hearing_out = 0
+        """How much more is read before the connection closes."""
 
     # What asyncio says
 
@@ -68,6 +76,11 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes came."""
+        if self._hearing_out:
+            self._hearing_out = max(0, self._hearing_out - len(data))
+            if not self._hearing_out:
+                self._transport.abort()
+            return
         self._heard = self.loop.time()
         if not self._chosen:
             data = self._first = self._first + data
@@ -122,7 +135,18 @@ class Connection(asyncio.Protocol):
         out = self.http.take()
         if out and not self._transport.is_closing():
             self._transport.write(out)
-        if self.http.done and not self._deliveries and not self._thinking and not self._resetting:
+        if self.http.done and not (self._deliveries or self._thinking or self._resetting):
+            self._close()
+
+    def _close(self) -> None:
+        if self._hearing_out or self._transport.is_closing():
+            return
+        if self.http.unheard:
+            # To close on a client that still sends would reset the connection, and it could not read why.
+            self._hearing_out = HEARD_OUT
+            self._transport.write_eof()
+            self._transport.resume_reading()
+        else:
             self._transport.close()
 
     def finished(self, delivery: Delivery, arrived: list[Event]) -> None:
@@ -151,16 +175,28 @@ class Connection(asyncio.Protocol):
 
     def cut(self, owner: object = None) -> None:
         """Reset the answers of one owner, or the whole connection."""
-        mine = [delivery for delivery in self._deliveries.values() if owner is None or delivery.owner is owner]
-        for delivery in mine:
-            delivery.drop("cut")
-            if owner is not None and self.http.reset(delivery.stream):
-                self.finished(delivery, [])
-                self.flush()
-            else:
-                self._reset_now()
+        for stream, delivery in [*self._deliveries.items()]:
+            if owner is None or delivery.owner is owner:
+                delivery.drop("cut")
+                del self._deliveries[stream]
+                self._cut_one(stream)
+        for stream, thinker in [*self._thinking.items()]:
+            if owner is None or thinker is owner:
+                self._thinking[stream] = CUT
+                self._cut_one(stream)
         if owner is None:
             self._transport.abort()
+
+    def _cut_one(self, stream: int) -> None:
+        if self.http.reset(stream):
+            self._heard = self.loop.time()
+            self.flush()
+        else:
+            self._reset_now()
+
+    def answers_for(self, owner: object) -> bool:
+        """Whether something is still to be said in its name, even if that is nothing; asked from any thread."""
+        return any(delivery.owner is owner for delivery in [*self._deliveries.values()])
 
     def fileno(self) -> int:
         """The number of the socket, -1 if it is closed."""
@@ -215,15 +251,18 @@ class Connection(asyncio.Protocol):
                 exchange = failed(self.loop, error)
             self._deliver(stream, exchange, owner, started)
             return
-        self._thinking.add(stream)
+        self._thinking[stream] = owner
 
         def answered(exchange: Exchange) -> None:
-            if stream not in self._thinking or self._transport.is_closing():
+            thinker = self._thinking.pop(stream, None)
+            if thinker is CUT:
+                exchange.ended("cut")
+            elif thinker is None or self._transport.is_closing():
                 exchange.ended("closed by client")
-                self._thinking.discard(stream)
+            else:
+                self._deliver(stream, exchange, owner, started)
                 return
-            self._thinking.discard(stream)
-            self._deliver(stream, exchange, owner, started)
+            self.flush()
 
         self._slow(give, answered)
 
@@ -233,7 +272,7 @@ class Connection(asyncio.Protocol):
         delivery.start()
 
     def _left(self, stream: int) -> None:
-        self._thinking.discard(stream)
+        self._thinking.pop(stream, None)
         delivery = self._deliveries.pop(stream, None)
         if delivery is not None:
             delivery.drop("closed by client")
@@ -243,16 +282,19 @@ class Connection(asyncio.Protocol):
     def _watch(self) -> None:
         """Look again when the peer may have been silent for too long."""
         midway = not self._chosen or self.http.midway
-        limit = self._limits.silence if midway else self._limits.idle
+        limit = self._limits.silence if midway or self._hearing_out else self._limits.idle
         if self._deliveries or self._thinking:
             self._heard = self.loop.time()
         left = self._heard + limit - self.loop.time()
         if left > 0:
             self._timer = self.loop.call_later(min(left, self._limits.silence), self._watch)
             return
-        if not self._chosen and self._first:
-            self._choose(self._first)
-        if self._chosen and midway:
+        if midway and not self._hearing_out:
+            if not self._chosen:
+                if not self._first:
+                    self._transport.close()
+                    return
+                self._choose(self._first)
             self._handle(self.http.time_out())
             self.flush()
         self._transport.close()

@@ -80,6 +80,7 @@ class Http2:
 
     def __init__(self, limits: Limits = LIMITS) -> None:
         self.done = False
+        self.unheard = False
         self._limits = limits
         self._h2 = _Connection(H2Configuration(client_side=False, header_encoding=None))
         self._h2.local_settings = Settings(

@@ -89,10 +89,12 @@ def refusal(status: int, problem: str, limits: Limits) -> Response:
 class HttpProtocol(Protocol):
     """One connection, without I/O: bytes in, events out; answers in, bytes out.
 
-    `done`: nothing more will be said or heard; close when what is there is sent.
+    `done`: nothing more will be said or heard; close when what is there is sent. `unheard`: the peer may be in the
+    middle of saying something for all that.
     """
 
     done: bool
+    unheard: bool
 
     @property
     def midway(self) -> bool:
