@@ -1,10 +1,10 @@
-"""Plain httpx over the socket, as agents without an SDK use it: HTTP/1.1 and HTTP/2, sync and async."""
+"""Plain httpx, as agents without an SDK use it: over the socket with HTTP/1.1 and HTTP/2, and in process."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -12,13 +12,14 @@ import httpx
 import pytest
 from botocore.eventstream import EventStreamBuffer
 
-from converse_harness import ConverseServer
+from converse_harness import ConverseServer, Fake
+from converse_harness.doors.httpx import HttpxFake
+from converse_harness.doors.server.fake import ServerFake
 from tests.clients.scenarios import (
     CASES,
     CONNECTION,
     MODEL,
     REQUEST,
-    SCENARIOS,
     STREAM,
     Fold,
     Order,
@@ -28,17 +29,49 @@ from tests.clients.scenarios import (
     whole,
 )
 
-PROTOCOLS: Final = ("HTTP/1.1", "HTTP/2")
+DOORS: Final[dict[str, dict[str, bool]]] = {
+    "HTTP/1.1": {},
+    "HTTP/2": {"http1": False, "http2": True},
+    "respx": {},
+    "transport": {},
+}
+"""What a client is made with to reach each door; in process it speaks HTTP/1.1 as well."""
+
+BEDROCK: Final = "https://bedrock-runtime.us-east-1.amazonaws.com"
 
 PATHS: Final = {STREAM: "converse-stream", "Converse": "converse"}
 
 BODY: Final = {name: value for name, value in REQUEST.items() if name != "modelId"}
 
 
-def url(order: Order) -> str:
-    """The address of an operation, from the variable that every SDK reads."""
-    endpoint = os.environ["AWS_ENDPOINT_URL_BEDROCK_RUNTIME"]
-    return f"{endpoint}/model/{quote(MODEL, safe='')}/{PATHS[order.operation]}"
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The way of one test to its fake."""
+
+    door: str
+    fake: Fake
+
+    def url(self, order: Order) -> str:
+        """The address of an operation: Bedrock's own, unless the fake has one."""
+        endpoint = self.fake.url if isinstance(self.fake, ServerFake) else BEDROCK
+        return f"{endpoint}/model/{quote(MODEL, safe='')}/{PATHS[order.operation]}"
+
+    def client(self) -> httpx.Client:
+        options: dict[str, Any] = dict(DOORS[self.door])
+        if self.door == "transport":
+            assert isinstance(self.fake, HttpxFake)
+            options["transport"] = self.fake.transport
+        return httpx.Client(**options)
+
+    def async_client(self) -> httpx.AsyncClient:
+        options: dict[str, Any] = dict(DOORS[self.door])
+        if self.door == "transport":
+            assert isinstance(self.fake, HttpxFake)
+            options["transport"] = self.fake.async_transport
+        return httpx.AsyncClient(**options)
+
+    def check(self, response: httpx.Response) -> None:
+        assert response.http_version == ("HTTP/2" if self.door == "HTTP/2" else "HTTP/1.1")
 
 
 def refused(fold: Fold, response: httpx.Response) -> Result:
@@ -71,15 +104,15 @@ class Reader:
         return self.fold.take({message.headers[":event-type"]: said})
 
 
-def ask(order: Order, protocol: str) -> Result:
+def ask(order: Order, route: Route) -> Result:
     fold = Fold(order)
     try:
-        with httpx.Client(http1=protocol == "HTTP/1.1", http2=protocol == "HTTP/2") as client:
+        with route.client() as client:
             if order.operation != STREAM:
-                answer = client.post(url(order), json=BODY)
+                answer = client.post(route.url(order), json=BODY)
                 return whole(answer.json()) if answer.is_success else refused(fold, answer)
-            with client.stream("POST", url(order), json=BODY) as response:
-                assert response.http_version == protocol
+            with client.stream("POST", route.url(order), json=BODY) as response:
+                route.check(response)
                 if not response.is_success:
                     response.read()
                     return refused(fold, response)
@@ -92,15 +125,15 @@ def ask(order: Order, protocol: str) -> Result:
     return fold.result
 
 
-async def _ask(order: Order, protocol: str) -> Result:
+async def _ask(order: Order, route: Route) -> Result:
     fold = Fold(order)
     try:
-        async with httpx.AsyncClient(http1=protocol == "HTTP/1.1", http2=protocol == "HTTP/2") as client:
+        async with route.async_client() as client:
             if order.operation != STREAM:
-                answer = await client.post(url(order), json=BODY)
+                answer = await client.post(route.url(order), json=BODY)
                 return whole(answer.json()) if answer.is_success else refused(fold, answer)
-            async with client.stream("POST", url(order), json=BODY) as response:
-                assert response.http_version == protocol
+            async with client.stream("POST", route.url(order), json=BODY) as response:
+                route.check(response)
                 if not response.is_success:
                     await response.aread()
                     return refused(fold, response)
@@ -113,25 +146,16 @@ async def _ask(order: Order, protocol: str) -> Result:
     return fold.result
 
 
-def ask_async(order: Order, protocol: str) -> Result:
-    return asyncio.run(_ask(order, protocol))
+def ask_async(order: Order, route: Route) -> Result:
+    return asyncio.run(_ask(order, route))
 
 
 WAYS: Final = {"sync": ask, "async": ask_async}
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("name", "operation"), CASES)
-def test_scenario(
-    name: str,
-    operation: str,
-    way: str,
-    protocol: str,
-    converse_server: ConverseServer,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    with converse_server.script(SCENARIOS[name].reply) as fake:
-        for variable, value in fake.environ.items():
-            monkeypatch.setenv(variable, value)
-        run(name, operation, lambda order: WAYS[way](order, protocol), fake, {})
+def test_scenario(name: str, operation: str, way: str, door: str, converse_server: ConverseServer) -> None:
+    opened = converse_server.script if door.startswith("HTTP") else HttpxFake
+    run(name, operation, opened, lambda order: WAYS[way](order, Route(door, order.fake)))

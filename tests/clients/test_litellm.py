@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import litellm
 import openai
 import pytest
+from litellm.llms.custom_httpx.async_client_cleanup import close_litellm_async_clients
 
 from converse_harness import ConverseServer
+from converse_harness.doors.environ import ACCOUNT
+from converse_harness.doors.httpx import HttpxFake
 from tests.clients.scenarios import (
     CASES,
     CONNECTION,
+    CONVERSE,
     MODEL,
     QUESTION,
-    SCENARIOS,
     STREAM,
     TOOL_SCHEMA,
+    Ask,
     Deviation,
-    Deviations,
     Order,
     Result,
     canonical,
@@ -101,25 +105,55 @@ async def _ask(order: Order) -> Result:
             fold.take(await litellm.acompletion(**ASKED))
             return fold.done()
         stream = await litellm.acompletion(**ASKED, stream=True, stream_options={"include_usage": True})
-        async for chunk in stream:
-            if fold.take(chunk):
-                break
+        async with aclosing(stream):
+            async for chunk in stream:
+                if fold.take(chunk):
+                    break
     except openai.OpenAIError as error:
         return fold.fail(error)
     return fold.done()
 
 
+async def _ask_and_close(order: Order) -> Result:
+    try:
+        return await _ask(order)
+    finally:
+        await close_litellm_async_clients()  # type: ignore[no-untyped-call]  # the only untyped one of litellm here
+
+
 def ask_async(order: Order) -> Result:
-    return asyncio.run(_ask(order))
+    return asyncio.run(_ask_and_close(order))
 
 
-CLIENTS: Final = {"sync": ask, "async": ask_async}
-
-DEVIATIONS: Final[Deviations] = {
+DEVIATIONS: Final = {
     ("exception inside the stream", STREAM): Deviation(
         "it gives an exception the HTTP status that its shape has, and drops the name",
         {"error": "ModelErrorException"},
     ),
+}
+
+ASKS_AGAIN: Final = {
+    ("closed in the middle of a frame", CONVERSE): Deviation(
+        "awaited and on httpx it asks once more, with a new client, after httpx.RemoteProtocolError", calls=2
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How litellm is called and by which door it is answered; awaited it uses aiohttp, unless it is told not to."""
+
+    ask: Ask
+    in_process: bool = False
+    no_aiohttp: bool = False
+    deviations: dict[tuple[str, str], Deviation] = field(default_factory=dict[tuple[str, str], Deviation])
+
+
+WAYS: Final = {
+    "sync, server": Way(ask),
+    "async, server": Way(ask_async),
+    "sync, in process": Way(ask, in_process=True),
+    "async on httpx, in process": Way(ask_async, in_process=True, no_aiohttp=True, deviations=ASKS_AGAIN),
 }
 
 # pydantic warns of litellm's own types and of what litellm does with them.
@@ -129,12 +163,14 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize(("name", "operation"), CASES)
 def test_scenario(
-    name: str, operation: str, client: str, converse_server: ConverseServer, monkeypatch: pytest.MonkeyPatch
+    name: str, operation: str, way: Way, converse_server: ConverseServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with converse_server.script(SCENARIOS[name].reply) as fake:
-        for variable, value in fake.environ.items():
+    litellm.in_memory_llm_clients_cache.cache_dict.clear()  # it keeps clients, with their transport
+    monkeypatch.setattr(litellm, "disable_aiohttp_transport", way.no_aiohttp)
+    if way.in_process:
+        for variable, value in ACCOUNT.items():
             monkeypatch.setenv(variable, value)
-        run(name, operation, CLIENTS[client], fake, DEVIATIONS)
+    run(name, operation, HttpxFake if way.in_process else converse_server.script, way.ask, DEVIATIONS | way.deviations)

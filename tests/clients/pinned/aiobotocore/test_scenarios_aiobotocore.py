@@ -15,7 +15,6 @@ from aiobotocore.config import AioConfig
 from aiobotocore.httpxsession import HttpxSession
 
 from converse_harness import ConverseServer, fake_converse
-from converse_harness.doors.server.fake import ServerFake
 from tests.clients.scenarios import (
     CASES,
     CONNECTION,
@@ -80,12 +79,8 @@ def test_scenario(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
-    answer = SCENARIOS[name].reply
-    with fake_converse(answer) if door == "in process" else converse_server.script(answer) as fake:
-        if isinstance(fake, ServerFake):
-            for variable, value in fake.environ.items():
-                monkeypatch.setenv(variable, value)
-        run(name, operation, lambda order: ask(order, BACK_ENDS[back_end]), fake, {})
+    opened = fake_converse if door == "in process" else converse_server.script
+    run(name, operation, opened, lambda order: ask(order, BACK_ENDS[back_end]))
 
 
 def test_its_httpx_back_end_reads_no_stream_of_any_server(

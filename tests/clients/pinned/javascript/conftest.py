@@ -7,12 +7,13 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from converse_harness.doors.server.fake import ServerFake
 from tests.clients.scenarios import REQUEST, Order, Result, canonical
 
 HERE = Path(__file__).parent
@@ -37,12 +38,13 @@ class Node:
             encoding="utf-8",
         )
 
-    def ask(self, client: str, environ: Mapping[str, str], order: Order) -> Result:
-        """Ask with one client, under these variables."""
+    def ask(self, client: str, order: Order) -> Result:
+        """Ask with one client, under the variables of the fake."""
+        assert isinstance(order.fake, ServerFake)
         line = json.dumps(
             {
                 "client": client,
-                "environ": {**environ, "AWS_MAX_ATTEMPTS": "1"},
+                "environ": {**order.fake.environ, "AWS_MAX_ATTEMPTS": "1"},
                 "operation": order.operation,
                 "request": REQUEST,
                 "leaveAt": order.leave_at,

@@ -37,14 +37,13 @@ DEVIATIONS: dict[str, Deviations] = {
 @pytest.mark.parametrize("client", DEVIATIONS)
 @pytest.mark.parametrize(("name", "operation"), CASES)
 def test_scenario(name: str, operation: str, client: str, node: Node, converse_server: ConverseServer) -> None:
-    with converse_server.script(SCENARIOS[name].reply) as fake:
-        run(name, operation, partial(node.ask, client, fake.environ), fake, DEVIATIONS[client])
+    run(name, operation, converse_server.script, partial(node.ask, client), DEVIATIONS[client])
 
 
 def test_the_default_handler_speaks_http2_and_the_other_http1(node: Node, converse_server: ConverseServer) -> None:
     spoken: dict[str, str] = {}
     for client in ("aws-sdk", "aws-sdk with NodeHttpHandler"):
         with converse_server.script(SCENARIOS["text"].reply) as fake:
-            node.ask(client, fake.environ, Order(STREAM))
+            node.ask(client, Order(STREAM, fake))
             spoken[client] = node.protocol
     assert spoken == {"aws-sdk": "h2", "aws-sdk with NodeHttpHandler": "http/1.1"}

@@ -18,7 +18,6 @@ from tests.clients.scenarios import (
     CONNECTION,
     MODEL,
     QUESTION,
-    SCENARIOS,
     STREAM,
     TOOL_SCHEMA,
     Fold,
@@ -115,7 +114,4 @@ def ask(order: Order) -> Result:
 @pytest.mark.parametrize(("name", "operation"), CASES)
 def test_scenario(name: str, operation: str, converse_server: ConverseServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
-    with converse_server.script(SCENARIOS[name].reply) as fake:
-        for variable, value in fake.environ.items():
-            monkeypatch.setenv(variable, value)
-        run(name, operation, ask, fake, {})
+    run(name, operation, converse_server.script, ask)
