@@ -135,6 +135,17 @@ def test_what_a_strange_client_sent_is_told_all_the_same(client: Client, body: b
     assert client.ask("DELETE", f"{FAKES}/fake-1").status == 200
 
 
+def test_what_is_nested_too_deeply_is_left_out(client: Client) -> None:
+    fake = client.opened({"always": {"text": "a"}})
+    deep: Any = []
+    for _ in range(DEEPEST):
+        deep = [deep]
+    tools = {"tools": [{"toolSpec": {"name": deep}}]}
+    exchange(fake, toolConfig=tools)
+    (call,) = client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"]
+    assert (call["body"], call["messages"], call["toolNames"], call["lastUserText"]) == ({}, [], None, "hello")
+
+
 def test_closing_says_everything_that_must_fail_the_test(client: Client) -> None:
     fake = client.opened(
         {"when": [{"model": "x", "script": [{"text": "unused"}]}], "script": [{"throttled": True, "times": 2}]}
