@@ -7,9 +7,9 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -28,7 +28,8 @@ class Node:
     protocol = ""
     """What the client of the last question says that it speaks, if it knows."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, environ: Mapping[str, str] | None = None) -> None:
+        self._inherits = environ is not None
         self._errors = (folder / "stderr.txt").open("w+", encoding="utf-8")
         self._process = subprocess.Popen(
             ["node", "--no-warnings", str(folder / "client.mjs")],
@@ -36,15 +37,17 @@ class Node:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             encoding="utf-8",
+            env=environ,
         )
 
     def ask(self, client: str, order: Order) -> Result:
-        """Ask with one client, under the variables of the fake."""
+        """Ask with one client; it is told the variables of the fake, unless it was started with them."""
         assert isinstance(order.fake, ServerFake)
+        told: dict[str, Any] = {} if self._inherits else {**order.fake.environ, "AWS_MAX_ATTEMPTS": "1"}
         line = json.dumps(
             {
                 "client": client,
-                "environ": {**order.fake.environ, "AWS_MAX_ATTEMPTS": "1"},
+                "environ": told,
                 "operation": order.operation,
                 "request": REQUEST,
                 "leaveAt": order.leave_at,
@@ -57,11 +60,11 @@ class Node:
             if "result" not in said:
                 order.on_piece()
                 continue
-            told = said["result"]
-            self.protocol = told.pop("protocol", "")
-            tools = tuple((name, canonical(given)) for name, given in told.pop("tools"))
-            usage = told.pop("usage")
-            return Result(**told, tools=tools, usage=None if usage is None else tuple(usage))
+            result = said["result"]
+            self.protocol = result.pop("protocol", "")
+            tools = tuple((name, canonical(given)) for name, given in result.pop("tools"))
+            usage = result.pop("usage")
+            return Result(**result, tools=tools, usage=None if usage is None else tuple(usage))
 
     def _read(self) -> dict[str, Any]:
         assert self._process.stdout is not None
@@ -77,8 +80,10 @@ class Node:
         said: dict[str, Any] = json.loads(line)
         return said
 
-    def close(self) -> None:
-        """End the process."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.communicate()
         self._errors.close()
@@ -100,6 +105,5 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def node(project: Path) -> Iterator[Node]:
     """One Node for the session, so that its start is paid for once."""
-    started = Node(project)
-    yield started
-    started.close()
+    with Node(project) as started:
+        yield started

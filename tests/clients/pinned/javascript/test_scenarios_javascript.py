@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from converse_harness import ConverseServer
 from tests.clients.pinned.javascript.conftest import Node
 from tests.clients.scenarios import CASES, CONVERSE, SCENARIOS, STREAM, Deviation, Deviations, Order, run
+from tests.clients.surroundings import SURROUNDINGS, check_no_token
 
 CLOSED = "closed in the middle of a frame"
 
@@ -47,3 +50,19 @@ def test_the_default_handler_speaks_http2_and_the_other_http1(node: Node, conver
             node.ask(client, Order(STREAM, fake))
             spoken[client] = node.protocol
     assert spoken == {"aws-sdk": "h2", "aws-sdk with NodeHttpHandler": "http/1.1"}
+
+
+@pytest.mark.parametrize("client", DEVIATIONS)
+@pytest.mark.parametrize("surroundings", SURROUNDINGS)
+def test_a_child_finds_the_server_whatever_its_user_has_set(
+    client: str, surroundings: str, project: Path, converse_server: ConverseServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in SURROUNDINGS[surroundings].items():
+        monkeypatch.setenv(name, value)
+    scenario = SCENARIOS["text"]
+    with (
+        converse_server.script(scenario.reply) as fake,
+        Node(project, {**os.environ, **fake.environ}) as child,
+    ):
+        assert child.ask(client, Order(STREAM, fake)) == scenario.stream
+        check_no_token(fake)
