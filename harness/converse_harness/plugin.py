@@ -206,8 +206,15 @@ def _own_fakes(item: pytest.Item) -> list[Fake]:
 
 
 def _what_fakes_say(fakes: list[Fake], error: BaseException | None) -> None:
+    """Ask each of them, so that none has anything left to say when its fixture ends."""
+    failed = error
     for fake in fakes:
-        fake.check(error)  # the one frame of ours that a failure shows, because pytest wants to show one
+        try:
+            fake.check(failed)
+        except Exception as said:  # noqa: BLE001 - raised below
+            failed = said
+    if failed is not error and failed is not None:
+        raise failed  # the one frame of ours that a failure shows, because pytest wants to show one
 
 
 @pytest.hookimpl(wrapper=True)

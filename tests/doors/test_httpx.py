@@ -3,23 +3,42 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
+import os
+import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import anyio
+import httpcore
 import httpx
 import httpx2
 import pytest
 import respx
+import vcr
 from botocore.eventstream import EventStreamBuffer
 from pytest_httpserver import HTTPServer
+from respx.mocks import Mocker
 
-from converse_harness import BlockedConnection, Fake, UnexpectedCall, assemble, fake_converse, faults, reply
+from converse_harness import (
+    BlockedConnection,
+    DoorError,
+    Fake,
+    UnexpectedCall,
+    assemble,
+    fake_converse,
+    faults,
+    reply,
+)
 from converse_harness.calls import Outcome
+from converse_harness.doors import registry
 from converse_harness.doors.httpx import HttpxFake
 from converse_harness.wire.events import decode_event
 from converse_harness.wire.eventstream import Decoder
+from tests.doors.interrupts import interrupt_everywhere
 
 HOST = "https://bedrock-runtime.us-east-1.amazonaws.com"
 ARN = "arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aprompt%2Fx"
@@ -193,6 +212,26 @@ def test_broken_connections_are_httpxs_own_errors(
     assert fake.calls[0].outcome is Outcome.CUT
 
 
+@pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
+def test_a_pause_that_is_longer_than_the_clients_patience(fake: HttpxFake, library: Any) -> None:
+    fake.script(reply.text("one two three").paced(each=5), reply.text("one two three").paced(each=5))
+
+    async def ask() -> None:
+        async with library.AsyncClient(timeout=0.01) as client:
+            await client.post(STREAM, json=BODY)
+
+    with pytest.raises(library.ReadTimeout):
+        library.post(STREAM, json=BODY, timeout=0.01)
+    with pytest.raises(library.ReadTimeout):
+        asyncio.run(ask())
+    assert [(call.outcome, len(call.events)) for call in fake.calls] == [(Outcome.CLOSED, 1), (Outcome.CLOSED, 1)]
+
+
+def test_a_client_without_timeouts_waits(fake: HttpxFake) -> None:
+    fake.script(reply.text("hi").paced(first=0.001))
+    assert said(httpx.post(URL, json=BODY, timeout=None)) == "hi"
+
+
 def test_errors_before_and_in_the_stream(fake: HttpxFake) -> None:
     fake.script(reply.throttled(), reply.text("one two").fails_after(2, "throttlingException"))
     refused, broken = httpx.post(STREAM, json=BODY), httpx.post(STREAM, json=BODY)
@@ -239,6 +278,8 @@ def test_a_respx_mock_of_the_tests_own_goes_on(using: str, all_mocked: bool, our
         if all_mocked:
             with pytest.raises(AssertionError, match="not mocked"):
                 httpx.get("https://example.com/other")
+        else:
+            assert httpx.get("https://example.com/other").content == b""
         assert said(httpx.post(URL, json=BODY)) == "after it"
 
 
@@ -258,15 +299,117 @@ def test_a_mock_that_is_entered_and_left_meanwhile(fake: HttpxFake, elsewhere: s
     assert said(httpx.post(URL, json=BODY)) == "hi"
 
 
-def test_everything_is_given_back() -> None:
-    from respx.mocks import Mocker
+def test_mocks_within_each_other_and_what_they_forget(fake: HttpxFake, elsewhere: str) -> None:
+    fake.script(reply.text("hi").times(3))
+    with respx.mock(assert_all_called=False) as outer:
+        outer.get("https://example.com/").respond(text="outer")
+        outer.snapshot()
+        with respx.mock(assert_all_mocked=False, assert_all_called=False) as inner:
+            inner.get("https://example.org/").respond(text="inner")
+            assert [httpx.get(f"https://example.{end}/").text for end in ("com", "org")] == ["outer", "inner"]
+            assert said(httpx.post(URL, json=BODY)) == "hi"
+        outer.get("https://example.org/").respond(text="outer")
+        outer.rollback()
+        assert said(httpx.post(URL, json=BODY)) == "hi"
+        with pytest.raises(AssertionError, match="not mocked"):
+            httpx.get("https://example.org/")
+        outer.clear()
+        outer.route().pass_through()
+        assert httpx.get(elsewhere).text == "really sent"
+        assert said(httpx.post(URL, json=BODY)) == "hi"
+        assert {call.request.url for call in outer.calls} == {elsewhere}
 
-    before = [httpx.Client._transport_for_url, httpx2.HTTPTransport.handle_request]
+
+def test_what_a_mock_of_the_tests_own_asks_for_must_still_be_called(fake: HttpxFake) -> None:
+    fake.script(reply.text("hi"))
+    mine = respx.mock()
+    mine.start()
+    mine.post(URL).respond(text="mine")
+    assert said(httpx.post(URL, json=BODY)) == "hi"
+    with pytest.raises(AssertionError, match="not called"):
+        mine.stop()
+
+
+@pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
+def test_inside_a_cassette_of_vcrpy_a_transport_is_answered(fake: HttpxFake, library: Any, tmp_path: Path) -> None:
+    fake.script(reply.text("hi").times(2))
+    with vcr.use_cassette(str(tmp_path / "cassette.yaml"), record_mode="none"):
+        assert one_transport(library, fake) == "hi"
+        assert one_async_transport_on_asyncio(library, fake) == "hi"
+
+
+def test_under_pytest_socket(fake: HttpxFake, socket_disabled: None) -> None:
+    fake.script(reply.text("hi").times(2))
+    assert [way(httpx, fake) for way in (self_built, one_transport)] == ["hi", "hi"]
+
+
+# Leaving
+
+
+Patched = list[tuple[str, Any]]
+
+
+def patched() -> Patched:
+    """What the door replaces, as it is now."""
+    methods = [
+        (owner.__name__, getattr(owner, name))
+        for owners, name in (
+            ((httpcore.ConnectionPool, httpcore.HTTPProxy, httpx2.HTTPTransport), "handle_request"),
+            ((httpcore.AsyncConnectionPool, httpx2.AsyncHTTPTransport), "handle_async_request"),
+            ((httpx.Client, httpx.AsyncClient), "_transport_for_url"),
+        )
+        for owner in owners
+    ]
+    return [*methods, *((mocker.name, list(mocker.routers)) for mocker in Mocker.registry.values())]
+
+
+@pytest.fixture
+def originals() -> Iterator[Patched]:
+    """What everything was before the test, and must be after it."""
+    registry.settle()
+    before = patched()
+    yield before
+    registry.settle()
+    assert patched() == before
+    assert registry.current() is None
+
+
+def test_everything_is_given_back(originals: Patched) -> None:
     with HttpxFake():
-        pass
-    assert [httpx.Client._transport_for_url, httpx2.HTTPTransport.handle_request] == before
-    assert [mocker.routers for mocker in Mocker.registry.values()] == [[] for _ in Mocker.registry]
-    assert not any(mocker._patches for mocker in Mocker.registry.values())
+        assert patched() != originals
+    assert patched() == originals
+
+
+def test_fakes_close_in_any_order(originals: Patched) -> None:
+    first, second = HttpxFake(), HttpxFake(reply.text("second").times(2))
+    first.open()
+    second.open()
+    first.close()
+    assert [said(library.post(URL, json=BODY)) for library in (httpx, httpx2)] == ["second", "second"]
+    second.close()
+    assert patched() == originals
+
+
+def test_a_mock_of_the_tests_own_that_ends_last_is_given_back_too(originals: Patched) -> None:
+    fake, mine = HttpxFake(), respx.mock(using="httpx")
+    fake.open()
+    mine.start()
+    fake.close()
+    assert patched() != originals
+    mine.stop()
+    assert patched() == originals
+
+
+def test_an_interrupt_at_any_line_leaves_nothing_behind(originals: Patched) -> None:
+    def open_and_close(fake: Fake) -> None:
+        with fake._door():
+            pass
+
+    def check(where: str) -> None:
+        assert patched() == originals, where
+        assert registry.current() is None, where
+
+    assert interrupt_everywhere(open_and_close, check, HttpxFake) > 50
 
 
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
@@ -276,6 +419,38 @@ def test_the_newest_answers(library: Any) -> None:
         with HttpxFake(reply.text("inner")):
             assert said(library.post(URL, json=BODY)) == "inner"
         assert said(library.post(URL, json=BODY)) == "outer"
+
+
+def test_a_respx_that_hooks_nothing_is_named(originals: Patched, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(respx.mocks.HTTPCoreMocker, "targets", ["httpcore.Renamed"])
+    with pytest.raises(DoorError, match=r"respx \d.* with httpcore \d.* does not replace the connection pools"):
+        HttpxFake().open()
+    assert patched() == originals
+    monkeypatch.delattr(respx.mocks, "HTTPCoreMocker")
+    with pytest.raises(DoorError, match=r"respx \d.*cannot import name 'HTTPCoreMocker'.*Install"):
+        HttpxFake().open()
+    monkeypatch.undo()
+    with HttpxFake():
+        pass
+
+
+def test_threads_open_and_close_at_once(originals: Patched) -> None:
+    """respx starts and stops as if there was one thread."""
+
+    def open_and_close(number: int) -> None:
+        with HttpxFake():
+            taken.append(httpcore.ConnectionPool.handle_request is not real)
+
+    real = httpcore.ConnectionPool.handle_request
+    taken: list[bool] = []
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            assert len([*pool.map(open_and_close, range(300))]) == 300
+    finally:
+        sys.setswitchinterval(before)
+    assert all(taken)
 
 
 # Fails closed
@@ -294,6 +469,79 @@ def test_boto_is_answered_by_its_own_door_beside_it_or_refused(make_client: Any,
         assert said(httpx.post(URL, json=BODY)) == "httpx"
     with pytest.raises(BlockedConnection, match="fixture `converse`"), HttpxFake():
         make_client().converse(**question)
+
+
+@pytest.mark.parametrize("when", ["before it opens", "after it closed"])
+@pytest.mark.parametrize("way", [one_transport, one_async_transport_on_asyncio])
+def test_a_transport_answers_only_while_its_fake_is_open(when: str, way: Any) -> None:
+    fake = HttpxFake(reply.text("hi"), unused="allow")
+    if when == "after it closed":
+        with fake:
+            pass
+    with pytest.raises(BlockedConnection, match="HttpxFake that is not open"):
+        way(httpx, fake)
+    assert fake.calls == []
+    with pytest.raises(BlockedConnection):
+        fake.check()
+
+
+@pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
+def test_a_thread_that_outlives_its_fake_is_refused(library: Any) -> None:
+    go_on = threading.Event()
+    caught: list[BaseException] = []
+
+    def ask() -> None:
+        assert go_on.wait(5)
+        try:
+            library.post(URL, json=BODY)
+        except BlockedConnection as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=ask, name="outliving")
+    with HttpxFake() as fake:
+        thread.start()
+    go_on.set()
+    thread.join()
+    assert "'outliving' made a call to Bedrock after" in str(caught[0])
+    assert fake.failures() == caught
+
+
+@pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
+@pytest.mark.parametrize("way", [self_built, one_transport])
+def test_a_forked_child_is_refused(library: Any, way: Any) -> None:
+    with HttpxFake(reply.text("hi"), unused="allow") as fake:
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                way(library, fake)
+            except BlockedConnection as error:
+                os.write(writing, str(error).encode())
+            os._exit(0)
+        os.close(writing)
+        os.waitpid(child, 0)
+        with open(reading) as pipe:
+            told = pipe.read()
+        assert f"process {child}, which was forked from process {os.getpid()}" in told
+        assert fake.calls == []
+        assert way(library, fake) == "hi"
+
+
+def ask_in_child() -> str:
+    """What a call to Bedrock comes to in a child."""
+    try:
+        httpx.post(URL, json=BODY)
+    except Exception as error:  # noqa: BLE001
+        return f"{type(error).__name__}: {error}"
+    return "answered"
+
+
+def test_a_spawned_child_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parents[2])  # it imports this module by its name
+    with HttpxFake(), ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        told = pool.submit(ask_in_child).result(timeout=60)
+    assert told.startswith("BlockedConnection: a call to Bedrock from process ")
+    assert "`converse_server`" in told
 
 
 def test_the_fixture(converse_httpx: HttpxFake, converse: Fake) -> None:

@@ -10,7 +10,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from types import FrameType
 from typing import Any
 
 import botocore.endpoint
@@ -21,10 +20,10 @@ from converse_harness import BlockedConnection, DoorError, Fake, fake_converse, 
 from converse_harness.doors import registry
 from converse_harness.doors.patching import Point
 from converse_harness.doors.points import POINTS
+from tests.doors.interrupts import interrupt_everywhere
 
 Client = Callable[..., Any]
 Network = list[tuple[str, Any]]
-HOUSE = "converse_harness/doors/"
 EAGER = [point for point in POINTS if point.eager]
 
 
@@ -314,45 +313,6 @@ def test_a_thread_started_by_one_that_outlived_its_fake_is_refused_too(
 
 
 # Interrupts
-
-
-class Interrupter:
-    """Raises KeyboardInterrupt at the nth line that runs in the doors."""
-
-    def __init__(self, at: int) -> None:
-        self.left = at
-        self.where = ""
-
-    def __call__(self, frame: FrameType, event: str, arg: object) -> Any:
-        if HOUSE not in frame.f_code.co_filename:
-            return None
-        if event == "line":
-            self.left -= 1
-            if self.left == 0:
-                self.where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
-                sys.settrace(None)
-                raise KeyboardInterrupt
-        return self
-
-
-def interrupt_everywhere(act: Callable[[Fake], None], check: Callable[[str], None]) -> int:
-    """Run `act` again and again, interrupted at a later line each time, until it runs through. The number of lines."""
-    line = 0
-    while True:
-        line += 1
-        fake = fake_converse()
-        interrupter = Interrupter(line)
-        previous = sys.gettrace()
-        sys.settrace(interrupter)
-        try:
-            act(fake)
-        except KeyboardInterrupt:
-            pass
-        finally:
-            sys.settrace(previous)
-        check(f"interrupted at {interrupter.where}")
-        if not interrupter.where:
-            return line
 
 
 def lock_is_free() -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import re
 import sys
+import threading
 from inspect import currentframe, signature
 from typing import Any
 
@@ -89,9 +90,17 @@ def check(host: object) -> None:
     if _on and is_bedrock_host(host):
         fake = registry.guarding()
         if fake is not None:
-            name = host.decode("ascii") if isinstance(host, bytes | bytearray) else str(host)
-            library = _library()
-            raise registry.refuse(fake, BLOCKED.format(library=library, host=name, door=LIBRARIES.get(library, SERVER)))
+            raise registry.refuse(fake, _message(fake, host))
+
+
+def _message(fake: registry.OpenFake, host: object) -> str:
+    if isinstance(fake, registry.RefusingFake) and fake.behind is None:
+        return fake.message  # in a child process no door helps
+    if registry.current() is None and registry.HELD.get() is None:
+        return registry.OUTLIVED.format(name=threading.current_thread().name)
+    name = host.decode("ascii") if isinstance(host, bytes | bytearray) else str(host)
+    library = _library()
+    return BLOCKED.format(library=library, host=name, door=LIBRARIES.get(library, SERVER))
 
 
 def _library() -> str:

@@ -7,8 +7,10 @@ its own clients are answered by a patch (`points`) at the transport.
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Generator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import contextmanager
+from importlib.metadata import version
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -17,6 +19,9 @@ from converse_harness.doors.fake import Fake
 from converse_harness.doors.guard import is_bedrock_host
 from converse_harness.doors.httpx_bodies import answer, answer_async, classes
 from converse_harness.doors.registry import RefusingFake
+from converse_harness.endpoint import Exchange
+from converse_harness.errors import DoorError
+from converse_harness.wire.http import Request
 
 if TYPE_CHECKING:
     import httpx
@@ -26,7 +31,16 @@ NOT_BOTO: Final = (
     "the fixture `converse` (beside converse_httpx, if the agent uses both)"
 )
 
-_open: tuple[HttpxFake, ...] = ()
+NOT_OPEN: Final = (
+    "a client asked Bedrock over the transport of an HttpxFake that is not open. Its test is over, or its `with` block "
+    "has not begun: make the client anew for each fake, with the transport of that fake"
+)
+UNHOOKED: Final = (
+    "cannot open a fake of the httpx door: respx {respx} with httpcore {httpcore} is not as expected: {found}. Nothing "
+    "was patched. Install releases of respx and httpcore that know each other, or a newer converse-harness"
+)
+
+_open: list[HttpxFake] = []
 """Newest first."""
 
 
@@ -44,6 +58,9 @@ class HttpxFake(Fake):
     >>> answer.json()["output"]["message"]["content"]
     [{'text': 'hi'}]
     """
+
+    where = " (httpx)"
+    _process = 0
 
     @property
     def transport(self) -> httpx.BaseTransport:
@@ -67,32 +84,62 @@ class HttpxFake(Fake):
         """An asynchronous transport of httpx2."""
         return classes(library).async_transport(library, self)
 
-    def _door(self) -> AbstractContextManager[object]:
-        stack = ExitStack()
-        stack.enter_context(registry.opened(RefusingFake(NOT_BOTO, self), boto=False))
-        stack.enter_context(_routed(self))
-        return stack
+    def exchange(self, request: Request, *, service: str = "bedrock-runtime", operation: str = "") -> Exchange:
+        """Answer one request; from any thread. Raises BlockedConnection where the fake is not open."""
+        if self not in _open:
+            raise registry.refuse(self, NOT_OPEN)
+        if self._process != os.getpid():
+            raise registry.refuse(self, registry.FORKED.format(child=os.getpid(), parent=self._process))
+        return super().exchange(request, service=service, operation=operation)
+
+    @contextmanager
+    def _door(self) -> Generator[None, None, None]:
+        self._process = os.getpid()
+        routes: list[_Route] = []
+        try:
+            with registry.opened(RefusingFake(NOT_BOTO, self), boto=False):
+                try:
+                    registry.alone(lambda: _enter(self, routes))
+                    yield
+                finally:
+                    registry.alone(lambda: _leave(self, routes))
+        finally:
+            # Again, for an interrupt at the door of the first one: leaving twice does nothing.
+            registry.alone(lambda: _leave(self, routes))
 
 
-@contextmanager
-def _routed(fake: HttpxFake) -> Generator[None, None, None]:
+def _enter(fake: HttpxFake, routes: list[_Route]) -> None:
     """Answer httpx's own clients through respx, and those of httpx2 through the patched transports."""
-    global _open
-    from respx.mocks import HTTPCoreMocker, Mocker
-
-    routes = [_Route(fake, mocker) for mocker in Mocker.registry.values()]
     try:
-        _open = (fake, *_open)
-        for route in routes:
-            # First, whatever a test has mocked: what is for Bedrock is ours, all else goes on to the others.
-            route.mocker.routers.insert(0, route)
-        HTTPCoreMocker.start()
-        yield
-    finally:
-        _open = tuple(each for each in _open if each is not fake)
-        for route in routes:
-            route.mocker.unregister(route)
-            route.mocker.stop()
+        from httpcore import AsyncConnectionPool, ConnectionPool
+        from respx.mocks import HTTPCoreMocker, Mocker
+
+        routes.extend(_Route(fake, mocker) for mocker in Mocker.registry.values())
+    except (AttributeError, ImportError) as error:
+        raise _unhooked(str(error)) from error
+    before = {ConnectionPool.handle_request, AsyncConnectionPool.handle_async_request}
+    runs_already = bool(HTTPCoreMocker.routers)
+    for route in routes:
+        # First, whatever a test has mocked: what is for Bedrock is ours, all else goes on to the others.
+        route.mocker.routers.insert(0, route)
+    HTTPCoreMocker.start()
+    # What respx does not find it passes over.
+    if not runs_already and before & {ConnectionPool.handle_request, AsyncConnectionPool.handle_async_request}:
+        raise _unhooked("it does not replace the connection pools of httpcore")
+    _open.insert(0, fake)
+
+
+def _leave(fake: HttpxFake, routes: list[_Route]) -> None:
+    """Give everything back, however far `_enter` came."""
+    if fake in _open:
+        _open.remove(fake)
+    for route in routes:
+        route.mocker.unregister(route)
+        route.mocker.stop()
+
+
+def _unhooked(found: str) -> DoorError:
+    return DoorError(UNHOOKED.format(respx=version("respx"), httpcore=version("httpcore"), found=found))
 
 
 class _Route:
@@ -135,10 +182,11 @@ def answer_httpx2(original: Any) -> Any:
 
     @functools.wraps(original)
     def handle_request(self: Any, request: Any) -> Any:
-        if not _open or not is_bedrock_host(request.url.host):
+        fake = _newest_for(request)
+        if fake is None:
             return original(self, request)
         request.read()
-        return answer(_library(), _open[0], request)
+        return answer(_library(), fake, request)
 
     return handle_request
 
@@ -148,12 +196,17 @@ def answer_httpx2_async(original: Any) -> Any:
 
     @functools.wraps(original)
     async def handle_async_request(self: Any, request: Any) -> Any:
-        if not _open or not is_bedrock_host(request.url.host):
+        fake = _newest_for(request)
+        if fake is None:
             return await original(self, request)
         await request.aread()
-        return await answer_async(_library(), _open[0], request)
+        return await answer_async(_library(), fake, request)
 
     return handle_async_request
+
+
+def _newest_for(request: Any) -> HttpxFake | None:
+    return next(iter(_open), None) if is_bedrock_host(request.url.host) else None
 
 
 def _library() -> Any:

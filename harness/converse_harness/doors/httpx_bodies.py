@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import cache, partial
 from time import monotonic
 from typing import Any, Final, NamedTuple
@@ -11,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from converse_harness.doors.delivery import Delivery, headers
 from converse_harness.doors.fake import Fake
 from converse_harness.doors.registry import Exchange
-from converse_harness.wire.http import Break, ConnectionFailure, Request
+from converse_harness.wire.http import Break, Chunk, ConnectionFailure, Request
 
 FAILURES: Final = {
     ConnectionFailure.REFUSED: ("ConnectError", "[Errno 111] Connection refused"),
@@ -59,31 +60,37 @@ def _read(request: Any) -> Request:
 
 
 def _response(httpx: Any, exchange: Exchange, request: Any, started: float) -> Any:
+    def error(named: tuple[str, str]) -> Exception:
+        name, message = named
+        made: Exception = getattr(httpx, name)(message, request=request)
+        return made
+
     response = exchange.response
     if response.failure is not None:
         exchange.ended("cut")
-        name, message = FAILURES[response.failure]
-        raise getattr(httpx, name)(message, request=request)
-    failure = None
-    if response.broken is not None:
-        name, message = BREAKS[response.broken]
-        failure = getattr(httpx, name)(message, request=request)
-    body = classes(httpx).body(Delivery(exchange, started, failure))
+        raise error(FAILURES[response.failure])
+    delivery = Delivery(exchange, started, None if response.broken is None else error(BREAKS[response.broken]))
+    patience: float | None = request.extensions.get("timeout", {}).get("read")
+    give_up = partial(error, BREAKS[Break.STALLED])
+    body = classes(httpx).body(delivery, math.inf if patience is None else patience, give_up)
     extensions = {"http_version": b"HTTP/1.1"}
     return httpx.Response(response.status, headers=headers(exchange), stream=body, extensions=extensions)
 
 
 class Body:
-    """One chunk at a time; pauses are waited for when the client asks for more."""
+    """One chunk at a time; pauses are waited for when the client asks for more, as long as its read timeout says."""
 
-    def __init__(self, delivery: Delivery) -> None:
+    def __init__(self, delivery: Delivery, patience: float, give_up: Callable[[], Exception]) -> None:
         self._delivery = delivery
+        self._patience = patience
+        self._give_up = give_up
 
     def __iter__(self) -> Iterator[bytes]:
         delivery = self._delivery
         while (chunk := delivery.chunk) is not None:
             if chunk.delay:
-                time.sleep(chunk.delay)
+                time.sleep(min(chunk.delay, self._patience))
+                self._give_up_before(chunk)
             yield delivery.take(chunk)
         delivery.finish()
 
@@ -93,9 +100,15 @@ class Body:
         delivery = self._delivery
         while (chunk := delivery.chunk) is not None:
             if chunk.delay:
-                await sleep(chunk.delay)
+                await sleep(min(chunk.delay, self._patience))
+                self._give_up_before(chunk)
             yield delivery.take(chunk)
         delivery.finish()
+
+    def _give_up_before(self, chunk: Chunk) -> None:
+        if chunk.delay > self._patience:
+            self._delivery.close()
+            raise self._give_up()
 
     def close(self) -> None:
         """The client has read enough."""

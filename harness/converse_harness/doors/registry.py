@@ -376,13 +376,14 @@ def _take_out() -> None:
 def _locked(step: Callable[[], None], *, otherwise: Callable[[], None]) -> None:
     """Run `step` alone; where it fails or is interrupted, run `otherwise`, which must cope with anything half done."""
     try:
-        _alone(step)
+        alone(step)
     except BaseException:
-        _alone(otherwise)
+        alone(otherwise)
         raise
 
 
-def _alone(step: Callable[[], None]) -> None:
+def alone(step: Callable[[], None]) -> None:
+    """Run `step` while no other thread opens or closes a fake. Safe to interrupt."""
     try:
         _lock.acquire()
         step()
