@@ -10,6 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
+from converse_harness import Endpoint, Reply
 from converse_harness.doors.control import ROUTES, ControlApi
 from converse_harness.doors.control.api import openapi
 from converse_harness.doors.fake import Fake, Strictness
@@ -140,3 +141,10 @@ def exchange(fake: Fake, text: str = "hello", operation: str = "converse", **bod
         done.taken.append((chunk, number / 1000))
     done.ended("complete")
     return done.response.status, data
+
+
+def rendered(given: Reply, operation: str) -> object:
+    """Everything that a reply puts on the wire."""
+    request = Request("POST", f"/model/us.anthropic.claude-haiku-4-5/{operation}", (), b'{"messages": []}')
+    response = Endpoint(given).exchange(request).response
+    return response.status, response.headers, list(response.chunks), response.failure, response.broken, given.uses

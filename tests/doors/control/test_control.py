@@ -140,10 +140,10 @@ def test_what_is_nested_too_deeply_is_left_out(client: Client) -> None:
     deep: Any = []
     for _ in range(DEEPEST):
         deep = [deep]
-    tools = {"tools": [{"toolSpec": {"name": deep}}]}
+    tools = {"tools": [{"toolSpec": {"name": "t", "inputSchema": {"json": deep}}}]}
     exchange(fake, toolConfig=tools)
     (call,) = client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"]
-    assert (call["body"], call["messages"], call["toolNames"], call["lastUserText"]) == ({}, [], None, "hello")
+    assert (call["body"], call["messages"], call["toolNames"], call["lastUserText"]) == ({}, [], ["t"], "hello")
 
 
 def test_closing_says_everything_that_must_fail_the_test(client: Client) -> None:

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from converse_harness import Endpoint, Reply, faults, reply
+from converse_harness import Reply, faults, reply
 from converse_harness.doors.control import ROUTES
 from converse_harness.doors.control.arguments import parameters
 from converse_harness.doors.control.scripting import SCRIPTING, conditions, read_scripting
 from converse_harness.doors.control.vocabulary import MODIFIERS, REPLIES, read_reply
 from converse_harness.wire.http import Request
-from tests.doors.control.conftest import DOCUMENT, Client, check
+from tests.doors.control.conftest import DOCUMENT, Client, check, rendered
 
 NAMES = sorted(
     {*SCRIPTING, *conditions(), "seed", "unused", "unexpected", "regex", "messageStart", "contentBlockDelta", "toolUse"}
@@ -157,12 +157,6 @@ def modified_both_ways(draw: st.DrawFn, written: dict[str, Any], made: Reply) ->
         after = None if modifiers["broken"] == fault else 0
         made = made.broken(getattr(faults, fault), after=after)
     return written | draw(st.permutations(list(modifiers.items())).map(dict)), made
-
-
-def rendered(given: Reply, operation: str) -> object:
-    request = Request("POST", f"/model/us.anthropic.claude-haiku-4-5/{operation}", (), b'{"messages": []}')
-    response = Endpoint(given).exchange(request).response
-    return response.status, response.headers, list(response.chunks), response.failure, response.broken, given.uses
 
 
 @given(both=written_both_ways())
