@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
@@ -17,6 +14,7 @@ import httpx
 import pytest
 import urllib3.exceptions
 
+from tests.clients.mortal import mortal_server
 from tests.clients.scenarios import REQUEST
 
 WORKERS: Final = 4
@@ -55,16 +53,6 @@ def test_every_worker_has_its_server(pytester: pytest.Pytester, monkeypatch: pyt
     assert len(pairs) == len(set(workers)) == len(set(addresses)) == WORKERS
 
 
-SERVER: Final = """
-import sys
-from converse_harness import ConverseServer, reply
-
-with ConverseServer() as server, server.script(reply.text("la " * 1000).paced(each=0.05)) as fake:
-    print(fake.url, flush=True)
-    sys.stdin.read()
-"""
-
-
 def read_with_boto3(url: str, kill: Callable[[], None]) -> None:
     client = boto3.client(
         "bedrock-runtime",
@@ -101,20 +89,8 @@ def test_a_server_that_is_killed_is_an_error_to_its_client_and_leaves_nothing_be
     reader: str, tmp_path: Path
 ) -> None:
     read, error = READERS[reader]
-    places = {name: str(tmp_path) for name in ("HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR")}
-    with subprocess.Popen(
-        [sys.executable, "-c", SERVER],
-        cwd=tmp_path,
-        env={**os.environ, **places},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as server:
-        assert server.stdout is not None
-        try:
-            with pytest.raises(error):
-                read(server.stdout.readline().strip(), server.kill)
-            assert server.wait() == -signal.SIGKILL
-        finally:
-            server.kill()
+    with mortal_server(tmp_path) as (url, server):
+        with pytest.raises(error):
+            read(url, server.kill)
+        assert server.wait() == -signal.SIGKILL
     assert list(tmp_path.rglob("*")) == []

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -43,22 +43,31 @@ class Node:
     def ask(self, client: str, order: Order) -> Result:
         """Ask with one client; it is told the variables of the fake, unless it was started with them."""
         assert isinstance(order.fake, ServerFake)
-        told: dict[str, Any] = {} if self._inherits else {**order.fake.environ, "AWS_MAX_ATTEMPTS": "1"}
-        line = json.dumps(
-            {
-                "client": client,
-                "environ": told,
-                "operation": order.operation,
-                "request": REQUEST,
-                "leaveAt": order.leave_at,
-            }
-        )
+        environ = {} if self._inherits else {**order.fake.environ, "AWS_MAX_ATTEMPTS": "1"}
+        return self.ask_under(environ, client, order.operation, order.on_piece, order.leave_at)
+
+    def ask_under(
+        self,
+        environ: Mapping[str, str],
+        client: str,
+        operation: str,
+        on_piece: Callable[[], None],
+        leave_at: str | None = None,
+    ) -> Result:
+        """Ask with one client, which is told these variables first."""
+        question = {
+            "client": client,
+            "environ": environ,
+            "operation": operation,
+            "request": REQUEST,
+            "leaveAt": leave_at,
+        }
         assert self._process.stdin is not None
-        print(line, file=self._process.stdin, flush=True)
+        print(json.dumps(question), file=self._process.stdin, flush=True)
         while True:
             said = self._read()
             if "result" not in said:
-                order.on_piece()
+                on_piece()
                 continue
             result = said["result"]
             self.protocol = result.pop("protocol", "")

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from converse_harness import ConverseServer
+from converse_harness.doors.environ import environ
+from tests.clients.mortal import mortal_server
 from tests.clients.pinned.javascript.conftest import Node
-from tests.clients.scenarios import CASES, CONVERSE, SCENARIOS, STREAM, Deviation, Deviations, Order, run
+from tests.clients.scenarios import CASES, CONNECTION, CONVERSE, SCENARIOS, STREAM, Deviation, Deviations, Order, run
 from tests.clients.surroundings import SURROUNDINGS, check_no_token
 
 CLOSED = "closed in the middle of a frame"
@@ -66,3 +68,20 @@ def test_a_child_finds_the_server_whatever_its_user_has_set(
     ):
         assert child.ask(client, Order(STREAM, fake)) == scenario.stream
         check_no_token(fake)
+
+
+KILLED = {
+    "aws-sdk": None,  # Node ends the streams of an HTTP/2 connection that is gone as if they were complete
+    "aws-sdk with NodeHttpHandler": CONNECTION,
+    "ai-sdk": CONNECTION,
+}
+"""The error of each client whose server dies in the middle of a stream."""
+
+
+@pytest.mark.parametrize("client", KILLED)
+def test_a_server_that_is_killed(client: str, node: Node, tmp_path: Path) -> None:
+    with mortal_server(tmp_path) as (url, server):
+        result = node.ask_under(environ(url, os.environ), client, STREAM, server.kill)
+    assert (result.text[:3], result.error) == ("la ", KILLED[client])
+    assert result.stop in (None, "error")
+    assert list(tmp_path.rglob("*")) == []
