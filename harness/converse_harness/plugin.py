@@ -206,15 +206,20 @@ def _own_fakes(item: pytest.Item) -> list[Fake]:
 
 
 def _what_fakes_say(fakes: list[Fake], error: BaseException | None) -> None:
-    """Ask each of them, so that none has anything left to say when its fixture ends."""
-    failed = error
+    said = _asked(fakes, error)
+    if said is not None:
+        raise said  # the one frame of ours that a failure shows, because pytest wants to show one
+
+
+def _asked(fakes: list[Fake], error: BaseException | None) -> Exception | None:
+    """What fails the test; every fake is asked, so that none has anything left to say when its fixture ends."""
+    last: Exception | None = None
     for fake in fakes:
         try:
-            fake.check(failed)
-        except Exception as said:  # noqa: BLE001 - raised below
-            failed = said
-    if failed is not error and failed is not None:
-        raise failed  # the one frame of ours that a failure shows, because pytest wants to show one
+            fake.check(last or error)
+        except Exception as said:  # noqa: BLE001 - whatever fails the test
+            last = said.with_traceback(None)
+    return last
 
 
 @pytest.hookimpl(wrapper=True)
