@@ -352,7 +352,7 @@ def test_nothing_that_a_client_sends_disturbs_the_lines(script: Path) -> None:
             ("model/m%1b[2J%0A/converse", body),
             ("model/m/converse", b"5"),
             ("model/m/converse", b'{"messages": [{"role": "user", "content": [{"text": 5}]}]}'),
-            (f"model/{secret}/count-tokens", b"{}"),
+            (f"model/{secret}/invoke", b"{}"),
             ("%1b[2J?x", b""),
         ):
             httpx.post(f"{served.url}/{target}", content=content, trust_env=False)
