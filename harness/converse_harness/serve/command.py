@@ -10,7 +10,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Final, TextIO
+from typing import Final, NoReturn, TextIO
 
 from converse_harness.calls import Call
 from converse_harness.doors.control.api import ROOT, id_of
@@ -41,6 +41,7 @@ def serve(file: Path | None, *, host: str, port: int, reload: bool, out: TextIO,
     printer = Printer(out)
     try:
         with _terminated_by_signal():
+            watcher = Watcher(file) if file is not None and reload else None
             script = load(file) if file is not None else None
             server = WatchedServer(lambda fake, call: ended.put((fake, call)), host=host, port=port)
             try:
@@ -51,7 +52,7 @@ def serve(file: Path | None, *, host: str, port: int, reload: bool, out: TextIO,
                 environ = fake.environ if fake is not None else {}
                 for number, line in enumerate(serving(script, server.url, environ)):
                     printer.say(line, "" if number else BOLD)
-                _follow(ended, printer, fake, file if reload else None)
+                _follow(ended, printer, fake, watcher)
             finally:
                 server.stop()
                 while not ended.empty():
@@ -61,7 +62,6 @@ def serve(file: Path | None, *, host: str, port: int, reload: bool, out: TextIO,
         return 1
     except Terminated:
         return TERMINATED
-    return 0
 
 
 def _start(server: WatchedServer, err: TextIO) -> None:
@@ -72,9 +72,8 @@ def _start(server: WatchedServer, err: TextIO) -> None:
         Printer(err).say(f"converse-harness serve: warning: {each.message}", RED)
 
 
-def _follow(ended: Ended, printer: Printer, fake: ServerFake | None, watched: Path | None) -> None:
+def _follow(ended: Ended, printer: Printer, fake: ServerFake | None, watcher: Watcher | None) -> NoReturn:
     """Print what happens, for ever."""
-    watcher = Watcher(watched) if watched is not None else None
     while True:
         try:
             _tell(ended.get(timeout=None if watcher is None else LOOK), printer)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from converse_harness import reply
+from converse_harness import model, reply
 from converse_harness.doors.control import ROUTES
 from converse_harness.doors.control.bodies import DEEPEST
 from converse_harness.doors.control.vocabulary import MODIFIERS, REPLIES
@@ -133,6 +133,16 @@ def test_what_a_strange_client_sent_is_told_all_the_same(client: Client, body: b
     (call,) = client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"]
     assert call["target"] == f"/{path}"
     assert client.ask("DELETE", f"{FAKES}/fake-1").status == 200
+
+
+@pytest.mark.skipif("CountTokens" not in model.operations(), reason="this botocore has no CountTokens")
+def test_a_conversation_that_is_counted_is_told(client: Client) -> None:
+    fake = client.opened()
+    counted = {"converse": {"messages": [{"role": "user", "content": [{"text": "How many?"}]}]}}
+    exchange(fake, operation="count-tokens", input=counted)
+    (call,) = client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"]
+    assert (call["operation"], call["messages"]) == ("CountTokens", counted["converse"]["messages"])
+    assert (call["lastUserText"], call["toolNames"], call["reply"], call["status"]) == ("How many?", [], None, 200)
 
 
 def test_what_is_nested_too_deeply_is_left_out(client: Client) -> None:
