@@ -338,6 +338,13 @@ def test_inside_a_cassette_of_vcrpy_a_transport_is_answered(fake: HttpxFake, lib
         assert one_async_transport_on_asyncio(library, fake) == "hi"
 
 
+def test_a_cassette_of_vcrpy_can_leave_bedrock_to_the_door(fake: HttpxFake, tmp_path: Path) -> None:
+    fake.script(reply.text("hi").times(2))
+    tape = str(tmp_path / "cassette.yaml")
+    with vcr.use_cassette(tape, record_mode="none", ignore_hosts=[httpx.URL(HOST).host]):
+        assert self_built(httpx, fake) == self_built_async(httpx, fake) == "hi"
+
+
 def test_under_pytest_socket(fake: HttpxFake, socket_disabled: None) -> None:
     fake.script(reply.text("hi").times(2))
     assert [way(httpx, fake) for way in (self_built, one_transport)] == ["hi", "hi"]
