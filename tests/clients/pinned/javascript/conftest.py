@@ -30,14 +30,19 @@ class Node:
 
     def __init__(self, folder: Path, environ: Mapping[str, str] | None = None) -> None:
         self._inherits = environ is not None
+        self._environ = environ
+        self._script = folder / "client.mjs"
         self._errors = (folder / "stderr.txt").open("w+", encoding="utf-8")
-        self._process = subprocess.Popen(
-            ["node", "--no-warnings", str(folder / "client.mjs")],
+        self._process = self._start()
+
+    def _start(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            ["node", "--no-warnings", str(self._script)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
             encoding="utf-8",
-            env=environ,
+            env=self._environ,
         )
 
     def ask(self, client: str, order: Order) -> Result:
@@ -84,6 +89,8 @@ class Node:
         finally:
             watchdog.cancel()
         if not line:
+            self._stop()
+            self._process = self._start()
             self._errors.seek(0)
             pytest.fail(f"client.mjs ended, or said nothing for {LIMIT:.0f} s. Its errors: {self._errors.read()}")
         said: dict[str, Any] = json.loads(line)
@@ -93,9 +100,12 @@ class Node:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._stop()
+        self._errors.close()
+
+    def _stop(self) -> None:
         self._process.kill()
         self._process.communicate()
-        self._errors.close()
 
 
 @pytest.fixture(scope="session")
