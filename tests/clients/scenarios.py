@@ -205,11 +205,15 @@ CASES: Final = [
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """How one client is known to differ in one scenario: what changes in the Result, how often it asks, and why."""
+    """How one client is known to differ in one scenario, and why.
+
+    `changes` are members of the Result, `calls` is how often it asks; what it does only `sometimes` it need not do.
+    """
 
     why: str
     changes: Mapping[str, Any] = field(default_factory=dict[str, Any])
     calls: int = 1
+    sometimes: bool = False
 
 
 Deviations = Mapping[tuple[str, str], Deviation]
@@ -224,19 +228,19 @@ def run(
     expected = scenario.stream if operation == STREAM else scenario.whole
     assert expected is not None
     deviation = deviations.get((name, operation), Deviation("it does not"))
-    expected = replace(expected, **deviation.changes)
+    allowed = [replace(expected, **deviation.changes), *([expected] if deviation.sometimes else [])]
     sent: list[int] = []
     with door(scenario.reply.times(deviation.calls)) as fake, pytest.MonkeyPatch.context() as patch:
         if isinstance(fake, ServerFake):
             for variable, value in fake.environ.items():
                 patch.setenv(variable, value)
         result = ask(Order(operation, fake, lambda: sent.append(len(fake.calls[-1].events)), scenario.leave_at))
-        assert expected.said in result.said, (expected.said, result.said)
         if scenario.lossy:
             assert expected.text.startswith(result.text)
             assert result.text or operation == CONVERSE
             result = replace(result, text=expected.text)
-        assert result == expected, result.said
+        assert result in allowed, result
+        assert allowed[allowed.index(result)].said in result.said
         assert len(fake.calls) == deviation.calls
         call = fake.calls[-1]
         assert (call.operation, call.model_id, call.last_user_text) == (operation, MODEL, QUESTION)
