@@ -1,18 +1,23 @@
-"""Plain httpx, as agents without an SDK use it: over the socket with HTTP/1.1 and HTTP/2, and in process."""
+"""Plain httpx, as agents without an SDK use it: over the socket with HTTP/1.1 and HTTP/2, in process, under uvicorn."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 from urllib.parse import quote
 
 import httpx
 import pytest
+import uvicorn
 from botocore.eventstream import EventStreamBuffer
 
-from converse_harness import ConverseServer, Fake
+from converse_harness import ConverseServer, Fake, Reply
+from converse_harness.doors.asgi import ConverseApp
 from converse_harness.doors.httpx import HttpxFake
 from converse_harness.doors.server.fake import ServerFake
 from tests.clients.scenarios import (
@@ -26,6 +31,7 @@ from tests.clients.scenarios import (
     Result,
     run,
     shape_name,
+    wait_until,
     whole,
 )
 
@@ -34,6 +40,7 @@ DOORS: Final[dict[str, dict[str, bool]]] = {
     "HTTP/2": {"http1": False, "http2": True},
     "respx": {},
     "transport": {},
+    "uvicorn": {},
 }
 """What a client is made with to reach each door; in process it speaks HTTP/1.1 as well."""
 
@@ -50,11 +57,11 @@ class Route:
 
     door: str
     fake: Fake
+    endpoint: str
 
     def url(self, order: Order) -> str:
-        """The address of an operation: Bedrock's own, unless the fake has one."""
-        endpoint = self.fake.url if isinstance(self.fake, ServerFake) else BEDROCK
-        return f"{endpoint}/model/{quote(MODEL, safe='')}/{PATHS[order.operation]}"
+        """The address of an operation."""
+        return f"{self.endpoint}/model/{quote(MODEL, safe='')}/{PATHS[order.operation]}"
 
     def client(self) -> httpx.Client:
         options: dict[str, Any] = dict(DOORS[self.door])
@@ -153,9 +160,60 @@ def ask_async(order: Order, route: Route) -> Result:
 WAYS: Final = {"sync": ask, "async": ask_async}
 
 
+class Uvicorn:
+    """uvicorn in a thread, around the app of the moment."""
+
+    def __init__(self) -> None:
+        self._app = ConverseApp()
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        config = uvicorn.Config(
+            self._answer, interface="asgi3", log_level="critical", ws="none", timeout_graceful_shutdown=1
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, args=([self._listening],))
+        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+
+    async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
+        await self._app(scope, receive, send)
+
+    def open(self, answer: Reply) -> Fake:
+        """A fake that answers from now on."""
+        self._app = ConverseApp(answer)
+        return self._app.fake
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        wait_until(lambda: self._server.started)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.should_exit = True
+        self._thread.join()
+        self._listening.close()
+
+
+@pytest.fixture(scope="module")
+def asgi() -> Iterator[Uvicorn]:
+    with Uvicorn() as server:
+        yield server
+
+
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("name", "operation"), CASES)
-def test_scenario(name: str, operation: str, way: str, door: str, converse_server: ConverseServer) -> None:
-    opened = converse_server.script if door.startswith("HTTP") else HttpxFake
-    run(name, operation, opened, lambda order: WAYS[way](order, Route(door, order.fake)))
+def test_scenario(
+    name: str, operation: str, way: str, door: str, converse_server: ConverseServer, asgi: Uvicorn
+) -> None:
+    opened: dict[str, Callable[[Reply], Fake]] = {
+        "HTTP/1.1": converse_server.script,
+        "HTTP/2": converse_server.script,
+        "respx": HttpxFake,
+        "transport": HttpxFake,
+        "uvicorn": asgi.open,
+    }
+
+    def asked(order: Order) -> Result:
+        endpoint = order.fake.url if isinstance(order.fake, ServerFake) else asgi.url if door == "uvicorn" else BEDROCK
+        return WAYS[way](order, Route(door, order.fake, endpoint))
+
+    run(name, operation, opened[door], asked)
