@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import multiprocessing
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -132,11 +133,33 @@ def test_transports_are_those_of_httpx_by_default(fake: HttpxFake) -> None:
 
 def test_requests_are_read_as_they_were_sent(fake: HttpxFake) -> None:
     fake.script(reply.text("hi"))
-    parts = iter([b'{"messages":[{"role":"user",', b'"content":[{"text":"hello"}]}]}'])
-    httpx.post(f"{HOST}/model/{ARN}/converse", content=parts, headers={"X-Mine": "Yes"})
+    httpx.post(f"{HOST}/model/{ARN}/converse", json=BODY, headers={"X-Mine": "Yes"})
     (call,) = fake.calls
     assert call.model_id == "arn:aws:bedrock:us-east-1:123456789012:prompt/x"
     assert (call.last_user_text, call.headers["x-mine"]) == ("hello", "Yes")
+
+
+PARTS = [b'{"messages":[{"role":"user",', b'"content":[{"text":"hello"}]}]}']
+
+
+@pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
+@pytest.mark.parametrize("one", [True, False], ids=["one transport", "self-built"])
+def test_a_body_may_come_in_parts(fake: HttpxFake, library: Any, one: bool) -> None:
+    fake.script(reply.text("hi").times(2))
+
+    async def parts() -> AsyncIterator[bytes]:
+        for part in PARTS:
+            yield part
+
+    async def ask() -> None:
+        transport = fake.async_transport_for(library) if one else None
+        async with library.AsyncClient(transport=transport) as client:
+            await client.post(URL, content=parts())
+
+    with library.Client(transport=fake.transport_for(library) if one else None) as client:
+        client.post(URL, content=iter(PARTS))
+    asyncio.run(ask())
+    assert [call.last_user_text for call in fake.calls] == ["hello", "hello"]
 
 
 # Streams
@@ -179,11 +202,24 @@ def test_the_same_asynchronously(fake: HttpxFake) -> None:
 
 
 def test_a_client_that_leaves_is_seen(fake: HttpxFake) -> None:
-    fake.script(reply.text("one two three"))
-    with httpx.Client().stream("POST", STREAM, json=BODY) as answer:
+    fake.script(reply.text("one two three").times(2))
+
+    async def leave() -> None:
+        async with httpx.AsyncClient() as client, client.stream("POST", STREAM, json=BODY) as answer:
+            await anext(answer.aiter_raw())
+
+    with httpx.Client() as client, client.stream("POST", STREAM, json=BODY) as answer:
         next(answer.iter_raw())
-    (call,) = fake.calls
-    assert (call.outcome, len(call.events)) == (Outcome.CLOSED, 1)
+    asyncio.run(leave())
+    assert [(call.outcome, len(call.events)) for call in fake.calls] == [(Outcome.CLOSED, 1), (Outcome.CLOSED, 1)]
+
+
+def test_so_is_one_that_forgets_its_answer(fake: HttpxFake) -> None:
+    fake.script(reply.text("one two three"))
+    with httpx.Client(transport=fake.transport) as client:
+        client.send(client.build_request("POST", STREAM, json=BODY), stream=True)
+    gc.collect()
+    assert fake.calls[0].outcome is Outcome.CLOSED
 
 
 # Errors
@@ -442,12 +478,11 @@ def test_a_respx_that_hooks_nothing_is_named(originals: Patched, monkeypatch: py
 
 
 def test_threads_open_and_close_at_once(originals: Patched) -> None:
-    """respx starts and stops as if there was one thread."""
-
     def open_and_close(number: int) -> None:
         with HttpxFake():
             taken.append(httpcore.ConnectionPool.handle_request is not real)
 
+    # respx itself starts and stops as if there was one thread.
     real = httpcore.ConnectionPool.handle_request
     taken: list[bool] = []
     before = sys.getswitchinterval()

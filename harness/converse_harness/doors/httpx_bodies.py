@@ -107,7 +107,6 @@ class Body:
 
     def _give_up_before(self, chunk: Chunk) -> None:
         if chunk.delay > self._patience:
-            self._delivery.close()
             raise self._give_up()
 
     def close(self) -> None:
