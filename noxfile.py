@@ -96,7 +96,7 @@ def javascript(session: nox.Session) -> None:
     for command in ("node", "npm"):
         if shutil.which(command) is None:
             session.error(
-                f"The JavaScript clients need Node.js 20 or newer and npm; there is no `{command}` on the PATH."
+                f"The JavaScript clients need Node.js 20 or newer and npm; there is no `{command}` on the PATH"
             )
     suite = Path("tests/clients/pinned/javascript")
     folder = Path(session.create_tmp()).resolve()
