@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from converse_harness import ConverseServer
+from converse_harness.doors import registry
 from tests.doors.control.conftest import DOCUMENT, Answer, check_described
 
 FAKES = "/__converse/fakes"
@@ -71,6 +72,13 @@ def test_a_whole_test(http: httpx.Client) -> None:
     assert http.delete(f"{FAKES}/{fake['id']}").status_code == 404
     with pytest.raises(botocore.exceptions.ClientError, match="no fake is open at"):
         ask(fake["url"])
+
+
+def test_one_that_is_closed_over_http_refuses_nobody_afterwards(http: httpx.Client) -> None:
+    fake = http.post(FAKES, json={"script": [{"text": "hi"}]}).json()
+    assert ask(fake["url"]) == "hi"
+    assert http.delete(f"{FAKES}/{fake['id']}").json()["ok"] is True
+    assert registry.guarding() is None
 
 
 def test_what_is_wrong_is_answered_and_the_server_lives_on(http: httpx.Client) -> None:
