@@ -363,7 +363,7 @@ def exempt(thread: threading.Thread) -> None:
 
 def _remember_threads(entry: _Entry) -> None:
     if entry.opener in _ours:
-        return  # over the control API: for a test that runs somewhere else
+        return  # the control API, for a test that runs somewhere else: the threads of this process are not its own
     free = (entry.opener, threading.current_thread(), *_ours)
     for thread in threading.enumerate():
         if thread not in free and (thread in entry.callers or thread not in entry.before):
