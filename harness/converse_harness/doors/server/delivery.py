@@ -93,13 +93,13 @@ class Delivery:
 
     def run(self) -> None:
         """Write until there is a reason to wait, or the end."""
-        link, http, stream = self.link, self.link.http, self.stream
+        link = self.link
         while not self.over and self._timer is None:
-            chunk, at = self._chunk, self._at
+            chunk = self._chunk
             if chunk is None:
                 self._finish()
                 return
-            if (not at and self._waits(chunk)) or not link.writable:
+            if not link.writable or (chunk.delay and not self._at and self._waits(chunk)):
                 break
             if self._batch > BATCH:
                 self._batch = 0
@@ -107,20 +107,38 @@ class Delivery:
                 break
             if not self._headed:
                 self._head()
-            room = http.room(stream)
-            if room < len(chunk.data) - at:
-                if room <= 0:
-                    break  # at -1 the connection says that the stream is gone
-                http.body(stream, chunk.data[at : at + room])
-                self._at += room
-                self._batch += room
-                continue
-            http.body(stream, chunk.data[at:])
-            self._at = 0
-            self._batch += len(chunk.data) - at
-            self.exchange.taken.append((chunk, link.loop.time() - self._started))
-            self._advance()
+            room = link.http.room(self.stream)
+            if room >= len(chunk.data) - self._at:
+                self._write_due(chunk, min(room, BATCH))
+            elif room > 0:
+                self._write_part(chunk, room)
+            else:
+                break  # at -1 the connection says that the stream is gone
         link.flush()
+
+    def _write_part(self, chunk: Chunk, size: int) -> None:
+        self.link.http.body(self.stream, chunk.data[self._at : self._at + size])
+        self._at += size
+        self._batch += size
+
+    def _write_due(self, chunk: Chunk, room: int) -> None:
+        """Write the rest of a chunk, and what follows without a delay as far as there is room."""
+        body, stream = self.link.http.body, self.stream
+        body(stream, chunk.data[self._at :])
+        size = len(chunk.data) - self._at
+        self._at = 0
+        written = [chunk]
+        self._advance()
+        while (after := self._chunk) is not None and not after.delay:
+            size += len(after.data)
+            if size > room:
+                break
+            body(stream, after.data)
+            written.append(after)
+            self._advance()
+        self._batch += size
+        at = self.link.loop.time() - self._started
+        self.exchange.taken.extend([(each, at) for each in written])
 
     def _head(self) -> None:
         self._headed = True
@@ -128,7 +146,7 @@ class Delivery:
 
     def _waits(self, chunk: Chunk) -> bool:
         """Whether the chunk is not due yet; its delay counts from when the one before it was due."""
-        if not chunk.delay or self._ripe:
+        if self._ripe:
             return False
         self._due += chunk.delay
         if self._due <= self.link.loop.time():
