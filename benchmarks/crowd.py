@@ -1,8 +1,8 @@
 """Many clients at once: `python -m benchmarks.crowd URL STREAMS` reads that many streams on a socket each.
 
 A process of its own, and as little work for each chunk as can be: what is measured is the server. Prints JSON: `whole`,
-the seconds from the first connect to the last byte; `streams`, those of each stream; `first`, those until its first
-body byte; `bytes`, how many came in all.
+the seconds from the first connect to the last byte; `streams`, those of each stream from its request on; `first`, those
+until its first body byte.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ class Client(asyncio.Protocol):
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.started = time.perf_counter()
         self.first = self.ended = 0.0
-        self.size = 0
         self._request = request
         self._headed = False
         self._tail = b""
@@ -38,7 +37,6 @@ class Client(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Look for the end of the head once, and for the end of the body."""
-        self.size += len(data)
         if not self._headed:
             self._tail += data
             _, found, data = self._tail.partition(b"\r\n\r\n")
@@ -83,7 +81,6 @@ async def read(url: str, streams: int) -> dict[str, object]:
         "whole": max(each.ended for each in clients) - started,
         "streams": [each.ended - each.started for each in clients],
         "first": [each.first - each.started for each in clients],
-        "bytes": sum(each.size for each in clients),
     }
 
 
