@@ -7,13 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 from converse_harness import model
 from converse_harness.assembly import Response, assemble
 from converse_harness.errors import StreamOrderError
 from converse_harness.replies import Reply, summarize_block
 from converse_harness.wire.http import Chunk, Request
+
+CONVERSATIONS: Final = ("Converse", "ConverseStream", "CountTokens")
+"""The operations whose request holds a conversation; that of another may have members of the same names."""
 
 
 class Outcome(Enum):
@@ -104,7 +107,7 @@ class Call:
     @property
     def tool_names(self) -> list[str]:
         """The names of the tools, in their order."""
-        return [tool["toolSpec"]["name"] for tool in self.tools if "toolSpec" in tool]
+        return [tool["toolSpec"]["name"] for tool in self.tools if "name" in tool.get("toolSpec", ())]
 
     @property
     def tool_choice(self) -> dict[str, Any] | None:
@@ -193,9 +196,11 @@ class Call:
 
     @cached_property
     def _conversation(self) -> Mapping[str, Any]:
-        counted = self.params.get("input")
-        if self.operation == "CountTokens" and isinstance(counted, dict):
-            return cast("dict[str, dict[str, Any]]", counted).get("converse", {})
+        if self.operation not in CONVERSATIONS:
+            return {}
+        if self.operation == "CountTokens":
+            counted = self.params.get("input")
+            return cast("dict[str, dict[str, Any]]", counted).get("converse", {}) if isinstance(counted, dict) else {}
         return self.params
 
     @property

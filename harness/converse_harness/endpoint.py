@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from converse_harness.calls import Call, Outcome
-from converse_harness.errors import CallError, ConverseHarnessError, ReplyError, UnexpectedCall
+from converse_harness import model
+from converse_harness.calls import CONVERSATIONS, Call, Outcome
+from converse_harness.errors import CallError, ConverseHarnessError, DamagedData, ReplyError, UnexpectedCall
 from converse_harness.messages import unexpected_call, unknown_operation
 from converse_harness.rendering import Occasion, Renderer, count_tokens, error_json
 from converse_harness.replies import Reply
@@ -78,8 +79,7 @@ class Endpoint:
             found = control_route(request)
         name = found.operation if found is not None else operation
         path_params: Mapping[str, str] = found.path_params if found is not None else {}
-        converse = name in SCRIPTED or name == "CountTokens"
-        body, malformed = _parse(request.body) if converse else (_lenient(request.body), None)
+        body, malformed = _parse(name, request.body) if name in CONVERSATIONS else (_lenient(request.body), None)
         call = Call(len(self.calls) + 1, name, mask_headers(request), path_params, body, malformed)
         self.calls.append(call)
         return call
@@ -158,46 +158,27 @@ def _computed(result: object, slot: Slot) -> Reply:
     )
 
 
-def _parse(body: bytes) -> tuple[Mapping[str, Any], str | None]:
+def _parse(operation: str, body: bytes) -> tuple[Mapping[str, Any], str | None]:
     """The request's JSON object, or what is wrong with its form: a SerializationException, which is not recorded."""
     try:
         parsed: Any = json.loads(body) if body else {}
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return {}, f"The request body is not JSON: {error}"
     if not isinstance(parsed, dict):
         return {}, f"The request body is a JSON {type(parsed).__name__}; it must be an object."
     members = cast("dict[str, Any]", parsed)
-    for path, value, expected in _containers(members):
-        if not isinstance(value, expected):
-            return (
-                {},
-                f"{path} is a JSON {type(value).__name__}; it must be {'a list' if expected is list else 'an object'}.",
-            )
-    return members, None
-
-
-def _containers(body: Mapping[str, Any]) -> Iterator[tuple[str, object, type]]:
-    """The lists and objects that everything else relies on, each with its path and the type that it must have."""
-    tool_config = body.get("toolConfig", {})
-    yield "toolConfig", tool_config, dict
-    for path, items in (
-        ("messages", body.get("messages", [])),
-        ("system", body.get("system", [])),
-        ("toolConfig.tools", tool_config.get("tools", [])),
-    ):
-        yield path, items, list
-        for index, item in enumerate(items):
-            yield f"{path}[{index}]", item, dict
-            content: list[object] = item.get("content", []) if path == "messages" else []
-            yield f"{path}[{index}].content", content, list
-            for number, block in enumerate(content):
-                yield f"{path}[{index}].content[{number}]", block, dict
+    if operation not in model.operations():
+        return members, None
+    try:
+        return model.read_json(model.operation(operation).input_shape.name, members), None
+    except DamagedData as error:
+        return {}, str(error)
 
 
 def _lenient(body: bytes) -> Mapping[str, Any]:
     """The JSON object of an operation whose body may be anything, or none."""
     try:
         parsed: Any = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else {}

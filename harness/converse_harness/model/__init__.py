@@ -1,12 +1,13 @@
 """AWS's model of Bedrock Runtime, read from the installed botocore: shapes, errors, strict validation, JSON.
 
 `service.py` reads the model, `beyond.py` is the table of what AWS is recorded to send beyond it, `validation.py` checks
-a value against a shape, `json_codec.py` turns a value into AWS's JSON and back.
+a value against a shape, `json_types.py` the types of a request, `json_codec.py` turns a value into AWS's JSON and back.
 """
 
 from converse_harness.model.beyond import BEYOND_MODEL, Beyond
 from converse_harness.model.findings import Kind
 from converse_harness.model.json_codec import from_json, to_json
+from converse_harness.model.json_types import read_json
 from converse_harness.model.service import (
     CONTROL_PLANE,
     SERVICE,
@@ -59,6 +60,7 @@ __all__ = [
     "member",
     "operation",
     "operations",
+    "read_json",
     "service",
     "shape",
     "stream_events",
