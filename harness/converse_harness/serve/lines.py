@@ -77,7 +77,7 @@ def call_line(id: str, call: Call) -> str:
     """A call in one line: who asked what, what was answered, how many events, how long it took."""
     fake = f"{id:<8} " if id else ""
     operation = call.operation or f"{call.request.method} {call.request.target}"
-    asked = shorten(_text(call), TEXT)
+    asked = shorten(call.last_user_text, TEXT)
     if is_unexpected(call):
         answered = _cut(_refused(call), REFUSAL)
     else:
@@ -97,13 +97,6 @@ def call_line(id: str, call: Call) -> str:
 def is_unexpected(call: Call) -> bool:
     """Whether the fake had no reply for it."""
     return call.reply is None and call.status >= 400
-
-
-def _text(call: Call) -> str:
-    try:
-        return call.last_user_text
-    except (AttributeError, KeyError, TypeError):  # the request is not of the form that has one
-        return ""
 
 
 def _refused(call: Call) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from converse_harness import model
-from converse_harness.calls import Call
+from converse_harness.calls import CONVERSATIONS, Call
 from converse_harness.doors.control.bodies import too_deep
 from converse_harness.doors.server.fake import ServerFake
 from converse_harness.errors import ConverseHarnessError
@@ -23,13 +23,13 @@ def call_json(call: Call) -> dict[str, Any]:
         "operation": call.operation,
         "modelId": call.model_id,
         "attempt": call.attempt,
-        "turn": _read(call, "turn"),
+        "turn": call.turn,
         "method": call.request.method,
         "target": call.request.target,
         "messages": conversation.get("messages", []),
         "system": conversation.get("system", []),
-        "toolNames": _read(call, "tool_names"),
-        "lastUserText": _read(call, "last_user_text"),
+        "toolNames": call.tool_names,
+        "lastUserText": call.last_user_text,
         "body": {} if too_deep(call.body) else call.body,
         "malformed": call.malformed,
         "headers": dict(call.headers),
@@ -44,26 +44,11 @@ def call_json(call: Call) -> dict[str, Any]:
 
 def _conversation(call: Call) -> Mapping[str, Any]:
     """The part of the body that has the messages, as it came."""
-    body: Mapping[str, Any] = {} if too_deep(call.body) else call.body
+    if call.operation not in CONVERSATIONS or too_deep(call.body):
+        return {}
     if call.operation == "CountTokens":
-        match body:
-            case {"input": {"converse": dict()}}:
-                return cast("dict[str, Any]", body["input"]["converse"])
-            case _:
-                return {}
-    return body
-
-
-_UNREADABLE: Final = (AttributeError, KeyError, TypeError)
-
-
-def _read(call: Call, name: str) -> object:
-    """A property of the call; None where the request is not of the form that has one."""
-    try:
-        value = getattr(call, name)
-    except _UNREADABLE:
-        return None
-    return None if too_deep(value) else value
+        return cast("Mapping[str, Any]", call.body.get("input", {}).get("converse", {}))
+    return call.body
 
 
 def fake_json(id: str, fake: ServerFake) -> dict[str, Any]:
