@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import boto3
 import botocore.exceptions
 import pytest
 import vcr
+import wrapt
 from botocore.config import Config
 from moto import mock_aws
 
@@ -159,3 +161,25 @@ def test_under_hosts_that_pytest_socket_allows(pytester: pytest.Pytester) -> Non
     )
     result = run_with_pytest_socket(pytester, "--allow-hosts=127.0.0.1")
     result.assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before the fake", "under it"])
+def test_a_wrapper_of_wrapt_is_told_of_its_instance(monkeypatch: pytest.MonkeyPatch, before: bool) -> None:
+    # OpenTelemetry wraps Thread.start so, when strands makes its first agent.
+    monkeypatch.setattr(threading.Thread, "start", threading.Thread.start)  # put back at the end
+    started: list[Any] = []
+
+    def note(start: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+        started.append(instance)
+        return start(*args, **kwargs)
+
+    if before:
+        wrapt.wrap_function_wrapper(threading.Thread, "start", note)
+    with fake_converse():
+        if not before:
+            wrapt.wrap_function_wrapper(threading.Thread, "start", note)
+        with fake_converse():  # the patches are looked at again, with the wrapper over them
+            thread = threading.Thread(target=str)
+            thread.start()
+            thread.join()
+    assert started == [thread]

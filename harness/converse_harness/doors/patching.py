@@ -13,7 +13,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, wraps
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.metadata import PackageNotFoundError, version
@@ -166,7 +166,7 @@ class Patches:
         # Two threads may come here at once: both must use the record that was stored first.
         original, replacement = self._made.get(point, (None, None))
         if original is not found:
-            replacement = point.replace(found)
+            replacement = point.replace(_as_function(found))
             self._made[point] = found, replacement
         made = _Record(holder, found, replacement, added=name not in vars(holder))
         record = self._records.setdefault(point, made)
@@ -263,7 +263,24 @@ def _reaches(function: Any, target: Any) -> bool:
     return False
 
 
+def _as_function(found: Any) -> Any:
+    """A method as a function of the instance: a proxy of wrapt must be bound, or its wrapper is told of no instance."""
+    kind: type[Any] = type(found)
+    if kind is FunctionType or not isinstance(found, FunctionType):
+        return found
+    binding: Any = found
+
+    @wraps(found)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return binding.__get__(self, type(self))(*args, **kwargs)
+
+    return call
+
+
 def _below(item: Any) -> Iterator[Any]:
+    if type(item) is not FunctionType:
+        # A proxy of wrapt says that it is a function, and shows the attributes of what it wraps in place of its own.
+        yield getattr(item, "__wrapped__", None)
     if isinstance(item, FunctionType):
         yield vars(item).get("__wrapped__")
         for cell in item.__closure__ or ():
