@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from converse_harness.doors import registry
 from converse_harness.doors.boto import ask
+from converse_harness.doors.contract import Exchange
 from converse_harness.doors.credentials import (
     CREATING,
     DeferredCredentials,
@@ -25,7 +26,7 @@ from converse_harness.doors.credentials import (
     without_keys,
 )
 from converse_harness.doors.delivery import Delivery, headers
-from converse_harness.doors.registry import HELD, Exchange
+from converse_harness.doors.registry import HELD
 from converse_harness.wire.http import Break
 
 

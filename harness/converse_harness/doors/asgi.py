@@ -12,9 +12,9 @@ from time import monotonic
 from typing import Any, Final
 from urllib.parse import quote
 
+from converse_harness.doors.contract import Exchange
 from converse_harness.doors.delivery import Delivery
 from converse_harness.doors.fake import Fake
-from converse_harness.doors.registry import Exchange
 from converse_harness.doors.server.protocol import LIMITS, refusal
 from converse_harness.errors import DoorError
 from converse_harness.script import Responder

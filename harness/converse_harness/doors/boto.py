@@ -22,9 +22,10 @@ from time import monotonic
 from typing import Any
 
 from converse_harness.doors import registry
+from converse_harness.doors.contract import Exchange, OpenFake
 from converse_harness.doors.credentials import is_bedrock
 from converse_harness.doors.delivery import Delivery, headers
-from converse_harness.doors.registry import HELD, Exchange, OpenFake
+from converse_harness.doors.registry import HELD
 from converse_harness.wire.http import Break, ConnectionFailure, Request, Response
 
 FAILURES = {

@@ -14,8 +14,8 @@ from inspect import signature
 from typing import Any
 
 from converse_harness.doors import registry
+from converse_harness.doors.contract import RefusingFake
 from converse_harness.doors.environ import ENDPOINTS, is_loopback
-from converse_harness.doors.registry import RefusingFake
 
 NOWHERE = "http://127.0.0.1:1/this-process-was-started-inside-a-converse-harness-fake--give-it-converse_server.environ"
 SPAWNED = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from email.utils import formatdate
 from time import monotonic
 
-from converse_harness.doors.registry import Exchange
+from converse_harness.doors.contract import Exchange
 from converse_harness.wire.http import Chunk
 
 

@@ -16,7 +16,7 @@ import threading
 from inspect import currentframe, signature
 from typing import Any
 
-from converse_harness.doors import registry
+from converse_harness.doors import contract, registry
 
 DOMAINS = (
     "amazonaws.com",
@@ -90,14 +90,14 @@ def check(host: object) -> None:
     if _on and is_bedrock_host(host):
         fake = registry.guarding()
         if fake is not None:
-            raise registry.refuse(fake, _message(fake, host))
+            raise contract.refuse(fake, _message(fake, host))
 
 
-def _message(fake: registry.OpenFake, host: object) -> str:
-    if isinstance(fake, registry.RefusingFake) and fake.behind is None:
+def _message(fake: contract.OpenFake, host: object) -> str:
+    if isinstance(fake, contract.RefusingFake) and fake.behind is None:
         return fake.message  # in a child process no door helps
     if registry.current() is None and registry.HELD.get() is None:
-        return registry.OUTLIVED.format(name=threading.current_thread().name)
+        return contract.OUTLIVED.format(name=threading.current_thread().name)
     name = host.decode("ascii") if isinstance(host, bytes | bytearray) else str(host)
     library = _library()
     return BLOCKED.format(library=library, host=name, door=LIBRARIES.get(library, SERVER))

@@ -14,11 +14,11 @@ from importlib.metadata import version
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from converse_harness.doors import registry
+from converse_harness.doors import contract, registry
+from converse_harness.doors.contract import RefusingFake
 from converse_harness.doors.fake import Fake
 from converse_harness.doors.guard import is_bedrock_host
 from converse_harness.doors.httpx_bodies import answer, answer_async, classes
-from converse_harness.doors.registry import RefusingFake
 from converse_harness.endpoint import Exchange
 from converse_harness.errors import DoorError
 from converse_harness.wire.http import Request
@@ -87,9 +87,9 @@ class HttpxFake(Fake):
     def exchange(self, request: Request, *, service: str = "bedrock-runtime", operation: str = "") -> Exchange:
         """Answer one request; from any thread. Raises BlockedConnection where the fake is not open."""
         if self not in _open:
-            raise registry.refuse(self, NOT_OPEN)
+            raise contract.refuse(self, NOT_OPEN)
         if self._process != os.getpid():
-            raise registry.refuse(self, registry.FORKED.format(child=os.getpid(), parent=self._process))
+            raise contract.refuse(self, contract.FORKED.format(child=os.getpid(), parent=self._process))
         return super().exchange(request, service=service, operation=operation)
 
     @contextmanager

@@ -9,9 +9,9 @@ from functools import cache, partial
 from time import monotonic
 from typing import Any, Final, NamedTuple
 
+from converse_harness.doors.contract import Exchange
 from converse_harness.doors.delivery import Delivery, headers
 from converse_harness.doors.fake import Fake
-from converse_harness.doors.registry import Exchange
 from converse_harness.wire.http import Break, Chunk, ConnectionFailure, Request
 
 FAILURES: Final = {

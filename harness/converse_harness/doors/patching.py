@@ -265,7 +265,7 @@ def _reaches(function: Any, target: Any) -> bool:
 
 def _as_function(found: Any) -> Any:
     """A method as a function of the instance: a proxy of wrapt must be bound, or its wrapper is told of no instance."""
-    kind: type[Any] = type(found)
+    kind = cast("type[object]", type(found))
     if kind is FunctionType or not isinstance(found, FunctionType):
         return found
     binding: Any = found

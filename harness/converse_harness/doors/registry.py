@@ -21,119 +21,14 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
+from converse_harness.doors.contract import CLOSED_MEANWHILE, FORKED, OUTLIVED, OpenFake, RefusingFake, refuse
 from converse_harness.doors.environ import is_loopback
-from converse_harness.errors import BlockedConnection
 
 if TYPE_CHECKING:
     from converse_harness.doors.patching import Patches
-    from converse_harness.wire.http import Chunk, Request, Response
-
-
-class Exchange(Protocol):
-    """One call being answered."""
-
-    @property
-    def response(self) -> Response:
-        """What to send."""
-        ...
-
-    @property
-    def taken(self) -> list[tuple[Chunk, float]]:
-        """Where the door appends each chunk that the client took, with the seconds since the request arrived."""
-        ...
-
-    def ended(self, outcome: str) -> None:
-        """Called exactly once: "complete", "closed by client" or "cut".
-
-        It may come from a finalizer, in any thread and between any two lines: take no lock that is not re-entrant.
-        """
-
-
-class OpenFake(Protocol):
-    """What a door sees of a fake. All methods are called from any thread."""
-
-    @property
-    def sleeps(self) -> bool:
-        """True: retry waits are really slept."""
-        ...
-
-    def exchange(self, request: Request, *, service: str, operation: str) -> Exchange:
-        """Answer one request, running scripted callables.
-
-        `service` is botocore's endpoint prefix; `operation` is "" where the call began before the fake was open.
-        """
-        ...
-
-    def waited(self, seconds: float) -> None:
-        """A retry wait of this length was skipped."""
-
-    def block(self, error: BlockedConnection) -> None:
-        """Record a refused connection, so that the test fails even where the error is swallowed."""
-
-
-class Guarding(Protocol):
-    """What of a fake is needed where it does not answer boto clients."""
-
-    @property
-    def sleeps(self) -> bool:
-        """True: retry waits are really slept."""
-        ...
-
-    def waited(self, seconds: float) -> None:
-        """A retry wait of this length was skipped."""
-
-    def block(self, error: BlockedConnection) -> None:
-        """Record a refused connection."""
-
-
-class RefusingFake:
-    """What stands in for a fake where it cannot answer boto clients: every call is refused with one message.
-
-    `behind` is the fake that must know; None in another process, where the error itself is all that can be done.
-    """
-
-    def __init__(self, message: str, behind: Guarding | None = None) -> None:
-        self.message = message
-        self.behind = behind
-
-    @property
-    def sleeps(self) -> bool:
-        """As the fake behind says."""
-        return self.behind is not None and self.behind.sleeps
-
-    def exchange(self, request: Request, *, service: str, operation: str) -> Exchange:
-        """Raises BlockedConnection."""
-        raise refuse(self, self.message)
-
-    def waited(self, seconds: float) -> None:
-        """Tell the fake behind."""
-        if self.behind is not None:
-            self.behind.waited(seconds)
-
-    def block(self, error: BlockedConnection) -> None:
-        """Tell the fake behind."""
-        if self.behind is not None:
-            self.behind.block(error)
-
-
-FORKED = (
-    "a call to Bedrock from process {child}, which was forked from process {parent} while a converse-harness fake was "
-    "open there. A forked copy of a fake cannot report to the test, so it refuses. Give the child the loopback server: "
-    "use the fixture `converse_server` and put `fake.environ` into the child's environment"
-)
-CLOSED_MEANWHILE = (
-    "a call to Bedrock that began while a converse-harness fake was open made another attempt after that fake had "
-    "closed. It is refused, because the next stop would be the network. Let the call end inside the `with` block (join "
-    "its thread, await its task), or open the fake around all of it"
-)
-OUTLIVED = (
-    "thread {name!r} made a call to Bedrock after the converse-harness fake under which it was started (or called) had "
-    "closed, and no other fake is open. It is refused, because the next stop would be the network. Join the thread "
-    "inside the `with` block or the test, or open a new fake for what it still does"
-)
 
 
 class _Entry:
@@ -295,13 +190,6 @@ def guarding() -> OpenFake | None:
         return held.entry.answers
     fake = current()
     return _outlived.get(threading.current_thread()) if fake is None and _outlived else fake
-
-
-def refuse(fake: OpenFake, message: str) -> BlockedConnection:
-    """A BlockedConnection that `fake` knows of."""
-    error = BlockedConnection(message)
-    fake.block(error)
-    return error
 
 
 def refuse_outlived() -> None:

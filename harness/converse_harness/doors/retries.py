@@ -16,7 +16,8 @@ from collections.abc import Callable
 from typing import Any
 
 from converse_harness.doors import registry
-from converse_harness.doors.registry import HELD, OpenFake
+from converse_harness.doors.contract import OpenFake
+from converse_harness.doors.registry import HELD
 
 
 def skips_call_waits() -> OpenFake | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from email.utils import formatdate
 from typing import Final, cast
 
-from converse_harness.doors.registry import Exchange
+from converse_harness.doors.contract import Exchange
 from converse_harness.doors.server.delivery import Delivery
 from converse_harness.doors.server.h1 import Http1
 from converse_harness.doors.server.protocol import PREFACE, Arrived, Event, HttpProtocol, Left, Limits, Refused

@@ -6,7 +6,7 @@ from asyncio import AbstractEventLoop, TimerHandle
 from collections.abc import Iterator
 from typing import Final, Protocol
 
-from converse_harness.doors.registry import Exchange
+from converse_harness.doors.contract import Exchange
 from converse_harness.doors.server.protocol import Event, HttpProtocol
 from converse_harness.wire.http import Break, Chunk, ConnectionFailure
 

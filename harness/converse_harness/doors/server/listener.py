@@ -17,9 +17,9 @@ from weakref import WeakSet
 
 from converse_harness.calls import Outcome
 from converse_harness.doors import registry
+from converse_harness.doors.contract import Exchange, RefusingFake
 from converse_harness.doors.environ import is_loopback
 from converse_harness.doors.fake import Fake, Settings
-from converse_harness.doors.registry import Exchange, RefusingFake
 from converse_harness.doors.server.connection import Connection, failed
 from converse_harness.doors.server.fake import ServerFake
 from converse_harness.doors.server.protocol import LIMITS, Limits

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
+from converse_harness.doors.contract import Exchange
 from converse_harness.doors.fake import Fake
-from converse_harness.doors.registry import Exchange
 from converse_harness.wire.http import NO_REQUEST_ID, Chunk, Request, Response, error_response
 
 CONTROL: Final = "/__converse"
