@@ -293,6 +293,12 @@ def elsewhere(httpserver: HTTPServer) -> str:
 def test_other_hosts_pass_through(fake: HttpxFake, elsewhere: str) -> None:
     fake.script(reply.text("hi"))
     assert httpx.get(elsewhere).text == httpx2.get(elsewhere).text == "really sent"
+
+    async def ask(library: Any) -> str:
+        async with library.AsyncClient() as client:
+            return str((await client.get(elsewhere)).text)
+
+    assert [asyncio.run(ask(library)) for library in (httpx, httpx2)] == ["really sent", "really sent"]
     assert said(httpx.post(URL, json=BODY)) == "hi"
 
 
