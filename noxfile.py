@@ -125,7 +125,8 @@ def dist(session: nox.Session) -> None:
         entry_points = archive.read(f"{about}/entry_points.txt").decode()
     with tarfile.open(sdist) as sources:
         sent = {name.partition("/")[2] for name in sources.getnames()}
-    needed = {f"{about}/licenses/LICENSE", *(f"{package}/py.typed" for package in packages)}
+    api = "converse_harness/doors/control/openapi.json"
+    needed = {f"{about}/licenses/LICENSE", api, *(f"{package}/py.typed" for package in packages)}
     problems = [
         *(f"{name} is missing from the wheel" for name in sorted(needed - names)),
         *(f"{name} is in the wheel" for name in sorted(names) if name.partition("/")[0] not in (*packages, about)),

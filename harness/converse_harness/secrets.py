@@ -14,7 +14,8 @@ SECRET_HEADERS: Final = frozenset(
 )
 
 PATTERNS: Final = (
-    re.compile(r"(?P<kept>\barn:[^:\s]*:[^:\s]*:[^:\s]*:)\d{12}(?=:)"),  # the account id of an ARN
+    # The account id of an ARN, also in a path, where each colon is %3A
+    re.compile(r"(?P<kept>\barn(?P<colon>:|%3[Aa])(?:(?:(?!(?P=colon))\S)*(?P=colon)){3})\d{12}(?=(?P=colon))"),
     re.compile(r"(?P<kept>)\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),  # an AWS access key id
     re.compile(r"(?P<kept>)\bABSK[A-Za-z0-9+/=]{16,}"),  # a long-term Bedrock API key
     re.compile(r"(?P<kept>)\bbedrock-api-key-[A-Za-z0-9+/=_-]{16,}"),  # a short-term Bedrock API key
@@ -29,6 +30,8 @@ def mask(text: str) -> str:
 
     >>> mask("arn:aws:bedrock:us-east-1:123456789012:inference-profile/x")
     'arn:aws:bedrock:us-east-1:***:inference-profile/x'
+    >>> mask("/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aprompt%2Fx/other")
+    '/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A***%3Aprompt%2Fx/other'
     """
     for pattern in PATTERNS:
         text = pattern.sub(lambda found: found["kept"] + MASK, text)
