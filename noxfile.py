@@ -91,6 +91,13 @@ def smithy(session: nox.Session) -> None:
 
 
 @nox.session
+def litellm(session: nox.Session) -> None:
+    """litellm, whose pools of threads live as long as the process: beside them botocore stays patched."""
+    session.install(".[test]")
+    session.run("pytest", *(session.posargs or ("tests/clients/pinned/litellm",)))
+
+
+@nox.session
 def javascript(session: nox.Session) -> None:
     """The AWS SDK for JavaScript, the AI SDK and the documented Node example; needs Node.js 20 or newer with npm."""
     for command in ("node", "npm"):

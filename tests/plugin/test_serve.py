@@ -93,6 +93,12 @@ def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([COMMAND, "serve", *arguments], capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.fixture(autouse=True)
+def _path_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is loaded in this process may import what lies beside it, as in the command's own."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file with two replies, in the working folder."""
