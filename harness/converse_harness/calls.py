@@ -131,7 +131,10 @@ class Call:
     @property
     def turn(self) -> int:
         """Which of the model's answers in this conversation is asked for, from 1."""
-        return 1 + [message.get("role") for message in self.messages].count("assistant")
+        # Every answer asks this, before its first byte: roles are the same in the JSON, which may be long, as it came.
+        whole = self.operation in ("Converse", "ConverseStream")
+        messages = self.body.get("messages", ()) if whole else self.messages
+        return 1 + [message.get("role") for message in messages].count("assistant")
 
     @property
     def inference(self) -> dict[str, Any]:
