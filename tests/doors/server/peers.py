@@ -76,7 +76,11 @@ def connect(url: str, *, buffer: int | None = None) -> socket.socket:
     connected.settimeout(PATIENCE)
     if buffer is not None:
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
-    connected.connect((parts.hostname, parts.port))
+    try:
+        connected.connect((parts.hostname, parts.port))
+    except BaseException:
+        connected.close()
+        raise
     return connected
 
 
@@ -179,7 +183,7 @@ class Raw2:
         self.ended: set[int] = set()
         self.resets: dict[int, int] = {}
         self.goaway: int | None = None
-        self.closed = False
+        self.closed = self.was_reset = False
         self.h2.initiate_connection()
         self.flush()
 
@@ -217,8 +221,11 @@ class Raw2:
             self.flush()
 
     def read(self) -> None:
-        """Take note of what the server sends next; raises ConnectionResetError, TimeoutError."""
-        data = self.socket.recv(65_536)
+        """Take note of what the server sends next; raises TimeoutError."""
+        try:
+            data = self.socket.recv(65_536)
+        except ConnectionResetError:
+            data, self.was_reset = b"", True
         self.closed = not data
         for event in self.h2.receive_data(data):
             match event:
@@ -236,8 +243,12 @@ class Raw2:
                     self.goaway = event.error_code
                 case _:
                     pass
-        with suppress(ConnectionError):
+        try:
             self.flush()
+        except ConnectionResetError:
+            self.was_reset = True  # said once: to whoever writes or reads first
+        except BrokenPipeError:
+            pass  # it has closed, after what is still to be read
 
     def until(self, condition: Callable[[], object]) -> Self:
         """Read until something holds, or the server closes."""
@@ -253,6 +264,4 @@ class Raw2:
 
     def is_closed(self) -> bool:
         """Whether the server closes or resets, whatever it says before."""
-        with suppress(ConnectionResetError):
-            self.until(lambda: self.closed)
-        return True
+        return self.until(lambda: self.closed).closed

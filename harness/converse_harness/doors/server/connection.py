@@ -6,6 +6,7 @@ import asyncio
 import json
 import socket
 import struct
+import sys
 from collections import deque
 from collections.abc import Callable
 from email.utils import formatdate
@@ -18,11 +19,19 @@ from converse_harness.doors.server.protocol import PREFACE, Arrived, Event, Http
 from converse_harness.doors.server.site import Aside, Site
 from converse_harness.wire.http import NO_REQUEST_ID, Request, error_response
 
+if sys.platform == "linux":
+    import fcntl
+    import termios
+
+LINGER: Final = struct.pack("ii", 0, 0)
 LINGER_NOT: Final = struct.pack("ii", 1, 0)
 """SO_LINGER with no time: closing a socket then resets the connection."""
 
 HEARD_OUT: Final = 1 << 30
-"""Bytes of a refused request that are read, so that its client has written them and reads why."""
+"""Bytes that are still read after the last word, so that a client that is writing comes to reading it."""
+
+LOOK_AGAIN: Final = 0.005
+"""Seconds between two looks at what is still on its way."""
 
 CUT: Final = object()
 """The owner of an answer that was cut before it was there."""
@@ -36,6 +45,13 @@ def failed(loop: asyncio.AbstractEventLoop, error: Exception) -> Exchange:
     loop.call_exception_handler({"message": "converse-harness could not answer a request", "exception": error})
     body = json.dumps({"message": f"converse-harness could not answer: {type(error).__name__}: {error}"}).encode()
     return Aside(error_response("InternalServerException", 500, body, NO_REQUEST_ID))
+
+
+def _on_its_way(number: int) -> int:
+    """Bytes that were written to a socket and are not acknowledged, where the system tells."""
+    if sys.platform != "linux":
+        return 0
+    return int.from_bytes(fcntl.ioctl(number, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
 
 
 class Connection(asyncio.Protocol):
@@ -62,6 +78,7 @@ class Connection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport
         self._resetting = False
+        self._linger = LINGER
         self._hearing_out = 0
         """How much more is read before the connection closes."""
 
@@ -108,7 +125,7 @@ class Connection(asyncio.Protocol):
         """The client has read."""
         self.writable = True
         if self._resetting:
-            self._reset_now()
+            self._reset_when_sent()
             return
         self._transport.resume_reading()
         for delivery in [*self._deliveries.values()]:
@@ -133,41 +150,60 @@ class Connection(asyncio.Protocol):
     def flush(self) -> None:
         """Write what the protocol has to say; after its last word, close."""
         out = self.http.take()
-        if out and not self._transport.is_closing():
+        if out and not (self._hearing_out or self._transport.is_closing()):
             self._transport.write(out)
         if self.http.done and not (self._deliveries or self._thinking or self._resetting):
             self._close()
 
     def _close(self) -> None:
-        if self._hearing_out or self._transport.is_closing():
-            return
-        if self.http.unheard:
-            # To close on a client that still sends would reset the connection, and it could not read why.
+        self._close_by(LINGER)
+        if self.http.unheard or self._hearing_out:
+            self._hear_out()
+        else:
+            self._transport.close()
+
+    def _hear_out(self) -> None:
+        """To close on a client that still sends would reset the connection, and it could not read what was sent."""
+        if not (self._hearing_out or self._transport.is_closing()):
             self._hearing_out = HEARD_OUT
             self._transport.write_eof()
             self._transport.resume_reading()
-        else:
-            self._transport.close()
 
     def finished(self, delivery: Delivery, arrived: list[Event]) -> None:
         """An answer is written in full, or its stream reset; what arrived meanwhile."""
         self._heard = self.loop.time()
         self._deliveries.pop(delivery.stream, None)
+        if not self._deliveries:
+            self._close_by(LINGER)
         self._handle(arrived)
         if self.writable and self.http.backlog <= self._limits.ahead:
             self._transport.resume_reading()
 
     def hang_up(self) -> None:
-        """Close the connection regularly once everything is written (FIN)."""
+        """Close the connection regularly once everything is written (FIN); for its other streams it is over, too."""
         self.flush()
-        self._transport.close()
+        for delivery in self._deliveries.values():
+            delivery.drop("cut")
+        self._deliveries.clear()
+        self._thinking = dict.fromkeys(self._thinking, CUT)
+        self._close_by(LINGER)
+        self._hear_out()
 
     def reset(self) -> None:
-        """Reset the connection once everything is written (RST)."""
+        """Reset the connection once everything has arrived (RST)."""
         self.flush()
         self._resetting = True
         if self._transport.get_write_buffer_size():
             self._transport.set_write_buffer_limits(0)
+        else:
+            self._reset_when_sent()
+
+    def _reset_when_sent(self) -> None:
+        """A reset takes back what a slow client has no room for yet."""
+        if self._transport.is_closing():
+            return
+        if _on_its_way(self.fileno()):
+            self.loop.call_later(LOOK_AGAIN, self._reset_when_sent)
         else:
             self._reset_now()
 
@@ -204,10 +240,15 @@ class Connection(asyncio.Protocol):
         return -1 if connected is None else connected.fileno()
 
     def _reset_now(self) -> None:
-        connected: socket.socket | None = self._transport.get_extra_info("socket")
-        if connected is not None and not self._transport.is_closing():
-            connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER_NOT)
+        self._close_by(LINGER_NOT)
         self._transport.abort()
+
+    def _close_by(self, linger: bytes) -> None:
+        """What becomes of the connection when the socket is closed, by us or by the kernel: an end or a reset."""
+        connected: socket.socket | None = self._transport.get_extra_info("socket")
+        if linger is not self._linger and connected is not None and not self._transport.is_closing():
+            self._linger = linger
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
 
     # Requests
 
@@ -228,6 +269,9 @@ class Connection(asyncio.Protocol):
         self._handling = True
         try:
             while self._events:
+                if self._resetting or self._hearing_out or self._transport.is_closing():
+                    self._events.clear()
+                    break
                 self._handle_one(self._events.popleft())
         finally:
             self._handling = False
@@ -270,6 +314,10 @@ class Connection(asyncio.Protocol):
         delivery = Delivery(self, stream, exchange, owner, self.loop.time() if started is None else started)
         self._deliveries[stream] = delivery
         delivery.start()
+        if stream in self._deliveries:
+            # If this process is killed now, the kernel closes the socket: Node takes a regular end of an HTTP/2
+            # connection for that of its streams, so let it be a reset.
+            self._close_by(LINGER_NOT)
 
     def _left(self, stream: int) -> None:
         self._thinking.pop(stream, None)

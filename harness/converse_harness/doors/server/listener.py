@@ -7,6 +7,7 @@ import atexit
 import os
 import socket
 import threading
+import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator
@@ -43,6 +44,8 @@ ABROAD: Final = (
     "the server listens on {host}, which other machines can reach: whoever does can read what is asked and script "
     "answers. Keep to 127.0.0.1 unless a container has to reach it"
 )
+NO_LOOP: Final = "the loopback server cannot make an event loop: {error}. Close files, or allow more (ulimit -n)"
+LATE: Final = "{count} function{s} of a script still run{es} after the server has stopped: {names}"
 FAREWELL: Final = 1.0
 """Seconds that functions of a script get to end when the server stops."""
 
@@ -106,17 +109,17 @@ class ConverseServer:
         if self._socket is None:
             raise DoorError("the server is not running: use it in `with`, or call start().")
         host, port = self._socket.getsockname()[:2]
-        return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        return f"http://{_in_url(host)}:{port}"
 
     # Running
 
     def start(self) -> Self:
         """Listen from now on. Raises DoorError if it cannot."""
         if self._thread is None:
-            self._socket = self._listen()
+            self._socket, self._loop = self._listen()
             ready = threading.Event()
             self._thread = threading.Thread(
-                target=self._run, args=(self._socket, ready), name="converse-harness server", daemon=True
+                target=self._run, args=(self._socket, self._loop, ready), name="converse-harness server", daemon=True
             )
             registry.exempt(self._thread)
             _RUNNING.add(self)
@@ -179,7 +182,8 @@ class ConverseServer:
     def _cut(self, fake: Fake) -> None:
         """End what a closed fake still says, so that no client waits for it and no event comes after its end."""
         loop = self._loop
-        if loop is None or not any(call.outcome is Outcome.RUNNING for call in fake.calls):
+        runs = any(call.outcome is Outcome.RUNNING for call in fake.calls)
+        if loop is None or not (runs or any(each.answers_for(fake) for each in [*self._connections])):
             return
         over = threading.Event()
 
@@ -197,22 +201,26 @@ class ConverseServer:
 
     # The thread's side
 
-    def _listen(self) -> socket.socket:
+    def _listen(self) -> tuple[socket.socket, asyncio.AbstractEventLoop]:
         try:
             listening = _bind(self._host, self._port)
-        except OSError as error:
+        except (OSError, OverflowError, UnicodeError) as error:
             raise DoorError(IN_USE.format(host=self._host, port=self._port, error=error)) from error
         except RuntimeError as error:
             if type(error).__name__ == "SocketBlockedError":
                 raise DoorError(BLOCKED) from error
             raise
-        if not is_loopback(f"http://{self._host}"):
-            warnings.warn(ABROAD.format(host=self._host), stacklevel=3)
-        return listening
+        try:
+            if not is_loopback(f"http://{_in_url(self._host)}"):
+                warnings.warn(ABROAD.format(host=self._host or "all addresses"), stacklevel=3)
+            return listening, asyncio.SelectorEventLoop()
+        except BaseException as error:
+            listening.close()
+            if isinstance(error, OSError):
+                raise DoorError(NO_LOOP.format(error=error)) from error
+            raise
 
-    def _run(self, bound: socket.socket, ready: threading.Event) -> None:
-        loop = self._loop = asyncio.SelectorEventLoop()
-
+    def _run(self, bound: socket.socket, loop: asyncio.AbstractEventLoop, ready: threading.Event) -> None:
         def connected() -> Connection:
             return Connection(loop, self._site, self._limits, self._connections, self._in_thread)
 
@@ -221,12 +229,14 @@ class ConverseServer:
             listening = loop.run_until_complete(loop.create_server(connected, sock=bound, backlog=1024))
             loop.call_soon(ready.set)
             loop.run_forever()
-            listening.close()
-            for connection in [*self._connections]:
-                connection.cut()
-            # What aborted connections still have to say to their protocols.
-            while self._connections:
+            loop.remove_reader(bound)
+            # Those that were accepted this moment appear after a turn or two, as the end does of those that are cut. Were
+            # the server closed before them, asyncio would forget them with their sockets open.
+            while self._connections or asyncio.all_tasks(loop):
+                for connection in [*self._connections]:
+                    connection.cut()
                 loop.run_until_complete(asyncio.sleep(0))
+            listening.close()
         finally:
             ready.set()
             asyncio.set_event_loop(None)
@@ -258,8 +268,10 @@ class ConverseServer:
                     exchange = give()
                 except Exception as error:  # noqa: BLE001 - a mistake of ours; the server lives on
                     exchange = failed(loop, error)
-                with suppress(RuntimeError):  # the server has stopped meanwhile
+                try:
                     loop.call_soon_threadsafe(answered, exchange)
+                except RuntimeError:  # the server has stopped meanwhile
+                    exchange.ended("cut")
             finally:
                 self._workers.discard(threading.current_thread())
 
@@ -268,10 +280,18 @@ class ConverseServer:
         worker.start()
 
     def _wait_for_functions(self) -> None:
-        for worker in [*self._workers]:
-            worker.join(FAREWELL)
-            if worker.is_alive():
-                warnings.warn(f"a function of a script still runs after the server has stopped: {worker}", stacklevel=3)
+        end = time.monotonic() + FAREWELL
+        working = {*self._workers} - {threading.current_thread()}
+        for worker in working:
+            worker.join(max(0.0, end - time.monotonic()))
+        late = [worker.name for worker in working if worker.is_alive()]
+        if late:
+            s, es = ("", "s") if len(late) == 1 else ("s", "")
+            warnings.warn(LATE.format(count=len(late), s=s, es=es, names=", ".join(late)), stacklevel=3)
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 def _bind(host: str, port: int) -> socket.socket:

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from converse_harness.doors.contract import Exchange
 from converse_harness.doors.fake import Fake
+from converse_harness.errors import CallError
 from converse_harness.wire.http import NO_REQUEST_ID, Chunk, Request, Response, error_response
 
 CONTROL: Final = "/__converse"
@@ -76,4 +77,17 @@ class Site:
 
 
 def _of(fake: Fake, request: Request) -> Answer:
-    return Answer(fake, lambda: fake.exchange(request), slow=fake.runs_functions)
+    def give() -> Exchange:
+        try:
+            return fake.exchange(request)
+        except Exception as error:  # a mistake of ours
+            fake.endpoint.problems.append(error)
+            raise
+        except BaseException as error:  # noqa: BLE001 - pytest.fail, sys.exit: in another thread they end no test
+            problem = CallError(f"a function of the script ended with {type(error).__name__}: {error}")
+            problem.__cause__ = error
+            fake.endpoint.problems.append(problem)
+            body = json.dumps({"message": str(problem)}).encode()
+            return Aside(error_response("ValidationException", 400, body, NO_REQUEST_ID))
+
+    return Answer(fake, give, slow=fake.runs_functions)
