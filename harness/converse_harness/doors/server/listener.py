@@ -230,8 +230,8 @@ class ConverseServer:
             loop.call_soon(ready.set)
             loop.run_forever()
             loop.remove_reader(bound)
-            # Those that were accepted this moment appear after a turn or two, as the end does of those that are cut. Were
-            # the server closed before them, asyncio would forget them with their sockets open.
+            # Those that were accepted this moment appear after a turn or two, as the end does of those that are cut.
+            # Were the server closed before them, asyncio would forget them with their sockets open.
             while self._connections or asyncio.all_tasks(loop):
                 for connection in [*self._connections]:
                     connection.cut()
