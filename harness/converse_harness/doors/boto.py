@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import errno
 import functools
+import inspect
 import io
 import os
 import time
 from collections.abc import Iterator
 from itertools import chain
 from time import monotonic
-from typing import Any
+from typing import Any, cast
 
 from converse_harness.doors import registry
 from converse_harness.doors.contract import Exchange, OpenFake
@@ -81,11 +82,7 @@ def answer(original: Any) -> Any:
 
 
 def broken_body(response: Response, url: str) -> Exception | None:
-    """What urllib3 raises to whoever reads a body that breaks; None where it does not break, or boto takes no notice.
-
-    It takes none of a body that ends before its Content-Length says: run over a real socket with botocore 1.44, which
-    then gives a response without the members that are missing.
-    """
+    """What urllib3 raises to whoever reads a body that breaks; None where it does not, or boto takes no notice."""
     from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
     match response.broken:
@@ -94,11 +91,27 @@ def broken_body(response: Response, url: str) -> Exception | None:
             return ProtocolError(f"Connection broken: {cause!r}", cause)
         case Break.CLOSED if any(name == "Transfer-Encoding" for name, _ in response.headers):
             return ProtocolError("Response ended prematurely")
+        case Break.CLOSED if holds_bodies_to_their_length():
+            return ProtocolError("Connection broken: IncompleteRead")
         case Break.STALLED:
             pool: Any = None  # there is none, and its message does not name it
             return ReadTimeoutError(pool, url, "Read timed out.")
         case _:
             return None
+
+
+@functools.cache
+def holds_bodies_to_their_length() -> bool:
+    """Whether a body that ends before its Content-Length says is an error for the installed botocore.
+
+    It is for 1.40; 1.44 tells urllib3 not to look, and gives a response without the members that are missing.
+    """
+    from botocore.httpsession import URLLib3Session
+
+    send: Any = cast("Any", URLLib3Session).send
+    constants: tuple[object, ...] = inspect.unwrap(send).__code__.co_consts
+    # Alone, or among the names of keyword arguments.
+    return not any("enforce_content_length" in each for each in constants if isinstance(each, str | tuple))
 
 
 def read_to_the_break(body: Body, url: str) -> None:
