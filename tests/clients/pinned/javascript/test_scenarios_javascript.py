@@ -72,11 +72,20 @@ def test_a_child_finds_the_server_whatever_its_user_has_set(
         check_no_token(fake)
 
 
-@pytest.mark.parametrize("client", ["aws-sdk", "aws-sdk with NodeHttpHandler", "ai-sdk"])
+KILLED: dict[str, tuple[str | None, ...]] = {
+    # The connection is reset; still Node, when it is busy, may end the streams of HTTP/2 as if they were complete.
+    "aws-sdk": (CONNECTION, None),
+    "aws-sdk with NodeHttpHandler": (CONNECTION,),
+    "ai-sdk": (CONNECTION,),
+}
+"""What a client may say of a server that dies in the middle of a stream."""
+
+
+@pytest.mark.parametrize("client", KILLED)
 def test_a_server_that_is_killed(client: str, node: Node, tmp_path: Path) -> None:
     with mortal_server(tmp_path) as (url, server):
         result = node.ask_under(environ(url, os.environ), client, STREAM, server.kill)
     assert result.text.startswith("la ")
-    assert result.error == CONNECTION
+    assert result.error in KILLED[client]
     assert result.stop in (None, "error")
     assert list(tmp_path.rglob("*")) == []
