@@ -1,0 +1,145 @@
+"""The small values that all other strategies are made of: texts, names, ids, numbers, JSON."""
+
+from __future__ import annotations
+
+import string
+from functools import cache
+from typing import Any, Final
+
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+_WORD: Final = string.ascii_lowercase + string.digits + string.ascii_uppercase + "_-"
+_INTEGERS: Final = st.integers(-(2**53), 2**53)
+_SCALARS: Final = st.none() | st.booleans() | _INTEGERS | st.floats(allow_nan=False, allow_infinity=False)
+
+MODEL_IDS: Final = (
+    "amazon.nova-lite-v1:0",
+    "us.anthropic.claude-sonnet-4-20250514-v1:0",
+    "anthropic.claude-3-haiku-20240307-v1:0",
+    "ai21.jamba-1-5-mini-v1:0",
+    "cohere.command-r-v1:0",
+    "meta.llama3-1-8b-instruct-v1:0",
+    "mistral.mistral-large-2402-v1:0",
+    "openai.gpt-oss-20b-1:0",
+    "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.amazon.nova-lite-v1:0",
+)
+"""Model ids of every family, and an inference profile and an ARN. The account is AWS's example."""
+
+
+@cache
+def texts(*, min_size: int = 0, max_size: int | None = None) -> st.SearchStrategy[str]:
+    """Any text that JSON can carry: `st.text()`, which leaves surrogates out.
+
+    >>> from hypothesis import find
+    >>> find(texts(min_size=3), lambda text: True)
+    '000'
+    """
+    return st.text(min_size=min_size, max_size=max_size)
+
+
+@cache
+def visible_texts(*, max_size: int | None = None) -> st.SearchStrategy[str]:
+    """Text that Bedrock takes in a request: neither empty nor white space alone.
+
+    >>> from hypothesis import find
+    >>> find(visible_texts(), lambda text: True)
+    '0'
+    """
+    return st.text(min_size=1, max_size=max_size).map(lambda text: text if text.strip() else text + "0")
+
+
+@cache
+def tool_names() -> st.SearchStrategy[str]:
+    """Names of tools, 1 to 64 of `a-zA-Z0-9_-`.
+
+    >>> from hypothesis import find
+    >>> find(tool_names(), lambda name: True)
+    '0'
+    """
+    return st.text(_WORD, min_size=1, max_size=64)
+
+
+@cache
+def tool_use_ids() -> st.SearchStrategy[str]:
+    """Ids of tool uses in the form that most model families are recorded to use.
+
+    >>> from hypothesis import find
+    >>> find(tool_use_ids(), lambda id: True)
+    'tooluse_aaaaaaaaaaaaaaaaaaaaaa'
+    """
+    return st.integers(0, len(_WORD) ** 6 - 1).map(_tool_use_id)
+
+
+def _tool_use_id(number: int) -> str:
+    # One integer is one draw, where 22 characters would be 22.
+    name = ""
+    while number:
+        number, rest = divmod(number, len(_WORD))
+        name = _WORD[rest] + name
+    return f"tooluse_{name.rjust(22, _WORD[0])}"
+
+
+@cache
+def json_values() -> st.SearchStrategy[Any]:
+    """Any JSON value that survives a JSON round trip: no NaN, no infinity, integers of up to 53 bits.
+
+    >>> import json
+    >>> from hypothesis import find
+    >>> find(json_values(), lambda value: isinstance(value, dict) and value)
+    {'': None}
+    """
+    return st.recursive(
+        _SCALARS | texts(),
+        lambda values: st.lists(values, max_size=3) | st.dictionaries(texts(), values, max_size=3),
+        max_leaves=5,
+    )
+
+
+@cache
+def json_objects() -> st.SearchStrategy[dict[str, Any]]:
+    """JSON objects, as the input and the results of a tool are.
+
+    >>> from hypothesis import find
+    >>> find(json_objects(), lambda value: True)
+    {}
+    """
+    return st.dictionaries(texts(), json_values(), max_size=3)
+
+
+@cache
+def model_ids() -> st.SearchStrategy[str]:
+    """Model ids, inference profiles and ARNs that really exist, one or more of every family.
+
+    >>> from hypothesis import find
+    >>> find(model_ids(), lambda id: "claude" in id)
+    'us.anthropic.claude-sonnet-4-20250514-v1:0'
+    """
+    return st.sampled_from(MODEL_IDS)
+
+
+@st.composite
+def faker_texts(draw: st.DrawFn, *, locale: str = "en_US", min_words: int = 1, max_words: int = 12) -> str:
+    """Sentences of Faker's words in a locale: texts that a person can read, for `texts=` of the other strategies.
+
+    They repeat and shrink as all that hypothesis draws: towards fewer words, and the first word of Faker's list. Raises
+    InvalidArgument, when drawn, for a locale that Faker does not have.
+
+    >>> from hypothesis import find
+    >>> len(find(faker_texts(min_words=2), lambda text: True).split())
+    2
+    """
+    words = draw(st.lists(st.sampled_from(_faker_words(locale)), min_size=min_words, max_size=max_words))
+    return " ".join(words).capitalize() + "."
+
+
+@cache
+def _faker_words(locale: str) -> tuple[str, ...]:
+    from faker import Faker
+
+    try:
+        return tuple(dict.fromkeys(Faker(locale).get_words_list()))
+    except AttributeError as error:
+        raise InvalidArgument(
+            f"faker_texts(locale={locale!r}): Faker has no such locale. A locale is written as en_US, de_CH or ja_JP."
+        ) from error
