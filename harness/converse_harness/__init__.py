@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from converse_harness import reply as reply
     from converse_harness.assembly import Response as Response
     from converse_harness.assembly import assemble as assemble
-    from converse_harness.assembly import chunk as chunk
     from converse_harness.calls import Call as Call
+    from converse_harness.chunking import chunk as chunk
     from converse_harness.doors.fake import Fake as Fake
     from converse_harness.doors.in_process import fake_converse as fake_converse
     from converse_harness.doors.server.listener import ConverseServer as ConverseServer
@@ -45,7 +45,7 @@ _HOME = {
     "UnexpectedCall": "errors",
     "UnusedReplies": "errors",
     "assemble": "assembly",
-    "chunk": "assembly",
+    "chunk": "chunking",
     "fake_converse": "doors.in_process",
 }
 

@@ -1,19 +1,14 @@
-"""`chunk(message)` -> events and `assemble(events)` -> Response: inverses for every message that can be streamed."""
+"""`assemble(events)` -> Response: what a stream amounts to, the inverse of `chunk`."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import Any, Final, cast
+from typing import Any
 
-from converse_harness.errors import ReplyError, StreamOrderError
-from converse_harness.families import NEUTRAL, Family, cut_text, cut_tool_input
+from converse_harness.errors import StreamOrderError
 from converse_harness.grammar import StreamOrder, is_exception, kind
-
-STREAMABLE: Final = ("text", "reasoningContent", "toolUse", "toolResult", "citationsContent", "image")
-"""The members of ContentBlock that have a delta in AWS's model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,150 +27,6 @@ class Response:
     additional: Any = None
     performance_config: dict[str, Any] | None = None
     service_tier: dict[str, Any] | None = None
-
-
-def chunk(
-    message: Mapping[str, object],
-    *,
-    stop_reason: str | None = None,
-    pieces: Mapping[int, Sequence[str]] | None = None,
-    family: Family = NEUTRAL,
-    usage: Mapping[str, object] | None = None,
-    metrics: Mapping[str, object] | None = None,
-) -> list[dict[str, Any]]:
-    """Cut an AWS Message into the events of a complete ConverseStream, messageStart to metadata.
-
-    `stop_reason` is `tool_use` where the message asks for a tool, else `end_turn`; `pieces` gives for the index of a
-    text, toolUse or reasoning block the exact deltas; `family` is how everything else is cut; `usage` and `metrics` are
-    estimated from the message. Raises ReplyError for a block that cannot be streamed.
-
-    >>> for event in chunk({"role": "assistant", "content": [{"text": "Hi there"}]})[1:-2]:
-    ...     print(event)
-    {'contentBlockDelta': {'contentBlockIndex': 0, 'delta': {'text': 'Hi'}}}
-    {'contentBlockDelta': {'contentBlockIndex': 0, 'delta': {'text': ' there'}}}
-    {'contentBlockStop': {'contentBlockIndex': 0}}
-    """
-    blocks = cast("Sequence[Mapping[str, Any]]", message["content"])
-    events = list(message_events(message, pieces=pieces, family=family))
-    events.append({"messageStop": {"stopReason": stop_reason or default_stop_reason(blocks)}})
-    output = estimate_tokens(blocks)
-    usage = usage or {"inputTokens": 1, "outputTokens": output, "totalTokens": output + 1}
-    events.append({"metadata": {"usage": dict(usage), "metrics": dict(metrics or {"latencyMs": 10 * output})}})
-    return events
-
-
-def message_events(
-    message: Mapping[str, object], *, pieces: Mapping[int, Sequence[str]] | None = None, family: Family = NEUTRAL
-) -> Iterator[dict[str, Any]]:
-    """The events of a message alone, messageStart to the last contentBlockStop."""
-    yield {"messageStart": {"role": message["role"]}}
-    blocks = cast("Sequence[Mapping[str, Any]]", message["content"])
-    for index, block in enumerate(blocks):
-        start, deltas = _cut_block(index, block, (pieces or {}).get(index), family)
-        if start is not None:
-            yield {"contentBlockStart": {"contentBlockIndex": index, "start": start}}
-        for delta in deltas:
-            yield {"contentBlockDelta": {"contentBlockIndex": index, "delta": delta}}
-        yield {"contentBlockStop": {"contentBlockIndex": index}}
-
-
-def default_stop_reason(blocks: Iterable[Mapping[str, Any]]) -> str:
-    """`tool_use` where a block asks the client for a tool, else `end_turn`; a server tool is not the client's."""
-    asks = any("toolUse" in block and block["toolUse"].get("type") != "server_tool_use" for block in blocks)
-    return "tool_use" if asks else "end_turn"
-
-
-def estimate_tokens(value: object) -> int:
-    """A believable number of tokens, at least 1: a quarter of the characters of its text, 1,500 for each file."""
-    return max(1, round(_weigh(value)))
-
-
-def _weigh(value: object) -> float:
-    match value:
-        case str():
-            return len(value) / 4
-        case bytes() | bytearray():
-            return 1500
-        case Mapping():
-            return sum(map(_weigh, chain.from_iterable(cast("Mapping[object, object]", value).items())))
-        case list() | tuple():
-            return sum(map(_weigh, cast("list[object]", value)))
-        case _:
-            return 0.5
-
-
-def tool_input_json(value: object) -> str:
-    """A tool input as models write it: JSON with spaces, UTF-8 unescaped."""
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _cut_block(
-    index: int, block: Mapping[str, Any], pieces: Sequence[str] | None, family: Family
-) -> tuple[dict[str, Any] | None, Iterable[dict[str, Any]]]:
-    if pieces is not None and not block.keys() & {"text", "toolUse", "reasoningContent"}:
-        raise ReplyError(f"pieces[{index}]: only a text, toolUse or reasoningContent block is cut into pieces.")
-    match block:
-        case {"text": text}:
-            return None, ({"text": piece} for piece in _pieces(index, pieces, text, cut_text, family))
-        case {"reasoningContent": {"redactedContent": redacted}}:
-            return None, [{"reasoningContent": {"redactedContent": redacted}}]
-        case {"reasoningContent": {"reasoningText": reasoning}}:
-            return None, _cut_reasoning(index, reasoning, pieces, family)
-        case {"toolUse": {"input": value, **start}}:
-            text = tool_input_json(value)
-            return {"toolUse": start}, (
-                {"toolUse": {"input": piece}} for piece in _pieces(index, pieces, text, cut_tool_input, family)
-            )
-        case {"toolResult": {"content": content, **start}}:
-            unstreamable = [name for item in content for name in item if name not in ("text", "json")]
-            if unstreamable:
-                raise ReplyError(
-                    f"content[{index}].toolResult.content has {unstreamable[0]!r}, which has no delta in AWS's model; "
-                    "a streamed tool result holds text and json."
-                )
-            return {"toolResult": start}, [{"toolResult": [item]} for item in content]
-        case {"citationsContent": cited}:
-            return None, _cut_citations(index, cited, family)
-        case {"image": {"format": form, **delta}}:
-            return {"image": {"format": form}}, [{"image": delta}]
-        case _:
-            name = next(iter(block), None)
-            raise ReplyError(
-                f"content[{index}] is {name!r}, which cannot be streamed: AWS's model has no delta for it. "
-                f"Streamable: {', '.join(STREAMABLE)}."
-            )
-
-
-def _cut_reasoning(
-    index: int, reasoning: Mapping[str, Any], pieces: Sequence[str] | None, family: Family
-) -> list[dict[str, Any]]:
-    text, signature = reasoning["text"], reasoning.get("signature")
-    texts: Sequence[str] = [] if not text and signature else _pieces(index, pieces, text, cut_text, family)
-    deltas: list[dict[str, Any]] = [{"reasoningContent": {"text": piece}} for piece in texts]
-    if signature is not None:
-        deltas.append({"reasoningContent": {"signature": signature}})
-    return deltas
-
-
-def _cut_citations(index: int, cited: Mapping[str, Any], family: Family) -> list[dict[str, Any]]:
-    content, citations = cited.get("content", []), cited.get("citations", [])
-    if len(content) > 1 or not citations:
-        raise ReplyError(
-            f"content[{index}].citationsContent has {len(content)} generated texts and {len(citations)} citations; a "
-            "stream can carry one text with at least one citation. Use one block for each text."
-        )
-    deltas: list[dict[str, Any]] = [{"citation": citation} for citation in citations]
-    return deltas + [{"text": piece} for item in content for piece in cut_text(item["text"], family)]
-
-
-def _pieces(
-    index: int, given: Sequence[str] | None, text: str, cut: Callable[[str, Family], list[str]], family: Family
-) -> Sequence[str]:
-    if given is None:
-        return cut(text, family)
-    if isinstance(given, str) or not given or "".join(given) != text:
-        raise ReplyError(f"pieces[{index}] is {given!r}; joined they must be the block's text, {text!r}.")
-    return given
 
 
 def assemble(events: Iterable[Mapping[str, Any]]) -> Response:

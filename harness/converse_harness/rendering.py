@@ -17,8 +17,9 @@ from uuid import UUID
 
 from converse_harness import model
 from converse_harness.assembly import Response as Assembled
-from converse_harness.assembly import assemble, estimate_tokens
+from converse_harness.assembly import assemble
 from converse_harness.calls import Call
+from converse_harness.chunking import estimate_tokens
 from converse_harness.errors import ReplyError, StreamOrderError
 from converse_harness.families import family_of
 from converse_harness.grammar import is_exception, kind

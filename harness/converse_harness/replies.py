@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from converse_harness import model
-from converse_harness.assembly import default_stop_reason, message_events
+from converse_harness.chunking import default_stop_reason, message_events
 from converse_harness.errors import ReplyError
 from converse_harness.families import NEUTRAL, Family
 from converse_harness.grammar import kind

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from converse_harness import model
-from converse_harness.assembly import default_stop_reason
+from converse_harness.chunking import default_stop_reason
 from converse_harness.errors import ReplyError
 from converse_harness.grammar import check_order, kind
 from converse_harness.replies import UNNAMED_TOOL_USE, WORDINGS, ErrorBody, EventsBody, MessageBody, Reply

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from converse_harness import StreamOrderError
-from converse_harness.assembly import assemble, chunk
+from converse_harness import StreamOrderError, assemble, chunk
 from converse_harness.grammar import check_order
 from converse_harness.wire.events import decode_event, encode_event
 from converse_harness.wire.eventstream import Decoder

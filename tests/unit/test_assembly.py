@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import Endpoint, ReplyError, StreamOrderError, assemble, chunk, model, reply
-from converse_harness.assembly import STREAMABLE, default_stop_reason, estimate_tokens
+from converse_harness.chunking import STREAMABLE, default_stop_reason, estimate_tokens
 from converse_harness.families import FAMILIES, NEUTRAL, EmptyText, ToolInput, cut_text, cut_tool_input, family_of
 from converse_harness.grammar import check_order
 from converse_harness.wire.http import Request
@@ -195,6 +195,27 @@ def test_what_cannot_be_streamed_is_refused_by_name(content: list[dict[str, Any]
 def test_pieces_must_add_up() -> None:
     with pytest.raises(ReplyError, match=r"^pieces\[0\] is \['a'\]; joined they must be the block's text, 'ab'\.$"):
         chunk({"role": "assistant", "content": [{"text": "ab"}]}, pieces={0: ["a"]})
+
+
+@pytest.mark.parametrize("index", [-1, 1, 2])
+def test_pieces_are_for_a_block_that_is_there_and_cut(index: int) -> None:
+    image = {"image": {"format": "png", "source": {"bytes": b"p"}}}
+    with pytest.raises(ReplyError) as caught:
+        chunk({"role": "assistant", "content": [{"text": "ab"}, image]}, pieces={index: ["ab"]})
+    assert str(caught.value) == (
+        f"pieces[{index}]: content[{index}] is not there or not cut into pieces. "
+        "Cut: text, reasoningContent, toolUse, citationsContent."
+    )
+
+
+def test_a_text_with_citations_is_cut_into_pieces() -> None:
+    cited = {"citations": [{"title": "Alps"}], "content": [{"text": "18 °C"}]}
+    events = chunk({"role": "assistant", "content": [{"citationsContent": cited}]}, pieces={0: ["18", " °C"]})
+    assert [event["contentBlockDelta"]["delta"] for event in events[1:4]] == [
+        {"citation": {"title": "Alps"}},
+        {"text": "18"},
+        {"text": " °C"},
+    ]
 
 
 def test_a_stream_that_failed_amounts_to_no_message() -> None:
