@@ -1,0 +1,45 @@
+"""Every breach of the order of events, on one stream that has a site for each."""
+
+import pytest
+
+from converse_harness import ReplyError, StreamOrderError, chunk
+from converse_harness.breaches import BREACHES, OrderBreach
+from converse_harness.grammar import check_order
+
+CITATION = {"title": "Alps", "location": {"web": {"url": "https://example.com"}}}
+MESSAGE = {
+    "role": "assistant",
+    "content": [
+        {"reasoningContent": {"reasoningText": {"text": "so", "signature": "c2ln"}}},
+        {"reasoningContent": {"redactedContent": b"x"}},
+        {"text": "a b"},
+        {"text": "c"},
+        {"citationsContent": {"citations": [CITATION], "content": [{"text": "d"}]}},
+        {"toolUse": {"toolUseId": "t1", "name": "n", "input": {"a": 1}}},
+        {"toolUse": {"toolUseId": "t2", "name": "n", "input": {}}},
+    ],
+}
+EVENTS = chunk(MESSAGE)
+breaches = pytest.mark.parametrize("breach", BREACHES.values(), ids=lambda breach: breach.name)
+
+
+@breaches
+def test_every_site_is_refused_with_the_breachs_own_error(breach: OrderBreach) -> None:
+    check_order(EVENTS)
+    before = repr(EVENTS)
+    sites = breach.sites(EVENTS)
+    assert sites
+    for site in sites:
+        with pytest.raises(StreamOrderError) as caught:
+            check_order(breach.break_at(EVENTS, site))
+        assert breach.refuses(str(caught.value)), (site, str(caught.value))
+    assert repr(EVENTS) == before
+
+
+@breaches
+def test_the_bare_stream_has_a_site_or_says_so(breach: OrderBreach) -> None:
+    events = chunk({"role": "assistant", "content": []})
+    with pytest.raises(ReplyError) as caught:
+        breach.break_at(events, len(events))
+    sites = ", ".join(map(str, breach.sites(events))) or "no event of this stream"
+    assert str(caught.value) == f"{breach.name} cannot be made at events[3]. It can be made at: {sites}."
