@@ -46,7 +46,16 @@ def visible_texts(*, max_size: int | None = None) -> st.SearchStrategy[str]:
     >>> find(visible_texts(), lambda text: True)
     '0'
     """
-    return st.text(min_size=1, max_size=max_size).map(lambda text: text if text.strip() else text + "0")
+    return st.text(min_size=1, max_size=max_size).map(visible)
+
+
+def visible(text: str) -> str:
+    """A text that is not blank: the same, with a character more where there is none that can be seen.
+
+    >>> visible(" ")
+    ' 0'
+    """
+    return text if text.strip() else text + "0"
 
 
 @cache
@@ -105,6 +114,17 @@ def json_objects() -> st.SearchStrategy[dict[str, Any]]:
     {}
     """
     return st.dictionaries(texts(), json_values(), max_size=3)
+
+
+@cache
+def bits() -> st.SearchStrategy[int]:
+    """Thirty-two decisions as one draw, a bit each, all of them shrinking to no.
+
+    >>> from hypothesis import find
+    >>> find(bits(), lambda number: number & 4)
+    4
+    """
+    return st.integers(0, 2**32 - 1)
 
 
 @cache

@@ -1,0 +1,183 @@
+"""Content blocks that ConverseStream can send: what an answer is made of."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from typing import Any, Final
+
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+from converse_harness import model
+from converse_harness.chunking import STREAMABLE
+from converse_strategies import leaves
+from converse_strategies.citations import citations_content_blocks
+from converse_strategies.media import images
+
+Block = dict[str, Any]
+Texts = st.SearchStrategy[str]
+
+_DELTAS: Final[Mapping[str, tuple[str, str]]] = {
+    "text": ("ContentBlockDelta", "text"),
+    "toolUse": ("ContentBlockStart", "toolUse"),
+    "reasoningContent": ("ContentBlockDelta", "reasoningContent"),
+    "citationsContent": ("ContentBlockDelta", "citation"),
+    "toolResult": ("ContentBlockStart", "toolResult"),
+    "image": ("ContentBlockStart", "image"),
+}
+"""The member of AWS's model that a block is streamed by: an older botocore lacks some. The simplest block first."""
+
+SERVER_TOOLS: Final = ("nova_grounding", "nova_code_interpreter")
+"""Tools that the service runs itself; their results have the type `<name>_result`."""
+
+
+@cache
+def streamable() -> tuple[str, ...]:
+    """The members of ContentBlock that the installed botocore can stream, the simplest first."""
+    return tuple(name for name, place in _DELTAS.items() if model.has_member(*place))
+
+
+def chosen_kinds(kinds: Collection[str] | None, function: str) -> tuple[str, ...]:
+    """The members of ContentBlock that somebody chose, all that can be streamed for None. Raises InvalidArgument."""
+    if kinds is None:
+        return streamable()
+    unknown = [repr(name) for name in kinds if name not in streamable()]
+    if unknown or isinstance(kinds, str) or not kinds:
+        came = ", ".join(unknown) or repr(kinds)
+        late = [name for name in STREAMABLE if name not in streamable()]
+        hint = f" botocore {model.botocore_version()} cannot stream {', '.join(late)}." if late else ""
+        raise InvalidArgument(
+            f"{function}: {came} is no choice of blocks. Give a list of some of: {', '.join(streamable())}.{hint}"
+        )
+    return tuple(name for name in streamable() if name in kinds)
+
+
+@st.composite
+def streamable_blocks(draw: st.DrawFn, *, kinds: Collection[str] | None = None, texts: Texts | None = None) -> Block:
+    """AWS ContentBlocks that ConverseStream can send: text, reasoning, tool uses, citations, images, server tools.
+
+    `kinds` are members of ContentBlock; `texts` what texts are drawn from. A toolResult is that of a server tool.
+    Raises InvalidArgument, when drawn, for a kind that cannot be streamed.
+
+    >>> from hypothesis import find
+    >>> find(streamable_blocks(kinds=["text", "toolUse"]), lambda block: True)
+    {'text': ''}
+    """
+    kind = draw(st.sampled_from(chosen_kinds(kinds, f"streamable_blocks(kinds={kinds!r})")))
+    return draw_block(draw, kind, leaves.texts() if texts is None else texts)
+
+
+def draw_content(
+    draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, *, min_blocks: int, max_blocks: int
+) -> list[Block]:
+    """The content of one assistant message: tool use ids differ, a server tool's result answers its use."""
+    content: list[Block] = []
+    used: set[str] = set()
+    for kind in draw(_kinds(kinds, min_blocks, max_blocks)):
+        block = draw_block(draw, kind, texts)
+        if kind == "toolResult":
+            use, block = _server_tool(draw, block)
+            content.append(use)
+        if kind in ("toolUse", "toolResult"):
+            rename(content[-1:] if kind == "toolResult" else [], block, used)
+        content.append(block)
+    return content
+
+
+def rename(earlier: list[Block], block: Block, used: set[str]) -> None:
+    """Give a tool use or result, and the use that the result answers, an id that is not used yet."""
+    member = block.get("toolUse") or block["toolResult"]
+    base = member["toolUseId"]
+    number = 0
+    while member["toolUseId"] in used:
+        number += 1
+        member["toolUseId"] = f"{base[: 64 - len(str(number))]}{number}"
+    used.add(member["toolUseId"])
+    for use in earlier:
+        use["toolUse"]["toolUseId"] = member["toolUseId"]
+
+
+@cache
+def _kinds(kinds: tuple[str, ...], min_blocks: int, max_blocks: int) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(kinds), min_size=min_blocks, max_size=max_blocks)
+
+
+def draw_block(draw: st.DrawFn, kind: str, texts: Texts) -> Block:
+    """One streamable block of a kind."""
+    return _BLOCKS[kind](draw, texts)
+
+
+def _text(draw: st.DrawFn, texts: Texts) -> Block:
+    return {"text": draw(texts)}
+
+
+def _reasoning(draw: st.DrawFn, texts: Texts) -> Block:
+    form = draw(_REASONING_FORMS)
+    if form == "redacted":
+        return {"reasoningContent": {"redactedContent": draw(_BLOBS)}}
+    text: dict[str, Any] = {"text": draw(texts)}
+    if form == "signed":
+        text["signature"] = base64.b64encode(draw(_BLOBS)).decode()
+    return {"reasoningContent": {"reasoningText": text}}
+
+
+def _tool_use(draw: st.DrawFn, texts: Texts) -> Block:
+    return {
+        "toolUse": {
+            "toolUseId": draw(leaves.tool_use_ids()),
+            "name": draw(leaves.tool_names()),
+            "input": draw(leaves.json_objects()),
+        }
+    }
+
+
+def _tool_result(draw: st.DrawFn, texts: Texts) -> Block:
+    items = draw(_RESULT_ITEMS)
+    content = [{"json": item} if isinstance(item, dict) else {"text": item} for item in items]
+    result: dict[str, Any] = {"toolUseId": draw(leaves.tool_use_ids()), "content": content}
+    status = draw(_STATUSES)
+    if status is not None and (content or status != "error"):
+        result["status"] = status
+    return {"toolResult": result}
+
+
+def _server_tool(draw: st.DrawFn, result: Block) -> tuple[Block, Block]:
+    name = draw(_SERVER_TOOL_NAMES)
+    use = {"name": name, "input": draw(leaves.json_objects()), "type": "server_tool_use"}
+    result["toolResult"]["type"] = f"{name}_result"
+    return {"toolUse": {"toolUseId": result["toolResult"]["toolUseId"], **use}}, result
+
+
+def _cited(draw: st.DrawFn, texts: Texts) -> Block:
+    return {"citationsContent": draw(_cited_blocks(texts))}
+
+
+def _image(draw: st.DrawFn, texts: Texts) -> Block:
+    return {"image": draw(_images())}
+
+
+@cache
+def _cited_blocks(texts: Texts) -> st.SearchStrategy[dict[str, Any]]:
+    return citations_content_blocks(texts=texts)
+
+
+@cache
+def _images() -> st.SearchStrategy[dict[str, Any]]:
+    return images(sources=("bytes",))
+
+
+_BLOBS: Final = st.binary(min_size=1, max_size=48)
+_REASONING_FORMS: Final = st.sampled_from(("unsigned", "signed", "redacted"))
+_RESULT_ITEMS: Final = st.lists(leaves.texts() | leaves.json_objects(), max_size=3)
+_STATUSES: Final = st.sampled_from((None, "success", "error"))
+_SERVER_TOOL_NAMES: Final = st.sampled_from(SERVER_TOOLS)
+_BLOCKS: Final[Mapping[str, Callable[[st.DrawFn, Texts], Block]]] = {
+    "text": _text,
+    "toolUse": _tool_use,
+    "reasoningContent": _reasoning,
+    "citationsContent": _cited,
+    "toolResult": _tool_result,
+    "image": _image,
+}
