@@ -14,7 +14,7 @@ from converse_harness.chunking import chunk, cut_message
 from converse_harness.errors import ReplyError
 from converse_strategies import leaves
 from converse_strategies.blocks import Texts
-from converse_strategies.messages import assistant_messages
+from converse_strategies.message import assistant_messages
 
 Event = dict[str, Any]
 

@@ -99,6 +99,29 @@ class Used:
         self.images = 0
         self.cache_points = 0
 
+    def has_room(self, block: Block) -> bool:
+        """Count a block in, a document under a name of its own; False if there are too many of its kind."""
+        match block:
+            case {"document": document}:
+                if len(self.documents) == MAX_DOCUMENTS:
+                    return False
+                self._rename(document)
+            case {"image": _}:
+                self.images += 1
+            case {"cachePoint": _}:
+                self.cache_points += 1
+            case _:
+                pass
+        return self.images <= MAX_IMAGES and self.cache_points <= MAX_CACHE_POINTS
+
+    def _rename(self, document: dict[str, Any]) -> None:
+        base = str(document["name"])
+        number = 1
+        while document["name"] in self.documents:
+            number += 1
+            document["name"] = f"{base[:190].rstrip()} {number}"
+        self.documents.add(document["name"])
+
 
 def user_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
     """The members of ContentBlock that a user may send and the installed botocore knows. Raises InvalidArgument."""
@@ -121,37 +144,11 @@ def draw_user_content(
     content: list[Block] = []
     for kind in draw(_some(kinds, max_blocks)):
         block = _USER[kind](draw, texts)
-        if _fits(kind, block, content, used):
+        if used.has_room(block) and (content or kind != "cachePoint"):
             content.append(block)
     if not content or (_has(content, "document") and not _has(content, "text")):
         content.append({"text": draw(texts)})
     return content
-
-
-def _fits(kind: str, block: Block, content: list[Block], used: Used) -> bool:
-    match kind:
-        case "document":
-            used.documents.add(_rename(block["document"], used.documents))
-            return len(used.documents) <= MAX_DOCUMENTS
-        case "image":
-            used.images += 1
-            return used.images <= MAX_IMAGES
-        case "cachePoint":
-            used.cache_points += 1
-            return bool(content) and used.cache_points <= MAX_CACHE_POINTS
-        case _:
-            return True
-
-
-def _rename(document: dict[str, Any], taken: set[str]) -> str:
-    """Bedrock wants the names of a request's documents to differ."""
-    name = base = str(document["name"])
-    number = 1
-    while name in taken:
-        number += 1
-        name = f"{base[:190].rstrip()} {number}"
-    document["name"] = name
-    return name
 
 
 def _has(content: list[Block], kind: str) -> bool:

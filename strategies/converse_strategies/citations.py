@@ -1,0 +1,282 @@
+"""AWS Citations: what an answer says that it leans on, and where that stands."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+from converse_harness import model
+from converse_strategies import leaves
+
+Document = Mapping[str, Any]
+Texts = st.SearchStrategy[str]
+
+MOST_PAGES: Final = 100
+"""Pages of a document whose pages cannot be counted here; also what Anthropic's models read of one."""
+
+_MOST_CHARACTERS: Final = 10_000
+_MOST_PARTS: Final = 20
+_MOST_DOCUMENTS: Final = 5
+_TEXT_FORMATS: Final = ("txt", "md", "csv", "html")
+_DOMAINS: Final = ("example.com", "www.example.org", "docs.example.net")
+_PDF_PAGE: Final = re.compile(rb"/Type\s*/Page\b")
+
+
+@dataclass(frozen=True, slots=True)
+class _Cited:
+    """What is cited: how many units it has, counted from `first`; its title, source, and text where they are known.
+
+    `parts` are the texts of the units: of a text, its characters.
+    """
+
+    kind: str
+    size: int
+    first: int = 0
+    parts: Sequence[str] | None = None
+    title: str | None = None
+    source: str | None = None
+
+
+@st.composite
+def citations(
+    draw: st.DrawFn,
+    *,
+    document: Document | None = None,
+    index: int | None = None,
+    kinds: Collection[str] | None = None,
+    texts: Texts | None = None,
+) -> dict[str, Any]:
+    """AWS Citations (as well CitationsDeltas), for every member of CitationLocation that the installed botocore has.
+
+    `document` is the DocumentBlock or SearchResultBlock that is cited, or a ContentBlock that holds one: the location
+    is then inside it, `title` its name, and `sourceContent` what stands there. A text, or the bytes of a txt, md, csv
+    or html, is cited by character; `content` by chunk; a search result by the blocks of its content; anything else by
+    page, with a `sourceContent` of `texts`, since pages are counted but not read. `index` is its place among the
+    documents (or search results) of the request, any of 0 to 4 if not given; `kinds` are some of the members of
+    CitationLocation; `texts` what texts are drawn from.
+
+    Ranges are half open, characters and chunks counted from 0 and pages from 1; a web page may come without `title` and
+    `sourceContent`. Source: recorded answers of Claude and Nova; AWS's model. Raises InvalidArgument, when drawn, for
+    kinds that there are not, or not of this document.
+
+    >>> from hypothesis import find
+    >>> policy = {"name": "policy", "source": {"text": "Twenty days."}}
+    >>> find(citations(document=policy, index=0), lambda citation: True)
+    ... # doctest: +NORMALIZE_WHITESPACE
+    {'location': {'documentChar': {'documentIndex': 0, 'start': 0, 'end': 1}},
+     'sourceContent': [{'text': 'T'}], 'title': 'policy'}
+    """
+    some = leaves.texts() if texts is None else texts
+    return _draw_citation(draw, _choose(draw, "citations", document, kinds), index, some)
+
+
+@st.composite
+def citation_locations(
+    draw: st.DrawFn,
+    *,
+    document: Document | None = None,
+    index: int | None = None,
+    kinds: Collection[str] | None = None,
+) -> dict[str, Any]:
+    """AWS CitationLocations, inside a document if one is given; arguments and errors are those of `citations()`.
+
+    >>> from hypothesis import find
+    >>> find(citation_locations(kinds=["documentPage"]), lambda location: True)
+    {'documentPage': {'documentIndex': 0, 'start': 1, 'end': 2}}
+    """
+    location, _ = _draw_location(draw, _choose(draw, "citation_locations", document, kinds), index)
+    return location
+
+
+@st.composite
+def citations_content_blocks(
+    draw: st.DrawFn,
+    *,
+    document: Document | None = None,
+    index: int | None = None,
+    kinds: Collection[str] | None = None,
+    max_citations: int = 3,
+    texts: Texts | None = None,
+) -> dict[str, Any]:
+    """AWS CitationsContentBlocks that can be streamed: one generated text, and one or more citations that it leans on.
+
+    Where all citations are of the web there may be no generated text, as Nova's grounding does it. Arguments and errors
+    are those of `citations()`.
+
+    >>> from hypothesis import find
+    >>> block = find(citations_content_blocks(), lambda block: len(block["citations"]) == 2)
+    >>> block["content"]
+    [{'text': ''}]
+    """
+    some = leaves.texts() if texts is None else texts
+    # Checked here: what max_citations or the kinds lack should name this function.
+    known = _kinds("citations_content_blocks", document, kinds)
+    if max_citations < 1:
+        raise InvalidArgument(
+            f"citations_content_blocks(max_citations={max_citations!r}): a block without a citation cannot be "
+            "streamed. Give 1 or more; a plain text is a text block."
+        )
+    if document is None:
+        cited = draw(_lists_of_citations(known, index, max_citations, some))
+    else:
+        one = citations(document=document, index=index, kinds=kinds, texts=some)
+        cited = draw(st.lists(one, min_size=1, max_size=max_citations))
+    block: dict[str, Any] = {"citations": cited}
+    if not all("web" in citation["location"] for citation in cited) or draw(st.booleans()):
+        block["content"] = [{"text": draw(some)}]
+    return block
+
+
+@cache
+def _lists_of_citations(
+    kinds: tuple[str, ...], index: int | None, most: int, texts: Texts
+) -> st.SearchStrategy[list[dict[str, Any]]]:
+    return st.lists(citations(index=index, kinds=kinds, texts=texts), min_size=1, max_size=most)
+
+
+def _draw_citation(draw: st.DrawFn, cited: _Cited, index: int | None, texts: Texts) -> dict[str, Any]:
+    location, passage = _draw_location(draw, cited, index)
+    if cited.kind == "web" and not draw(st.booleans()):
+        return {"location": location}
+    if passage is None:
+        passage = [draw(texts)]
+    if cited.kind == "documentChar" and cited.parts is None:
+        span = location[cited.kind]
+        span["end"] = span["start"] + len(passage[0])
+    citation: dict[str, Any] = {"location": location, "sourceContent": [{"text": text} for text in passage]}
+    citation["title"] = draw(texts) if cited.title is None else cited.title
+    if cited.kind == "searchResultLocation" and model.has_member("Citation", "source"):
+        citation["source"] = draw(_urls())[0] if cited.source is None else cited.source
+    return citation
+
+
+def _draw_location(draw: st.DrawFn, cited: _Cited, index: int | None) -> tuple[dict[str, Any], list[str] | None]:
+    """A location, and the texts that stand there, None if nobody knows them."""
+    if cited.kind == "web":
+        url, domain = draw(_urls())
+        return {"web": {"url": url, "domain": domain}}, None
+    if index is not None and index < 0:
+        raise InvalidArgument(
+            f"index={index!r}: a document's place is counted from 0. Leave it out, or give 0 or more."
+        )
+    which = "searchResultIndex" if cited.kind == "searchResultLocation" else "documentIndex"
+    start = draw(_integers(0, max(cited.size - 1, 0)))
+    length = draw(_integers(1, cited.size - start)) if cited.size else 0
+    place = {
+        which: draw(_integers(0, _MOST_DOCUMENTS - 1)) if index is None else index,
+        "start": cited.first + start,
+        "end": cited.first + start + length,
+    }
+    if cited.parts is None:
+        return {cited.kind: place}, None
+    passage = cited.parts[start : start + length]
+    return {cited.kind: place}, [passage] if isinstance(passage, str) else list(passage)
+
+
+@cache
+def _integers(least: int, most: int) -> st.SearchStrategy[int]:
+    return st.integers(least, most)
+
+
+@cache
+def _urls() -> st.SearchStrategy[tuple[str, str]]:
+    paths = st.text(string.ascii_lowercase + string.digits, max_size=12)
+    return st.tuples(st.sampled_from(_DOMAINS), paths).map(lambda both: (f"https://{both[0]}/{both[1]}", both[0]))
+
+
+_ANYTHING: Final[Mapping[str, _Cited]] = {
+    "documentChar": _Cited("documentChar", _MOST_CHARACTERS),
+    "documentPage": _Cited("documentPage", MOST_PAGES, first=1),
+    "documentChunk": _Cited("documentChunk", _MOST_PARTS),
+    "searchResultLocation": _Cited("searchResultLocation", _MOST_PARTS),
+    "web": _Cited("web", 0),
+}
+"""What is cited where no document is given, by the members of CitationLocation; the simplest first."""
+
+
+@cache
+def _known() -> tuple[str, ...]:
+    return tuple(kind for kind in _ANYTHING if model.has_member("CitationLocation", kind))
+
+
+def _choose(draw: st.DrawFn, function: str, document: Document | None, kinds: Collection[str] | None) -> _Cited:
+    fitting = _kinds(function, document, kinds)
+    return _ANYTHING[draw(_sampled(fitting))] if document is None else _read(function, document)
+
+
+@cache
+def _sampled(kinds: tuple[str, ...]) -> st.SearchStrategy[str]:
+    return st.sampled_from(kinds)
+
+
+def _kinds(function: str, document: Document | None, kinds: Collection[str] | None) -> tuple[str, ...]:
+    """The kinds of location that are asked for and possible. Raises InvalidArgument."""
+    possible = _known() if document is None else (_read(function, document).kind,)
+    if kinds is None:
+        return possible
+    unknown = [repr(kind) for kind in kinds if kind not in _known()]
+    if unknown or isinstance(kinds, str) or not kinds:
+        raise InvalidArgument(
+            f"{function}(kinds={kinds!r}): {', '.join(unknown) or repr(kinds)} is no choice of locations. Give a list "
+            f"of some of: {', '.join(_known())} (botocore {model.botocore_version()})."
+        )
+    fitting = tuple(kind for kind in possible if kind in kinds)
+    if not fitting:
+        raise InvalidArgument(
+            f"{function}(kinds={kinds!r}): this document is cited by {possible[0]}. Leave kinds= out, or give a "
+            "document with text (cited by character), content (by chunk) or pages."
+        )
+    return fitting
+
+
+def _read(function: str, document: Document) -> _Cited:
+    """What can be cited of a document or search result. Raises InvalidArgument."""
+    inner = document.get("document") or document.get("searchResult") or document
+    match inner:
+        case {"source": str(), "content": list(), "title": str()}:
+            cited = _read_parts("searchResultLocation", inner["title"], inner["content"], inner["source"])
+        case {"source": Mapping(), "name": str()}:
+            cited = _read_document(inner["source"], inner["name"], inner.get("format"))
+        case _:
+            raise InvalidArgument(
+                f"{function}(document={document!r}): give a DocumentBlock of the AWS API (name, source), a "
+                "SearchResultBlock (source, title, content) or a ContentBlock that holds one."
+            )
+    if cited.kind not in _known():
+        raise InvalidArgument(
+            f"{function}(document=...): botocore {model.botocore_version()} has no location {cited.kind}, by which "
+            f"this is cited; it has {', '.join(_known())}. Upgrade botocore, or give another document."
+        )
+    return cited
+
+
+def _read_document(origin: Document, name: str, form: object) -> _Cited:
+    text = origin.get("text")
+    data = origin.get("bytes")
+    if text is None and data is not None and form in _TEXT_FORMATS:
+        text = _decoded(data)
+    if text is not None:
+        return _Cited("documentChar", len(text), parts=text, title=name)
+    if "content" in origin:
+        return _read_parts("documentChunk", name, origin["content"])
+    pages = len(_PDF_PAGE.findall(data)) if data is not None else 0
+    return _Cited("documentPage", pages or MOST_PAGES, first=1, title=name)
+
+
+def _read_parts(kind: str, title: str, content: Sequence[Document], source: str | None = None) -> _Cited:
+    parts = [str(part.get("text", "")) for part in content]
+    return _Cited(kind, len(parts), parts=parts, title=title, source=source)
+
+
+def _decoded(data: bytes) -> str | None:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
