@@ -26,6 +26,7 @@ _MOST_PARTS: Final = 20
 _MOST_DOCUMENTS: Final = 5
 _TEXT_FORMATS: Final = ("txt", "md", "csv", "html")
 _DOMAINS: Final = ("example.com", "www.example.org", "docs.example.net")
+_INDEX: Final = {"searchResultLocation": "searchResultIndex"}
 _PDF_PAGE: Final = re.compile(rb"/Type\s*/Page\b")
 
 
@@ -91,8 +92,8 @@ def citation_locations(
     >>> find(citation_locations(kinds=["documentPage"]), lambda location: True)
     {'documentPage': {'documentIndex': 0, 'start': 1, 'end': 2}}
     """
-    location, _ = _draw_location(draw, _choose(draw, "citation_locations", document, kinds), index)
-    return location
+    cited = _choose(draw, "citation_locations", document, kinds)
+    return _draw_web(draw) if cited.kind == "web" else _draw_range(draw, cited, index)[0]
 
 
 @st.composite
@@ -142,14 +143,19 @@ def _lists_of_citations(
 
 
 def _draw_citation(draw: st.DrawFn, cited: _Cited, index: int | None, texts: Texts) -> dict[str, Any]:
-    location, passage = _draw_location(draw, cited, index)
-    if cited.kind == "web" and not draw(st.booleans()):
-        return {"location": location}
-    if passage is None:
+    if cited.kind == "web":
+        location = _draw_web(draw)
+        if not draw(st.booleans()):
+            return {"location": location}
         passage = [draw(texts)]
-    if cited.kind == "documentChar" and cited.parts is None:
-        span = location[cited.kind]
-        span["end"] = span["start"] + len(passage[0])
+    elif cited.parts is not None:
+        location, start, end = _draw_range(draw, cited, index)
+        part = cited.parts[start:end]
+        passage = [part] if isinstance(part, str) else list(part)
+    else:
+        passage = [draw(texts)]
+        length = len(passage[0]) if cited.kind == "documentChar" else None
+        location, _, _ = _draw_range(draw, cited, index, length)
     citation: dict[str, Any] = {"location": location, "sourceContent": [{"text": text} for text in passage]}
     citation["title"] = draw(texts) if cited.title is None else cited.title
     if cited.kind == "searchResultLocation" and model.has_member("Citation", "source"):
@@ -157,27 +163,28 @@ def _draw_citation(draw: st.DrawFn, cited: _Cited, index: int | None, texts: Tex
     return citation
 
 
-def _draw_location(draw: st.DrawFn, cited: _Cited, index: int | None) -> tuple[dict[str, Any], list[str] | None]:
-    """A location, and the texts that stand there, None if nobody knows them."""
-    if cited.kind == "web":
-        url, domain = draw(_urls())
-        return {"web": {"url": url, "domain": domain}}, None
+def _draw_web(draw: st.DrawFn) -> dict[str, Any]:
+    url, domain = draw(_urls())
+    return {"web": {"url": url, "domain": domain}}
+
+
+def _draw_range(
+    draw: st.DrawFn, cited: _Cited, index: int | None, length: int | None = None
+) -> tuple[dict[str, Any], int, int]:
+    """A location that is a range, and where it starts and ends if counted from 0."""
     if index is not None and index < 0:
         raise InvalidArgument(
             f"index={index!r}: a document's place is counted from 0. Leave it out, or give 0 or more."
         )
-    which = "searchResultIndex" if cited.kind == "searchResultLocation" else "documentIndex"
     start = draw(_integers(0, max(cited.size - 1, 0)))
-    length = draw(_integers(1, cited.size - start)) if cited.size else 0
+    if length is None:
+        length = draw(_integers(1, cited.size - start)) if cited.size else 0
     place = {
-        which: draw(_integers(0, _MOST_DOCUMENTS - 1)) if index is None else index,
+        _INDEX.get(cited.kind, "documentIndex"): draw(_integers(0, _MOST_DOCUMENTS - 1)) if index is None else index,
         "start": cited.first + start,
         "end": cited.first + start + length,
     }
-    if cited.parts is None:
-        return {cited.kind: place}, None
-    passage = cited.parts[start : start + length]
-    return {cited.kind: place}, [passage] if isinstance(passage, str) else list(passage)
+    return {cited.kind: place}, start, start + length
 
 
 @cache
