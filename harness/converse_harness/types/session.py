@@ -1,0 +1,187 @@
+"""What an agent's session keeps: the session, the agent's state, its messages, each as a dict that is JSON.
+
+Classes can be changed after they were made, as those of Strands; a session that either wrote is one that both read.
+"""
+
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Any, cast
+
+from converse_harness.types.content import Message
+
+_MARK = "__bytes_encoded__"
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat()
+
+
+def _known(cls: type, env: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of a dict that are fields of a class: newer and older writers are read alike."""
+    return {place.name: env[place.name] for place in fields(cls) if place.name in env}
+
+
+class SessionType(str, Enum):  # noqa: UP042  (as in Strands: str() of it is 'SessionType.AGENT')
+    """What a session is of: so far, of one agent."""
+
+    AGENT = "AGENT"
+
+
+def encode_bytes_values(obj: Any) -> Any:
+    """A copy of dicts and lists in which all bytes are a marked dict of base64, so that it can be JSON.
+
+    >>> encode_bytes_values({"source": {"bytes": b"GIF89a"}})
+    {'source': {'bytes': {'__bytes_encoded__': True, 'data': 'R0lGODlh'}}}
+    """
+    match obj:
+        case bytes():
+            return {_MARK: True, "data": b64encode(obj).decode("ascii")}
+        case dict():
+            members = cast("Mapping[Any, Any]", obj)
+            return {key: encode_bytes_values(value) for key, value in members.items()}
+        case list():
+            return [encode_bytes_values(value) for value in cast("Iterable[Any]", obj)]
+        case _:
+            return obj
+
+
+def decode_bytes_values(obj: Any) -> Any:
+    """A copy of dicts and lists in which every marked dict is bytes again; the inverse of `encode_bytes_values`.
+
+    >>> decode_bytes_values([{"__bytes_encoded__": True, "data": "R0lGODlh"}])
+    [b'GIF89a']
+    """
+    match obj:
+        case {"__bytes_encoded__": True, "data": data}:
+            return b64decode(cast("str", data))
+        case dict():
+            members = cast("Mapping[Any, Any]", obj)
+            return {key: decode_bytes_values(value) for key, value in members.items()}
+        case list():
+            return [decode_bytes_values(value) for value in cast("Iterable[Any]", obj)]
+        case _:
+            return obj
+
+
+@dataclass
+class SessionMessage:
+    """A message of a session, at its place (`message_id`, from 0) in the conversation; times are ISO 8601, UTC.
+
+    `redact_message`, where there is one, is what the message gave way to since a guardrail stepped in.
+    """
+
+    message: Message
+    message_id: int
+    redact_message: Message | None = None
+    created_at: str = field(default_factory=_now)
+    updated_at: str = field(default_factory=_now)
+
+    @classmethod
+    def from_message(cls, message: Message, index: int) -> "SessionMessage":
+        """The message at this place of the conversation, kept now."""
+        return cls(message=message, message_id=index)
+
+    def to_message(self) -> Message:
+        """The message for the conversation: what it gave way to, if it did.
+
+        >>> secret = {"role": "user", "content": [{"text": "my pin is 1234"}]}
+        >>> redacted = {"role": "user", "content": [{"text": "[removed]"}]}
+        >>> SessionMessage(secret, 0, redacted).to_message()
+        {'role': 'user', 'content': [{'text': '[removed]'}]}
+        """
+        return self.message if self.redact_message is None else self.redact_message
+
+    @classmethod
+    def from_dict(cls, env: dict[str, Any]) -> "SessionMessage":
+        """What `to_dict` gave, with its bytes; other keys are passed over."""
+        return cls(**decode_bytes_values(_known(cls, env)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, bytes as marked base64."""
+        return cast("dict[str, Any]", encode_bytes_values(asdict(self)))
+
+
+@dataclass
+class SessionAgent:
+    """An agent of a session: the user's `state`, that of what shortens its conversation, and times in ISO 8601, UTC.
+
+    `_internal_state` is what Strands keeps for itself: in strands-agents 1.62, newer than the pages these types follow.
+    """
+
+    agent_id: str
+    state: dict[str, Any]
+    conversation_manager_state: dict[str, Any]
+    _internal_state: dict[str, Any] = field(default_factory=dict[str, Any])
+    created_at: str = field(default_factory=_now)
+    updated_at: str = field(default_factory=_now)
+
+    @classmethod
+    def from_agent(cls, agent: Any) -> "SessionAgent":
+        """What is to be kept of an agent: anything with the attributes of Strands' Agent.
+
+        They are `agent_id`, `state.get()` and, where it has them, `conversation_manager.get_state()`,
+        `_interrupt_state.to_dict()` and `_model_state`. Raises ValueError where `agent_id` is None.
+        """
+        if agent.agent_id is None:
+            raise ValueError(
+                "SessionAgent.from_agent: the agent has no agent_id, by which a session finds it again. "
+                'Give it one: Agent(agent_id="..."), or agent.agent_id = "...".'
+            )
+        manager = getattr(agent, "conversation_manager", None)
+        internal: dict[str, Any] = {}
+        if hasattr(agent, "_interrupt_state"):
+            internal = {
+                "interrupt_state": agent._interrupt_state.to_dict(),
+                "model_state": getattr(agent, "_model_state", {}),
+            }
+        return cls(
+            agent_id=agent.agent_id,
+            state=agent.state.get(),
+            conversation_manager_state={} if manager is None else manager.get_state(),
+            _internal_state=internal,
+        )
+
+    def initialize_internal_state(self, agent: Any) -> None:
+        """Give an agent of Strands back what `from_agent` kept of its own state."""
+        if not hasattr(agent, "_interrupt_state"):
+            return
+        if "interrupt_state" in self._internal_state:
+            agent._interrupt_state = agent._interrupt_state.from_dict(self._internal_state["interrupt_state"])
+        if "model_state" in self._internal_state:
+            agent._model_state = self._internal_state["model_state"]
+
+    @classmethod
+    def from_dict(cls, env: dict[str, Any]) -> "SessionAgent":
+        """What `to_dict` gave, with its bytes; other keys are passed over."""
+        return cls(**decode_bytes_values(_known(cls, env)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, bytes as marked base64."""
+        return cast("dict[str, Any]", encode_bytes_values(asdict(self)))
+
+
+@dataclass
+class Session:
+    """A session: its id, what it is of, and times in ISO 8601, UTC."""
+
+    session_id: str
+    session_type: SessionType
+    created_at: str = field(default_factory=_now)
+    updated_at: str = field(default_factory=_now)
+
+    @classmethod
+    def from_dict(cls, env: dict[str, Any]) -> "Session":
+        """What `to_dict` gave; other keys are passed over.
+
+        >>> Session.from_dict({"session_id": "s1", "session_type": "AGENT", "color": "red"}).session_type
+        <SessionType.AGENT: 'AGENT'>
+        """
+        known = _known(cls, env)
+        return cls(**{**known, "session_type": SessionType(known["session_type"])})
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields; JSON writes the type as a string."""
+        return asdict(self)
