@@ -8,6 +8,7 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -26,12 +27,12 @@ from hyperframe.frame import (
     WindowUpdateFrame,
 )
 
-from converse_harness import ConverseServer, UnexpectedCall, reply
+from converse_harness import Call, ConverseServer, Reply, UnexpectedCall, reply
 from converse_harness.doors.server.fake import ServerFake
 from converse_harness.doors.server.protocol import PREFACE, Limits
-from tests.doors.server.peers import BODY, MODEL, Raw, Raw2, eventually, question
+from tests.doors.server.peers import BODY, MODEL, PATIENCE, Raw, Raw2, eventually, question
 
-SMALL = Limits(head=2_000, body=50_000, ahead=10_000, streams=20, resets=20, silence=0.2, idle=0.4)
+SMALL = Limits(head=2_000, body=50_000, ahead=10_000, streams=20, resets=20, silence=0.4, idle=0.8)
 
 
 @pytest.fixture
@@ -91,7 +92,7 @@ def test_half_a_request_is_waited_for_and_then_refused(fake: ServerFake, half: b
     with Raw(fake.url) as peer:
         status, name, message = peer.send(half).answer().error
         assert (status, name) == (408, "RequestTimeoutException")
-        assert "0.2 s" in message
+        assert "0.4 s" in message
         assert peer.is_closed()
 
 
@@ -113,10 +114,12 @@ def test_a_connection_on_which_nothing_happens_is_closed(fake: ServerFake, said:
 
 def test_a_slow_client_of_a_request_is_waited_for(fake: ServerFake) -> None:
     sent = question(fake.url)
+    started = time.monotonic()
     with Raw(fake.url) as peer:
-        for part in (sent[start : start + 20] for start in range(0, len(sent), 20)):
+        for part in (sent[start : start + 8] for start in range(0, len(sent), 8)):
             peer.send(part)
-            threading.Event().wait(SMALL.silence / 4)
+            threading.Event().wait(SMALL.silence / 16)
+        assert time.monotonic() - started > SMALL.silence
         assert peer.answer().status == 200
 
 
@@ -241,7 +244,7 @@ def test_an_arn_in_a_path_is_not_taken_apart(server: ConverseServer, target: str
 def test_half_a_request_of_http_2_is_waited_for_and_then_refused(fake: ServerFake) -> None:
     with Raw2(fake.url) as peer:
         peer.ask(1, end=False)
-        assert json.loads(peer.answer(1))["message"].endswith("nothing came for 0.2 s.")
+        assert json.loads(peer.answer(1))["message"].endswith("nothing came for 0.4 s.")
         assert peer.status[1] == 408
         assert peer.is_closed()
 
@@ -307,6 +310,49 @@ def test_a_flood_drowns_nobody(calm: ServerFake, name: str, reads: bool) -> None
             tracemalloc.stop()
         assert peak < 6_000_000
         assert other.ask(calm.url).status == 200
+
+
+def test_a_client_that_asks_and_does_not_read_is_not_heard_any_more(server: ConverseServer) -> None:
+    part = 500 * frames(PingFrame(0, opaque_data=b"12345678"))
+    with server.script(reply.text("fine")) as fake, Raw2(fake.url, buffer=4096) as peer:
+        peer.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        peer.socket.settimeout(0.3)
+        sent = 0
+        with suppress(TimeoutError):
+            while sent < 8_000_000:
+                sent += peer.socket.send(part)
+        assert sent < 8_000_000, "the server reads for ever"
+        peer.socket.settimeout(PATIENCE)
+        answered = 0
+        while answered < sent - len(part):
+            answered += len(peer.socket.recv(65_536))
+        with Raw(fake.url) as other:
+            assert other.ask(fake.url).status == 200
+
+
+def test_requests_that_come_before_their_turn_are_read_when_it_comes(small: ConverseServer) -> None:
+    """As many as the limit allows; the rest waits with the client, and none is lost."""
+    go = threading.Event()
+
+    def wait(call: Call) -> Reply:
+        assert go.wait(PATIENCE)
+        return reply.text("first")
+
+    count = 200
+    body = BODY.replace(b"hello", b"hello" * 1_000)  # of all of them an event loop reads a quarter at once
+    with small.script(wait) as fake, Raw(fake.url) as peer:
+        fake.always(reply.text("later"))
+        sent = question(fake.url, "converse", body)
+        sending = threading.Thread(target=peer.send, args=(sent, count * sent))
+        sending.start()
+        eventually(lambda: fake.calls)
+        [connection] = small._connections
+        eventually(lambda: connection.http.backlog > SMALL.ahead)
+        assert not connection._transport.is_reading()
+        go.set()
+        texts = [peer.answer().json["output"]["message"]["content"][0]["text"] for _ in range(count + 1)]
+        sending.join(PATIENCE)
+        assert texts == ["first", *["later"] * count]
 
 
 def drain(peer: socket.socket) -> None:

@@ -348,7 +348,8 @@ def test_a_goaway_without_an_error_lets_a_request_arrive() -> None:
 def test_a_goaway_while_nothing_is_open_ends_the_connection() -> None:
     peer = Peer()
     peer.exchange()
-    assert peer.raw(GoAwayFrame(0, error_code=0)) == []
+    request = HeadersFrame(1, data=b"\x83\x86\x84\x01\x01h", flags=["END_HEADERS", "END_STREAM"])
+    assert peer.raw(GoAwayFrame(0, error_code=0), request) == []
     assert peer.http.done
 
 

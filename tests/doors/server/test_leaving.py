@@ -20,6 +20,8 @@ from converse_harness.doors.server.fake import ServerFake
 from tests.doors.server.peers import PATIENCE, Raw, Raw2, eventually, question
 
 TEXT = reply.text("one two three four five")
+AT_ONCE = 3.0
+"""Seconds, on a machine that is busy with other things: without them it is a millisecond."""
 ENDLESS = TEXT.paced(first=0.01, each=60)
 
 
@@ -127,7 +129,7 @@ def test_the_server_stops_at_once(how: str) -> None:
     server = ConverseServer().start()
     fake = server.script(unused="allow")
     peers = BUSY[how](fake)
-    assert stopped_in(server) < 0.9  # it waits for nobody
+    assert stopped_in(server) < AT_ONCE
     for peer in peers:
         assert peer.is_closed()
         peer.socket.close()
@@ -142,7 +144,7 @@ def test_functions_get_a_moment_to_end(waiting: Waiting) -> None:
     with Raw(fake.url).send(question(fake.url)) as peer:
         assert waiting.runs.wait(PATIENCE)
         threading.Timer(0.1, waiting.go.set).start()
-        assert stopped_in(server) < 0.9
+        assert stopped_in(server) < AT_ONCE
         assert peer.is_closed()
     eventually(lambda: fake.calls[0].outcome is Outcome.CUT)
 
@@ -154,7 +156,7 @@ def test_functions_that_do_not_end_are_named_and_not_waited_for_one_by_one(waiti
     peers = [Raw(fake.url).send(question(fake.url)) for _ in range(5)]
     eventually(lambda: len(fake.calls) == 5)
     with pytest.warns(UserWarning, match="5 functions of a script still run after the server has stopped"):
-        assert stopped_in(server) < 2.5
+        assert stopped_in(server) < 4.5
     for peer in peers:
         assert peer.is_closed()
         peer.socket.close()
@@ -362,15 +364,19 @@ def test_a_client_that_leaves_a_stream(server: ConverseServer, reset: bool) -> N
 
 
 def test_a_client_that_leaves_while_a_function_runs(server: ConverseServer, waiting: Waiting) -> None:
-    with server.script(waiting, waiting) as fake:
-        with Raw(fake.url).send(question(fake.url)), Raw2(fake.url) as two:
-            two.ask(1)
-            eventually(lambda: len(fake.calls) == 2)
-            two.h2.reset_stream(1)
-            two.flush()
-        eventually(lambda: server._connections == set())
+    with server.script(waiting, waiting, TEXT) as fake, Raw2(fake.url) as two:
+        with Raw(fake.url).send(question(fake.url)):
+            eventually(lambda: len(fake.calls) == 1)
+        two.ask(1)
+        eventually(lambda: len(fake.calls) == 2)
+        two.h2.reset_stream(1)
+        two.flush()
+        eventually(lambda: len(server._connections) == 1)
+        two.ask(3)
+        eventually(lambda: len(fake.calls) == 3)  # so the reset was read
         waiting.go.set()
-        eventually(lambda: {call.outcome for call in fake.calls} == {Outcome.CLOSED})
+        two.answer(3)
+        eventually(lambda: [call.outcome for call in fake.calls[:2]] == [Outcome.CLOSED] * 2)
 
 
 def test_a_client_that_leaves_one_stream_of_many(server: ConverseServer) -> None:
