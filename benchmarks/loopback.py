@@ -51,7 +51,7 @@ def rows() -> list[Row]:
         return [
             *_streams(stack, server, client, 50, calls=10),
             *_streams(stack, server, client, 1000, calls=1),
-            _first(server, client),
+            *_first(stack, server, client),
             _stall(server, client),
             *_starts(),
             *_readers(),
@@ -98,10 +98,11 @@ def _streams(stack: ExitStack, server: ConverseServer, client: Any, events: int,
         yield _compared(f"loopback {events} {name}", rounds, name)
 
 
-def _first(server: ConverseServer, client: Any) -> Row:
+def _first(stack: ExitStack, server: ConverseServer, client: Any) -> Iterator[Row]:
     """Of replies that were never sent before; the rest of each is read off the clock, so its connection stays open."""
     read_all = read_stream(client)
     floor = floor_client(story(50), "converse-stream")
+    other = create_client(endpoint_url=stack.enter_context(IN_PYTHON["http.server"](50, 0.0)))
 
     def fresh() -> float:
         replies = [story(50) for _ in range(FIRST_CALLS)]
@@ -109,9 +110,11 @@ def _first(server: ConverseServer, client: Any) -> Row:
             read_all()
             return _until_first(client)
 
-    rounds = Rounds(FIRST_ROUNDS, ours=fresh, floor=lambda: _until_first(floor))
+    contestants = {"ours": fresh, "floor": lambda: _until_first(floor), "http.server": lambda: _until_first(other)}
+    rounds = Rounds(FIRST_ROUNDS, **contestants)
     note = f"the client alone {1000 * rounds.median('floor'):.2f} ms"
-    return Row("first loopback", 1000 * rounds.over("ours", "floor"), note)
+    yield Row("first loopback", 1000 * rounds.over("ours", "floor"), note)
+    yield _compared("first loopback http.server", rounds, "http.server", "whose bytes are made before")
 
 
 def _until_first(client: Any) -> float:
