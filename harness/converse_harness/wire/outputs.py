@@ -18,7 +18,7 @@ def output_response(operation: str, output: Mapping[str, Any], request_id: str) 
     An operation that is not of Bedrock Runtime gets its members as JSON. Raises ReplyError for an output that is no
     mapping, and for an operation that streams.
     """
-    if not isinstance(output, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(output, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # a handler is user code
         raise ReplyError(
             f"The handler of {operation} returned {output!r}; it must return the members of its output as a dict, or "
             "a Reply."
