@@ -1,0 +1,147 @@
+"""What an answer says about itself beside its message: tokens, time, traces, the tier that served it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+from hypothesis import strategies as st
+
+from converse_harness import model
+from converse_strategies.guardrails import guardrail_traces
+
+_MOST_TOKENS: Final = 2_000_000
+_AN_HOUR: Final = 3_600_000
+_TOKENS: Final = st.integers(0, _MOST_TOKENS)
+_LATENCIES: Final = st.integers(0, _AN_HOUR)
+_CACHE_KEYS: Final = st.sampled_from(("none", "counts", "details"))
+_SOME_CACHE_KEYS: Final = st.sampled_from(("counts", "details"))
+
+ROUTED: Final = (
+    "arn:aws:bedrock:us-east-1::foundation-model/amazon.nova-lite-v1:0",
+    "arn:aws:bedrock:us-east-1::foundation-model/anthropic.claude-3-haiku-20240307-v1:0",
+    "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.meta.llama3-1-8b-instruct-v1:0",
+)
+"""What a prompt router may choose: models and an inference profile. The account is AWS's example."""
+
+
+@st.composite
+def token_usages(draw: st.DrawFn, *, cached: bool | None = None) -> dict[str, Any]:
+    """AWS TokenUsages that add up: the total is what was read, written, and read from and written to the cache.
+
+    `cached` says whether they have the counts of the prompt cache; either way if not given. `cacheDetails`, where the
+    installed botocore knows them, add up to `cacheWriteInputTokens`, in entries with a time to live each. Source: the
+    356 answers that are recorded all add up so. Numbers are up to two million, a model's longest context.
+
+    >>> from hypothesis import find
+    >>> find(token_usages(), lambda usage: True)
+    {'inputTokens': 0, 'outputTokens': 0, 'totalTokens': 0}
+    >>> find(token_usages(), lambda usage: usage.get("cacheWriteInputTokens", 0) >= 9)["totalTokens"]
+    9
+    """
+    keys = "none" if cached is False else draw(_SOME_CACHE_KEYS if cached else _CACHE_KEYS)
+    usage: dict[str, Any] = {"inputTokens": draw(_TOKENS), "outputTokens": draw(_TOKENS)}
+    if keys != "none":
+        usage["cacheReadInputTokens"] = draw(_TOKENS)
+        usage["cacheWriteInputTokens"] = draw(_TOKENS)
+    total = sum(usage.values())
+    written = usage.get("cacheWriteInputTokens", 0)
+    if keys == "details" and written and model.has_member("TokenUsage", "cacheDetails"):
+        usage["cacheDetails"] = _cache_details(draw, written)
+    return {**usage, "totalTokens": total}
+
+
+def _cache_details(draw: st.DrawFn, written: int) -> list[dict[str, Any]]:
+    """What was written to the cache, by how long it stays there."""
+    times_to_live = draw(_times_to_live())
+    first = written if len(times_to_live) == 1 else draw(st.integers(1, written))
+    counts = (first, written - first)
+    return [{"ttl": ttl, "inputTokens": count} for ttl, count in zip(times_to_live, counts, strict=False) if count]
+
+
+@cache
+def _times_to_live() -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(model.enum("CacheTTL")), min_size=1, max_size=2, unique=True)
+
+
+@cache
+def metrics() -> st.SearchStrategy[dict[str, Any]]:
+    """AWS ConverseMetrics and ConverseStreamMetrics, in milliseconds up to an hour.
+
+    >>> from hypothesis import find
+    >>> find(metrics(), lambda metrics: True)
+    {'latencyMs': 0}
+    """
+    return _LATENCIES.map(_metrics)
+
+
+def _metrics(latency: int) -> dict[str, Any]:
+    return {"latencyMs": latency}
+
+
+@cache
+def performance_configs() -> st.SearchStrategy[dict[str, Any]]:
+    """AWS PerformanceConfigurations.
+
+    >>> from hypothesis import find
+    >>> find(performance_configs(), lambda config: True)
+    {'latency': 'standard'}
+    """
+    return st.deferred(_latencies).map(_performance_config)
+
+
+def _latencies() -> st.SearchStrategy[str]:
+    return st.sampled_from(model.enum("PerformanceConfigLatency"))
+
+
+def _performance_config(latency: str) -> dict[str, Any]:
+    return {"latency": latency}
+
+
+@cache
+def service_tiers() -> st.SearchStrategy[dict[str, Any]]:
+    """AWS ServiceTiers; raises NotInModel, when drawn, where the installed botocore does not know them.
+
+    >>> from hypothesis import find
+    >>> find(service_tiers(), lambda tier: tier["type"] == "flex")
+    {'type': 'flex'}
+    """
+    return st.deferred(_tiers).map(_service_tier)
+
+
+def _tiers() -> st.SearchStrategy[str]:
+    return st.sampled_from(model.enum("ServiceTierType"))
+
+
+def _service_tier(name: str) -> dict[str, Any]:
+    return {"type": name}
+
+
+@st.composite
+def traces(draw: st.DrawFn, *, guardrails: st.SearchStrategy[dict[str, Any]] | None = None) -> dict[str, Any]:
+    """AWS ConverseTraces and ConverseStreamTraces: what a prompt router chose, what a guardrail found, or both.
+
+    `guardrails` are GuardrailTraceAssessments that every trace then has; by default some have one of
+    `guardrail_traces()`.
+
+    >>> from hypothesis import find
+    >>> find(traces(), lambda trace: True)
+    {'promptRouter': {'invokedModelId': 'arn:aws:bedrock:us-east-1::foundation-model/amazon.nova-lite-v1:0'}}
+    """
+    members = draw(_TRACED) if guardrails is None else draw(_GUARDED)
+    trace: dict[str, Any] = {}
+    if "guardrail" in members:
+        trace["guardrail"] = draw(_guardrail_traces() if guardrails is None else guardrails)
+    if "promptRouter" in members:
+        trace["promptRouter"] = {"invokedModelId": draw(_ROUTED)}
+    return trace
+
+
+@cache
+def _guardrail_traces() -> st.SearchStrategy[dict[str, Any]]:
+    return guardrail_traces()
+
+
+_TRACED: Final = st.sampled_from((("promptRouter",), ("guardrail",), ("guardrail", "promptRouter")))
+_GUARDED: Final = st.sampled_from((("guardrail",), ("guardrail", "promptRouter")))
+_ROUTED: Final = st.sampled_from(ROUTED)

@@ -1,0 +1,89 @@
+"""What an answer says about itself: usage adds up, traces and tiers are those that the model knows."""
+
+from typing import Any
+
+import pytest
+from hypothesis import find, given
+from hypothesis import strategies as st
+
+from converse_harness import model
+from converse_harness.model import NotInModel
+from converse_strategies.metadata import metrics, performance_configs, service_tiers, token_usages, traces
+
+GUARDRAIL: dict[str, Any] = {"inputAssessment": {"g": {}}}
+COUNTED = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
+has_details = pytest.mark.skipif(not model.has_member("TokenUsage", "cacheDetails"), reason="of a later botocore")
+has_tiers = model.has_shape("ServiceTierType")
+
+
+@given(token_usages())
+def test_the_total_of_a_usage_is_the_sum_of_its_counts(usage: dict[str, Any]) -> None:
+    model.check("TokenUsage", usage)
+    assert usage["totalTokens"] == sum(usage.get(name, 0) for name in COUNTED)
+    assert ("cacheReadInputTokens" in usage) == ("cacheWriteInputTokens" in usage)
+
+
+@given(token_usages(cached=True))
+def test_details_of_the_cache_add_up_to_what_was_written(usage: dict[str, Any]) -> None:
+    details = usage.get("cacheDetails", [])
+    assert not details or sum(detail["inputTokens"] for detail in details) == usage["cacheWriteInputTokens"]
+    assert len({detail["ttl"] for detail in details}) == len(details)
+
+
+@has_details
+def test_every_time_to_live_is_reached_and_both_together() -> None:
+    for ttl in model.enum("CacheTTL"):
+        usage = find(token_usages(), lambda usage: _ttls(usage) == [ttl])  # noqa: B023
+        assert usage["totalTokens"] == usage["cacheWriteInputTokens"] == 1
+    assert find(token_usages(cached=True), lambda usage: len(_ttls(usage)) == 2)["totalTokens"] == 2
+
+
+def _ttls(usage: dict[str, Any]) -> list[str]:
+    return [detail["ttl"] for detail in usage.get("cacheDetails", [])]
+
+
+@given(token_usages(cached=False))
+def test_a_usage_without_cache_says_nothing_of_one(usage: dict[str, Any]) -> None:
+    assert set(usage) == {"inputTokens", "outputTokens", "totalTokens"}
+
+
+@given(metrics(), traces())
+def test_metrics_and_traces_are_valid_for_both_operations(time: dict[str, Any], trace: dict[str, Any]) -> None:
+    model.check("ConverseMetrics", time)
+    model.check("ConverseStreamMetrics", time)
+    model.check("ConverseTrace", trace)
+    model.check("ConverseStreamTrace", trace)
+    assert trace
+
+
+@pytest.mark.parametrize("members", [["promptRouter"], ["guardrail"], ["guardrail", "promptRouter"]])
+def test_traces_have_a_prompt_router_a_guardrail_or_both(members: list[str]) -> None:
+    find(traces(), lambda trace: list(trace) == members)
+
+
+@given(traces(guardrails=st.just(GUARDRAIL)))
+def test_given_guardrails_are_in_every_trace(trace: dict[str, Any]) -> None:
+    assert trace["guardrail"] is GUARDRAIL
+
+
+@pytest.mark.parametrize("latency", model.enum("PerformanceConfigLatency"))
+def test_every_latency_is_reached(latency: str) -> None:
+    model.check("PerformanceConfiguration", find(performance_configs(), lambda config: config["latency"] == latency))
+
+
+@pytest.mark.parametrize("name", model.enum("ServiceTierType") if has_tiers else ())
+def test_every_tier_is_reached(name: str) -> None:
+    model.check("ServiceTier", find(service_tiers(), lambda tier: tier["type"] == name))
+
+
+@pytest.mark.skipif(has_tiers, reason="of an older botocore")
+def test_tiers_that_the_installed_botocore_lacks_say_so() -> None:
+    with pytest.raises(NotInModel, match=r"botocore 1\.\S+ has no shape 'ServiceTierType'"):
+        find(service_tiers(), lambda tier: True)
+
+
+def test_what_is_drawn_is_fresh() -> None:
+    for strategy in (token_usages(), metrics(), performance_configs(), traces()):
+        first, second = (find(strategy, lambda value: True) for _ in range(2))
+        assert first == second
+        assert first is not second
