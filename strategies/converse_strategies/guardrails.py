@@ -1,0 +1,388 @@
+"""What guardrails found: AWS GuardrailTraceAssessments with every policy and action, and how guardrails are asked for.
+
+Policies, their entries and all enums come from the installed botocore's model; what hangs together is said here.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache
+from itertools import chain, combinations, product
+from typing import Any, Final
+
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+from converse_harness import model
+from converse_strategies import leaves
+from converse_strategies.reasoning import draw_findings
+
+Texts = st.SearchStrategy[str]
+Assessment = dict[str, Any]
+
+REASONS: Final[Mapping[str, str]] = {
+    "NONE": "No action.",
+    "ANONYMIZED": "Guardrail masked.",
+    "BLOCKED": "Guardrail blocked.",
+}
+"""The line of `actionReason` for the input, and that for the output, by the gravest action there."""
+
+_ACCOUNT: Final = "arn:aws:bedrock:us-east-1:123456789012"
+_REASONING: Final = "automatedReasoningPolicy"
+_IDS: Final = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=12)
+_VERSIONS: Final = st.integers(0, 99).map(lambda number: str(number) if number else "DRAFT")
+_RARELY: Final = st.sampled_from((False, False, False, True))
+"""Most traces are of one guardrail and one output; so are ours, since every assessment more takes its time."""
+
+_TWO_PERCENTAGES: Final = st.tuples(st.integers(0, 100), st.integers(0, 100))
+_MILLISECONDS: Final = st.integers(0, 10_000)
+_CHARACTERS: Final = st.integers(0, 10_000)
+_IMAGES: Final = st.sampled_from([(guarded, total) for total in range(5) for guarded in range(total + 1)])
+_MOST_UNITS: Final = 4
+
+
+@st.composite
+def guardrail_traces(
+    draw: st.DrawFn,
+    *,
+    policies: Collection[str] | None = None,
+    actions: Collection[str] | None = None,
+    texts: Texts | None = None,
+) -> dict[str, Any]:
+    """AWS GuardrailTraceAssessments, as `trace.guardrail` of an answer.
+
+    `inputAssessment` has one assessment for each guardrail; where the model was asked there are `modelOutput` and, for
+    each guardrail, a list in `outputAssessments`; an input that was blocked never got so far. `actionReason` says in
+    Bedrock's words what became of both. `policies`, `actions` and `texts` are those of `guardrail_assessments()`: what
+    they ask for is found in the input or, where there is an output, in the output. Source: recorded traces; AWS's
+    model. Raises InvalidArgument, when drawn, for a policy or action that there is not.
+
+    >>> from hypothesis import find
+    >>> trace = find(guardrail_traces(actions=["ANONYMIZED"]), lambda trace: "modelOutput" not in trace)
+    >>> trace["inputAssessment"]["0"]["sensitiveInformationPolicy"]["piiEntities"]
+    [{'match': '', 'type': 'ADDRESS', 'action': 'ANONYMIZED', 'detected': True}]
+    """
+    some = leaves.texts() if texts is None else texts
+    wanted = _wanted("guardrail_traces", policies, actions)
+    ids = list(dict.fromkeys(draw(_IDS) for _ in range(1 + draw(_RARELY))))
+    answered = draw(st.booleans())
+    harmless = _unblocked(wanted) if answered else wanted
+    least = 0 if policies is None and actions is None else 1
+    inputs = {each: _draw_assessment(draw, each, harmless, 0 if answered else least, some) for each in ids}
+    trace: dict[str, Any] = {"inputAssessment": inputs}
+    reasons = [_gravest(inputs.values())]
+    if answered:
+        trace["modelOutput"] = [draw(some)]
+        outputs = {
+            each: [_draw_assessment(draw, each, wanted, least, some) for _ in range(1 + draw(_RARELY))] for each in ids
+        }
+        trace["outputAssessments"] = outputs
+        reasons.append(_gravest(chain.from_iterable(outputs.values())))
+    if model.has_member("GuardrailTraceAssessment", "actionReason") and draw(st.booleans()):
+        trace["actionReason"] = "\n".join(REASONS[action] for action in reasons)
+    return trace
+
+
+@st.composite
+def guardrail_assessments(
+    draw: st.DrawFn,
+    *,
+    policies: Collection[str] | None = None,
+    actions: Collection[str] | None = None,
+    texts: Texts | None = None,
+) -> Assessment:
+    """AWS GuardrailAssessments: what one guardrail found in one text, what it counted, and which guardrail it is.
+
+    A policy that is there has at least one entry. `detected` is true where something was BLOCKED or ANONYMIZED, and may
+    be so with NONE (a guardrail that only watches); a content filter detects what its strength is for; grounding and
+    relevance are detected just below their threshold. No more is guarded than there is, and a policy that found
+    something has used units. `policies` are some of the members of GuardrailAssessment that end in `Policy`, `actions`
+    some of BLOCKED, ANONYMIZED and NONE: if either is given, at least one such entry is there and no other; `texts` is
+    what names and matches are drawn from. Source: recorded traces; AWS's guide to guardrails. Raises InvalidArgument,
+    when drawn, for a policy or action that there is not.
+
+    >>> from hypothesis import find
+    >>> find(guardrail_assessments(policies=["topicPolicy"], actions=["BLOCKED"]), lambda assessment: True)
+    {'topicPolicy': {'topics': [{'name': '', 'type': 'DENY', 'action': 'BLOCKED', 'detected': True}]}}
+    """
+    some = leaves.texts() if texts is None else texts
+    wanted = _wanted("guardrail_assessments", policies, actions)
+    least = 0 if policies is None and actions is None else 1
+    return _draw_assessment(draw, draw(_IDS), wanted, least, some)
+
+
+@st.composite
+def guardrail_configs(draw: st.DrawFn) -> dict[str, Any]:
+    """AWS GuardrailConfigurations, the `guardrailConfig` of Converse: an id or ARN, a version, perhaps what to trace.
+
+    >>> from hypothesis import find
+    >>> find(guardrail_configs(), lambda config: True)
+    {'guardrailIdentifier': '0', 'guardrailVersion': 'DRAFT'}
+    """
+    return _draw_config(draw, "GuardrailConfiguration")
+
+
+@st.composite
+def guardrail_stream_configs(draw: st.DrawFn) -> dict[str, Any]:
+    """AWS GuardrailStreamConfigurations, the `guardrailConfig` of ConverseStream: also sync or async.
+
+    >>> from hypothesis import find
+    >>> find(guardrail_stream_configs(), lambda config: "streamProcessingMode" in config)
+    {'guardrailIdentifier': '0', 'guardrailVersion': 'DRAFT', 'streamProcessingMode': 'sync'}
+    """
+    return _draw_config(draw, "GuardrailStreamConfiguration")
+
+
+@cache
+def guardrail_policies() -> tuple[str, ...]:
+    """The policies that can be drawn here: the members of the installed GuardrailAssessment that end in `Policy`.
+
+    >>> guardrail_policies()[0]
+    'topicPolicy'
+    """
+    members = model.shape("GuardrailAssessment").members
+    return tuple(name for name, shape in members.items() if name.endswith("Policy") and _known(name, shape))
+
+
+def _known(policy: str, shape: model.Shape) -> bool:
+    """Whether a policy is made of lists of entries with an action, as all are but automated reasoning."""
+    lists = [each for each in shape.members.values() if each.type_name == "list"]
+    actions = ["action" in getattr(each.member, "members", {}) for each in lists]
+    return policy == _REASONING or (all(actions) and len(lists) == len(shape.members))
+
+
+Wanted = tuple[tuple[str, ...], frozenset[str]]
+"""Policies, each with an entry of one of these actions; the simplest first."""
+
+
+def _wanted(function: str, policies: Collection[str] | None, actions: Collection[str] | None) -> Wanted:
+    asked = frozenset(_chosen(function, "policies", policies, guardrail_policies()))
+    allowed = frozenset(_chosen(function, "actions", actions, tuple(REASONS)))
+    fitting = _fitting(asked, allowed)
+    if not fitting:
+        raise InvalidArgument(
+            f"{function}(policies={policies!r}, actions={actions!r}): none of these policies knows such an action. "
+            "Leave one of both out; only sensitiveInformationPolicy anonymizes, automated reasoning has no action."
+        )
+    return fitting, allowed
+
+
+def _chosen(function: str, name: str, asked: Collection[str] | None, known: tuple[str, ...]) -> Collection[str]:
+    if asked is None:
+        return known
+    unknown = [repr(each) for each in asked if each not in known]
+    if unknown or isinstance(asked, str) or not asked:
+        raise InvalidArgument(
+            f"{function}({name}={asked!r}): {', '.join(unknown) or repr(asked)} is no choice of {name}. Give a list of "
+            f"some of: {', '.join(known)} (botocore {model.botocore_version()})."
+        )
+    return asked
+
+
+@cache
+def _fitting(policies: frozenset[str], actions: frozenset[str]) -> tuple[str, ...]:
+    return tuple(name for name in guardrail_policies() if name in policies and _layouts(name, actions))
+
+
+def _unblocked(wanted: Wanted) -> Wanted:
+    policies, actions = wanted
+    milder = actions - {"BLOCKED"}
+    return _fitting(frozenset(policies), milder), milder
+
+
+def _draw_assessment(draw: st.DrawFn, id: str, wanted: Wanted, least: int, texts: Texts) -> Assessment:
+    policies, actions = wanted
+    assessment: Assessment = {}
+    units: set[str] = set()
+    for policy in draw(_policy_lists(policies, least)) if policies else ():
+        if policy == _REASONING:
+            assessment[policy] = {"findings": draw_findings(draw, texts)}
+            units |= {"automatedReasoningPolicyUnits", "automatedReasoningPolicies"}
+            continue
+        assessment[policy] = entries = _draw_policy(draw, policy, actions, texts)
+        found = [name for name, each in entries.items() if each]
+        units |= {"sensitiveInformationPolicyFreeUnits" if name == "regexes" else f"{policy}Units" for name in found}
+    if draw(st.booleans()):
+        assessment["invocationMetrics"] = _draw_metrics(draw, units)
+    if model.has_shape("AppliedGuardrailDetails") and draw(st.booleans()):
+        assessment["appliedGuardrailDetails"] = {
+            "guardrailId": id,
+            "guardrailVersion": draw(_VERSIONS),
+            "guardrailArn": f"{_ACCOUNT}:guardrail/{id}",
+            "guardrailOrigin": list(draw(_origins())),
+            "guardrailOwnership": draw(_enum("GuardrailOwnership")),
+        }
+    return assessment
+
+
+@cache
+def _policy_lists(policies: tuple[str, ...], least: int) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(policies), min_size=least, max_size=2, unique=True)
+
+
+def _draw_policy(draw: st.DrawFn, policy: str, actions: frozenset[str], texts: Texts) -> dict[str, Any]:
+    layout = draw(_sampled_layouts(policy, actions))
+    return {name: draw(_entry_lists(shape, actions, texts)) if filled else [] for name, shape, filled in layout}
+
+
+Layout = tuple[tuple[str, str, bool], ...]
+"""The lists of a policy: name, shape of an entry, and whether there are entries."""
+
+
+@cache
+def _layouts(policy: str, actions: frozenset[str]) -> tuple[Layout, ...]:
+    """The ways in which a policy's lists can be filled, at least one; none where no entry has such an action."""
+    shape = model.member("GuardrailAssessment", policy)
+    if policy == _REASONING:
+        return ((),) if "NONE" in actions else ()
+    lists = {name: each.member.name for name, each in shape.members.items()}
+    fillable = [name for name, entry in lists.items() if _forms(entry, actions)]
+    filled = chain.from_iterable(combinations(fillable, size) for size in range(1, len(fillable) + 1))
+    whole = [tuple((name, entry, name in chosen) for name, entry in lists.items()) for chosen in filled]
+    # AWS is recorded to leave `regexes` out where none matched, against its own model.
+    bare = [tuple(each for each in layout if each[0] != "regexes" or each[2]) for layout in whole]
+    return tuple(dict.fromkeys(chain(whole, bare)))
+
+
+@cache
+def _sampled_layouts(policy: str, actions: frozenset[str]) -> st.SearchStrategy[Layout]:
+    return st.sampled_from(_layouts(policy, actions))
+
+
+Form = tuple[tuple[str, Any], ...]
+"""The members of an entry of which there are only so many combinations: its enums, and `detected`."""
+
+
+@cache
+def _forms(entry: str, actions: frozenset[str]) -> tuple[Form, ...]:
+    """What an entry can be but for its texts and numbers, the simplest first."""
+    members = model.shape(entry).members
+    required = model.shape(entry).metadata.get("required", ())
+    enums = {name: model.enum(each.name) for name, each in members.items() if model.enum(each.name)}
+    choices: list[tuple[str | None, ...]] = [
+        values if name in required else (None, *values) for name, values in enums.items() if name != "action"
+    ]
+    found: list[Form] = []
+    for detected, action in product((False, True), reversed(enums["action"])):
+        if action not in actions or not (detected or action == "NONE"):
+            continue
+        for values in product(*choices):
+            form = dict(zip((name for name in enums if name != "action"), values, strict=True))
+            if _sound(form, detected=detected):
+                whole = {**form, "action": action, "detected": detected}
+                found.append(tuple((name, value) for name, value in whole.items() if value is not None))
+    return tuple(found)
+
+
+def _sound(form: Mapping[str, str | None], *, detected: bool) -> bool:
+    """A content filter of high strength detects what is harmful with low confidence, one of low only with high."""
+    confidence, strength = form.get("confidence"), form.get("filterStrength")
+    if confidence is None or (strength is None and confidence != "NONE"):
+        return True
+    ranks = model.enum("GuardrailContentFilterConfidence")
+    return detected == (ranks.index(confidence) + ranks.index(strength or "NONE") >= len(ranks))
+
+
+@cache
+def _entry_lists(entry: str, actions: frozenset[str], texts: Texts) -> st.SearchStrategy[list[dict[str, Any]]]:
+    # One filter of a type is all that a guardrail has; a word or a name may be found again and again.
+    once = entry in ("GuardrailContentFilter", "GuardrailContextualGroundingFilter")
+    return st.lists(_entries(entry, actions, texts), min_size=1, max_size=2, unique_by=_type if once else None)
+
+
+def _type(entry: dict[str, Any]) -> Any:
+    return entry["type"]
+
+
+@cache
+def _entries(entry: str, actions: frozenset[str], texts: Texts) -> st.SearchStrategy[dict[str, Any]]:
+    members = model.shape(entry).members
+    forms = st.sampled_from(_forms(entry, actions))
+    free = {name: texts for name, each in members.items() if each.type_name == "string" and not model.enum(each.name)}
+    numbers = {"numbers": _TWO_PERCENTAGES} if "threshold" in members else {}
+
+    def entry_of(drawn: tuple[Form, dict[str, Any]]) -> dict[str, Any]:
+        form, rest = dict(drawn[0]), drawn[1]
+        if numbers:
+            rest = _grounding(*rest["numbers"], detected=form["detected"])
+        whole = {**form, **rest}
+        return {name: whole[name] for name in members if name in whole}
+
+    return st.tuples(forms, st.fixed_dictionaries({**free, **numbers})).map(entry_of)
+
+
+def _grounding(one: int, other: int, *, detected: bool) -> dict[str, float]:
+    low, high = sorted((one, other))
+    if not detected:
+        return {"threshold": low / 100, "score": high / 100}
+    low, high = (low, high) if low < high else (low - 1, high) if low else (low, high + 1)
+    return {"threshold": high / 100, "score": low / 100}
+
+
+def _draw_metrics(draw: st.DrawFn, used: Iterable[str]) -> dict[str, Any]:
+    total, (guarded_images, images) = draw(_CHARACTERS), draw(_IMAGES)
+    coverage = {"textCharacters": {"guarded": min(draw(_CHARACTERS), total), "total": total}}
+    if images:
+        coverage["images"] = {"guarded": guarded_images, "total": images}
+    return {
+        "guardrailProcessingLatency": draw(_MILLISECONDS),
+        "usage": _usage(draw(_all_units()), frozenset(used)),
+        "guardrailCoverage": coverage,
+    }
+
+
+@cache
+def _all_units() -> st.SearchStrategy[int]:
+    return st.integers(0, _MOST_UNITS ** len(model.shape("GuardrailUsage").members) - 1)
+
+
+def _usage(number: int, used: frozenset[str]) -> dict[str, int]:
+    """Units by policy. One number is one draw, where nine would be nine: each of its digits counts a policy."""
+    shape = model.shape("GuardrailUsage")
+    usage: dict[str, int] = {}
+    for name in shape.members:
+        number, units = divmod(number, _MOST_UNITS)
+        usage[name] = max(units, int(name in used))
+    return usage
+
+
+def _gravest(assessments: Iterable[Assessment]) -> str:
+    entries = [
+        entry["action"]
+        for assessment in assessments
+        for policy, found in assessment.items()
+        if policy.endswith("Policy") and policy != _REASONING
+        for entries in found.values()
+        for entry in entries
+    ]
+    return max(entries, key=list(REASONS).index, default="NONE")
+
+
+@cache
+def _origins() -> st.SearchStrategy[tuple[str, ...]]:
+    origins = model.enum("GuardrailOrigin")
+    return st.sampled_from([some for size in range(1, len(origins) + 1) for some in combinations(origins, size)])
+
+
+@cache
+def _enum(shape: str) -> st.SearchStrategy[str]:
+    return st.sampled_from(model.enum(shape))
+
+
+@cache
+def _perhaps(shape: str) -> st.SearchStrategy[str | None]:
+    return st.sampled_from((None, *model.enum(shape)))
+
+
+def _draw_config(draw: st.DrawFn, shape: str) -> dict[str, Any]:
+    name = draw(_IDS)
+    config = {
+        "guardrailIdentifier": f"{_ACCOUNT}:guardrail/{name}" if draw(st.booleans()) else name,
+        "guardrailVersion": draw(_VERSIONS),
+    }
+    for key, each in model.shape(shape).members.items():
+        value = draw(_perhaps(each.name)) if model.enum(each.name) else None
+        if value is not None:
+            config[key] = value
+    return config

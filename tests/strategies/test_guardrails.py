@@ -1,0 +1,255 @@
+"""Guardrail traces: all of what the model allows is reached, and only what hangs together."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import find, given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+from converse_harness import model
+from converse_strategies.guardrails import (
+    REASONS,
+    guardrail_assessments,
+    guardrail_configs,
+    guardrail_policies,
+    guardrail_stream_configs,
+    guardrail_traces,
+)
+
+POLICIES = guardrail_policies()
+REASONING = "automatedReasoningPolicy"
+has_reasoning = pytest.mark.skipif(REASONING not in POLICIES, reason="this botocore has no automated reasoning")
+STRENGTH_DETECTS = {
+    "NONE": set[str](),
+    "LOW": {"HIGH"},
+    "MEDIUM": {"HIGH", "MEDIUM"},
+    "HIGH": {"HIGH", "MEDIUM", "LOW"},
+}
+
+
+def entries(assessment: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The shape and the value of every entry of the policies that have entries."""
+    for policy in POLICIES:
+        lists = model.member("GuardrailAssessment", policy).members
+        for name, found in assessment.get(policy, {}).items() if policy != REASONING else ():
+            for entry in found:
+                yield lists[name].member.name, entry
+
+
+def assessments(trace: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield from trace["inputAssessment"].values()
+    for each in trace.get("outputAssessments", {}).values():
+        yield from each
+
+
+def check_assessment(assessment: dict[str, Any]) -> None:
+    for policy in set(POLICIES).intersection(assessment):
+        assert any(assessment[policy].values()), f"{policy} without an entry"
+    for _, entry in entries(assessment):
+        assert entry["detected"] or entry["action"] == "NONE"
+        if "threshold" in entry:
+            assert entry["detected"] == (entry["score"] < entry["threshold"])
+        if "filterStrength" in entry:
+            assert entry["detected"] == (entry["confidence"] in STRENGTH_DETECTS[entry["filterStrength"]])
+    for policy in ("contentPolicy", "contextualGroundingPolicy"):
+        types = [entry["type"] for entry in assessment.get(policy, {}).get("filters", ())]
+        assert len(set(types)) == len(types)
+    metrics = assessment.get("invocationMetrics")
+    if metrics:
+        check_metrics(metrics, assessment)
+
+
+def check_metrics(metrics: dict[str, Any], assessment: dict[str, Any]) -> None:
+    assert metrics["guardrailProcessingLatency"] >= 0
+    assert all(0 <= each["guarded"] <= each["total"] for each in metrics["guardrailCoverage"].values())
+    assert all(units >= 0 for units in metrics["usage"].values())
+    used = {policy for policy in POLICIES if policy in assessment and policy != "sensitiveInformationPolicy"}
+    sensitive = assessment.get("sensitiveInformationPolicy", {})
+    used |= {"sensitiveInformationPolicy"} if sensitive.get("piiEntities") else set()
+    used |= {"sensitiveInformationPolicyFree"} if sensitive.get("regexes") else set()
+    assert all(metrics["usage"][f"{policy}Units"] for policy in used)
+
+
+@given(guardrail_assessments())
+def test_an_assessment_hangs_together(assessment: dict[str, Any]) -> None:
+    model.check("GuardrailAssessment", assessment)
+    check_assessment(assessment)
+
+
+@given(guardrail_traces())
+def test_a_trace_hangs_together(trace: dict[str, Any]) -> None:
+    model.check("ConverseTrace", {"guardrail": trace})
+    for each in assessments(trace):
+        check_assessment(each)
+    for guardrail, assessment in trace["inputAssessment"].items():
+        details = assessment.get("appliedGuardrailDetails")
+        if details:
+            assert details["guardrailId"] == guardrail
+            assert details["guardrailArn"].endswith(f":guardrail/{guardrail}")
+    blocked = any(
+        entry["action"] == "BLOCKED" for each in trace["inputAssessment"].values() for _, entry in entries(each)
+    )
+    assert ("outputAssessments" in trace) == ("modelOutput" in trace)
+    if "outputAssessments" in trace:
+        assert not blocked
+        assert trace["outputAssessments"].keys() == trace["inputAssessment"].keys()
+        assert all(trace["outputAssessments"].values())
+
+
+@given(guardrail_traces())
+def test_the_reason_tells_the_gravest_action_of_input_and_output(trace: dict[str, Any]) -> None:
+    if "actionReason" not in trace:
+        return
+    lines = trace["actionReason"].split("\n")
+    sides = [list(trace["inputAssessment"].values())]
+    if "outputAssessments" in trace:
+        sides.append([each for found in trace["outputAssessments"].values() for each in found])
+    told = {line: action for action, line in REASONS.items()}
+    for line, side in zip(lines, sides, strict=True):
+        found = {entry["action"] for each in side for _, entry in entries(each)}
+        graver = [action for action in ("BLOCKED", "ANONYMIZED", "NONE") if action in found]
+        assert told[line] == (graver or ["NONE"])[0]
+
+
+def enum_values(policy: str) -> Iterator[tuple[str, str, str]]:
+    """Every value of every enum in a policy's entries: the entry's shape, its member, the value."""
+    for each in model.member("GuardrailAssessment", policy).members.values() if policy != REASONING else ():
+        for name, member in each.member.members.items():
+            for value in model.enum(member.name):
+                yield each.member.name, name, value
+
+
+@pytest.mark.parametrize("policy", [policy for policy in POLICIES if policy != REASONING])
+def test_every_value_of_every_enum_is_reached_in_every_entry(policy: str) -> None:
+    missing = set(enum_values(policy))
+    states = {(shape, detected) for shape, _, _ in missing for detected in (True, False)}
+
+    @settings(max_examples=20 * len(missing), database=None, derandomize=True)
+    @given(guardrail_assessments(policies=[policy]))
+    def collect(assessment: dict[str, Any]) -> None:
+        for shape, entry in entries(assessment):
+            missing.difference_update((shape, name, value) for name, value in entry.items() if isinstance(value, str))
+            if entry["action"] == "NONE":
+                states.discard((shape, entry["detected"]))
+
+    collect()
+    assert not missing
+    assert not states
+
+
+def test_all_actions_of_the_model_have_a_word() -> None:
+    actions = {value for policy in POLICIES for _, name, value in enum_values(policy) if name == "action"}
+    assert actions == set(REASONS)
+
+
+def test_every_policy_of_the_model_is_drawn() -> None:
+    assert set(POLICIES) == {name for name in model.shape("GuardrailAssessment").members if name.endswith("Policy")}
+
+
+def test_every_member_is_reached() -> None:
+    missing = {*model.shape("GuardrailAssessment").members, *model.shape("GuardrailTraceAssessment").members}
+
+    @settings(max_examples=300, database=None, derandomize=True)
+    @given(guardrail_traces())
+    def collect(trace: dict[str, Any]) -> None:
+        missing.difference_update(trace, *assessments(trace))
+
+    collect()
+    assert not missing
+
+
+@has_reasoning
+def test_every_finding_of_automated_reasoning_is_reached() -> None:
+    findings = model.shape("GuardrailAutomatedReasoningFinding").members
+    missing = {(kind, part) for kind, shape in findings.items() for part in (*shape.members, "")}
+
+    @settings(max_examples=300, database=None)
+    @given(guardrail_assessments(policies=[REASONING]))
+    def collect(assessment: dict[str, Any]) -> None:
+        model.check("GuardrailAssessment", assessment)
+        for finding in assessment[REASONING]["findings"]:
+            ((kind, parts),) = finding.items()
+            missing.difference_update({(kind, ""), *((kind, part) for part in parts)})
+
+    collect()
+    assert not missing
+
+
+@has_reasoning
+def test_long_statements_are_cut_to_what_the_model_allows() -> None:
+    texts = st.just("x" * 2000)
+    strategy = guardrail_assessments(policies=[REASONING], texts=texts)
+    found = find(strategy, lambda each: "translation" in next(iter(each[REASONING]["findings"][0].values())))
+    model.check("GuardrailAssessment", found)
+
+
+@given(guardrail_traces(actions=["BLOCKED"]))
+def test_a_chosen_action_is_there_and_no_other(trace: dict[str, Any]) -> None:
+    last = trace.get("outputAssessments") or {name: [each] for name, each in trace["inputAssessment"].items()}
+    for found in last.values():
+        for assessment in found:
+            assert {entry["action"] for _, entry in entries(assessment)} == {"BLOCKED"}
+            assert REASONING not in assessment
+
+
+@given(guardrail_assessments(actions=["ANONYMIZED", "NONE"], policies=["topicPolicy", "sensitiveInformationPolicy"]))
+def test_policies_and_actions_go_together(assessment: dict[str, Any]) -> None:
+    actions = {shape: entry["action"] for shape, entry in entries(assessment)}
+    assert actions
+    assert actions.pop("GuardrailTopic", "NONE") == "NONE"
+    assert set(actions) <= {"GuardrailPiiEntityFilter", "GuardrailRegexFilter"}
+    assert set(actions.values()) <= {"ANONYMIZED", "NONE"}
+
+
+@given(guardrail_traces(texts=st.just("as given")))
+def test_texts_are_those_that_are_given(trace: dict[str, Any]) -> None:
+    assert set(trace.get("modelOutput", [])) <= {"as given"}
+    for each in assessments(trace):
+        for _, entry in entries(each):
+            assert {entry[name] for name in ("name", "match", "regex") if name in entry} <= {"as given"}
+
+
+@pytest.mark.parametrize("lists", [["piiEntities"], ["piiEntities", "regexes"]])
+def test_where_no_regex_matched_there_is_no_list_as_recorded_or_an_empty_one_as_modelled(lists: list[str]) -> None:
+    def bare(assessment: dict[str, Any]) -> bool:
+        policy = assessment["sensitiveInformationPolicy"]
+        return list(policy) == lists and not policy.get("regexes")
+
+    found = find(guardrail_assessments(policies=["sensitiveInformationPolicy"]), bare)
+    assert found["sensitiveInformationPolicy"]["piiEntities"]
+
+
+@given(guardrail_configs(), guardrail_stream_configs())
+def test_configurations_are_valid(config: dict[str, Any], stream_config: dict[str, Any]) -> None:
+    model.check("GuardrailConfiguration", config)
+    model.check("GuardrailStreamConfiguration", stream_config)
+
+
+def test_every_choice_of_a_configuration_is_reached() -> None:
+    choices = {"trace": "GuardrailTrace", "streamProcessingMode": "GuardrailStreamProcessingMode"}
+    missing = {(name, value) for name, shape in choices.items() for value in (None, *model.enum(shape))}
+
+    @settings(database=None, derandomize=True)
+    @given(guardrail_stream_configs())
+    def collect(config: dict[str, Any]) -> None:
+        missing.difference_update((name, config.get(name)) for name in choices)
+
+    collect()
+    assert not missing
+
+
+@pytest.mark.parametrize(
+    ("strategy", "told"),
+    [
+        (guardrail_traces(policies=["wordsPolicy"]), "guardrail_traces(policies=['wordsPolicy']): 'wordsPolicy'"),
+        (guardrail_assessments(actions=[]), "[] is no choice of actions"),
+        (guardrail_assessments(actions="BLOCKED"), "some of: NONE, ANONYMIZED, BLOCKED"),
+        (guardrail_traces(policies=["topicPolicy"], actions=["ANONYMIZED"]), "none of these policies knows"),
+    ],
+)
+def test_what_is_wrong_is_said_when_drawn(strategy: st.SearchStrategy[Any], told: str) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        find(strategy, lambda _: True)
+    assert told in str(caught.value)
