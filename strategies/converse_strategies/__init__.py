@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from converse_strategies.answers import replies as replies
     from converse_strategies.chunking import ChunkedMessage as ChunkedMessage
     from converse_strategies.chunking import chunked_messages as chunked_messages
     from converse_strategies.chunking import chunkings as chunkings
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from converse_strategies.message import assistant_messages as assistant_messages
     from converse_strategies.message import messages as messages
     from converse_strategies.message import user_messages as user_messages
-    from converse_strategies.answers import replies as replies
     from converse_strategies.streams import stream_events as stream_events
 
 _HOME = {

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Collection, Mapping
-from functools import cache
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache, lru_cache
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -65,43 +65,52 @@ def streamable_blocks(draw: st.DrawFn, *, kinds: Collection[str] | None = None, 
     >>> find(streamable_blocks(kinds=["text", "toolUse"]), lambda block: True)
     {'text': ''}
     """
-    kind = draw(st.sampled_from(chosen_kinds(kinds, f"streamable_blocks(kinds={kinds!r})")))
+    kind = draw(_sampled(chosen_kinds(kinds, f"streamable_blocks(kinds={kinds!r})")))
     return draw_block(draw, kind, leaves.texts() if texts is None else texts)
 
 
-def draw_content(
-    draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, *, min_blocks: int, max_blocks: int
-) -> list[Block]:
+@lru_cache
+def contents(kinds: tuple[str, ...], texts: Texts, min_blocks: int, max_blocks: int) -> st.SearchStrategy[list[Block]]:
     """The content of one assistant message: tool use ids differ, a server tool's result answers its use."""
-    content: list[Block] = []
+    return st.lists(_parts(kinds, texts), min_size=min_blocks, max_size=max_blocks).map(_joined)
+
+
+@st.composite
+def _parts(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts) -> list[Block]:
+    return draw_part(draw, kinds, texts)
+
+
+def draw_part(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts) -> list[Block]:
+    """One block of some kind; where it is the result of a server tool, after the use that it answers."""
+    kind = draw(_sampled(kinds))
+    block = draw_block(draw, kind, texts)
+    return [*_server_tool(draw, block)] if kind == "toolResult" else [block]
+
+
+def _joined(parts: list[list[Block]]) -> list[Block]:
+    rename_tools([[block.get("toolUse") or block.get("toolResult") for block in part] for part in parts])
+    return [block for part in parts for block in part]
+
+
+def rename_tools(parts: Iterable[Iterable[dict[str, Any] | None]]) -> None:
+    """Give every tool use an id of its own; what is in one part, a server tool's use and result, keeps one id."""
     used: set[str] = set()
-    for kind in draw(_kinds(kinds, min_blocks, max_blocks)):
-        block = draw_block(draw, kind, texts)
-        if kind == "toolResult":
-            use, block = _server_tool(draw, block)
-            content.append(use)
-        if kind in ("toolUse", "toolResult"):
-            rename(content[-1:] if kind == "toolResult" else [], block, used)
-        content.append(block)
-    return content
-
-
-def rename(earlier: list[Block], block: Block, used: set[str]) -> None:
-    """Give a tool use or result, and the use that the result answers, an id that is not used yet."""
-    member = block.get("toolUse") or block["toolResult"]
-    base = member["toolUseId"]
-    number = 0
-    while member["toolUseId"] in used:
-        number += 1
-        member["toolUseId"] = f"{base[: 64 - len(str(number))]}{number}"
-    used.add(member["toolUseId"])
-    for use in earlier:
-        use["toolUse"]["toolUseId"] = member["toolUseId"]
+    for part in parts:
+        members = [member for member in part if member]
+        if members:
+            base = unique = str(members[0]["toolUseId"])
+            number = 0
+            while unique in used:
+                number += 1
+                unique = f"{base[: 64 - len(str(number))]}{number}"
+            used.add(unique)
+            for member in members:
+                member["toolUseId"] = unique
 
 
 @cache
-def _kinds(kinds: tuple[str, ...], min_blocks: int, max_blocks: int) -> st.SearchStrategy[list[str]]:
-    return st.lists(st.sampled_from(kinds), min_size=min_blocks, max_size=max_blocks)
+def _sampled(kinds: tuple[str, ...]) -> st.SearchStrategy[str]:
+    return st.sampled_from(kinds)
 
 
 def draw_block(draw: st.DrawFn, kind: str, texts: Texts) -> Block:
@@ -158,7 +167,7 @@ def _image(draw: st.DrawFn, texts: Texts) -> Block:
     return {"image": draw(_images())}
 
 
-@cache
+@lru_cache
 def _cited_blocks(texts: Texts) -> st.SearchStrategy[dict[str, Any]]:
     return citations_content_blocks(texts=texts)
 

@@ -25,13 +25,14 @@ _LONGEST: Final = 16
 _SKIPS: Final = 224
 _EMPTY: Final = 240
 
-_JSON_STYLES: Final = st.sampled_from(
-    (
-        {"ensure_ascii": False},
-        {"ensure_ascii": False, "separators": (",", ":")},
-        {"ensure_ascii": True},
-        {"ensure_ascii": False, "indent": 1},
-    )
+_NO_ARGUMENTS: Final[Sequence[Sequence[str]]] = ([], ["{}"], [""], ["", "{}"], ["{", "}"])
+"""How models stream the input of a tool that has no arguments, or may."""
+
+_JSON_STYLES: Final[Sequence[Mapping[str, Any]]] = (
+    {"ensure_ascii": False},
+    {"ensure_ascii": False, "separators": (",", ":")},
+    {"ensure_ascii": True},
+    {"ensure_ascii": False, "indent": 1},
 )
 """How models write the JSON of a tool's input: with spaces, compact, escaped, on lines of its own."""
 
@@ -95,10 +96,11 @@ class DrawnCutter:
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
         """The JSON in any style and pieces; no delta at all, or an empty one, for an input without arguments."""
-        cuts = self.draw(_CUTS)
+        drawn = self.draw(_CUTS)
+        form, cuts = sum(drawn[:1]), drawn[1:]
         if value == {}:
-            return ([], ["{}"], [""], ["", "{}"], ["{", "}"])[len(cuts) % 5]
-        return cut(json.dumps(value, **self.draw(_JSON_STYLES)), cuts)
+            return _NO_ARGUMENTS[form % len(_NO_ARGUMENTS)]
+        return cut(json.dumps(value, **_JSON_STYLES[form % len(_JSON_STYLES)]), cuts)
 
     def tool_result(self, index: int, content: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping[str, Any]]]:
         """The items in any groups."""

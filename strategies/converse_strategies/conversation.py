@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_strategies import leaves
-from converse_strategies.blocks import Block, Texts, chosen_kinds, draw_block, rename
+from converse_strategies.blocks import Block, Texts, chosen_kinds, draw_block, rename_tools
 from converse_strategies.message import Message, Used, draw_user_content, user_kinds
 from converse_strategies.tools import tool_results, tool_uses
 
-_ORDER: Final = {"reasoningContent": 0, "text": 1, "citationsContent": 1, "image": 1, "toolUse": 2}
-"""The order in which models answer: first they think, and last they ask for tools."""
+_ANSWERED: Final = ("text", "toolUse", "reasoningContent", "citationsContent")
+"""What the assistant says in a conversation, of the members of ContentBlock."""
 
 
 @st.composite
@@ -40,44 +41,73 @@ def conversations(
     >>> [message["role"] for message in find(conversations(min_turns=1), lambda messages: True)]
     ['user', 'assistant', 'user']
     """
-    some = leaves.visible_texts() if texts is None else texts.map(leaves.visible)
+    some = leaves.visible_texts(texts)
     of_assistant, of_user = _kinds_of(kinds, tools)
-    used, ids = Used(), set[str]()
-    messages: list[Message] = [{"role": "user", "content": draw_user_content(draw, of_user, some, 2, used)}]
-    for chosen in draw(_turns(of_assistant, min_turns, max_turns)):
-        answer = [_answer(draw, kind, some, tools, ids) for kind in sorted(chosen, key=_ORDER.__getitem__)]
-        messages.append({"role": "assistant", "content": answer})
-        results = [_result(draw, block["toolUse"], used) for block in answer if "toolUse" in block]
-        said = draw_user_content(draw, of_user, some, 2, used) if not results or draw(st.booleans()) else []
-        messages.append({"role": "user", "content": [*results, *said]})
-    return messages
+    used = Used()
+    opening = draw_user_content(draw, of_user, some, 2, used)
+    specs = None if tools is None else st.sampled_from([tool.get("toolSpec", tool) for tool in tools] or [None])
+    turns = draw(st.lists(_turn(of_assistant, of_user, some, specs, used), min_size=min_turns, max_size=max_turns))
+    rename_tools([use, result] for turn in turns for use, result in turn.tools)
+    return [{"role": "user", "content": opening}, *(message for turn in turns for message in turn.messages)]
 
 
-def _answer(
-    draw: st.DrawFn, kind: str, texts: Texts, tools: Sequence[Mapping[str, Any]] | None, ids: set[str]
-) -> Block:
-    if kind != "toolUse":
-        return draw_block(draw, kind, texts)
-    block = {"toolUse": draw(tool_uses() if tools is None else tool_uses(spec=_spec_strategy(tools)))}
-    rename([], block, ids)
-    return block
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """An answer and what the user says to it; `tools` are its uses, each with its result."""
+
+    messages: list[Message]
+    tools: list[tuple[dict[str, Any], dict[str, Any]]]
 
 
-def _result(draw: st.DrawFn, use: Mapping[str, Any], used: Used) -> Block:
+@st.composite
+def _turn(
+    draw: st.DrawFn,
+    of_assistant: tuple[str, ...],
+    of_user: tuple[str, ...],
+    texts: Texts,
+    specs: st.SearchStrategy[Any] | None,
+    used: Used,
+) -> _Turn:
+    answer = sorted(draw(_answers(of_assistant, texts, specs)), key=_place)
+    uses = [block["toolUse"] for block in answer if "toolUse" in block]
+    results = [_result(draw, use, used) for use in uses]
+    said = draw_user_content(draw, of_user, texts, 2, used) if not results or draw(st.booleans()) else []
+    content = [*({"toolResult": result} for result in results), *said]
+    return _Turn(
+        [{"role": "assistant", "content": answer}, {"role": "user", "content": content}],
+        list(zip(uses, results, strict=True)),
+    )
+
+
+def _place(block: Block) -> int:
+    """The order in which models answer: first they think, and last they ask for tools."""
+    return {"reasoningContent": 0, "toolUse": 2}.get(next(iter(block)), 1)
+
+
+@lru_cache
+def _answers(
+    kinds: tuple[str, ...], texts: Texts, specs: st.SearchStrategy[Any] | None
+) -> st.SearchStrategy[list[Block]]:
+    return st.lists(_block(kinds, texts, specs), min_size=1, max_size=3)
+
+
+@st.composite
+def _block(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, specs: st.SearchStrategy[Any] | None) -> Block:
+    kind = draw(st.sampled_from(kinds))
+    return {"toolUse": draw(tool_uses(spec=specs))} if kind == "toolUse" else draw_block(draw, kind, texts)
+
+
+def _result(draw: st.DrawFn, use: Mapping[str, Any], used: Used) -> dict[str, Any]:
     result = draw(tool_results(use))
     result["content"] = [item for item in result["content"] if used.has_room(item)] or [{"text": "0"}]
-    return {"toolResult": result}
-
-
-def _spec_strategy(tools: Sequence[Mapping[str, Any]]) -> st.SearchStrategy[Mapping[str, Any]]:
-    return st.sampled_from([tool.get("toolSpec", tool) for tool in tools])
+    return result
 
 
 def _kinds_of(
     kinds: Collection[str] | None, tools: Sequence[Mapping[str, Any]] | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The kinds of the assistant and of the user; a role for which none is left has text."""
-    streamed = [kind for kind in chosen_kinds(None, "conversations()") if kind in _ORDER]
+    streamed = [kind for kind in chosen_kinds(None, "conversations()") if kind in _ANSWERED]
     said = list(user_kinds(None))
     if kinds is not None:
         known = [*streamed, *(kind for kind in said if kind not in streamed)]
@@ -92,10 +122,3 @@ def _kinds_of(
     if tools is not None and not tools:
         streamed = [kind for kind in streamed if kind != "toolUse"]
     return tuple(streamed or ["text"]), tuple(said or ["text"])
-
-
-@cache
-def _turns(kinds: tuple[str, ...], min_turns: int, max_turns: int) -> st.SearchStrategy[list[list[str]]]:
-    return st.lists(
-        st.lists(st.sampled_from(kinds), min_size=1, max_size=3), min_size=min_turns, max_size=max_turns
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -11,7 +11,7 @@ from hypothesis.errors import InvalidArgument
 
 from converse_harness import model
 from converse_strategies import leaves
-from converse_strategies.blocks import Block, Texts, chosen_kinds, draw_content
+from converse_strategies.blocks import Block, Texts, chosen_kinds, contents
 from converse_strategies.media import audios, documents, images, videos
 
 Message = dict[str, Any]
@@ -42,8 +42,7 @@ def assistant_messages(
     """
     chosen = chosen_kinds(kinds, f"assistant_messages(kinds={kinds!r})")
     some = leaves.texts() if texts is None else texts
-    content = draw_content(draw, chosen, some, min_blocks=min_blocks, max_blocks=max_blocks)
-    return {"role": "assistant", "content": content}
+    return {"role": "assistant", "content": draw(contents(chosen, some, min_blocks, max_blocks))}
 
 
 @st.composite
@@ -66,7 +65,7 @@ def user_messages(
     >>> find(user_messages(), lambda message: True)
     {'role': 'user', 'content': [{'text': '0'}]}
     """
-    some = leaves.visible_texts() if texts is None else texts.map(leaves.visible)
+    some = leaves.visible_texts(texts)
     return {"role": "user", "content": draw_user_content(draw, user_kinds(kinds), some, max_blocks, Used())}
 
 
@@ -142,9 +141,8 @@ def draw_user_content(
 ) -> list[Block]:
     """The content of one message of a user, within what its request has left of what is limited."""
     content: list[Block] = []
-    for kind in draw(_some(kinds, max_blocks)):
-        block = _USER[kind](draw, texts)
-        if used.has_room(block) and (content or kind != "cachePoint"):
+    for block in draw(_user_blocks(kinds, texts, max_blocks)):
+        if used.has_room(block) and (content or "cachePoint" not in block):
             content.append(block)
     if not content or (_has(content, "document") and not _has(content, "text")):
         content.append({"text": draw(texts)})
@@ -155,9 +153,14 @@ def _has(content: list[Block], kind: str) -> bool:
     return any(kind in block for block in content)
 
 
-@cache
-def _some(kinds: tuple[str, ...], max_blocks: int) -> st.SearchStrategy[list[str]]:
-    return st.lists(st.sampled_from(kinds), min_size=1, max_size=max_blocks)
+@lru_cache
+def _user_blocks(kinds: tuple[str, ...], texts: Texts, max_blocks: int) -> st.SearchStrategy[list[Block]]:
+    return st.lists(_user_block(kinds, texts), min_size=1, max_size=max_blocks)
+
+
+@st.composite
+def _user_block(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts) -> Block:
+    return _USER[draw(st.sampled_from(kinds))](draw, texts)
 
 
 def _text(draw: st.DrawFn, texts: Texts) -> Block:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -13,7 +13,7 @@ from converse_harness import model
 from converse_harness.chunking import ByFamily, Cutter, cut_message, default_stop_reason
 from converse_harness.families import FAMILIES
 from converse_strategies import leaves, metadata
-from converse_strategies.blocks import Texts, chosen_kinds, draw_content
+from converse_strategies.blocks import Block, Texts, chosen_kinds, draw_part, rename_tools
 from converse_strategies.chunking import DrawnCutter, Event
 
 _ADDITIONAL: Final = "additionalModelResponseFields"
@@ -21,10 +21,15 @@ _EXTRA: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
     "performanceConfig": metadata.performance_configs,
     "serviceTier": metadata.service_tiers,
     _ADDITIONAL: leaves.json_objects,
+    "usage": metadata.token_usages,
     "trace": metadata.traces,
 }
-_EXTRAS: Final = st.integers(0, (4 << len(_EXTRA)) - 1)
-"""Which of them an answer has: a bit each of what is small enough, and none of them three times out of four."""
+"""What an answer has at times, by the names of ConverseResponse; the usage then with the counts of a cache."""
+
+_CONTEXT: Final = 1_000_000
+_TAIL: Final = st.binary(min_size=8, max_size=8)
+"""What the end of a stream says, byte by byte: which extras (a bit each, none in seven of eight streams), tokens in (up
+to a long context), tokens out, milliseconds."""
 
 
 @st.composite
@@ -52,36 +57,60 @@ def stream_events(
     ['messageStart', 'messageStop', 'metadata']
     """
     chosen = chosen_kinds(kinds, f"stream_events(kinds={kinds!r})")
-    cutter = _cutter(draw, family)
-    content = draw_content(
-        draw, chosen, leaves.texts() if texts is None else texts, min_blocks=min_blocks, max_blocks=max_blocks
-    )
-    reasons = stop_reasons_after(default_stop_reason(content)) if stop_reasons is None else stop_reasons
-    return draw_stream(draw, content, cutter, reasons, traces)
-
-
-def draw_stream(
-    draw: st.DrawFn,
-    content: list[dict[str, Any]],
-    cutter: Cutter,
-    reasons: st.SearchStrategy[str],
-    traces: st.SearchStrategy[dict[str, Any]] | None = None,
-) -> list[Event]:
-    """The stream of a content: its blocks, why it stops, and its metadata."""
-    events = list(cut_message({"role": "assistant", "content": content}, cutter))
+    some = leaves.texts() if texts is None else texts
+    events, content = draw(_blocks(chosen, some, family, min_blocks, max_blocks))
+    if stop_reasons is None:
+        stop_reasons = stop_reasons_after(default_stop_reason(content))
     options = draw_options(draw, traces)
-    stop = {"stopReason": draw(reasons)}
+    stop = {"stopReason": draw(stop_reasons)}
     if _ADDITIONAL in options:
         stop[_ADDITIONAL] = options.pop(_ADDITIONAL)
-    return [*events, {"messageStop": stop}, {"metadata": options}]
+    return [{"messageStart": {"role": "assistant"}}, *events, {"messageStop": stop}, {"metadata": options}]
+
+
+@lru_cache
+def _blocks(
+    kinds: tuple[str, ...], texts: Texts, family: str | None, min_blocks: int, max_blocks: int
+) -> st.SearchStrategy[tuple[list[Event], list[Block]]]:
+    return st.lists(_streamed(kinds, texts, family), min_size=min_blocks, max_size=max_blocks).map(_joined)
+
+
+@st.composite
+def _streamed(
+    draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, family: str | None
+) -> list[tuple[Block, list[Event]]]:
+    """A block, or the two of a server tool, with its events: what is drawn together shrinks together."""
+    cutter = _cutter(draw, family)
+    blocks = draw_part(draw, kinds, texts)
+    return [(block, list(cut_message({"role": "assistant", "content": [block]}, cutter))[1:]) for block in blocks]
+
+
+def _joined(parts: list[list[tuple[Block, list[Event]]]]) -> tuple[list[Event], list[Block]]:
+    rename_tools([[_tool_start(events[0]) for _, events in part] for part in parts])
+    streamed = [events for part in parts for _, events in part]
+    for index, events in enumerate(streamed):
+        for event in events:
+            (members,) = event.values()
+            members["contentBlockIndex"] = index
+    return [event for events in streamed for event in events], [block for part in parts for block, _ in part]
+
+
+def _tool_start(event: Event) -> dict[str, Any] | None:
+    start = event.get("contentBlockStart", {}).get("start", {})
+    return start.get("toolUse") or start.get("toolResult")
 
 
 def draw_options(draw: st.DrawFn, traces: st.SearchStrategy[dict[str, Any]] | None = None) -> dict[str, Any]:
     """What a ConverseResponse says beside its message, under its names: usage and metrics always, the rest at times."""
-    number = draw(_EXTRAS)
-    options: dict[str, Any] = {"usage": draw(metadata.token_usages()), "metrics": draw(metadata.metrics())}
+    tail = draw(_TAIL)  # one draw where five numbers would be five: they are most of what a short stream costs
+    chosen = tail[0] if tail[0] < 1 << len(_EXTRA) else 0
+    given, answered = int.from_bytes(tail[1:4], "big") % _CONTEXT, int.from_bytes(tail[4:6], "big")
+    options: dict[str, Any] = {
+        "usage": {"inputTokens": given, "outputTokens": answered, "totalTokens": given + answered},
+        "metrics": {"latencyMs": int.from_bytes(tail[6:], "big")},
+    }
     for bit, (name, values) in enumerate(_EXTRA.items()):
-        if number < 1 << len(_EXTRA) and number >> bit & 1 and model.has_member("ConverseResponse", name):
+        if chosen >> bit & 1 and model.has_member("ConverseResponse", name):
             options[name] = draw(values())
     if traces is not None:
         options["trace"] = draw(traces)

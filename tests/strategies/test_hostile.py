@@ -1,0 +1,47 @@
+"""Every hostile stream is refused with the breach's own error, and no legal one is."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import find, given, settings
+from hypothesis.errors import InvalidArgument
+
+from converse_harness import StreamOrderError
+from converse_harness.breaches import BREACHES
+from converse_harness.grammar import check_order
+from converse_strategies import HostileStream, hostile_stream_events
+
+
+@given(case=hostile_stream_events())
+def test_every_hostile_stream_is_refused_with_its_breachs_error(case: HostileStream) -> None:
+    with pytest.raises(StreamOrderError) as caught:
+        check_order(case.events)
+    assert case.breach.refuses(str(caught.value))
+
+
+@pytest.mark.parametrize("name", BREACHES)
+def test_every_breach_can_be_asked_for(name: str) -> None:
+    case = find(hostile_stream_events(breaches=[name]), lambda case: True, settings=settings(database=None))
+    assert case.breach is BREACHES[name]
+    with pytest.raises(StreamOrderError):
+        check_order(case.events)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"breaches": ["no_mesage_stop"]},
+            "hostile_stream_events(breaches=['no_mesage_stop']): 'no_mesage_stop' is no ",
+        ),
+        (
+            {"breaches": ["no_block_start"], "kinds": ["text"]},
+            "hostile_stream_events: no stream of text can have the breach no_block_start.",
+        ),
+    ],
+)
+def test_wrong_arguments_are_refused_when_drawn(arguments: dict[str, list[str]], message: str) -> None:
+    strategy = hostile_stream_events(**arguments)
+    with pytest.raises(InvalidArgument) as caught:
+        find(strategy, lambda case: case.events == 0)
+    assert str(caught.value).startswith(message)

@@ -1,0 +1,155 @@
+"""Generated streams: legal, complete, and every one of them reachable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import find, given, settings
+from hypothesis.errors import InvalidArgument
+
+from converse_harness import assemble, model
+from converse_harness.families import FAMILIES, cut_text
+from converse_harness.grammar import ORDER, StreamOrder, check_order, symbol
+from converse_strategies import stream_events
+from converse_strategies.blocks import streamable
+from converse_strategies.leaves import faker_texts
+
+Event = dict[str, Any]
+
+UNIONS = {"contentBlockStart": "ContentBlockStart", "contentBlockDelta": "ContentBlockDelta"}
+FOUND = settings(max_examples=5_000, database=None)
+
+
+def in_model(name: str) -> bool:
+    """Whether the installed botocore has a symbol of the table."""
+    event, _, member = name.partition(".")
+    return not member or model.has_member(UNIONS[event], member.partition(".")[0])
+
+
+MOVES = [(state, name) for state, moves in ORDER.items() for name in moves if in_model(name)]
+
+
+def moves_of(events: list[Event]) -> set[tuple[str, str]]:
+    """The moves in the table of the order that a stream makes."""
+    order, made = StreamOrder(), set[tuple[str, str]]()
+    for event in events:
+        made.add((order.state, symbol(event)))
+        order.feed(event)
+    return made
+
+
+@given(events=stream_events())
+def test_every_stream_is_legal_and_valid_and_its_usage_adds_up(events: list[Event]) -> None:
+    check_order(events)
+    for event in events:
+        model.check("ConverseStreamOutput", event)
+    response = assemble(events)
+    model.check("Message", response.message)
+    usage = response.usage or {}
+    parts = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
+    assert usage["totalTokens"] == sum(usage.get(part, 0) for part in parts)
+
+
+@given(events=stream_events())
+def test_a_stop_reason_goes_with_the_blocks(events: list[Event]) -> None:
+    response = assemble(events)
+    uses = [block["toolUse"] for block in response.message["content"] if "toolUse" in block]
+    asks = any(use.get("type") != "server_tool_use" for use in uses)
+    assert response.stop_reason != ("end_turn" if asks else "tool_use")
+    ids = [use["toolUseId"] for use in uses]
+    assert len(set(ids)) == len(ids)
+    answered = [block["toolResult"]["toolUseId"] for block in response.message["content"] if "toolResult" in block]
+    assert set(answered) <= {use["toolUseId"] for use in uses if use.get("type") == "server_tool_use"}
+
+
+@pytest.fixture(scope="module")
+def drawn() -> list[list[Event]]:
+    """Some hundred streams, the same in every run."""
+    streams: list[list[Event]] = []
+
+    @given(events=stream_events())
+    @settings(max_examples=1_000, derandomize=True, database=None)
+    def collect(events: list[Event]) -> None:
+        streams.append(events)
+
+    collect()
+    return streams
+
+
+def test_every_move_of_the_order_is_reachable(drawn: list[list[Event]]) -> None:
+    made = set[tuple[str, str]]().union(*map(moves_of, drawn))
+    assert made == set(MOVES)
+
+
+def test_every_stop_reason_is_reachable(drawn: list[list[Event]]) -> None:
+    reasons = {events[-2]["messageStop"]["stopReason"] for events in drawn}
+    assert reasons == set(model.enum("StopReason"))
+
+
+def test_every_member_of_the_end_is_reachable(drawn: list[list[Event]]) -> None:
+    for event, shape in (("messageStop", "MessageStopEvent"), ("metadata", "ConverseStreamMetadataEvent")):
+        seen = {name for events in drawn for name in events[-2:][event == "metadata"][event]}
+        assert seen == set(model.shape(shape).members)
+
+
+def test_the_shortest_stream_of_a_tool_use_is_found() -> None:
+    events = find(
+        stream_events(),
+        lambda events: "toolUse" in events[1].get("contentBlockStart", {}).get("start", {}),
+        settings=FOUND,
+    )
+    assert [symbol(event) for event in events] == [
+        "messageStart",
+        "contentBlockStart.toolUse",
+        "contentBlockStop",
+        "messageStop",
+        "metadata",
+    ]
+
+
+@pytest.mark.parametrize("kind", streamable())
+def test_kinds_choose_the_blocks(kind: str) -> None:
+    @given(events=stream_events(kinds=[kind], min_blocks=1))
+    @settings(max_examples=20)
+    def only_this(events: list[Event]) -> None:
+        found = {next(iter(block)) for block in assemble(events).message["content"]}
+        assert found in ({kind}, {"toolUse", kind})
+
+    only_this()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_cuts_as_it_does(family: str) -> None:
+    @given(events=stream_events(kinds=["text"], min_blocks=1, max_blocks=1, family=family))
+    @settings(max_examples=20)
+    def as_the_family(events: list[Event]) -> None:
+        (block,) = assemble(events).message["content"]
+        deltas = [event["contentBlockDelta"]["delta"]["text"] for event in events if "contentBlockDelta" in event]
+        assert deltas == cut_text(block["text"], FAMILIES[family])
+
+    as_the_family()
+
+
+@given(events=stream_events(kinds=["text"], min_blocks=1, texts=faker_texts(min_words=2)))
+def test_texts_are_drawn_from_what_was_given(events: list[Event]) -> None:
+    assert all(block["text"].endswith(".") for block in assemble(events).message["content"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"kinds": ["txt"]},
+            "stream_events(kinds=['txt']): 'txt' is no choice of blocks. Give a list of some of: ",
+        ),
+        ({"kinds": "text"}, "stream_events(kinds='text'): 't', 'e', 'x', 't' is no choice of blocks. "),
+        ({"kinds": []}, "stream_events(kinds=[]): [] is no choice of blocks. "),
+        ({"family": "claude"}, "stream_events(family='claude') is no model family. One of: ai21, amazon, anthropic, "),
+    ],
+)
+def test_wrong_arguments_are_refused_when_drawn(arguments: dict[str, Any], message: str) -> None:
+    strategy = stream_events(**arguments)
+    with pytest.raises(InvalidArgument) as caught:
+        find(strategy, lambda events: True)
+    assert str(caught.value).startswith(message)
