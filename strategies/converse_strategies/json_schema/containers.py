@@ -1,0 +1,229 @@
+"""How objects and arrays of a compiled schema are drawn."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from hypothesis import reject
+from hypothesis import strategies as st
+
+from converse_strategies import leaves
+from converse_strategies.json_schema.keywords import key
+from converse_strategies.json_schema.plans import Choice, Drawing, until
+
+_MORE: Final = 3
+"""How many items or members more than needed there are, where nothing says how many."""
+
+Name = Callable[[Drawing], str]
+"""A way to draw the name of a member."""
+
+
+def any_name(drawing: Drawing) -> str:
+    """Any name."""
+    return drawing.draw(leaves.texts())
+
+
+def name_of(texts: st.SearchStrategy[str], drawing: Drawing) -> str:
+    """A name that is one of some texts."""
+    return drawing.draw(texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """The members of an object that its schema does not name.
+
+    `names` are ways to draw a name, `of` what a member of a name may be, `parts` all that it may be; `asked` says that
+    there are such members even where none is needed.
+    """
+
+    names: Sequence[Name]
+    of: Callable[[str], Choice]
+    parts: Sequence[Choice]
+    asked: bool
+
+    def height(self) -> float:
+        """That of the smallest."""
+        return min((choice.height for choice in self.parts), default=math.inf)
+
+
+@dataclass(eq=False, slots=True)
+class Members:
+    """Objects: what their schema says of each name, which it requires, how many there are, what others there are."""
+
+    members: dict[str, Choice]
+    required: frozenset[str]
+    low: int
+    high: int
+    others: Others
+
+    def height(self) -> float:
+        """One more than that of the members that it needs."""
+        needed = [self.members[name].height for name in self.required]
+        missing = max(self.low - len(needed), 0)
+        spare = sorted(choice.height for name, choice in self.members.items() if name not in self.required)
+        spare += [self.others.height()] * missing
+        return 1 + max([*needed, *sorted(spare)[:missing]], default=0)
+
+    def parts(self) -> Iterator[Choice]:
+        """The members, and what others may be."""
+        yield from self.members.values()
+        yield from self.others.parts
+
+    def needs(self) -> Iterator[Choice]:
+        """The members without which there is no object."""
+        return (self.members[name] for name in self.required)
+
+    def lack(self) -> Iterator[str]:
+        """Too few members are allowed."""
+        allowed = sum(choice.height < math.inf for choice in self.members.values())
+        if allowed < self.low and self.others.height() == math.inf:
+            yield f"minProperties is {self.low}, and no more than {allowed} members are allowed"
+
+    def value(self, drawing: Drawing) -> dict[str, Any]:
+        """Draw one, its members in the order of the schema."""
+        chosen = self._chosen(drawing)
+        value = {name: choice.value(drawing) for name, choice in self.members.items() if name in chosen}
+        self._add(drawing, value)
+        return value
+
+    def _chosen(self, drawing: Drawing) -> set[str]:
+        spare = [
+            name for name, choice in self.members.items() if name not in self.required and choice.height < math.inf
+        ]
+        wanted = [name for name in spare if not self.members[name].is_recursive] if drawing.smallest else spare
+        if wanted and not drawing.full:
+            bits = drawing.draw(_bits(len(wanted)))
+            wanted = [name for index, name in enumerate(wanted) if bits >> index & 1]
+        missing = self.low - len(self.required) - len(wanted)
+        if missing > 0:
+            left = sorted(
+                set(spare).difference(wanted), key=lambda name: (self.members[name].height, spare.index(name))
+            )
+            wanted += left[:missing]
+        return {*self.required, *wanted[: self.high - len(self.required)]}
+
+    def _add(self, drawing: Drawing, value: dict[str, Any]) -> None:
+        missing = max(self.low - len(value), 0)
+        room = min(self.high - len(value), missing + _MORE)
+        is_free = self.others.asked and not (drawing.smallest and any(each.is_recursive for each in self.others.parts))
+        if room <= 0 or not (missing or is_free) or self.others.height() == math.inf:
+            return
+        least = max(missing, int(drawing.full))
+        for index in range(drawing.draw(st.integers(least, room if is_free else least))):
+            name = drawing.draw(st.sampled_from(self.others.names))(drawing)
+            for _ in range(_MORE):
+                if name not in value and name not in self.members and self.others.of(name).height < math.inf:
+                    value[name] = self.others.of(name).value(drawing)
+                    break
+                name = drawing.draw(st.sampled_from(self.others.names))(drawing)
+            else:
+                if index < missing:
+                    reject()
+
+
+def _bits(count: int) -> st.SearchStrategy[int]:
+    return st.integers(0, (1 << count) - 1)
+
+
+@dataclass(eq=False, slots=True)
+class Items:
+    """Arrays: what the first items are, what the rest is, what has to be among the rest, how many there are."""
+
+    prefix: list[Choice]
+    rest: Choice
+    contains: list[Choice]
+    low: int
+    high: float
+    unique: bool
+    _lists: dict[tuple[int, int], st.SearchStrategy[list[Any]]] = field(
+        default_factory=dict[tuple[int, int], "st.SearchStrategy[list[Any]]"]
+    )
+
+    def height(self) -> float:
+        """One more than that of the items that it needs."""
+        if next(self.lack(), None) is not None:
+            return math.inf
+        return 1 + max((choice.height for choice in self.needs()), default=0)
+
+    def parts(self) -> Iterator[Choice]:
+        """The items."""
+        yield from self.prefix
+        yield self.rest
+        yield from self.contains
+
+    def needs(self) -> Iterator[Choice]:
+        """The items without which there is no array."""
+        yield from self.prefix[: self.low]
+        if self.low > len(self.prefix):
+            yield self.rest
+        yield from self.contains
+
+    def _limit(self) -> float:
+        for index, choice in enumerate(self.prefix):
+            if choice.height == math.inf:
+                return min(index, self.high)
+        return self.high if self.rest.height < math.inf else min(len(self.prefix), self.high)
+
+    def lack(self) -> Iterator[str]:
+        """Too few items are allowed, or too few differ."""
+        if not any(choice.height == math.inf for choice in self.needs()):
+            low = max(self.low, len(self.prefix) + len(self.contains) if self.contains else 0)
+            domain = self.rest.domain()
+            if low > self._limit():
+                yield f"{low} items are needed, and no more than {int(self._limit())} are allowed"
+            elif self.unique and domain is not None and self.low > len(self.prefix) + len(domain):
+                yield f"minItems is {self.low} with uniqueItems, and its items have only {len(domain)} values"
+
+    def value(self, drawing: Drawing) -> list[Any]:
+        """Draw one."""
+        if not self.unique or not (self.prefix or self.contains):
+            return self._value(drawing)
+        return until(lambda items: len(set(map(key, items))) == len(items), lambda: self._value(drawing))
+
+    def _value(self, drawing: Drawing) -> list[Any]:
+        first = min(len(self.prefix), self._limit())
+        least = first if drawing.full or self.contains else min(self.low, first)
+        count = drawing.draw(st.integers(int(least), int(first))) if least < first else int(first)
+        items = [choice.value(drawing) for choice in self.prefix[:count]]
+        if count < len(self.prefix):
+            return items
+        room = self._limit() - count - len(self.contains)
+        rest = self._rest(drawing, max(self.low - count - len(self.contains), 0), room)
+        for choice in self.contains:
+            at = drawing.draw(st.integers(0, len(rest))) if rest else 0
+            rest.insert(at, choice.value(drawing))
+        return items + rest
+
+    def _rest(self, drawing: Drawing, low: int, room: float) -> list[Any]:
+        domain = self.rest.domain() if self.unique else None
+        if domain is not None:
+            room = min(room, len(domain))
+        if drawing.full and room > 0:
+            low = max(low, 1)
+        high = low if drawing.smallest and self.rest.is_recursive else int(min(room, low + _MORE))
+        if not high:
+            return []
+        if domain is not None:
+            return copy.deepcopy(
+                drawing.draw(st.lists(st.sampled_from(domain), min_size=low, max_size=high, unique_by=key))
+            )
+        if drawing.path or drawing.texts is not None or drawing.full:
+            return drawing.draw(self._list(low, high, drawing))
+        if (low, high) not in self._lists:
+            self._lists[low, high] = self._list(low, high, drawing)
+        return drawing.draw(self._lists[low, high])
+
+    def _list(self, low: int, high: int, drawing: Drawing) -> st.SearchStrategy[list[Any]]:
+        items = _items(self.rest, drawing.texts, drawing.full, drawing.path)
+        return st.lists(items, min_size=low, max_size=high, unique_by=key if self.unique else None)
+
+
+@st.composite
+def _items(
+    draw: st.DrawFn, choice: Choice, texts: st.SearchStrategy[str] | None, full: bool, path: tuple[Choice, ...]
+) -> Any:
+    return choice.value(Drawing(draw, texts, full, path))

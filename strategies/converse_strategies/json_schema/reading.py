@@ -1,0 +1,214 @@
+"""Reads a JSON Schema: where each of its parts is, what it refers to, and that every keyword is understood."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final, TypeGuard
+from urllib.parse import unquote
+
+from hypothesis.errors import InvalidArgument
+
+from converse_strategies.json_schema.keywords import (
+    ANNOTATIONS,
+    KEYWORDS,
+    SIMPLE,
+    TYPES,
+    Takes,
+    is_array,
+    is_number,
+    is_object,
+)
+
+_SUPPORTED: Final = ", ".join(KEYWORDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A part of a schema that is a schema: `path` is its place, `#/properties/city` for instance.
+
+    `keywords` are those that limit values; `never` marks the schema `false`.
+    """
+
+    path: str
+    keywords: Mapping[str, Any] = field(compare=False)
+    never: bool = field(default=False, compare=False)
+
+
+OBJECT: Final = Node("#(an object)", {"type": "object"})
+STRING: Final = Node("#(a name)", {"type": "string"})
+
+
+class Schema:
+    """One JSON Schema and its parts. Raises InvalidArgument for a keyword that is not understood, with its path."""
+
+    def __init__(self, document: object) -> None:
+        self.document = document
+        self._nodes: dict[str, Node] = {}
+        self.root = self._node("#", document)
+
+    def child(self, node: Node, *steps: str | int) -> Node:
+        """The schema below a node: `child(node, "properties", "city")`."""
+        path = node.path + "".join("/" + _escaped(str(step)) for step in steps)
+        if path in self._nodes:
+            return self._nodes[path]
+        value: Any = node.keywords
+        for step in steps:
+            value = value[step]
+        return self._node(path, value)
+
+    def children(self, node: Node, keyword: str) -> list[Node]:
+        """The schemas that a keyword lists."""
+        return [self.child(node, keyword, index) for index in range(len(node.keywords.get(keyword, ())))]
+
+    def target(self, node: Node) -> Node:
+        """What the `$ref` of a node refers to."""
+        reference = str(node.keywords["$ref"])
+        path = "#" + unquote(reference[1:])
+        if path in self._nodes:
+            return self._nodes[path]
+        value: Any = self.document
+        for step in path.split("/")[1:]:
+            name = step.replace("~1", "/").replace("~0", "~")
+            try:
+                value = value[int(name) if is_array(value) else name]
+            except (KeyError, ValueError, IndexError, TypeError) as error:
+                raise InvalidArgument(
+                    f"{node.path}/$ref is {reference!r}, and the schema has nothing there. Its definitions: "
+                    f"{', '.join(self._definitions()) or 'none'}."
+                ) from error
+        return self._node(path, value)
+
+    def nodes(self) -> list[Node]:
+        """All the parts that were looked at so far."""
+        return list(self._nodes.values())
+
+    def _definitions(self) -> Iterator[str]:
+        if is_object(self.document):
+            for keyword in ("$defs", "definitions"):
+                yield from (f"#/{keyword}/{name}" for name in self.document.get(keyword, ()))
+
+    def _node(self, path: str, value: object) -> Node:
+        if value is True or value is False:
+            node = Node(path, {}, never=not value)
+        elif is_object(value):
+            node = Node(path, dict(_keywords(path, value)))
+        else:
+            raise InvalidArgument(f"{path} is {value!r}, and a schema is an object, true or false.")
+        self._nodes[path] = node
+        return node
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    r"""A pattern of JSON Schema as one of Python's: `$` is the end of the text, `\d` and `\w` are ASCII.
+
+    Raises InvalidArgument for what Python's re cannot read, `\p{L}` for instance.
+
+    >>> bool(compiled(r"^\d+$").search("12\n")), bool(compiled("b").search("abc"))
+    (False, True)
+    """
+    try:
+        return re.compile("".join(_python(pattern)), re.ASCII)
+    except re.error as error:
+        raise InvalidArgument(f"{pattern!r} is {error}; give {Takes.PATTERN.value}.") from error
+
+
+_TOKENS: Final = re.compile(r"\\.|\[\^?\]?|\]|\(\?<(?![=!])|\$|.", re.DOTALL)
+
+
+def _python(pattern: str) -> Iterator[str]:
+    r"""A pattern's tokens, with `\Z` for `$` and `(?P<name>` for `(?<name>`, outside of classes of characters."""
+    inside = False
+    for token in _TOKENS.findall(pattern):
+        if inside:
+            inside = token != "]"
+            yield r"\[" if token[0] == "[" else token
+        elif token == "$":
+            yield r"\Z"
+        elif token == "(?<":
+            yield "(?P<"
+        else:
+            inside = token[0] == "["
+            yield token
+
+
+def _escaped(step: str) -> str:
+    return step.replace("~", "~0").replace("/", "~1")
+
+
+def _keywords(path: str, schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in schema.items():
+        if name in ANNOTATIONS or name.startswith("x-"):
+            continue
+        if name not in KEYWORDS:
+            raise InvalidArgument(
+                f"{path} has the keyword {name!r}, and no values are made for it. Leave it out, or write what it says "
+                f"with: {_SUPPORTED}."
+            )
+        takes = KEYWORDS[name].takes
+        if not _RIGHT[takes](value):
+            raise InvalidArgument(f"{path}/{_escaped(name)} is {value!r}, and {name} takes {takes.value}.")
+        if name == "not" and not _is_simple(value):
+            raise InvalidArgument(
+                f"{path}/not is {value!r}, and values are made for `not` only over {', '.join(sorted(SIMPLE))}. "
+                "Say what is allowed instead of what is not."
+            )
+        yield name, value
+
+
+def _is_simple(schema: bool | dict[str, Any]) -> bool:
+    return isinstance(schema, bool) or SIMPLE.union(ANNOTATIONS).issuperset(schema)
+
+
+def _is_finite(value: object) -> TypeGuard[int | float]:
+    return is_number(value) and abs(value) < math.inf
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_pattern(value: object) -> bool:
+    if not isinstance(value, str):
+        return False
+    try:
+        compiled(value)
+    except InvalidArgument:
+        return False
+    return True
+
+
+def _is_schema(value: object) -> bool:
+    return isinstance(value, bool) or is_object(value)
+
+
+def _is_type(value: object) -> bool:
+    return isinstance(value, str) and value in TYPES
+
+
+def _are_schemas(value: object) -> bool:
+    return is_object(value) and all(map(_is_schema, value.values()))
+
+
+_RIGHT: Final[Mapping[Takes, Callable[[Any], bool]]] = {
+    Takes.ANYTHING: lambda value: True,
+    Takes.BOOLEAN: lambda value: isinstance(value, bool),
+    Takes.COUNT: _is_count,
+    Takes.NUMBER: _is_finite,
+    Takes.POSITIVE: lambda value: _is_finite(value) and value > 0,
+    Takes.PATTERN: _is_pattern,
+    Takes.REFERENCE: lambda value: isinstance(value, str) and (value == "#" or value.startswith("#/")),
+    Takes.SCHEMA: _is_schema,
+    Takes.SCHEMAS: lambda value: is_array(value) and bool(value) and all(map(_is_schema, value)),
+    Takes.SCHEMAS_BY_NAME: _are_schemas,
+    Takes.SCHEMAS_BY_PATTERN: lambda value: _are_schemas(value) and all(map(_is_pattern, value)),
+    Takes.TEXT: lambda value: isinstance(value, str),
+    Takes.TEXTS: lambda value: is_array(value) and all(isinstance(item, str) for item in value),
+    Takes.TYPES: lambda value: _is_type(value) or (is_array(value) and bool(value) and all(map(_is_type, value))),
+    Takes.VALUES: lambda value: is_array(value) and bool(value),
+}
+"""What each keyword's value is held to when a schema is read."""

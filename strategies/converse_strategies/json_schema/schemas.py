@@ -1,0 +1,137 @@
+"""JSON Schemas such as tools have."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Final
+
+from hypothesis import strategies as st
+
+Json = dict[str, Any]
+
+NAMES: Final = ("city", "days", "query", "unit", "tags", "user_id", "startDate", "max-results", "notes", "filter")
+"""What parameters of tools are called."""
+
+DEFINITIONS: Final[Mapping[str, Json]] = {
+    "Point": {
+        "type": "object",
+        "properties": {
+            "latitude": {"type": "number", "minimum": -90, "maximum": 90},
+            "longitude": {"type": "number", "minimum": -180, "maximum": 180},
+        },
+        "required": ["latitude", "longitude"],
+    },
+    "Comment": {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string"},
+            "replies": {"type": "array", "items": {"$ref": "#/$defs/Comment"}, "default": []},
+        },
+        "required": ["text"],
+    },
+}
+"""What `$ref` of the schemas refers to: once a plain object, once one that holds itself."""
+
+SCALARS: Final[tuple[Json, ...]] = (
+    {"type": "string"},
+    {"type": "integer"},
+    {"type": "number"},
+    {"type": "boolean"},
+    {"type": "string", "enum": ["celsius", "fahrenheit"]},
+    {"const": "celsius"},
+    {"type": "string", "format": "date"},
+    {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None},
+)
+"""Parameters without parts or limits: what every service takes, the ones that allow only constrained output too."""
+
+LIMITED: Final[tuple[Json, ...]] = (
+    {"type": "integer", "minimum": 0, "maximum": 100},
+    {"type": "integer", "exclusiveMinimum": 0, "multipleOf": 5},
+    {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+    {"type": "string", "minLength": 1, "maxLength": 20},
+    {"type": "string", "pattern": "^[A-Z]{3}$"},
+    {"type": "string", "format": "uri"},
+    {"type": ["string", "null"]},
+    {"anyOf": [{"type": "string"}, {"type": "number"}]},
+    {"type": "object"},
+    {"type": "object", "additionalProperties": {"type": "integer"}},
+    {"type": "array", "prefixItems": [{"type": "number"}, {"type": "string"}], "minItems": 2, "maxItems": 2},
+    {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 3},
+    {"type": "array", "items": {"type": "integer"}, "uniqueItems": True},
+    {"allOf": [{"type": "string"}, {"minLength": 2}]},
+    {
+        "oneOf": [
+            {
+                "type": "object",
+                "properties": {"kind": {"const": "id"}, "id": {"type": "integer"}},
+                "required": ["kind"],
+            },
+            {"type": "object", "properties": {"kind": {"const": "all"}}, "required": ["kind"]},
+        ]
+    },
+    {},
+    {"$ref": "#/$defs/Point"},
+    {"$ref": "#/$defs/Comment"},
+)
+"""Parameters with limits, parts or alternatives."""
+
+
+@st.composite
+def json_schemas(draw: st.DrawFn, *, max_properties: int = 4) -> Json:
+    """JSON Schemas such as the parameters of tools have: objects with typed properties, some of them required.
+
+    With nested objects, arrays, enums, limits, alternatives, definitions and descriptions. The root's type is `object`,
+    which is what Bedrock takes; `schema_values` has values for every one.
+
+    >>> from hypothesis import find
+    >>> find(json_schemas(), lambda schema: schema.get("required"))
+    {'type': 'object', 'properties': {'city': {'type': 'string'}}, 'required': ['city']}
+    """
+    return draw_schema(draw, max_properties, strict=False)
+
+
+def draw_schema(draw: st.DrawFn, max_properties: int, *, strict: bool) -> Json:
+    """A schema of an object; a strict one has neither limits nor members beyond those that it names."""
+    schema = _draw_object(draw, max_properties, strict, _SCALARS() if strict else _SIMPLE(), 1)
+    used = [name for name in DEFINITIONS if f"'#/$defs/{name}'" in repr(schema)]
+    if used:
+        schema["$defs"] = {name: copy.deepcopy(DEFINITIONS[name]) for name in used}
+    return schema
+
+
+def _draw_object(
+    draw: st.DrawFn, max_properties: int, strict: bool, scalars: st.SearchStrategy[Json], depth: int
+) -> Json:
+    properties: Json = {}
+    for name in draw(_names(max_properties)):
+        wrap = draw(_WRAPS) if depth else "none"
+        if wrap == "object":
+            properties[name] = _draw_object(draw, 2, strict, scalars, depth - 1)
+            continue
+        schema = copy.deepcopy(draw(scalars))
+        if wrap == "array":
+            schema = {"type": "array", "items": schema}
+        elif wrap == "description" and "$ref" not in schema:
+            schema["description"] = f"The {name}."
+        properties[name] = schema
+    bits = draw(_BITS)
+    found: Json = {"type": "object", "properties": properties}
+    required = [name for index, name in enumerate(properties) if bits >> index & 1]
+    if required:
+        found["required"] = required
+    if strict or bits >> 15 & 1:
+        found["additionalProperties"] = False
+    return found
+
+
+_WRAPS: Final = st.sampled_from(("none", "description", "array", "object"))
+_BITS: Final = st.integers(0, 2**16 - 1)
+_SCALARS: Final[Callable[[], st.SearchStrategy[Json]]] = cache(lambda: st.sampled_from(SCALARS))
+_SIMPLE: Final[Callable[[], st.SearchStrategy[Json]]] = cache(lambda: st.sampled_from(SCALARS + LIMITED))
+
+
+@cache
+def _names(most: int) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(NAMES), max_size=most, unique=True)
