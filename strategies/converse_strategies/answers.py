@@ -19,7 +19,7 @@ def replies(
     draw: st.DrawFn,
     *,
     kinds: Collection[str] | None = None,
-    max_blocks: int = 4,
+    max_blocks: int = 3,
     texts: Texts | None = None,
     stop_reasons: st.SearchStrategy[str] | None = None,
 ) -> Reply:

@@ -71,7 +71,7 @@ def chunked_messages(
     *,
     kinds: Collection[str] | None = None,
     min_blocks: int = 1,
-    max_blocks: int = 4,
+    max_blocks: int = 3,
     texts: Texts | None = None,
 ) -> ChunkedMessage:
     """Assistant messages with one way each to cut them; the arguments are those of `assistant_messages`.

@@ -35,7 +35,7 @@ def hostile_stream_events(
     *,
     breaches: Collection[str] | None = None,
     kinds: Collection[str] | None = None,
-    max_blocks: int = 4,
+    max_blocks: int = 3,
     texts: Texts | None = None,
 ) -> HostileStream:
     """Streams with exactly one breach of the order of events, the breach returned with the stream.

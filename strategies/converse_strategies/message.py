@@ -27,7 +27,7 @@ def assistant_messages(
     *,
     kinds: Collection[str] | None = None,
     min_blocks: int = 1,
-    max_blocks: int = 4,
+    max_blocks: int = 3,
     texts: Texts | None = None,
 ) -> Message:
     """Messages of the assistant, of blocks that ConverseStream can send.

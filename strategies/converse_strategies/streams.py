@@ -38,7 +38,7 @@ def stream_events(
     *,
     kinds: Collection[str] | None = None,
     min_blocks: int = 0,
-    max_blocks: int = 4,
+    max_blocks: int = 3,
     texts: Texts | None = None,
     stop_reasons: st.SearchStrategy[str] | None = None,
     family: str | None = None,
