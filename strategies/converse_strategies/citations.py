@@ -14,6 +14,7 @@ from hypothesis.errors import InvalidArgument
 
 from converse_harness import model
 from converse_strategies import leaves
+from converse_strategies.choices import chosen
 
 Document = Mapping[str, Any]
 Texts = st.SearchStrategy[str]
@@ -228,13 +229,8 @@ def _kinds(function: str, document: Document | None, kinds: Collection[str] | No
     possible = _known() if document is None else (_read(function, document).kind,)
     if kinds is None:
         return possible
-    unknown = [repr(kind) for kind in kinds if kind not in _known()]
-    if unknown or isinstance(kinds, str) or not kinds:
-        raise InvalidArgument(
-            f"{function}(kinds={kinds!r}): {', '.join(unknown) or repr(kinds)} is no choice of locations. Give a list "
-            f"of some of: {', '.join(_known())} (botocore {model.botocore_version()})."
-        )
-    fitting = tuple(kind for kind in possible if kind in kinds)
+    asked = chosen(function, "kinds", kinds, _known())
+    fitting = tuple(kind for kind in possible if kind in asked)
     if not fitting:
         raise InvalidArgument(
             f"{function}(kinds={kinds!r}): this document is cited by {possible[0]}. Leave kinds= out, or give a "

@@ -16,6 +16,7 @@ from hypothesis.errors import InvalidArgument
 
 from converse_harness import model
 from converse_strategies import leaves
+from converse_strategies.choices import chosen
 from converse_strategies.reasoning import draw_findings
 
 Texts = st.SearchStrategy[str]
@@ -157,8 +158,8 @@ Wanted = tuple[tuple[str, ...], frozenset[str]]
 
 
 def _wanted(function: str, policies: Collection[str] | None, actions: Collection[str] | None) -> Wanted:
-    asked = frozenset(_chosen(function, "policies", policies, guardrail_policies()))
-    allowed = frozenset(_chosen(function, "actions", actions, tuple(REASONS)))
+    asked = frozenset(chosen(function, "policies", policies, guardrail_policies()))
+    allowed = frozenset(chosen(function, "actions", actions, tuple(REASONS)))
     fitting = _fitting(asked, allowed)
     if not fitting:
         raise InvalidArgument(
@@ -166,18 +167,6 @@ def _wanted(function: str, policies: Collection[str] | None, actions: Collection
             "Leave one of both out; only sensitiveInformationPolicy anonymizes, automated reasoning has no action."
         )
     return fitting, allowed
-
-
-def _chosen(function: str, name: str, asked: Collection[str] | None, known: tuple[str, ...]) -> Collection[str]:
-    if asked is None:
-        return known
-    unknown = [repr(each) for each in asked if each not in known]
-    if unknown or isinstance(asked, str) or not asked:
-        raise InvalidArgument(
-            f"{function}({name}={asked!r}): {', '.join(unknown) or repr(asked)} is no choice of {name}. Give a list of "
-            f"some of: {', '.join(known)} (botocore {model.botocore_version()})."
-        )
-    return asked
 
 
 @cache
