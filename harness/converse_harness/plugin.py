@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 AnyFake = TypeVar("AnyFake", bound="Fake")
 
+pytest_plugins = ["converse_harness.sample_fixtures"]
+
 FAKES: Final = pytest.StashKey["list[Fake]"]()
 """The fakes of a test's own fixtures, on the test item."""
 

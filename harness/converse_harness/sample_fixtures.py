@@ -1,0 +1,137 @@
+"""The fixtures `converse_...` that give sample values, and those that run a test once per variant.
+
+They are made from the table of samples when pytest starts; values, Faker and AWS's model come when a test asks for
+them. The fixtures have the scope of the session, so that fixtures of any scope and tests with `@given` can ask for
+them; and yet each test gets values of its own, since what a fixture keeps is made anew before each test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import pytest
+
+from converse_harness.samples.table import SAMPLES, VARIANTS, Sample, Variants
+
+SAMPLE_FIXTURES: Final[set[object]] = set()
+"""The functions of the fixtures of samples."""
+
+VARIANT_FIXTURES: Final[dict[object, str]] = {}
+"""The functions of the fixtures of variants, with their names in the table."""
+
+KEPT: Final = pytest.StashKey["list[pytest.FixtureDef[Any]]"]()
+"""Those of our fixtures that have been asked for, on the session's config."""
+
+NOT_COLLECTED: Final = """\
+`{fixture}` was asked for while the test was running already.
+It runs a test once for each variant, so it must be an argument of the test, or of a fixture that is one.
+The values alone: converse_harness.samples.variants({name!r})"""
+
+_SCOPES: Final = ("session", "package", "module", "class", "function")
+
+
+def _sample_fixture(key: str, row: Sample) -> Any:
+    def give() -> Any:
+        from converse_harness.samples import sample
+
+        return sample(key)
+
+    SAMPLE_FIXTURES.add(give)
+    return _fixture(give, row.fixture, row.doc)
+
+
+def _variants_fixture(name: str, row: Variants) -> Any:
+    def give(request: pytest.FixtureRequest) -> Any:
+        if not hasattr(request, "param"):
+            pytest.fail(NOT_COLLECTED.format(fixture=row.fixture, name=name), pytrace=False)
+        return _variant(name, request.param)
+
+    VARIANT_FIXTURES[give] = name
+    return _fixture(give, row.fixture, row.doc)
+
+
+def _fixture(give: Callable[..., Any], name: str, doc: str) -> Any:
+    give.__doc__ = doc
+    give.__name__ = name
+    return pytest.fixture(scope="session")(give)
+
+
+def _variant(name: str, path: object) -> Any:
+    from converse_harness.samples.unions import builders
+
+    known = builders(name)
+    if path not in known:
+        fixture = VARIANTS[name].fixture
+        pytest.fail(f"`{fixture}` has no variant {path!r}. Its variants: {', '.join(known)}.", pytrace=False)
+    return known[str(path)]()
+
+
+globals().update({row.fixture: _sample_fixture(key, row) for key, row in SAMPLES.items()})
+globals().update({row.fixture: _variants_fixture(name, row) for name, row in VARIANTS.items()})
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test once per variant, where it or a fixture of its asks for that."""
+    for name, row in VARIANTS.items():
+        if row.fixture in metafunc.fixturenames and _is_ours(metafunc, row.fixture):
+            from converse_harness.samples.unions import builders
+
+            scope: Any = _scope(metafunc, row.fixture)
+            metafunc.parametrize(row.fixture, list(builders(name)), indirect=True, scope=scope)
+
+
+def _is_ours(metafunc: pytest.Metafunc, fixture: str) -> bool:
+    """Whether a name leads to our fixture: neither a parameter nor a fixture of the user's stands before it.
+
+    As in pytest's own fixtures with `params`, a fixture may ask for the one of the same name that it stands before.
+    """
+    for mark in metafunc.definition.iter_markers("parametrize"):
+        names = mark.args[0] if mark.args else mark.kwargs.get("argnames", ())
+        if fixture in ([each.strip() for each in names.split(",")] if isinstance(names, str) else names):
+            return False
+    for definition in reversed(_definitions(metafunc).get(fixture, ())):
+        if definition.func in VARIANT_FIXTURES:
+            return True
+        if fixture not in definition.argnames:
+            return False
+    return False
+
+
+def _scope(metafunc: pytest.Metafunc, fixture: str) -> str:
+    """How long a variant stays: as long as the widest fixture that asks for it, else for one test.
+
+    Not for the session: pytest would bring the tests of all modules into the order of their variants.
+    """
+    asking = [
+        definition.scope
+        for definitions in _definitions(metafunc).values()
+        for definition in definitions
+        if fixture in definition.argnames
+    ]
+    return min([*asking, "function"], key=_SCOPES.index)
+
+
+def _definitions(metafunc: pytest.Metafunc) -> dict[str, tuple[pytest.FixtureDef[Any], ...]]:
+    found: dict[str, tuple[pytest.FixtureDef[Any], ...]] = vars(metafunc)["_arg2fixturedefs"]  # pytest has no other way
+    return found
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> None:
+    """Remember those of our fixtures that have a value."""
+    if fixturedef.func in SAMPLE_FIXTURES or fixturedef.func in VARIANT_FIXTURES:
+        kept = request.config.stash.setdefault(KEPT, [])
+        if fixturedef not in kept:
+            kept.append(fixturedef)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Make each value anew that a test before this one may have changed."""
+    for definition in item.config.stash.get(KEPT, ()):
+        if definition.cached_result is not None and definition.cached_result[2] is None:
+            _, path, no_error = definition.cached_result
+            name = VARIANT_FIXTURES.get(definition.func)
+            value = definition.func() if name is None else _variant(name, path)
+            definition.cached_result = (value, path, no_error)

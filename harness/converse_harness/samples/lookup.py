@@ -1,0 +1,80 @@
+"""How people ask for sample values."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any, Final
+
+from converse_harness.errors import ReplyError
+from converse_harness.samples.table import SAMPLES, VARIANTS
+
+NAMES: Final = tuple(SAMPLES)
+"""The names of all samples: `content.Message` is a type of `converse_harness.types`, `TokenUsage` a shape of AWS."""
+
+
+class UnknownSample(ReplyError, LookupError):
+    """There is no sample of this name; says which comes nearest."""
+
+
+def sample(name: str) -> Any:
+    """A new sample value of a type or shape; the module may be left out where one module alone has the name.
+
+    Raises UnknownSample.
+
+    >>> sample("tools.ToolUse")
+    {'toolUseId': 'tooluse_8Kf2mXq0RtWvY3hNcLbP5A', 'name': 'get_weather', 'input': {'city': 'Zürich', 'days': 2}}
+    >>> sample("ToolResult")["toolUseId"] == sample("ToolUse")["toolUseId"]
+    True
+    """
+    module, _, function = SAMPLES[_full_name(name)].builder.partition(".")
+    return getattr(import_module(f"converse_harness.samples.{module}"), function)()
+
+
+def pii(kind: str) -> str:
+    """A made-up value of a kind of personal data (AWS model GuardrailPiiEntityType). Raises UnknownSample.
+
+    >>> pii("US_SOCIAL_SECURITY_NUMBER").startswith("987-65-432")
+    True
+    """
+    from converse_harness.samples.personal_data import PII
+
+    if kind not in PII:
+        raise UnknownSample(_unknown("kind of personal data", kind, PII))
+    return PII[kind]()
+
+
+def variants(name: str) -> dict[str, Any]:
+    """One new value for each variant that the installed botocore has, by the variant's path in AWS's model.
+
+    `name` is what stands after `converse_each_` in the fixture's name. Raises UnknownSample.
+
+    >>> variants("tool_choice")
+    {'auto': {'auto': {}}, 'any': {'any': {}}, 'tool': {'tool': {'name': 'get_weather'}}}
+    """
+    if name not in VARIANTS:
+        raise UnknownSample(_unknown("set of variants", name, VARIANTS))
+    from converse_harness.samples.unions import builders
+
+    return {path: build() for path, build in builders(name).items()}
+
+
+def _full_name(name: str) -> str:
+    if name in SAMPLES:
+        return name
+    found = [each for each in SAMPLES if each.rpartition(".")[2] == name]
+    if len(found) > 1:
+        raise UnknownSample(f"{name!r} is the name of several samples: {', '.join(found)}. Write one of these.")
+    if not found:
+        raise UnknownSample(_unknown("sample", name, SAMPLES))
+    return found[0]
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> str:
+    names = list(known)
+    short = {each.rpartition(".")[2].lower(): each for each in names} | {each.lower(): each for each in names}
+    close = difflib.get_close_matches(str(name).lower(), short, n=1)
+    hint = f" Did you mean {short[close[0]]!r}?" if close else ""
+    listed = f"One of: {', '.join(names)}." if len(names) < 40 else "All: converse_harness.samples.NAMES."
+    return f"there is no {what} {name!r}.{hint} {listed}"

@@ -1,0 +1,109 @@
+"""What the agent remembers of the traveller, where, and how it gets into a request."""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+from converse_harness.samples import content
+from converse_harness.samples.fakery import fake
+
+STORE: Final = "travellers"
+
+
+def entry() -> Any:
+    """What the agent remembers."""
+    from converse_harness.types.memory import MemoryEntry
+
+    return MemoryEntry(f"{fake('traveller', 'name')} travels with one bag.", store_name=STORE, metadata={"score": 0.87})
+
+
+def store() -> Any:
+    """A store in memory that holds it."""
+    from converse_harness.types.memory import InMemoryStore
+
+    return InMemoryStore(name=STORE, description="What travellers told us", max_search_results=5, entries=[entry()])
+
+
+def store_config() -> dict[str, Any]:
+    """What the store is made with."""
+    return {"name": STORE, "description": "What travellers told us", "max_search_results": 5, "writable": True}
+
+
+def search_options() -> dict[str, Any]:
+    """How to search one store."""
+    return {"max_search_results": 3}
+
+
+def memory_search_options() -> dict[str, Any]:
+    """How to search all stores."""
+    return {"max_search_results": 3, "stores": [STORE]}
+
+
+def add_options() -> dict[str, Any]:
+    """How to add to all stores."""
+    return {"metadata": {"source": "chat"}, "stores": [STORE]}
+
+
+def tool_config() -> dict[str, Any]:
+    """The tool that searches."""
+    return {"name": "recall", "description": "Look up what the traveller told us before."}
+
+
+def add_tool_config() -> dict[str, Any]:
+    """The tool that adds."""
+    return {
+        "name": "remember",
+        "description": "Keep what the traveller told us.",
+        "stores": [STORE],
+        "wait_for_writes": True,
+    }
+
+
+def add_context() -> Any:
+    """The places of the messages in the conversation."""
+    from converse_harness.types.memory import AddMessagesContext
+
+    return AddMessagesContext(sequence_numbers=[0, 1, 2, 3])
+
+
+def query_context() -> Any:
+    """What a query is made of."""
+    from converse_harness.types.memory import InjectionQueryContext
+
+    return InjectionQueryContext(cast("Any", content.messages()))
+
+
+def query() -> Any:
+    """Makes a query of it."""
+    from converse_harness.types.memory import last_user_text
+
+    return last_user_text
+
+
+def format_context() -> Any:
+    """What the injected text is made of."""
+    from converse_harness.types.memory import InjectionFormatContext
+
+    return InjectionFormatContext([entry()])
+
+
+def as_text() -> Any:
+    """Makes the text of it."""
+    from converse_harness.types.memory import as_list
+
+    return as_list
+
+
+def injection() -> dict[str, Any]:
+    """When and how memories get into a request."""
+    return {"trigger": "userTurn", "max_entries": 5, "query": query(), "format": as_text()}
+
+
+def manager_config() -> dict[str, Any]:
+    """An agent's memory."""
+    return {
+        "stores": [store()],
+        "search_tool_config": tool_config(),
+        "add_tool_config": add_tool_config(),
+        "injection": injection(),
+    }
