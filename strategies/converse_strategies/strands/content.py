@@ -1,0 +1,222 @@
+"""Strategies for `converse_harness.types.content`: messages and their blocks."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any, Final, get_args
+from uuid import UUID
+
+from hypothesis import strategies as st
+
+from converse_harness.types import content as types
+from converse_strategies import leaves
+from converse_strategies.strands.citations import citations_content_blocks
+from converse_strategies.strands.event_loop import metrics, usages
+from converse_strategies.strands.making import (
+    INDEXES,
+    Texts,
+    Value,
+    Values,
+    cached,
+    dicts,
+    or_none,
+    rarely,
+    some,
+    tagged,
+)
+from converse_strategies.strands.media import audio_contents, document_contents, image_contents, video_contents
+from converse_strategies.strands.tools import tool_results, tool_uses
+
+_BLOBS: Final = st.binary(min_size=1, max_size=48)
+_SIGNATURES: Final = _BLOBS.map(lambda blob: base64.b64encode(blob).decode("ascii"))
+_MOST_BLOCKS: Final = 3
+_MOST_TURNS: Final = 4
+
+
+@cached
+def roles() -> st.SearchStrategy[str]:
+    """Roles."""
+    return st.sampled_from(get_args(types.Role))
+
+
+@cached
+def guard_content_texts(*, texts: Texts | None = None) -> Values:
+    """GuardContentTexts."""
+    qualifiers = st.lists(st.sampled_from(get_args(types.GuardContentQualifier)), max_size=3, unique=True)
+    return dicts({"text": some(texts)}, qualifiers=qualifiers)
+
+
+@cached
+def guard_contents(*, texts: Texts | None = None) -> Values:
+    """GuardContents."""
+    return tagged("text", guard_content_texts(texts=texts))
+
+
+@cached
+def reasoning_text_blocks(*, texts: Texts | None = None) -> Values:
+    """ReasoningTextBlocks: with a signature, with None for it, or without."""
+    return dicts({"text": some(texts)}, signature=or_none(_SIGNATURES))
+
+
+@cached
+def reasoning_content_blocks(*, texts: Texts | None = None) -> Values:
+    r"""ReasoningContentBlocks: legible or encrypted.
+
+    >>> from hypothesis import find
+    >>> find(reasoning_content_blocks(), lambda block: "redactedContent" in block)
+    {'redactedContent': b'\x00'}
+    """
+    return st.one_of(
+        tagged("reasoningText", reasoning_text_blocks(texts=texts)),
+        tagged("redactedContent", _BLOBS),
+    )
+
+
+@cached
+def cache_points() -> Values:
+    """CachePoints, with a time to live or not."""
+    return dicts({"type": st.just("default")}, ttl=st.sampled_from(("5m", "1h")))
+
+
+@cached
+def content_blocks(*, texts: Texts | None = None) -> Values:
+    """ContentBlocks of every kind: dicts of one member.
+
+    >>> from hypothesis import find
+    >>> find(content_blocks(), lambda block: True)
+    {'text': ''}
+    """
+    return st.one_of(*(tagged(kind, values) for kind, values in _blocks(texts).items()))
+
+
+@cached
+def _blocks(texts: Texts | None) -> dict[str, st.SearchStrategy[Any]]:
+    """What the members of a ContentBlock are drawn from, the simplest first."""
+    return {
+        "text": some(texts),
+        "toolUse": tool_uses(),
+        "toolResult": tool_results(texts=texts),
+        "reasoningContent": reasoning_content_blocks(texts=texts),
+        "image": image_contents(),
+        "document": document_contents(texts=texts),
+        "cachePoint": cache_points(),
+        "guardContent": guard_contents(texts=texts),
+        "citationsContent": citations_content_blocks(texts=texts),
+        "video": video_contents(),
+        "audio": audio_contents(),
+    }
+
+
+_SAID_BY: Final = {
+    "user": ("text", "image", "document", "cachePoint", "guardContent", "video", "audio"),
+    "assistant": ("text", "toolUse", "reasoningContent", "citationsContent"),
+}
+"""What each side says; the results of tools answer what was asked before, see `conversations`."""
+
+
+@cached
+def _said_by(role: str, texts: Texts | None, least: int) -> st.SearchStrategy[list[Value]]:
+    kinds = _SAID_BY[role] if least else (*_SAID_BY[role], *(("toolResult",) if role == "user" else ()))
+    blocks = st.one_of(*(tagged(kind, _blocks(texts)[kind]) for kind in kinds))
+    return st.lists(blocks, min_size=least, max_size=_MOST_BLOCKS)
+
+
+@cached
+def system_content_blocks(*, texts: Texts | None = None) -> Values:
+    """SystemContentBlocks: a text, or a place up to which it may be cached."""
+    return st.one_of(tagged("text", some(texts)), tagged("cachePoint", cache_points()))
+
+
+@cached
+def delta_contents(*, texts: Texts | None = None) -> Values:
+    """DeltaContents: a piece of a text, or of the JSON of a tool's input (any text: pieces are cut anywhere)."""
+    return st.one_of(tagged("text", some(texts)), tagged("toolUse", tagged("input", some(texts))))
+
+
+@cached
+def content_block_start_tool_uses() -> Values:
+    """ContentBlockStartToolUses, rarely with a signature of the reasoning."""
+    start = dicts({"name": leaves.tool_names(), "toolUseId": leaves.tool_use_ids()})
+    return rarely(start, tagged("reasoningSignature", _SIGNATURES))
+
+
+@cached
+def content_block_starts() -> Values:
+    """ContentBlockStarts: empty, of a tool use, or of None.
+
+    >>> from hypothesis import find
+    >>> find(content_block_starts(), lambda start: start.get("toolUse"))["toolUse"]["name"]
+    '0'
+    """
+    return dicts({}, toolUse=or_none(content_block_start_tool_uses()))
+
+
+@cached
+def content_block_deltas(*, texts: Texts | None = None) -> Values:
+    """ContentBlockDeltas with the block's index; for those without see `streaming`."""
+    return dicts({"contentBlockIndex": INDEXES, "delta": delta_contents(texts=texts)})
+
+
+@cached
+def content_block_stops() -> Values:
+    """ContentBlockStops."""
+    return dicts({"contentBlockIndex": INDEXES})
+
+
+@cached
+def message_metadata() -> Values:
+    """MessageMetadata: any of the three members."""
+    return dicts({}, usage=usages(), metrics=metrics(), custom=leaves.json_objects())
+
+
+@cached
+def messages(*, texts: Texts | None = None) -> Values:
+    """Messages of either side, with blocks that this side says; rarely with a tracking id and metadata.
+
+    >>> from hypothesis import find
+    >>> find(messages(), lambda message: message["content"])
+    {'role': 'user', 'content': [{'text': ''}]}
+    """
+    return rarely(_message(texts), _extras())
+
+
+@st.composite
+def _message(draw: st.DrawFn, texts: Texts | None) -> Value:
+    role = draw(roles())
+    return {"role": role, "content": draw(_said_by(role, texts, 0))}
+
+
+@cached
+def _extras() -> Values:
+    # A number rather than st.uuids(), which draws so that no two are the same.
+    ids = st.integers(0, 2**64 - 1).map(lambda number: str(UUID(int=number, version=4)))
+    return dicts({}, tracking_id=ids, metadata=message_metadata())
+
+
+@st.composite
+def conversations(draw: st.DrawFn, *, texts: Texts | None = None) -> list[Value]:
+    """Messages: conversations that the user begins, in turns; the user answers every tool use with a result first.
+
+    >>> from hypothesis import find
+    >>> [message["role"] for message in find(conversations(), lambda messages: len(messages) == 3)]
+    ['user', 'assistant', 'user']
+    """
+    conversation: list[Value] = []
+    asked: list[Value] = []
+    number = 0
+    for turn in range(draw(_TURNS)):
+        role = ("user", "assistant")[turn % 2]
+        content = draw(_said_by(role, texts, 0 if asked else 1))
+        content = [block for block in content if "toolResult" not in block]
+        if asked:
+            results = [{**draw(tool_results(texts=texts)), "toolUseId": use["toolUseId"]} for use in asked]
+            content = [*({"toolResult": result} for result in results), *content]
+        asked = [block["toolUse"] for block in content if "toolUse" in block]
+        for use in asked:
+            use["toolUseId"] = f"{use['toolUseId'][:48]}_{number}"
+            number += 1
+        conversation.append({"role": role, "content": content})
+    return conversation
+
+
+_TURNS: Final = st.integers(1, _MOST_TURNS)

@@ -1,0 +1,62 @@
+"""What the strategies of this package are made with: dicts, rare members, and each strategy built once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache, wraps
+from typing import Any, Final, ParamSpec, TypeVar
+
+from hypothesis import strategies as st
+
+from converse_strategies import leaves
+
+Value = dict[str, Any]
+Values = st.SearchStrategy[Value]
+Texts = st.SearchStrategy[str]
+P = ParamSpec("P")
+T = TypeVar("T")
+
+RARELY: Final = st.sampled_from((False, False, False, True))
+INDEXES: Final = st.integers(0, 9)
+"""Places of blocks, documents and search results."""
+
+
+def cached(function: Callable[P, T]) -> Callable[P, T]:
+    """Build a strategy once for the same arguments: to build one takes longer than to draw from it."""
+    remembered: Callable[..., T] = lru_cache(function)
+
+    @wraps(function)
+    def build(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return remembered(*args, **kwargs)
+        except TypeError:  # an argument without a hash is a wrong one: what is built says so when it is drawn from
+            return function(*args, **kwargs)
+
+    return build
+
+
+def some(texts: Texts | None) -> Texts:
+    """The texts that somebody asked for, or any."""
+    return leaves.texts() if texts is None else texts
+
+
+def dicts(required: Mapping[str, st.SearchStrategy[Any]], **optional: st.SearchStrategy[Any]) -> Values:
+    """Dicts with these members; the optional ones are there or not."""
+    return st.fixed_dictionaries(dict(required), optional=optional)
+
+
+def tagged(tag: str, values: st.SearchStrategy[Any]) -> Values:
+    """Dicts with this one member."""
+    return st.fixed_dictionaries({tag: values})
+
+
+def or_none(values: st.SearchStrategy[T]) -> st.SearchStrategy[T | None]:
+    """Values, and None after them."""
+    return st.one_of(values, st.none())
+
+
+@st.composite
+def rarely(draw: st.DrawFn, values: Values, extra: Values) -> Value:
+    """Dicts of which one in four has further members: those that take long or that few providers send."""
+    value = draw(values)
+    return {**value, **draw(extra)} if draw(RARELY) else value

@@ -1,0 +1,139 @@
+"""Strategies for `converse_harness.types.media`: bytes that are of their format, or a place in Amazon S3."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final, get_args
+
+from hypothesis import strategies as st
+
+from converse_harness import model
+from converse_harness.types import media as types
+from converse_strategies import media
+from converse_strategies.strands.citations import citations_configs
+from converse_strategies.strands.making import Texts, Value, Values, cached, dicts, or_none, rarely, some
+
+_SOURCES: Final = ("bytes", "s3Location")
+"""Members of AWS's sources that Strands has as well, `s3Location` as `location`."""
+
+
+def _formats(kind: Any) -> st.SearchStrategy[str]:
+    return st.sampled_from(get_args(kind))
+
+
+@cached
+def document_formats() -> st.SearchStrategy[str]:
+    """DocumentFormats."""
+    return _formats(types.DocumentFormat)
+
+
+@cached
+def image_formats() -> st.SearchStrategy[str]:
+    """ImageFormats."""
+    return _formats(types.ImageFormat)
+
+
+@cached
+def video_formats() -> st.SearchStrategy[str]:
+    """VideoFormats."""
+    return _formats(types.VideoFormat)
+
+
+@cached
+def audio_formats() -> st.SearchStrategy[str]:
+    """AudioFormats."""
+    return _formats(types.AudioFormat)
+
+
+@cached
+def locations(*, texts: Texts | None = None) -> Values:
+    """Locations: of a kind that a provider may know."""
+    return dicts({"type": some(texts)})
+
+
+@cached
+def s3_locations() -> Values:
+    """S3Locations: an URI, and the account of the bucket if it is another one.
+
+    >>> from hypothesis import find
+    >>> find(s3_locations(), lambda location: True)["type"]
+    's3'
+    """
+    return media.images(sources=("s3Location",)).map(lambda image: _source(image["source"])["location"])
+
+
+@cached
+def image_contents() -> Values:
+    """ImageContents.
+
+    >>> from hypothesis import find
+    >>> find(image_contents(), lambda image: image["format"] == "gif")["source"]["bytes"][:3]
+    b'GIF'
+    """
+    return media.images(formats=get_args(types.ImageFormat), sources=_SOURCES).map(_content)
+
+
+@cached
+def video_contents() -> Values:
+    """VideoContents."""
+    return media.videos(formats=get_args(types.VideoFormat), sources=_SOURCES).map(_content)
+
+
+@st.composite
+def audio_contents(draw: st.DrawFn) -> Value:
+    """AudioContents."""
+    return draw(_audios())
+
+
+@cached
+def _audios() -> Values:
+    if model.has_shape("AudioBlock"):
+        return media.audios(formats=get_args(types.AudioFormat), sources=_SOURCES).map(_content)
+    # The installed botocore is older than audio; Strands has it all the same, for other providers.
+    return dicts({"format": audio_formats(), "source": dicts({"bytes": st.binary(min_size=1, max_size=48)})})
+
+
+@cached
+def document_contents(*, texts: Texts | None = None) -> Values:
+    """DocumentContents with a format, a name that Bedrock takes, and a source; rarely with citations and a context."""
+    plain = media.documents(formats=get_args(types.DocumentFormat), sources=_SOURCES, texts=texts).map(
+        partial(_content, members=("format", "name", "source"))
+    )
+    more = dicts({}, citations=or_none(citations_configs()), context=or_none(some(texts)))
+    return rarely(plain, more)
+
+
+@cached
+def document_sources() -> Values:
+    """DocumentSources."""
+    return document_contents().map(lambda document: document["source"])
+
+
+@cached
+def image_sources() -> Values:
+    """ImageSources."""
+    return image_contents().map(lambda image: image["source"])
+
+
+@cached
+def video_sources() -> Values:
+    """VideoSources."""
+    return video_contents().map(lambda video: video["source"])
+
+
+@cached
+def audio_sources() -> Values:
+    """AudioSources."""
+    return audio_contents().map(lambda audio: audio["source"])
+
+
+def _content(block: Mapping[str, Any], members: tuple[str, ...] = ("format", "source")) -> Value:
+    """What AWS calls a block, in Strands' words."""
+    return {name: _source(block[name]) if name == "source" else block[name] for name in members}
+
+
+def _source(source: Mapping[str, Any]) -> Value:
+    if "s3Location" in source:
+        return {"location": {"type": "s3", **source["s3Location"]}}
+    return dict(source)

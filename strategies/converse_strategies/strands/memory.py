@@ -1,0 +1,274 @@
+"""Strategies for `converse_harness.types.memory`: entries, options, configurations, and stores that work."""
+
+from __future__ import annotations
+
+from typing import Any, Final, get_args
+
+from hypothesis import strategies as st
+
+from converse_harness.types import memory as types
+from converse_strategies import leaves
+from converse_strategies.strands.content import conversations
+from converse_strategies.strands.making import Texts, Value, Values, cached, dicts, some
+
+_NAMES: Final = leaves.tool_names()
+_LIMITS: Final = st.integers(1, 20)
+_STORE_NAMES: Final = st.lists(_NAMES, max_size=3, unique=True)
+
+
+class Never(types.ExtractionTrigger):
+    """An ExtractionTrigger that never fires."""
+
+    name = "never"
+
+    def attach(self, context: types.ExtractionTriggerContext) -> None:
+        """Nothing to wait for."""
+
+    def __repr__(self) -> str:
+        return "Never()"
+
+
+class TextExtractor:
+    """An Extractor for tests: every text is worth remembering."""
+
+    async def extract(
+        self, messages: list[Any], context: types.ExtractorContext | None = None
+    ) -> list[types.ExtractionResult]:
+        """A result for each text block."""
+        texts = [block["text"] for message in messages for block in message["content"] if "text" in block]
+        return [types.ExtractionResult(text) for text in texts]
+
+    def __repr__(self) -> str:
+        return "TextExtractor()"
+
+
+def _always(context: types.InjectionContext, **kwargs: Any) -> bool:
+    return True
+
+
+def _nothing(context: types.InjectionQueryContext, **kwargs: Any) -> str | None:
+    return None
+
+
+def _joined(context: types.InjectionFormatContext, **kwargs: Any) -> str:
+    return "\n".join(entry.content for entry in context.entries)
+
+
+@cached
+def memory_entries(*, texts: Texts | None = None) -> st.SearchStrategy[types.MemoryEntry]:
+    """MemoryEntries; the store's name and metadata are there or None.
+
+    >>> from hypothesis import find
+    >>> find(memory_entries(), lambda entry: True)
+    MemoryEntry(content='', store_name=None, metadata=None)
+    """
+    return st.builds(types.MemoryEntry, some(texts), st.none() | _NAMES, st.none() | leaves.json_objects())
+
+
+@cached
+def search_options() -> Values:
+    """SearchOptions."""
+    return dicts({}, max_search_results=_LIMITS)
+
+
+@cached
+def memory_search_options() -> Values:
+    """MemorySearchOptions; names of stores differ, and there may be none."""
+    return dicts({}, max_search_results=_LIMITS, stores=_STORE_NAMES)
+
+
+@cached
+def memory_add_options() -> Values:
+    """MemoryAddOptions."""
+    return dicts({}, metadata=leaves.json_objects(), stores=_STORE_NAMES)
+
+
+@cached
+def memory_tool_configs(*, texts: Texts | None = None) -> Values:
+    """MemoryToolConfigs."""
+    return dicts({}, name=_NAMES, description=some(texts))
+
+
+@cached
+def memory_add_tool_configs(*, texts: Texts | None = None) -> Values:
+    """MemoryAddToolConfigs: stores by name or as they are."""
+    stores: st.SearchStrategy[Any] = st.lists(_NAMES | memory_stores(texts=texts), max_size=2)
+    return dicts({}, name=_NAMES, description=some(texts), stores=stores, wait_for_writes=st.booleans())
+
+
+@st.composite
+def add_messages_contexts(draw: st.DrawFn) -> types.AddMessagesContext:
+    """AddMessagesContexts: None, or numbers that increase and may have gaps.
+
+    >>> from hypothesis import find
+    >>> find(add_messages_contexts(), lambda context: context.sequence_numbers)
+    AddMessagesContext(sequence_numbers=[0])
+    """
+    gaps = draw(_GAPS)
+    if gaps is None:
+        return types.AddMessagesContext()
+    return types.AddMessagesContext([sum(gaps[: place + 1]) + place for place in range(len(gaps))])
+
+
+_GAPS: Final = st.none() | st.lists(st.integers(0, 3), max_size=4)
+
+
+@cached
+def memory_stores(*, texts: Texts | None = None) -> st.SearchStrategy[types.InMemoryStore]:
+    """MemoryStores that work: InMemoryStores with a few entries.
+
+    >>> from hypothesis import find
+    >>> find(memory_stores(), lambda store: store.entries).entries
+    [MemoryEntry(content='', store_name=None, metadata=None)]
+    """
+    return st.builds(
+        types.InMemoryStore,
+        name=_NAMES,
+        description=st.none() | some(texts),
+        max_search_results=st.none() | _LIMITS,
+        writable=st.booleans(),
+        extraction=st.sampled_from((None, False, True)),
+        entries=st.lists(memory_entries(texts=texts), max_size=3),
+    )
+
+
+@cached
+def memory_store_configs(*, texts: Texts | None = None) -> Values:
+    """MemoryStoreConfigs."""
+    extraction: st.SearchStrategy[Any] = st.one_of(st.booleans(), extraction_configs())
+    return dicts(
+        {"name": _NAMES},
+        description=some(texts),
+        max_search_results=_LIMITS,
+        writable=st.booleans(),
+        extraction=extraction,
+    )
+
+
+@cached
+def injection_query_contexts(*, texts: Texts | None = None) -> st.SearchStrategy[types.InjectionQueryContext]:
+    """InjectionQueryContexts with a conversation."""
+    found: st.SearchStrategy[Any] = conversations(texts=texts)
+    return found.map(types.InjectionQueryContext)
+
+
+@cached
+def injection_format_contexts(*, texts: Texts | None = None) -> st.SearchStrategy[types.InjectionFormatContext]:
+    """InjectionFormatContexts with a few entries."""
+    return st.lists(memory_entries(texts=texts), max_size=3).map(types.InjectionFormatContext)
+
+
+@cached
+def injection_query_callbacks() -> st.SearchStrategy[types.InjectionQueryCallback]:
+    """InjectionQueryCallbacks: the latest text of the user, or nothing."""
+    return st.sampled_from((types.last_user_text, _nothing))
+
+
+@cached
+def injection_format_callbacks() -> st.SearchStrategy[types.InjectionFormatCallback]:
+    """InjectionFormatCallbacks: a list, or lines."""
+    return st.sampled_from((types.as_list, _joined))
+
+
+@cached
+def injection_contexts(*, texts: Texts | None = None) -> st.SearchStrategy[types.InjectionContext]:
+    """InjectionContexts with a conversation and a state, without an agent."""
+    found: st.SearchStrategy[Any] = conversations(texts=texts)
+    return st.builds(types.InjectionContext, found, leaves.json_objects(), st.none())
+
+
+@cached
+def trigger_callbacks() -> st.SearchStrategy[types.TriggerCallback]:
+    """TriggerCallbacks: one that always injects."""
+    return st.just(_always)
+
+
+@cached
+def injection_configs() -> Values:
+    """InjectionConfigs: a trigger by name, or a function."""
+    names: st.SearchStrategy[Any] = st.sampled_from(get_args(types.InjectionTrigger))
+    return dicts({}, trigger=st.one_of(names, trigger_callbacks()))
+
+
+@cached
+def memory_injection_configs() -> Values:
+    """MemoryInjectionConfigs."""
+    names: st.SearchStrategy[Any] = st.sampled_from(get_args(types.InjectionTrigger))
+    return dicts(
+        {},
+        trigger=st.one_of(names, trigger_callbacks()),
+        max_entries=_LIMITS,
+        query=injection_query_callbacks(),
+        format=injection_format_callbacks(),
+    )
+
+
+@st.composite
+def memory_manager_configs(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
+    """MemoryManagerConfigs: one store or more, no two of the same name; the rest switched on, off, or configured."""
+    return draw(_manager_configs(texts))
+
+
+@cached
+def _manager_configs(texts: Texts | None) -> Values:
+    stores = st.lists(memory_stores(texts=texts), min_size=1, max_size=2, unique_by=lambda store: store.name)
+
+    def switch(configs: Values) -> st.SearchStrategy[Any]:
+        return st.one_of(st.booleans(), configs)
+
+    return dicts(
+        {"stores": stores},
+        search_tool_config=switch(memory_tool_configs(texts=texts)),
+        add_tool_config=switch(memory_add_tool_configs(texts=texts)),
+        injection=switch(memory_injection_configs()),
+    )
+
+
+@cached
+def extraction_results(*, texts: Texts | None = None) -> st.SearchStrategy[types.ExtractionResult]:
+    """ExtractionResults."""
+    return st.builds(types.ExtractionResult, some(texts), st.none() | leaves.json_objects())
+
+
+@cached
+def extractor_contexts() -> st.SearchStrategy[types.ExtractorContext]:
+    """ExtractorContexts without a model."""
+    return st.builds(types.ExtractorContext)
+
+
+@cached
+def extractors() -> st.SearchStrategy[types.Extractor]:
+    """Extractors: one that takes every text."""
+    return st.builds(TextExtractor)
+
+
+@cached
+def memory_message_filters() -> st.SearchStrategy[types.MemoryMessageFilter]:
+    """MemoryMessageFilters of any kinds of blocks."""
+    kinds: st.SearchStrategy[Any] = st.sampled_from(get_args(types.MemoryContentBlockType))
+    return st.lists(kinds, max_size=4, unique=True).map(types.MemoryMessageFilter)
+
+
+@cached
+def extraction_triggers() -> st.SearchStrategy[types.ExtractionTrigger]:
+    """ExtractionTriggers: one that never fires."""
+    return st.builds(Never)
+
+
+@cached
+def extraction_trigger_contexts() -> st.SearchStrategy[types.ExtractionTriggerContext]:
+    """ExtractionTriggerContexts without an agent, whose `fire` does nothing."""
+    return st.builds(types.ExtractionTriggerContext, st.none(), st.just(_fire))
+
+
+def _fire() -> None:
+    pass
+
+
+@cached
+def extraction_configs() -> Values:
+    """ExtractionConfigs: a trigger or several."""
+    triggers: st.SearchStrategy[Any] = st.one_of(
+        extraction_triggers(), st.lists(extraction_triggers(), min_size=1, max_size=2)
+    )
+    return dicts({}, trigger=triggers, extractor=extractors(), filter=memory_message_filters())

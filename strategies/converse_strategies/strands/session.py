@@ -1,0 +1,98 @@
+"""Strategies for `converse_harness.types.session`: what a session keeps, and what is written of it."""
+
+from __future__ import annotations
+
+import string
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from hypothesis import strategies as st
+
+from converse_harness.types import session as types
+from converse_strategies import leaves
+from converse_strategies.strands.content import messages
+from converse_strategies.strands.making import RARELY, Texts, Value, cached
+
+_IDS: Final = st.text(string.ascii_lowercase + string.digits + "-_", min_size=1, max_size=36)
+_START: Final = datetime(2025, 1, 1, tzinfo=UTC)
+_SECONDS: Final = st.integers(0, 10**8)
+_Times = tuple[str, str]
+
+
+def _times(made: int, until_changed: int) -> _Times:
+    first, last = (_START + timedelta(seconds=second) for second in (made, made + until_changed))
+    return first.isoformat(), last.isoformat()
+
+
+_TIMES: Final = st.builds(_times, _SECONDS, _SECONDS)
+"""When something was made, and when it was last changed: not before."""
+
+
+@cached
+def session_types() -> st.SearchStrategy[types.SessionType]:
+    """SessionTypes."""
+    return st.sampled_from(types.SessionType)
+
+
+@cached
+def sessions() -> st.SearchStrategy[types.Session]:
+    """Sessions: ids that can be file names, changed when they were made or later.
+
+    >>> from hypothesis import find
+    >>> find(sessions(), lambda session: True).created_at
+    '2025-01-01T00:00:00+00:00'
+    """
+
+    def session(name: str, kind: types.SessionType, times: _Times) -> types.Session:
+        return types.Session(name, kind, *times)
+
+    return st.builds(session, _IDS, session_types(), _TIMES)
+
+
+@cached
+def session_agents() -> st.SearchStrategy[types.SessionAgent]:
+    """SessionAgents: every state is a JSON object."""
+
+    def agent(name: str, state: Value, manager: Value, times: _Times) -> types.SessionAgent:
+        return types.SessionAgent(name, state, manager, {}, *times)
+
+    return st.builds(agent, _IDS, leaves.json_objects(), leaves.json_objects(), _TIMES)
+
+
+@cached
+def session_messages(*, texts: Texts | None = None) -> st.SearchStrategy[types.SessionMessage]:
+    """SessionMessages, one in four of which gave way to another message."""
+    found: st.SearchStrategy[Any] = messages(texts=texts)
+
+    def message(said: Any, index: int, instead: Any, times: _Times) -> types.SessionMessage:
+        return types.SessionMessage(said, index, instead, *times)
+
+    instead = RARELY.flatmap(lambda gave_way: found if gave_way else st.none())
+    return st.builds(message, found, st.integers(0, 99), instead, _TIMES)
+
+
+@cached
+def values_with_bytes() -> st.SearchStrategy[Any]:
+    """What `encode_bytes_values` takes: JSON that may have bytes in it.
+
+    >>> from hypothesis import find
+    >>> find(values_with_bytes(), lambda value: isinstance(value, list) and b"" in value)
+    [b'']
+    """
+    scalars = st.one_of(st.none(), st.booleans(), st.integers(), leaves.texts(), st.binary(max_size=48))
+    return st.recursive(
+        scalars,
+        lambda values: st.lists(values, max_size=3) | st.dictionaries(leaves.texts(), values, max_size=3),
+        max_leaves=5,
+    )
+
+
+@cached
+def encoded_values() -> st.SearchStrategy[Any]:
+    """What `decode_bytes_values` takes: JSON in which bytes are marked dicts of base64.
+
+    >>> from hypothesis import find
+    >>> find(encoded_values(), lambda value: isinstance(value, dict) and "__bytes_encoded__" in value)
+    {'__bytes_encoded__': True, 'data': ''}
+    """
+    return values_with_bytes().map(types.encode_bytes_values)

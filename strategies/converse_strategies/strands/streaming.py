@@ -1,0 +1,177 @@
+"""Strategies for `converse_harness.types.streaming`: single events and what they hold.
+
+Indexes may be None or missing, as other providers than Bedrock have it. For complete streams that Bedrock could send
+take `converse_strategies.stream_events`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hypothesis import strategies as st
+
+from converse_strategies import leaves
+from converse_strategies.strands.citations import citation_locations as _citation_locations
+from converse_strategies.strands.content import content_block_starts, roles
+from converse_strategies.strands.event_loop import metrics, stop_reasons, usages
+from converse_strategies.strands.guardrails import traces
+from converse_strategies.strands.making import INDEXES, Texts, Values, cached, dicts, or_none, rarely, some, tagged
+
+_BLOBS: Final = st.binary(min_size=1, max_size=48)
+_STATUSES: Final = st.sampled_from((400, 408, 424, 429, 500, 503, 529))
+
+
+@cached
+def citation_locations() -> Values:
+    """CitationLocations: dicts of one of the five tags; as `citations.citation_locations`."""
+    return _citation_locations()
+
+
+@cached
+def message_start_events() -> Values:
+    """MessageStartEvents."""
+    return dicts({"role": roles()})
+
+
+@cached
+def content_block_start_events() -> Values:
+    """ContentBlockStartEvents."""
+    return dicts({"start": content_block_starts()}, contentBlockIndex=or_none(INDEXES))
+
+
+@cached
+def content_block_delta_texts(*, texts: Texts | None = None) -> Values:
+    """ContentBlockDeltaTexts."""
+    return tagged("text", some(texts))
+
+
+@cached
+def content_block_delta_tool_uses(*, texts: Texts | None = None) -> Values:
+    """ContentBlockDeltaToolUses: a piece of JSON, cut anywhere; rarely with the id and name of the tool use."""
+    names = dicts({"toolUseId": leaves.tool_use_ids(), "name": leaves.tool_names()})
+    return rarely(tagged("input", some(texts)), names)
+
+
+@cached
+def citation_source_content_deltas(*, texts: Texts | None = None) -> Values:
+    """CitationSourceContentDeltas."""
+    return tagged("text", some(texts))
+
+
+@cached
+def citations_deltas(*, texts: Texts | None = None) -> Values:
+    """CitationsDeltas: a location, and passages and a title where they come with it."""
+    passages = st.lists(citation_source_content_deltas(texts=texts), max_size=2)
+    return dicts({"location": citation_locations()}, sourceContent=passages, title=some(texts))
+
+
+@cached
+def reasoning_content_block_deltas(*, texts: Texts | None = None) -> Values:
+    """ReasoningContentBlockDeltas: a text, a signature, something encrypted; or None for one of them.
+
+    >>> from hypothesis import find
+    >>> find(reasoning_content_block_deltas(), lambda delta: delta.get("signature"))
+    {'signature': '0'}
+    """
+    return st.one_of(
+        tagged("text", or_none(some(texts))),
+        tagged("signature", or_none(some(texts))),
+        tagged("redactedContent", or_none(_BLOBS)),
+    )
+
+
+@cached
+def content_block_deltas(*, texts: Texts | None = None) -> Values:
+    """ContentBlockDeltas: dicts of one of the four members; for those with an index see `content`.
+
+    >>> from hypothesis import find
+    >>> find(content_block_deltas(), lambda delta: True)
+    {'text': ''}
+    """
+    return st.one_of(
+        tagged("text", some(texts)),
+        tagged("toolUse", content_block_delta_tool_uses(texts=texts)),
+        tagged("reasoningContent", reasoning_content_block_deltas(texts=texts)),
+        tagged("citation", citations_deltas(texts=texts)),
+    )
+
+
+@cached
+def content_block_delta_events(*, texts: Texts | None = None) -> Values:
+    """ContentBlockDeltaEvents."""
+    return dicts({"delta": content_block_deltas(texts=texts)}, contentBlockIndex=or_none(INDEXES))
+
+
+@cached
+def content_block_stop_events() -> Values:
+    """ContentBlockStopEvents."""
+    return dicts({}, contentBlockIndex=or_none(INDEXES))
+
+
+@cached
+def message_stop_events() -> Values:
+    """MessageStopEvents: every reason that Strands knows; rarely with further fields of the answer, any JSON."""
+    return rarely(dicts({"stopReason": stop_reasons()}), tagged("additionalModelResponseFields", leaves.json_values()))
+
+
+@cached
+def metadata_events(*, texts: Texts | None = None) -> Values:
+    """MetadataEvents: usage and metrics, rarely a trace or None for it."""
+    return rarely(dicts({"usage": usages(), "metrics": metrics()}), tagged("trace", or_none(traces(texts=texts))))
+
+
+@cached
+def exception_events(*, texts: Texts | None = None) -> Values:
+    """ExceptionEvents."""
+    return tagged("message", some(texts))
+
+
+@cached
+def model_stream_error_events(*, texts: Texts | None = None) -> Values:
+    """ModelStreamErrorEvents."""
+    return dicts({"message": some(texts), "originalMessage": some(texts), "originalStatusCode": _STATUSES})
+
+
+@cached
+def redact_content_events(*, texts: Texts | None = None) -> Values:
+    """RedactContentEvents: what the user's words give way to, the model's, or both.
+
+    >>> from hypothesis import find
+    >>> find(redact_content_events(), lambda event: True)
+    {'redactUserContentMessage': ''}
+    """
+    user = tagged("redactUserContentMessage", some(texts))
+    assistant = tagged("redactAssistantContentMessage", some(texts))
+    both = dicts(
+        {"redactUserContentMessage": or_none(some(texts)), "redactAssistantContentMessage": or_none(some(texts))}
+    )
+    return st.one_of(user, assistant, both)
+
+
+@cached
+def stream_events(*, texts: Texts | None = None) -> Values:
+    """StreamEvents of every kind, one at a time: dicts of one member, the exceptions rarely.
+
+    >>> from hypothesis import find
+    >>> find(stream_events(), lambda event: "redactContent" in event)
+    {'redactContent': {'redactUserContentMessage': ''}}
+    """
+    exceptions = st.one_of(
+        *(
+            tagged(f"{name}Exception", exception_events(texts=texts))
+            for name in ("throttling", "internalServer", "serviceUnavailable", "validation")
+        ),
+        tagged("modelStreamErrorException", model_stream_error_events(texts=texts)),
+    )
+    kinds = (
+        tagged("messageStart", message_start_events()),
+        tagged("contentBlockStart", content_block_start_events()),
+        tagged("contentBlockDelta", content_block_delta_events(texts=texts)),
+        tagged("contentBlockStop", content_block_stop_events()),
+        tagged("messageStop", message_stop_events()),
+        tagged("metadata", metadata_events(texts=texts)),
+        tagged("redactContent", redact_content_events(texts=texts)),
+        exceptions,
+    )
+    # Not st.one_of(*kinds), which would take the five exceptions for five of twelve.
+    return st.sampled_from(kinds).flatmap(lambda kind: kind)

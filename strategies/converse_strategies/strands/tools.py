@@ -1,0 +1,252 @@
+"""Strategies for `converse_harness.types.tools`: what is said of tools, and tools that run."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any, Final, get_args
+
+from hypothesis import strategies as st
+
+from converse_harness.types import tools as types
+from converse_strategies import leaves
+from converse_strategies.json_schema import json_schemas as _json_schemas
+from converse_strategies.strands.making import RARELY, Texts, Value, Values, cached, dicts, rarely, some, tagged
+from converse_strategies.strands.media import document_contents, image_contents
+
+_SIGNATURES: Final = st.text("abcdefghijklmnopqrstuvwxyz0123456789+/=", min_size=1, max_size=24)
+_HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+"""Annotations of tools in the Model Context Protocol."""
+
+
+@cached
+def json_schemas() -> Values:
+    """JSONSchemas of objects, as tools take them."""
+    return _json_schemas()
+
+
+@st.composite
+def tool_specs(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
+    """ToolSpecs: `inputSchema` bare or wrapped as AWS has it; rarely with a schema of the output and annotations.
+
+    >>> from hypothesis import find
+    >>> spec = find(tool_specs(), lambda spec: "json" in spec["inputSchema"])
+    >>> spec["inputSchema"]["json"]["type"]
+    'object'
+    """
+    schema = draw(json_schemas())
+    wrapped = draw(st.booleans())
+    spec: Value = {
+        "name": draw(leaves.tool_names()),
+        "description": draw(some(texts)),
+        "inputSchema": {"json": schema} if wrapped else schema,
+    }
+    if draw(RARELY):
+        spec["outputSchema"] = draw(json_schemas())
+    if draw(RARELY):
+        spec["annotations"] = draw(_annotations())
+    return spec
+
+
+@cached
+def _annotations() -> Values:
+    return st.dictionaries(st.sampled_from(_HINTS), st.booleans(), max_size=len(_HINTS))
+
+
+@cached
+def tools(*, texts: Texts | None = None) -> Values:
+    """Tools of a request."""
+    return tagged("toolSpec", tool_specs(texts=texts))
+
+
+@cached
+def tool_uses() -> Values:
+    """ToolUses: the input is a JSON object, as every model sends it; rarely with a signature of the reasoning."""
+    use = dicts({"toolUseId": leaves.tool_use_ids(), "name": leaves.tool_names(), "input": leaves.json_objects()})
+    return rarely(use, tagged("reasoningSignature", _SIGNATURES))
+
+
+@cached
+def tool_result_statuses() -> st.SearchStrategy[str]:
+    """ToolResultStatuses."""
+    return st.sampled_from(get_args(types.ToolResultStatus))
+
+
+@cached
+def tool_result_contents(*, texts: Texts | None = None) -> Values:
+    """ToolResultContents: a text, JSON of any kind, an image or a document."""
+    return st.one_of(
+        tagged("text", some(texts)),
+        tagged("json", leaves.json_values()),
+        tagged("image", image_contents()),
+        tagged("document", document_contents(texts=texts)),
+    )
+
+
+@cached
+def tool_results(*, texts: Texts | None = None) -> Values:
+    """ToolResults."""
+    contents = st.lists(tool_result_contents(texts=texts), max_size=3)
+    return dicts({"content": contents, "status": tool_result_statuses(), "toolUseId": leaves.tool_use_ids()})
+
+
+@cached
+def tool_choice_autos() -> Values:
+    """ToolChoiceAutos: the empty dict."""
+    return dicts({})
+
+
+@cached
+def tool_choice_anys() -> Values:
+    """ToolChoiceAnys: the empty dict."""
+    return dicts({})
+
+
+@cached
+def tool_choice_tools() -> Values:
+    """ToolChoiceTools: the name of a tool."""
+    return dicts({"name": leaves.tool_names()})
+
+
+@cached
+def tool_choice_auto_dicts() -> Values:
+    """ToolChoiceAutoDicts: `{"auto": {}}`."""
+    return tagged("auto", tool_choice_autos())
+
+
+@cached
+def tool_choice_any_dicts() -> Values:
+    """ToolChoiceAnyDicts: `{"any": {}}`."""
+    return tagged("any", tool_choice_anys())
+
+
+@cached
+def tool_choice_tool_dicts() -> Values:
+    """ToolChoiceToolDicts: `{"tool": {"name": ...}}`."""
+    return tagged("tool", tool_choice_tools())
+
+
+@cached
+def tool_choices() -> Values:
+    """ToolChoices: dicts of one of the three tags.
+
+    >>> from hypothesis import find
+    >>> find(tool_choices(), lambda choice: "tool" in choice)
+    {'tool': {'name': '0'}}
+    """
+    return st.one_of(tool_choice_auto_dicts(), tool_choice_any_dicts(), tool_choice_tool_dicts())
+
+
+@st.composite
+def tool_configs(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
+    """ToolConfigs: no two tools have the same name, and a tool that must be used is one of them."""
+    found = draw(_several_tools(texts))
+    choice = draw(tool_choices())
+    if "tool" in choice:
+        choice = {"tool": {"name": draw(st.sampled_from([tool["toolSpec"]["name"] for tool in found]))}}
+    return {"tools": found, "toolChoice": choice}
+
+
+@cached
+def _several_tools(texts: Texts | None) -> st.SearchStrategy[list[Value]]:
+    return st.lists(tools(texts=texts), min_size=1, max_size=3, unique_by=_name)
+
+
+def _name(tool: Value) -> Any:
+    return tool["toolSpec"]["name"]
+
+
+@st.composite
+def tool_funcs(draw: st.DrawFn, *, texts: Texts | None = None) -> types.ToolFunc:
+    """ToolFuncs: `echo`, and functions that always have the same answer, half of them coroutines.
+
+    >>> from hypothesis import find
+    >>> find(tool_funcs(), lambda function: True).__name__
+    'echo'
+    """
+    kind = draw(_FUNCTIONS)
+    if kind == "echo":
+        return types.echo
+    content = draw(_contents(texts))
+    status: types.ToolResultStatus = draw(_statuses())
+
+    def answer(tool_use: types.ToolUse, **kwargs: Any) -> types.ToolResult:
+        return {"content": content, "status": status, "toolUseId": tool_use["toolUseId"]}
+
+    async def answer_later(tool_use: types.ToolUse, **kwargs: Any) -> types.ToolResult:
+        return answer(tool_use)
+
+    def answer_awaited(tool_use: types.ToolUse, **kwargs: Any) -> Awaitable[types.ToolResult]:
+        return answer_later(tool_use)
+
+    return answer if kind == "answer" else answer_awaited
+
+
+_FUNCTIONS: Final = st.sampled_from(("echo", "answer", "answer_awaited"))
+
+
+@cached
+def _contents(texts: Texts | None) -> st.SearchStrategy[list[Any]]:
+    return st.lists(tool_result_contents(texts=texts), max_size=2)
+
+
+@cached
+def _statuses() -> st.SearchStrategy[Any]:
+    return st.sampled_from(get_args(types.ToolResultStatus))
+
+
+@cached
+def agent_tools(*, texts: Texts | None = None) -> st.SearchStrategy[types.FunctionTool]:
+    """AgentTools that run: FunctionTools of a specification and a function.
+
+    >>> from hypothesis import find
+    >>> find(agent_tools(), lambda tool: True).tool_type
+    'function'
+    """
+    specs: st.SearchStrategy[Any] = tool_specs(texts=texts)
+    return st.builds(types.FunctionTool, specs, tool_funcs(texts=texts))
+
+
+@cached
+def run_tool_handlers(*, texts: Texts | None = None) -> st.SearchStrategy[types.RunToolHandler]:
+    """RunToolHandlers: `run_tools` of a few tools."""
+    return st.lists(agent_tools(texts=texts), max_size=2).map(lambda found: types.run_tools(*found))
+
+
+@cached
+def tool_generators(*, texts: Texts | None = None) -> st.SearchStrategy[types.ToolGenerator]:
+    """ToolGenerators that nobody has read from: what a tool yields for a use of it, at the end a ToolResult."""
+
+    def begin(tool: types.AgentTool, use: Any) -> types.ToolGenerator:
+        return tool.stream(use, {})
+
+    return st.builds(begin, agent_tools(texts=texts), tool_uses())
+
+
+@cached
+def interrupts(*, texts: Texts | None = None) -> st.SearchStrategy[types.Interrupt]:
+    """Interrupts, answered or not."""
+    answers = st.none() | some(texts)
+    return st.builds(types.Interrupt, leaves.tool_use_ids(), leaves.tool_names(), leaves.json_values(), answers)
+
+
+@cached
+def interrupt_exceptions(*, texts: Texts | None = None) -> st.SearchStrategy[types.InterruptException]:
+    """InterruptExceptions, as they are raised where nobody has answered yet."""
+    asked = st.builds(types.Interrupt, leaves.tool_use_ids(), leaves.tool_names(), st.none() | some(texts))
+    return asked.map(types.InterruptException)
+
+
+@cached
+def tool_contexts() -> st.SearchStrategy[types.ToolContext[None]]:
+    """ToolContexts without an agent: a tool use, and what an agent was called with."""
+
+    def context(use: Any, state: Value) -> types.ToolContext[None]:
+        return types.ToolContext(use, None, state)
+
+    return st.builds(context, tool_uses(), leaves.json_objects())
+
+
+@cached
+def interruptibles() -> st.SearchStrategy[types.ToolContext[None]]:
+    """What can stop to ask a person: ToolContexts."""
+    return tool_contexts()
