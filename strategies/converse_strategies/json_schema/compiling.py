@@ -24,7 +24,6 @@ from converse_strategies.json_schema.plans import (
     Anything,
     Choice,
     Constants,
-    Drawing,
     Drawn,
     Texts,
     Unless,
@@ -63,7 +62,12 @@ class Compiler:
     def choice(self, *nodes: Node) -> Choice:
         """What values that satisfy all of some nodes are drawn from; its height is infinite if there are none."""
         known = len(self._choices)
-        found = self._choice(nodes)
+        try:
+            found = self._choice(nodes)
+        except InvalidArgument:
+            self._choices.clear()  # what was begun is not whole
+            self._forms.clear()
+            raise
         if len(self._choices) > known:
             self._settle()
         return found

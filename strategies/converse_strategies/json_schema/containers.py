@@ -18,6 +18,9 @@ from converse_strategies.json_schema.plans import Choice, Drawing, until
 _MORE: Final = 3
 """How many items or members more than needed there are, where nothing says how many."""
 
+_BRANCHES: Final = 2
+"""How many more than needed, where each may hold more of the same."""
+
 Name = Callable[[Drawing], str]
 """A way to draw the name of a member."""
 
@@ -204,7 +207,8 @@ class Items:
             room = min(room, len(domain))
         if drawing.full and room > 0:
             low = max(low, 1)
-        high = low if drawing.smallest and self.rest.is_recursive else int(min(room, low + _MORE))
+        more = _MORE if not self.rest.is_recursive else 0 if drawing.smallest else _BRANCHES
+        high = int(min(room, low + more))
         if not high:
             return []
         if domain is not None:

@@ -71,10 +71,10 @@ class _Bounds:
         """The first and the last multiple of a step within the bounds; `far` steps where there is no bound."""
         low, high = -far, far
         if self.low is not None:
-            at = Fraction(str(self.low[0])) / step
+            at = _exact(self.low[0]) / step
             low = math.ceil(at) if self.low[1] else math.floor(at) + 1
         if self.high is not None:
-            at = Fraction(str(self.high[0])) / step
+            at = _exact(self.high[0]) / step
             high = math.floor(at) if self.high[1] else math.ceil(at) - 1
         if self.low is None:
             low = min(low, high - far)
@@ -99,7 +99,7 @@ class _Bounds:
 def numbers(nodes: Sequence[Node], kinds: frozenset[str]) -> st.SearchStrategy[Any]:
     """Numbers of the kinds integer and fraction, or one of them. Raises Contradiction."""
     bounds = _Bounds(nodes)
-    steps = [Fraction(str(number)) for _, number in said(nodes, "multipleOf")]
+    steps = [_exact(number) for _, number in said(nodes, "multipleOf")]
     found = [*_integers(bounds, steps, kinds), *_fractions(bounds, steps, kinds)]
     if not found:
         rules = ", ".join(f"{where} {number}" for keyword in _NUMERIC for where, number in said(nodes, keyword))
@@ -150,6 +150,11 @@ def _floats(bounds: _Bounds, alone: bool) -> list[st.SearchStrategy[Any]]:
         return []
     floats = st.floats(low, high, allow_nan=False, allow_infinity=False)
     return [floats.filter(lambda number: not number.is_integer()) if alone else floats]
+
+
+def _exact(number: float) -> Fraction:
+    """A number as it was written: 0.1 is a tenth."""
+    return Fraction(int(number)) if number == int(number) else Fraction(str(number))
 
 
 def _common(steps: list[Fraction]) -> Fraction:

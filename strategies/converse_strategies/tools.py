@@ -1,0 +1,345 @@
+"""Tools, how they are used, and what they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache
+from typing import Any, Final, cast
+
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+from converse_harness import model
+from converse_strategies import leaves
+from converse_strategies.blocks import SERVER_TOOLS
+from converse_strategies.json_schema.breaking import draw_broken
+from converse_strategies.json_schema.plans import Drawing
+from converse_strategies.json_schema.schemas import draw_schema
+from converse_strategies.json_schema.values import chosen
+from converse_strategies.media import documents, images
+
+Json = dict[str, Any]
+Texts = st.SearchStrategy[str]
+Spec = Mapping[str, Any]
+"""A Tool, a ToolSpecification (its schema bare or under `json`, as strands and AWS write it), or a schema alone."""
+
+RESULTS: Final = ("text", "json", "image", "document")
+"""What a result is made of: members of ToolResultContentBlock, the simplest first."""
+
+
+@st.composite
+def tool_specs(
+    draw: st.DrawFn, *, schemas: st.SearchStrategy[Json] | None = None, texts: Texts | None = None
+) -> dict[str, Any]:
+    """AWS ToolSpecifications: a name, a description, a JSON Schema whose type is `object`.
+
+    `schemas` are what the schema is drawn from, by default such as tools have (`json_schemas`), with `strict` now and
+    then where the model has it; its schema then has neither limits nor members that it does not name. `texts` are what
+    the description is drawn from.
+
+    >>> from hypothesis import find
+    >>> find(tool_specs(), lambda spec: True)
+    {'name': '0', 'inputSchema': {'json': {'type': 'object', 'properties': {}}}}
+    """
+    spec: Json = {"name": draw(leaves.tool_names())}
+    bits = draw(_BITS)
+    if bits & 1:
+        spec["description"] = draw(leaves.visible_texts(texts))
+    strict = bits >> 1 == 3 and schemas is None and model.has_member("ToolSpecification", "strict")
+    spec["inputSchema"] = {"json": draw_schema(draw, 4, strict=strict) if schemas is None else draw(schemas)}
+    if strict:
+        spec["strict"] = True
+    return spec
+
+
+@st.composite
+def tools(draw: st.DrawFn, *, kinds: Collection[str] | None = None, texts: Texts | None = None) -> dict[str, Any]:
+    """AWS Tools: a toolSpec, a systemTool (one that the service runs), or a cachePoint.
+
+    `kinds` are the members of Tool to choose from, by default all that the installed botocore has. Raises
+    InvalidArgument, when drawn, for another.
+
+    >>> from hypothesis import find
+    >>> find(tools(kinds=["cachePoint"]), lambda tool: True)
+    {'cachePoint': {'type': 'default'}}
+    """
+    known = tuple(name for name in _TOOLS if model.has_member("Tool", name))
+    kind = draw(st.sampled_from(_kinds(kinds, known, f"tools(kinds={kinds!r})")))
+    return {"toolSpec": draw(tool_specs(texts=texts))} if kind == "toolSpec" else {kind: draw(_TOOLS[kind]())}
+
+
+@st.composite
+def tool_inputs(draw: st.DrawFn, schema: Spec, *, texts: Texts | None = None) -> dict[str, Any]:
+    """Inputs of a tool: objects that satisfy its schema.
+
+    `schema` is a JSON Schema, bare or under `json`, or a whole Tool or ToolSpecification. `texts` is what strings are
+    drawn from. Raises InvalidArgument, when drawn, if its type is not `object`, and as `schema_values` does.
+
+    >>> from hypothesis import find
+    >>> find(tool_inputs({"type": "object", "properties": {"days": {"minimum": 1}}}), lambda input: input)
+    {'days': 1}
+    """
+    return _input(Drawing(draw, texts), "tool_inputs()", _read("tool_inputs()", schema)[1])
+
+
+@st.composite
+def tool_uses(
+    draw: st.DrawFn, spec: Spec | st.SearchStrategy[Spec | None] | None = None, *, texts: Texts | None = None
+) -> dict[str, Any]:
+    """AWS ToolUseBlocks; of a tool if its spec is given, and then the input satisfies its schema.
+
+    `spec` is an AWS ToolSpecification, the Tool around it, a JSON Schema alone (then the name is any), or a strategy
+    for them. `texts` is what strings in the input are drawn from. Raises InvalidArgument, when drawn, for anything else.
+
+    >>> from hypothesis import find
+    >>> weather = {"name": "get_weather", "inputSchema": {"json": {"type": "object", "required": ["city"]}}}
+    >>> find(tool_uses(weather), lambda use: True)
+    {'toolUseId': 'tooluse_aaaaaaaaaaaaaaaaaaaaaa', 'name': 'get_weather', 'input': {'city': None}}
+    """
+    given = draw(spec) if isinstance(spec, st.SearchStrategy) else spec
+    use: Json = {"toolUseId": draw(leaves.tool_use_ids())}
+    if given is None:
+        return {**use, "name": draw(leaves.tool_names()), "input": draw(leaves.json_objects())}
+    name, schema = _read("tool_uses()", given)
+    use["name"] = draw(leaves.tool_names()) if name is None else name
+    return {**use, "input": _input(Drawing(draw, texts), "tool_uses()", schema)}
+
+
+@st.composite
+def invalid_tool_uses(
+    draw: st.DrawFn, spec: Spec | st.SearchStrategy[Spec], *, texts: Texts | None = None
+) -> dict[str, Any]:
+    """AWS ToolUseBlocks that are wrong for a tool: the input breaks its schema in one place, or the name is another.
+
+    The input is an object all the same, as models are held to. `spec` and `texts` are as those of `tool_uses`. Raises
+    InvalidArgument, when drawn, if nothing could be wrong: for a schema alone that allows every object.
+
+    >>> from hypothesis import find
+    >>> weather = {"name": "get_weather", "inputSchema": {"json": {"type": "object", "required": ["city"]}}}
+    >>> find(invalid_tool_uses(weather), lambda use: use["name"] == "get_weather")["input"]
+    {}
+    """
+    given = draw(spec) if isinstance(spec, st.SearchStrategy) else spec
+    name, schema = _read("invalid_tool_uses()", given)
+    drawing = Drawing(draw, texts)
+    use: Json = {"toolUseId": draw(leaves.tool_use_ids())}
+    if name is None or draw(st.booleans()):
+        broken = draw_broken(drawing, "invalid_tool_uses()", schema, objects=True)
+        if broken is not None:
+            return {**use, "name": draw(leaves.tool_names()) if name is None else name, "input": broken.value}
+    if name is None:
+        raise InvalidArgument(
+            f"invalid_tool_uses(): {given!r} has no name and allows every object, so nothing is wrong for it. Give a "
+            "ToolSpecification with a name, or a schema that asks for something."
+        )
+    other = draw(leaves.tool_names())
+    if other == name:
+        other = f"{name[:63]}{'1' if name[63:] == '0' else '0'}"
+    return {**use, "name": other, "input": _input(drawing, "invalid_tool_uses()", schema)}
+
+
+@st.composite
+def tool_results(
+    draw: st.DrawFn,
+    tool_use: Mapping[str, Any] | st.SearchStrategy[Mapping[str, Any]] | None = None,
+    *,
+    kinds: Collection[str] = RESULTS,
+    texts: Texts | None = None,
+) -> dict[str, Any]:
+    """AWS ToolResultBlocks; those that answer a tool use, if it is given.
+
+    `tool_use` is an AWS ToolUseBlock, the ContentBlock around it, or a strategy for them. `kinds` are the members of
+    ToolResultContentBlock to choose from: JSON is always an object, texts are not blank, an error has content, and
+    names of documents differ. Source: what Bedrock refuses beyond its model, as its users report it. Raises
+    InvalidArgument, when drawn, for an unknown kind and for what is no tool use.
+
+    >>> from hypothesis import find
+    >>> use = {"toolUseId": "tooluse_1", "name": "get_weather", "input": {}}
+    >>> find(tool_results(use), lambda result: result.get("status") == "error")
+    {'toolUseId': 'tooluse_1', 'content': [{'text': '0'}], 'status': 'error'}
+    """
+    allowed = _kinds(kinds, RESULTS, f"tool_results(kinds={kinds!r})")
+    given = draw(tool_use) if isinstance(tool_use, st.SearchStrategy) else tool_use
+    result: Json = {"toolUseId": draw(leaves.tool_use_ids()) if given is None else _id(given)}
+    status = draw(_STATUSES)
+    several = draw(_several(allowed, int(status == "error")))
+    result["content"] = _without_doubles([_item(draw, kind, texts) for kind in several])
+    if status is not None:
+        result["status"] = status
+    return result
+
+
+@st.composite
+def tool_configs(draw: st.DrawFn, *, max_tools: int = 3, texts: Texts | None = None) -> dict[str, Any]:
+    """AWS ToolConfigurations: tools whose names differ, and a choice that names one of them.
+
+    There is at least one toolSpec and at most `max_tools`; a systemTool and a cachePoint come after them, where the
+    installed botocore has them. `texts` are what descriptions are drawn from.
+
+    >>> from hypothesis import find
+    >>> find(tool_configs(), lambda config: "tool" in config.get("toolChoice", {}))["toolChoice"]
+    {'tool': {'name': '0'}}
+    """
+    specs = draw(st.lists(tool_specs(texts=texts), min_size=1, max_size=max_tools, unique_by=_name_of))
+    found: list[Json] = [{"toolSpec": spec} for spec in specs]
+    names = [_name_of(spec) for spec in specs]
+    bits = draw(_BITS)
+    if bits & 4 and model.has_member("Tool", "systemTool"):
+        tool = draw(_system_tools())
+        found += [{"systemTool": tool}] if tool["name"] not in names else []
+    if bits & 2:
+        found.append({"cachePoint": draw(_cache_points())})
+    config: Json = {"tools": found}
+    if bits & 1:
+        config["toolChoice"] = draw(tool_choices(names))
+    return config
+
+
+@st.composite
+def tool_choices(
+    draw: st.DrawFn, tool_config: Mapping[str, Any] | Iterable[str] | None = None
+) -> dict[str, dict[str, Any]]:
+    """AWS ToolChoices: auto, any, or one tool by its name.
+
+    `tool_config` is the ToolConfiguration that it is for, or the names of its tools; without it the name is any. A
+    configuration without a toolSpec has no tool to name. Raises InvalidArgument, when drawn, for what is neither.
+
+    >>> from hypothesis import find
+    >>> [find(tool_choices(["f"]), lambda choice, kind=kind: kind in choice) for kind in ("auto", "any", "tool")]
+    [{'auto': {}}, {'any': {}}, {'tool': {'name': 'f'}}]
+    """
+    names = None if tool_config is None else _names(tool_config)
+    kind = draw(st.sampled_from(("auto", "any") if names == [] else ("auto", "any", "tool")))
+    if kind != "tool":
+        return {kind: {}}
+    return {"tool": {"name": draw(leaves.tool_names() if names is None else st.sampled_from(names))}}
+
+
+_BITS: Final = st.integers(0, 7)
+_STATUSES: Final = st.sampled_from((None, "success", "error"))
+
+
+@cache
+def _system_tools() -> st.SearchStrategy[Json]:
+    return st.sampled_from(SERVER_TOOLS).map(lambda name: {"name": name})
+
+
+@cache
+def _cache_points() -> st.SearchStrategy[Json]:
+    lives = model.enum("CacheTTL") if model.has_member("CachePointBlock", "ttl") else ()
+    return st.sampled_from((None, *lives)).map(lambda ttl: {"type": "default", **({"ttl": ttl} if ttl else {})})
+
+
+_TOOLS: Final[Mapping[str, Callable[[], st.SearchStrategy[Json]]]] = {
+    "toolSpec": tool_specs,
+    "systemTool": _system_tools,
+    "cachePoint": _cache_points,
+}
+"""The members of Tool."""
+
+
+@cache
+def _several(kinds: tuple[str, ...], least: int) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(kinds), min_size=least, max_size=3)
+
+
+def _kinds(kinds: Collection[str] | None, known: tuple[str, ...], call: str) -> tuple[str, ...]:
+    if kinds is None or kinds is known:
+        return known
+    unknown = [repr(kind) for kind in kinds if kind not in known]
+    if unknown or isinstance(kinds, str) or not kinds:
+        raise InvalidArgument(
+            f"{call}: {', '.join(unknown) or repr(kinds)} is no choice of kinds. Give a list of some of: "
+            f"{', '.join(known)}."
+        )
+    return tuple(kind for kind in known if kind in kinds)
+
+
+def _mapping(value: object) -> Mapping[str, Any] | None:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else None
+
+
+def _read(function: str, spec: object) -> tuple[str | None, Json]:
+    """The name of a tool, if it has one, and its schema. Raises InvalidArgument."""
+    inner = _mapping(spec)
+    if inner is not None and "toolSpec" in inner:
+        inner = _mapping(inner["toolSpec"])
+    name: Any = None
+    if inner is not None and "inputSchema" in inner:
+        name, inner = inner.get("name"), _mapping(inner["inputSchema"])
+    if inner is not None and set(inner) == {"json"}:
+        inner = _mapping(inner["json"])
+    if inner is None or {"systemTool", "cachePoint", "name"}.intersection(inner):
+        raise InvalidArgument(
+            f"{function}: {spec!r} is no tool with a schema. Give an AWS ToolSpecification (name, inputSchema), the "
+            "Tool around it, or a JSON Schema."
+        )
+    if inner.get("type", "object") != "object":
+        raise InvalidArgument(
+            f"{function}: the type of the schema is {inner['type']!r}; Bedrock takes tools whose schema has the type "
+            "'object' alone. Put what you have into a property of an object."
+        )
+    if name is not None:
+        model.check("ToolName", name, root=f"{function}: the name of the tool", error=InvalidArgument)
+    return name, dict(inner)
+
+
+def _input(drawing: Drawing, function: str, schema: Any) -> Json:
+    value: Json = chosen(function, schema, objects=True)[1].value(drawing)
+    return value
+
+
+def _id(tool_use: object) -> str:
+    outer = _mapping(tool_use) or {}
+    use = _mapping(outer.get("toolUse", outer)) or {}
+    if "toolUseId" not in use:
+        raise InvalidArgument(
+            f"tool_results(): {tool_use!r} is no tool use, it has no toolUseId. Give an AWS ToolUseBlock (toolUseId, "
+            "name, input), the ContentBlock around it, or None for any."
+        )
+    return str(use["toolUseId"])
+
+
+def _without_doubles(content: list[Json]) -> list[Json]:
+    """Documents of one request have names of their own: of two with the same, the first."""
+    names = [item["document"]["name"] if "document" in item else None for item in content]
+    return [item for index, item in enumerate(content) if names[index] is None or names[index] not in names[:index]]
+
+
+def _item(draw: st.DrawFn, kind: str, texts: Texts | None) -> Json:
+    match kind:
+        case "text":
+            return {"text": draw(leaves.visible_texts(texts))}
+        case "json":
+            return {"json": draw(leaves.json_objects())}
+        case "image":
+            return {"image": draw(_images())}
+        case _:
+            return {"document": draw(_documents())}
+
+
+@cache
+def _images() -> st.SearchStrategy[Json]:
+    return images()
+
+
+@cache
+def _documents() -> st.SearchStrategy[Json]:
+    return documents()
+
+
+def _name_of(spec: Json) -> str:
+    return str(spec["name"])
+
+
+def _names(tool_config: Mapping[str, Any] | Iterable[str]) -> list[str]:
+    if isinstance(tool_config, Mapping):
+        config = cast("Mapping[str, Any]", tool_config)
+        return [_name_of(tool["toolSpec"]) for tool in config.get("tools", ()) if "toolSpec" in tool]
+    names = [] if isinstance(tool_config, str) else list(tool_config)
+    if not names:
+        raise InvalidArgument(
+            f"tool_choices({tool_config!r}): give a ToolConfiguration, a list of the names of its tools, or None for "
+            "any."
+        )
+    return names
