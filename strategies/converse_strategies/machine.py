@@ -1,0 +1,280 @@
+"""Stateful tests of an agent: whole conversations, with tools and trouble, that hypothesis makes up and shortens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Literal, cast, overload
+
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from converse_harness import Call, ConverseServer, Fake, Reply, UnusedReplies, fake_converse, model, reply
+from converse_strategies import leaves
+from converse_strategies.tools import tool_uses
+
+Ask = Callable[[str], Any]
+ToolUse = Mapping[str, Any]
+
+TROUBLES: Final = ("throttle", "overflow", "break_stream")
+"""The rules in which something goes wrong."""
+
+THROTTLES: Final = 2
+"""How often in a row the service throttles: boto3 asks at least three times in each of its retry modes."""
+
+_rule = cast("Callable[..., Callable[[Callable[..., None]], Any]]", rule)
+"""Its own types do not foresee that the names of the arguments come from a table."""
+
+_SPARES: Final = 100
+"""How often the model answers at most once the trouble is over: an agent may ask again, shorten, summarise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What became of one thing that was said: `answer` is what the agent returned, or `error` what it raised.
+
+    `trouble` is the name of the rule in which something went wrong, else empty; `calls` are what reached the fake.
+    """
+
+    text: str
+    trouble: str
+    answer: Any
+    error: Exception | None
+    calls: tuple[Call, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    agent: Callable[..., Ask]
+    server: bool
+    may_raise: tuple[type[Exception], ...]
+
+
+class ConversationMachine(RuleBasedStateMachine):
+    """One conversation of an agent with a fake Bedrock, as hypothesis leads it: what `conversation_machine` returns.
+
+    Invariants find the open `fake`, the `agent`, and what happened so far: `turns`, `calls`, `answers`, `errors`. The
+    methods are the steps that a failure prints; a rule of your own may call them, too.
+    """
+
+    _options: ClassVar[_Options]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.turns: list[Turn] = []
+        with ExitStack() as stack:
+            if self._options.server:
+                served = stack.enter_context(ConverseServer()).script()
+                self.fake: Fake = served
+                self.agent = self._options.agent(served.url)
+            else:
+                self.fake = fake_converse().open()
+                stack.callback(self.fake.close)
+                self.agent = self._options.agent()
+            self._opened = stack.pop_all()
+
+    def teardown(self) -> None:
+        """Close the fake. Raises what the agent did to it that no step noticed."""
+        self._opened.close()
+        self.fake.check_problems()
+
+    def ask(self, text: str) -> Any:
+        """Say something to the agent; what it answers. Override it where `agent(text)` is not how that is done."""
+        return self.agent(text)
+
+    # What happened
+
+    @property
+    def calls(self) -> list[Call]:
+        """Every call that reached the fake, retries included."""
+        return self.fake.calls
+
+    @property
+    def answers(self) -> list[Any]:
+        """What the agent returned, turn by turn, leaving out those in which it raised."""
+        return [turn.answer for turn in self.turns if turn.error is None]
+
+    @property
+    def errors(self) -> list[Exception]:
+        """What the agent raised when there was trouble."""
+        return [turn.error for turn in self.turns if turn.error is not None]
+
+    # The steps
+
+    def say(self, text: str, answer: str) -> None:
+        """The user says something, and the model answers."""
+        self._play(text, [reply.text(answer)])
+
+    def use_tools(self, text: str, uses: Sequence[ToolUse], answer: str, *, at_once: bool = True) -> None:
+        """The model asks for tools, in one message or one after the other, and answers when it has the results."""
+        groups = [uses] if at_once else [[use] for use in uses]
+        self._play(text, [*map(_asking, groups), reply.text(answer)])
+
+    def throttle(self, text: str, times: int, answer: str, uses: Sequence[ToolUse] = ()) -> None:
+        """The service throttles a few times; then the model answers."""
+        self._play(text, [*_before(uses), reply.throttled().times(times), reply.text(answer)], trouble="throttle")
+
+    def overflow(self, text: str, answer: str, uses: Sequence[ToolUse] = ()) -> None:
+        """The conversation is too long; if the agent asks again, the model answers."""
+        trouble = [reply.context_overflow(), reply.text(answer).times(_SPARES)]
+        self._play(text, [*_before(uses), *trouble], trouble="overflow", may_fail=True)
+
+    def break_stream(self, text: str, answer: str, after: int, exception: str, uses: Sequence[ToolUse] = ()) -> None:
+        """The stream ends in an exception after that many events, or less if it is shorter; then as for `overflow`."""
+        whole = reply.text(answer)
+        broken = whole.fails_after(min(after, sum(1 for _ in whole.events()) - 1), exception)
+        replies = [*_before(uses), broken, whole.times(_SPARES)]
+        self._play(text, replies, trouble="break_stream", may_fail=True)
+
+    def _play(self, text: str, replies: Iterable[Reply], *, trouble: str = "", may_fail: bool = False) -> None:
+        __tracebackhide__ = True
+        before = len(self.calls)
+        answer = error = None
+        try:
+            with self.fake.script(*replies):
+                answer = self.ask(text)
+        except UnusedReplies:
+            if not may_fail:
+                raise
+        except Exception as caught:
+            self.fake.check_problems(caught)
+            if not (may_fail and isinstance(caught, self._options.may_raise)):
+                raise
+            error = caught
+        self.fake.check_problems()
+        self.turns.append(Turn(text, trouble, answer, error, tuple(self.calls[before:])))
+
+
+def _asking(uses: Sequence[ToolUse]) -> Reply:
+    # Without an id: the fake gives each its own, different in the whole conversation.
+    return reply.message(*({"toolUse": {"name": use["name"], "input": use["input"]}} for use in uses))
+
+
+def _before(uses: Sequence[ToolUse]) -> list[Reply]:
+    return [_asking(uses)] if uses else []
+
+
+@overload
+def conversation_machine(
+    agent: Callable[[], Ask],
+    *,
+    tools: Sequence[Mapping[str, Any]] = (),
+    texts: st.SearchStrategy[str] | None = None,
+    answers: st.SearchStrategy[str] | None = None,
+    troubles: Collection[str] = TROUBLES,
+    may_raise: type[Exception] | tuple[type[Exception], ...] = Exception,
+    invariants: Sequence[Callable[[Any], None]] = (),
+    server: Literal[False] = False,
+) -> type[ConversationMachine]: ...
+
+
+@overload
+def conversation_machine(
+    agent: Callable[[str], Ask],
+    *,
+    tools: Sequence[Mapping[str, Any]] = (),
+    texts: st.SearchStrategy[str] | None = None,
+    answers: st.SearchStrategy[str] | None = None,
+    troubles: Collection[str] = TROUBLES,
+    may_raise: type[Exception] | tuple[type[Exception], ...] = Exception,
+    invariants: Sequence[Callable[[Any], None]] = (),
+    server: Literal[True],
+) -> type[ConversationMachine]: ...
+
+
+def conversation_machine(
+    agent: Callable[..., Ask],
+    *,
+    tools: Sequence[Mapping[str, Any]] = (),
+    texts: st.SearchStrategy[str] | None = None,
+    answers: st.SearchStrategy[str] | None = None,
+    troubles: Collection[str] = TROUBLES,
+    may_raise: type[Exception] | tuple[type[Exception], ...] = Exception,
+    invariants: Sequence[Callable[[Any], None]] = (),
+    server: bool = False,
+) -> type[ConversationMachine]:
+    """A hypothesis state machine that holds conversations with an agent: it is spoken to, uses tools, meets trouble.
+
+    `agent` makes a new agent for each conversation, when the fake is open; the agent is called with what the user says.
+    With `server` there is a loopback server, and `agent` gets its URL. `tools` are the ToolSpecs that the agent knows:
+    the model uses them with inputs that fit. `texts` is what the user says, `answers` what the model does. `troubles`
+    chooses from "throttle" (survived by boto's own retries), "overflow" (of the context) and "break_stream" (an
+    exception amid the events): in the latter two an agent may raise `may_raise`. Whatever else it raises, and replies
+    that it leaves unused in a conversation without trouble, fail the test. `invariants` get the machine after each
+    step; a subclass may have its own with `@invariant()`. Raises InvalidArgument.
+
+    >>> from functools import partial
+    >>> from converse_harness.doors.client import create_client
+    >>> def make_agent():
+    ...     client, messages = create_client(), []
+    ...     def ask(text):
+    ...         messages.append({"role": "user", "content": [{"text": text}]})
+    ...         message = client.converse(modelId="m", messages=messages)["output"]["message"]
+    ...         messages.append(message)
+    ...         return message["content"][0]["text"]
+    ...     return ask
+    >>> def roles_alternate(conversation):
+    ...     for call in conversation.calls:
+    ...         roles = [message["role"] for message in call.messages]
+    ...         assert roles == (["user", "assistant"] * len(roles))[: len(roles)], roles
+    >>> machine = conversation_machine(make_agent, troubles=["throttle"], invariants=[roles_alternate])
+    >>> from hypothesis import settings
+    >>> from hypothesis.stateful import run_state_machine_as_test
+    >>> run_state_machine_as_test(machine, settings=settings(max_examples=5, stateful_step_count=5, deadline=None))
+    """
+    _check(agent, tools, troubles, invariants)
+    said = leaves.visible_texts() if texts is None else texts
+    answered = leaves.visible_texts() if answers is None else answers
+    uses = st.one_of([tool_uses(spec).map(_without_id) for spec in tools])
+    # Before the trouble the model may use tools.
+    some = {"uses": st.lists(uses, max_size=2)} if tools else {}
+    exchange: dict[str, st.SearchStrategy[Any]] = {"text": said, "answer": answered}
+    arguments: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+        "say": exchange,
+        "use_tools": {**exchange, "uses": st.lists(uses, min_size=1, max_size=3), "at_once": st.booleans()},
+        "throttle": {**exchange, **some, "times": st.integers(1, THROTTLES)},
+        "overflow": {**exchange, **some},
+        "break_stream": {**exchange, **some, "after": st.integers(0, 9), "exception": st.deferred(_exceptions)},
+    }
+    chosen = ["say", *(["use_tools"] if tools else []), *troubles]
+    steps = {name: _rule(**arguments[name])(getattr(ConversationMachine, name)) for name in chosen}
+    steps |= {f"invariant_{number}": invariant()(each) for number, each in enumerate(invariants)}
+    errors = may_raise if isinstance(may_raise, tuple) else (may_raise,)
+    options = _Options(agent, server, errors)
+    return type("Conversation", (ConversationMachine,), {**steps, "_options": options, "__module__": __name__})
+
+
+def _exceptions() -> st.SearchStrategy[str]:
+    return st.sampled_from(sorted(model.stream_exceptions()))
+
+
+def _without_id(use: dict[str, Any]) -> dict[str, Any]:
+    return {"name": use["name"], "input": use["input"]}
+
+
+def _check(agent: object, tools: Sequence[object], troubles: Collection[str], invariants: Sequence[object]) -> None:
+    if not callable(agent):
+        raise InvalidArgument(
+            f"conversation_machine({agent!r}): `agent` is a function that makes an agent, one for each conversation: "
+            "conversation_machine(make_agent), or conversation_machine(lambda: agent) for one that keeps nothing."
+        )
+    for spec in tools:
+        if not isinstance(spec, Mapping) or not ("toolSpec" in spec or "inputSchema" in spec):
+            raise InvalidArgument(
+                f"conversation_machine(tools=...): {spec!r} is no ToolSpec of the AWS API. Give a list of dicts with "
+                "name, description and inputSchema."
+            )
+    unknown = [troubles] if isinstance(troubles, str) else [name for name in troubles if name not in TROUBLES]
+    if unknown:
+        raise InvalidArgument(
+            f"conversation_machine(troubles=...): {unknown[0]!r} is not possible. Give a list of some of: "
+            f"{', '.join(TROUBLES)}; an empty one for none."
+        )
+    for each in invariants:
+        if not callable(each):
+            raise InvalidArgument(
+                f"conversation_machine(invariants=...): {each!r} cannot be called. An invariant is a function of the "
+                "machine that asserts something."
+            )
