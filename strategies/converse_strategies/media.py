@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from functools import cache
 from typing import Any, Final
 
@@ -17,8 +17,8 @@ from converse_strategies.files import AUDIOS, DOCUMENTS, IMAGES, VIDEOS
 
 Texts = st.SearchStrategy[str]
 Block = dict[str, Any]
-Pair = tuple[str, str | None]
-"""The member of a source, and a format; None where the block has none."""
+Pair = tuple[str, str]
+"""The member of a source, and a format; empty where the block says none."""
 
 _SIDE: Final = 16
 """Pixels."""
@@ -47,7 +47,7 @@ def images(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
     b'GIF89a'
     """
     source, form = draw(_pairs("images", "Image", _names(formats), _names(sources)))
-    if source == "s3Location" or form is None:
+    if source == "s3Location":
         return {"format": form, "source": _draw_s3(draw, form)}
     height, width = divmod(draw(_SIZES), _SIDE)
     return {"format": form, "source": {"bytes": IMAGES[form](width + 1, height + 1, draw(_COLOURS))}}
@@ -65,23 +65,23 @@ def documents(
     """AWS DocumentBlocks with a name that Bedrock takes: files, an object of S3, a text, or texts as chunks.
 
     `formats` are some of AWS's DocumentFormat, `sources` some of `bytes`, `text`, `content` and `s3Location`; a text
-    and chunks may have no format, or one of plain text. `names` are `document_names()` if not given; `texts` is what the
-    documents say, of which what is blank gets a character. Raises InvalidArgument, when drawn, for what the installed
-    botocore does not know, and for a source that has none of the formats.
+    and chunks may have no format, or one of plain text. `names` are `document_names()` if not given; `texts` is what
+    the documents say, of which what is blank gets a character. Raises InvalidArgument, when drawn, for what the
+    installed botocore does not know, and for a source that has none of the formats.
 
     >>> from hypothesis import find
     >>> find(documents(sources=["bytes"]), lambda document: True)
     {'format': 'txt', 'name': '0', 'source': {'bytes': b'0'}}
     """
     source, form = draw(_pairs("documents", "Document", _names(formats), _names(sources)))
-    block: Block = {} if form is None else {"format": form}
+    block: Block = {"format": form} if form else {}
     block["name"] = draw(document_names() if names is None else names)
     match source:
         case "text":
             block["source"] = {"text": draw(_visible(texts))}
         case "content":
             block["source"] = {"content": [{"text": text} for text in draw(_paragraphs(texts))]}
-        case "bytes" if form is not None:
+        case "bytes":
             block["source"] = {"bytes": DOCUMENTS[form](draw(_paragraphs(texts)))}
         case _:
             block["source"] = _draw_s3(draw, form)
@@ -105,7 +105,7 @@ def videos(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
     '1a45dfa3'
     """
     source, form = draw(_pairs("videos", "Video", _names(formats), _names(sources)))
-    if source == "s3Location" or form is None:
+    if source == "s3Location":
         return {"format": form, "source": _draw_s3(draw, form)}
     return {"format": form, "source": {"bytes": VIDEOS[form](draw(_PAYLOADS))}}
 
@@ -118,7 +118,7 @@ def audios(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
     drawn, for what the installed botocore does not know; an old one has no AudioBlock at all.
     """
     source, form = draw(_pairs("audios", "Audio", _names(formats), _names(sources)))
-    if source == "s3Location" or form is None:
+    if source == "s3Location":
         return {"format": form, "source": _draw_s3(draw, form)}
     return {"format": form, "source": {"bytes": AUDIOS[form](draw(_PAYLOADS))}}
 
@@ -153,9 +153,8 @@ def _pairs(
     known = [form for form in _BUILT[kind] if form in model.enum(f"{kind}Format")]
     members = [source for source in _SOURCES if model.has_member(f"{kind}Source", source)]
     some = chosen(function, "formats", formats, known)
-    plain: Sequence[str | None] = [form for form in some if form in _TEXT_FORMATS]
-    if formats is None:
-        plain = [None, *plain]
+    unsaid = [""] if formats is None else []
+    plain = unsaid + [form for form in some if form in _TEXT_FORMATS]
     pairs = [
         (source, form)
         for source in chosen(function, "sources", sources, members)
@@ -174,9 +173,9 @@ def _names(asked: Iterable[str] | None) -> Any:
     return asked if asked is None or isinstance(asked, str) else tuple(asked)
 
 
-def _draw_s3(draw: st.DrawFn, form: str | None) -> Block:
+def _draw_s3(draw: st.DrawFn, form: str) -> Block:
     name = draw(_BUCKETS)
-    extension = _EXTENSIONS.get(form or "", form)
+    extension = _EXTENSIONS.get(form, form)
     location: dict[str, str] = {"uri": f"s3://{name}/file.{extension}"}
     owner = draw(_OWNERS)
     if owner is not None:

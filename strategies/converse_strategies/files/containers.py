@@ -71,8 +71,7 @@ def mpeg_video(payload: bytes) -> bytes:
     >>> mpeg_video(b"")[:4].hex()
     '000001ba'
     """
-    pack = bytes.fromhex("000001ba 4400040004010000 03f8")
-    pack = pack.ljust(14, b"\0")[:14]
+    pack = bytes.fromhex("000001ba 440004000401 000003 f8")
     return pack + struct.pack(">4sH", b"\0\0\1\xbf", len(payload)) + payload + b"\0\0\1\xb9"
 
 
