@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from typing import Any, Final, cast
 
@@ -89,7 +89,7 @@ def tool_uses(
     """AWS ToolUseBlocks; of a tool if its spec is given, and then the input satisfies its schema.
 
     `spec` is an AWS ToolSpecification, the Tool around it, a JSON Schema alone (then the name is any), or a strategy
-    for them. `texts` is what strings in the input are drawn from. Raises InvalidArgument, when drawn, for anything else.
+    for them. `texts` is what strings in the input are made of. Raises InvalidArgument, when drawn, for anything else.
 
     >>> from hypothesis import find
     >>> weather = {"name": "get_weather", "inputSchema": {"json": {"type": "object", "required": ["city"]}}}
@@ -197,7 +197,7 @@ def tool_configs(draw: st.DrawFn, *, max_tools: int = 3, texts: Texts | None = N
 
 @st.composite
 def tool_choices(
-    draw: st.DrawFn, tool_config: Mapping[str, Any] | Iterable[str] | None = None
+    draw: st.DrawFn, tool_config: Mapping[str, Any] | Collection[str] | None = None
 ) -> dict[str, dict[str, Any]]:
     """AWS ToolChoices: auto, any, or one tool by its name.
 
@@ -332,7 +332,7 @@ def _name_of(spec: Json) -> str:
     return str(spec["name"])
 
 
-def _names(tool_config: Mapping[str, Any] | Iterable[str]) -> list[str]:
+def _names(tool_config: Mapping[str, Any] | Collection[str]) -> list[str]:
     if isinstance(tool_config, Mapping):
         config = cast("Mapping[str, Any]", tool_config)
         return [_name_of(tool["toolSpec"]) for tool in config.get("tools", ()) if "toolSpec" in tool]
