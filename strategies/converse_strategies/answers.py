@@ -10,7 +10,8 @@ from converse_harness import reply
 from converse_harness.chunking import default_stop_reason
 from converse_harness.replies import Reply
 from converse_strategies import leaves
-from converse_strategies.blocks import Texts, chosen_kinds, contents
+from converse_strategies.blocks import Texts, contents, streamable
+from converse_strategies.choices import chosen
 from converse_strategies.streams import draw_options, stop_reasons_after, stream_events
 
 
@@ -36,8 +37,8 @@ def replies(
     if draw(st.booleans()):
         events = stream_events(kinds=kinds, max_blocks=max_blocks, texts=texts, stop_reasons=stop_reasons)
         return reply.events(draw(events))
-    chosen = chosen_kinds(kinds, f"replies(kinds={kinds!r})")
-    content = draw(contents(chosen, leaves.texts() if texts is None else texts, 1, max_blocks))
+    wanted = chosen("replies", "kinds", kinds, streamable())
+    content = draw(contents(wanted, leaves.texts() if texts is None else texts, 1, max_blocks))
     usual = default_stop_reason(content)
     reason = draw(stop_reasons_after(usual) if stop_reasons is None else stop_reasons)
     options = draw_options(draw)

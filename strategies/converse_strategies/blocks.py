@@ -8,12 +8,11 @@ from functools import cache, lru_cache
 from typing import Any, Final
 
 from hypothesis import strategies as st
-from hypothesis.errors import InvalidArgument
 
 from converse_harness import model
-from converse_harness.chunking import STREAMABLE
 from converse_strategies import leaves
-from converse_strategies.citations import citations_content_blocks
+from converse_strategies.choices import chosen
+from converse_strategies.citation import citations_content_blocks
 from converse_strategies.media import images
 
 Block = dict[str, Any]
@@ -42,21 +41,6 @@ def streamable() -> tuple[str, ...]:
     return tuple(name for name, place in _DELTAS.items() if model.has_member(*place))
 
 
-def chosen_kinds(kinds: Collection[str] | None, function: str) -> tuple[str, ...]:
-    """The members of ContentBlock that somebody chose, all that can be streamed for None. Raises InvalidArgument."""
-    if kinds is None:
-        return streamable()
-    unknown = [repr(name) for name in kinds if name not in streamable()]
-    if unknown or isinstance(kinds, str) or not kinds:
-        came = ", ".join(unknown) or repr(kinds)
-        late = [name for name in STREAMABLE if name not in streamable()]
-        hint = f" botocore {model.botocore_version()} cannot stream {', '.join(late)}." if late else ""
-        raise InvalidArgument(
-            f"{function}: {came} is no choice of blocks. Give a list of some of: {', '.join(streamable())}.{hint}"
-        )
-    return tuple(name for name in streamable() if name in kinds)
-
-
 @st.composite
 def streamable_blocks(draw: st.DrawFn, *, kinds: Collection[str] | None = None, texts: Texts | None = None) -> Block:
     """AWS ContentBlocks that ConverseStream can send: text, reasoning, tool uses, citations, images, server tools.
@@ -68,7 +52,7 @@ def streamable_blocks(draw: st.DrawFn, *, kinds: Collection[str] | None = None, 
     >>> find(streamable_blocks(kinds=["text", "toolUse"]), lambda block: True)
     {'text': ''}
     """
-    kind = draw(_sampled(chosen_kinds(kinds, f"streamable_blocks(kinds={kinds!r})")))
+    kind = draw(_sampled(chosen("streamable_blocks", "kinds", kinds, streamable())))
     return draw_block(draw, kind, leaves.texts() if texts is None else texts)
 
 

@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import Any, Final
 
 from hypothesis import strategies as st
-from hypothesis.errors import InvalidArgument
 
 from converse_strategies import leaves
-from converse_strategies.blocks import Block, Texts, chosen_kinds, draw_block, rename_tools
+from converse_strategies.blocks import Block, Texts, draw_block, rename_tools, streamable
+from converse_strategies.choices import chosen
 from converse_strategies.message import Message, Used, draw_user_content, user_kinds
 from converse_strategies.tools import tool_results, tool_uses
 
@@ -45,7 +45,7 @@ def conversations(
     of_assistant, of_user = _kinds_of(kinds, tools)
     used = Used()
     opening = draw_user_content(draw, of_user, some, 2, used)
-    specs = None if tools is None else st.sampled_from([tool.get("toolSpec", tool) for tool in tools] or [None])
+    specs = st.sampled_from(_specs(tools)) if tools else None
     turns = draw(st.lists(_turn(of_assistant, of_user, some, specs, used), min_size=min_turns, max_size=max_turns))
     rename_tools([use, result] for turn in turns for use, result in turn.tools)
     return [{"role": "user", "content": opening}, *(message for turn in turns for message in turn.messages)]
@@ -79,6 +79,11 @@ def _turn(
     )
 
 
+def _specs(tools: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The tools that an assistant can ask its client for."""
+    return [tool for tool in tools if "toolSpec" in tool or "inputSchema" in tool]
+
+
 def _place(block: Block) -> int:
     """The order in which models answer: first they think, and last they ask for tools."""
     return {"reasoningContent": 0, "toolUse": 2}.get(next(iter(block)), 1)
@@ -107,18 +112,10 @@ def _kinds_of(
     kinds: Collection[str] | None, tools: Sequence[Mapping[str, Any]] | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The kinds of the assistant and of the user; a role for which none is left has text."""
-    streamed = [kind for kind in chosen_kinds(None, "conversations()") if kind in _ANSWERED]
-    said = list(user_kinds(None))
-    if kinds is not None:
-        known = [*streamed, *(kind for kind in said if kind not in streamed)]
-        unknown = [repr(kind) for kind in kinds if kind not in known]
-        if unknown or isinstance(kinds, str) or not kinds:
-            raise InvalidArgument(
-                f"conversations(kinds={kinds!r}): {', '.join(unknown) or repr(kinds)} is no choice of blocks. Give a "
-                f"list of some of: {', '.join(known)}."
-            )
-        streamed = [kind for kind in streamed if kind in kinds]
-        said = [kind for kind in said if kind in kinds]
-    if tools is not None and not tools:
+    streamed = [kind for kind in streamable() if kind in _ANSWERED]
+    said = user_kinds(None)
+    wanted = chosen("conversations", "kinds", kinds, [*streamed, *(kind for kind in said if kind not in streamed)])
+    streamed = [kind for kind in streamed if kind in wanted]
+    if tools is not None and not _specs(tools):
         streamed = [kind for kind in streamed if kind != "toolUse"]
-    return tuple(streamed or ["text"]), tuple(said or ["text"])
+    return tuple(streamed or ["text"]), tuple(kind for kind in said if kind in wanted) or ("text",)

@@ -13,7 +13,8 @@ from hypothesis.errors import InvalidArgument
 from converse_harness.breaches import BREACHES, OrderBreach
 from converse_harness.chunking import ByFamily, cut_message
 from converse_harness.families import NEUTRAL
-from converse_strategies.blocks import Block, Texts, chosen_kinds
+from converse_strategies.blocks import Block, Texts, streamable
+from converse_strategies.choices import chosen
 from converse_strategies.chunking import Event
 from converse_strategies.streams import stream_events
 
@@ -50,27 +51,15 @@ def hostile_stream_events(
     >>> hostile.breach, [next(iter(event)) for event in hostile.events]
     (<OrderBreach no_message_stop>, ['messageStart', 'metadata'])
     """
-    names = _chosen(breaches)
-    chosen = chosen_kinds(kinds, f"hostile_stream_events(kinds={kinds!r})")
+    names = chosen("hostile_stream_events", "breaches", breaches, tuple(BREACHES))
+    wanted = chosen("hostile_stream_events", "kinds", kinds, streamable())
     breach = BREACHES[draw(st.sampled_from(names))]
-    events = draw(stream_events(kinds=chosen, max_blocks=max_blocks, texts=texts))
+    events = draw(stream_events(kinds=wanted, max_blocks=max_blocks, texts=texts))
     if not breach.sites(events):
-        events = _with_site(breach, events, chosen)
+        events = _with_site(breach, events, wanted)
     sites = breach.sites(events)
     site = sites[draw(_SITES) % len(sites)]
     return HostileStream(breach.break_at(events, site), breach, site)
-
-
-def _chosen(breaches: Collection[str] | None) -> tuple[str, ...]:
-    if breaches is None:
-        return tuple(BREACHES)
-    unknown = [repr(name) for name in breaches if name not in BREACHES]
-    if unknown or isinstance(breaches, str) or not breaches:
-        raise InvalidArgument(
-            f"hostile_stream_events(breaches={breaches!r}): {', '.join(unknown) or repr(breaches)} is no choice of "
-            f"breaches. Give a list of some of: {', '.join(BREACHES)}."
-        )
-    return tuple(name for name in BREACHES if name in breaches)
 
 
 def _with_site(breach: OrderBreach, events: list[Event], kinds: tuple[str, ...]) -> list[Event]:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 _WORD: Final = string.ascii_lowercase + string.digits + string.ascii_uppercase + "_-"
+_TOOL_USES: Final = st.integers(0, len(_WORD) ** 6 - 1)
 _INTEGERS: Final = st.integers(-(2**53), 2**53)
 _SCALARS: Final = st.none() | st.booleans() | _INTEGERS | st.floats(allow_nan=False, allow_infinity=False)
 
@@ -46,7 +47,13 @@ def visible_texts(texts: st.SearchStrategy[str] | None = None) -> st.SearchStrat
     >>> find(visible_texts(), lambda text: True)
     '0'
     """
-    return (st.text(min_size=1) if texts is None else texts).map(visible)
+    return _visible(st.text(min_size=1) if texts is None else texts)
+
+
+@st.composite
+def _visible(draw: st.DrawFn, texts: st.SearchStrategy[str]) -> str:
+    # Not `texts.map(visible)`: what comes out of `map` and `builds` is printed as a call, which nobody can paste.
+    return visible(draw(texts))
 
 
 def visible(text: str) -> str:
@@ -69,19 +76,15 @@ def tool_names() -> st.SearchStrategy[str]:
     return st.text(_WORD, min_size=1, max_size=64)
 
 
-@cache
-def tool_use_ids() -> st.SearchStrategy[str]:
+@st.composite
+def tool_use_ids(draw: st.DrawFn) -> str:
     """Ids of tool uses in the form that most model families are recorded to use.
 
     >>> from hypothesis import find
     >>> find(tool_use_ids(), lambda id: True)
     'tooluse_aaaaaaaaaaaaaaaaaaaaaa'
     """
-    return st.integers(0, len(_WORD) ** 6 - 1).map(_tool_use_id)
-
-
-def _tool_use_id(number: int) -> str:
-    # One integer is one draw, where 22 characters would be 22.
+    number = draw(_TOOL_USES)
     name = ""
     while number:
         number, rest = divmod(number, len(_WORD))
@@ -99,8 +102,12 @@ def json_values() -> st.SearchStrategy[Any]:
     {'': None}
     """
     # Not st.recursive, which takes twice as long: two of seven values hold others, two at the most, so it ends.
-    nested = st.deferred(lambda: json_values())  # deferred wants a plain function
+    nested = st.deferred(_nested)
     return _SCALARS | texts() | st.lists(nested, max_size=2) | st.dictionaries(texts(), nested, max_size=2)
+
+
+def _nested() -> st.SearchStrategy[Any]:
+    return json_values()
 
 
 @cache

@@ -7,11 +7,11 @@ from functools import cache, lru_cache
 from typing import Any, Final
 
 from hypothesis import strategies as st
-from hypothesis.errors import InvalidArgument
 
 from converse_harness import model
 from converse_strategies import leaves
-from converse_strategies.blocks import Block, Texts, chosen_kinds, contents
+from converse_strategies.blocks import Block, Texts, contents, streamable
+from converse_strategies.choices import chosen
 from converse_strategies.media import audios, documents, images, videos
 
 Message = dict[str, Any]
@@ -40,9 +40,9 @@ def assistant_messages(
     >>> find(assistant_messages(), lambda message: len(message["content"]) > 1)
     {'role': 'assistant', 'content': [{'text': ''}, {'text': ''}]}
     """
-    chosen = chosen_kinds(kinds, f"assistant_messages(kinds={kinds!r})")
+    wanted = chosen("assistant_messages", "kinds", kinds, streamable())
     some = leaves.texts() if texts is None else texts
-    return {"role": "assistant", "content": draw(contents(chosen, some, min_blocks, max_blocks))}
+    return {"role": "assistant", "content": draw(contents(wanted, some, min_blocks, max_blocks))}
 
 
 @st.composite
@@ -125,15 +125,7 @@ class Used:
 def user_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
     """The members of ContentBlock that a user may send and the installed botocore knows. Raises InvalidArgument."""
     known = tuple(name for name in _USER if model.has_member("ContentBlock", name))
-    if kinds is None:
-        return known
-    unknown = [repr(name) for name in kinds if name not in known]
-    if unknown or isinstance(kinds, str) or not kinds:
-        raise InvalidArgument(
-            f"user_messages(kinds={kinds!r}): {', '.join(unknown) or repr(kinds)} is no choice of blocks. Give a list "
-            f"of some of: {', '.join(known)}."
-        )
-    return tuple(name for name in known if name in kinds)
+    return chosen("user_messages", "kinds", kinds, known)
 
 
 def draw_user_content(

@@ -13,7 +13,8 @@ from converse_harness import model
 from converse_harness.chunking import ByFamily, Cutter, cut_message, default_stop_reason
 from converse_harness.families import FAMILIES
 from converse_strategies import leaves, metadata
-from converse_strategies.blocks import Block, Texts, chosen_kinds, draw_part, rename_tools
+from converse_strategies.blocks import Block, Texts, draw_part, rename_tools, streamable
+from converse_strategies.choices import chosen
 from converse_strategies.chunking import DrawnCutter, Event
 
 _ADDITIONAL: Final = "additionalModelResponseFields"
@@ -56,9 +57,9 @@ def stream_events(
     >>> [next(iter(event)) for event in find(stream_events(), lambda events: True)]
     ['messageStart', 'messageStop', 'metadata']
     """
-    chosen = chosen_kinds(kinds, f"stream_events(kinds={kinds!r})")
+    wanted = chosen("stream_events", "kinds", kinds, streamable())
     some = leaves.texts() if texts is None else texts
-    events, content = draw(_blocks(chosen, some, family, min_blocks, max_blocks))
+    events, content = draw(_blocks(wanted, some, family, min_blocks, max_blocks))
     if stop_reasons is None:
         stop_reasons = stop_reasons_after(default_stop_reason(content))
     options = draw_options(draw, traces)
@@ -96,7 +97,7 @@ def _joined(parts: list[list[tuple[Block, list[Event]]]]) -> tuple[list[Event], 
 
 
 def _tool_start(event: Event) -> dict[str, Any] | None:
-    start = event.get("contentBlockStart", {}).get("start", {})
+    start: dict[str, dict[str, Any]] = event.get("contentBlockStart", {}).get("start", {})
     return start.get("toolUse") or start.get("toolResult")
 
 

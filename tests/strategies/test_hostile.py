@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import find, given, settings
 from hypothesis.errors import InvalidArgument
@@ -40,7 +42,7 @@ def test_every_breach_can_be_asked_for(name: str) -> None:
         ),
     ],
 )
-def test_wrong_arguments_are_refused_when_drawn(arguments: dict[str, list[str]], message: str) -> None:
+def test_wrong_arguments_are_refused_when_drawn(arguments: dict[str, Any], message: str) -> None:
     strategy = hostile_stream_events(**arguments)
     with pytest.raises(InvalidArgument) as caught:
         find(strategy, lambda case: case.events == 0)

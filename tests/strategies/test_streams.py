@@ -141,10 +141,10 @@ def test_texts_are_drawn_from_what_was_given(events: list[Event]) -> None:
     [
         (
             {"kinds": ["txt"]},
-            "stream_events(kinds=['txt']): 'txt' is no choice of blocks. Give a list of some of: ",
+            "stream_events(kinds=['txt']): 'txt' is no choice of kinds. Give a list of some of: ",
         ),
-        ({"kinds": "text"}, "stream_events(kinds='text'): 't', 'e', 'x', 't' is no choice of blocks. "),
-        ({"kinds": []}, "stream_events(kinds=[]): [] is no choice of blocks. "),
+        ({"kinds": "text"}, "stream_events(kinds='text'): 't', 'e', 'x', 't' is no choice of kinds. "),
+        ({"kinds": []}, "stream_events(kinds=[]): [] is no choice of kinds. "),
         ({"family": "claude"}, "stream_events(family='claude') is no model family. One of: ai21, amazon, anthropic, "),
     ],
 )

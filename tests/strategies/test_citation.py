@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import assemble, chunk, model
-from converse_strategies.citations import MOST_PAGES, citation_locations, citations, citations_content_blocks
+from converse_strategies.citation import MOST_PAGES, citation_locations, citations, citations_content_blocks
 
 TEXT = "Twenty days of leave, für alle. 🏖️"
 POLICY = {"name": "policy", "source": {"text": TEXT}}
@@ -158,7 +158,7 @@ def test_what_is_drawn_can_be_changed(citation: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("strategy", "told"),
     [
-        (citations(kinds=["page"]), "'page' is no choice of locations"),
+        (citations(kinds=["page"]), "'page' is no choice of kinds"),
         (citations(kinds=[]), "[] is no choice"),
         (citations(kinds="documentChar"), "some of: documentChar, documentPage"),
         (citation_locations(document=POLICY, kinds=["documentPage"]), "this document is cited by documentChar"),
