@@ -1,0 +1,265 @@
+"""A strategy for any shape of AWS's model by its name, derived from the installed botocore.
+
+What is drawn is valid for the model: required members, unions with one member, enums, patterns, lengths and ranges.
+It need not make sense, as a list of valid messages need not be a conversation: what hangs together is drawn by the
+other modules. Each shape is compiled once, to a function that draws, since hypothesis spends its time on strategies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import lru_cache, partial
+from typing import Any, Final
+
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+from converse_harness import model
+from converse_harness.model.checks import INTEGERS
+from converse_strategies import leaves
+from converse_strategies.patterns import ANYTHING, strings
+
+Strategy = st.SearchStrategy[Any]
+Draw = Callable[[st.DrawFn], Any]
+Overrides = tuple[tuple[str, Strategy], ...]
+
+MOST_ITEMS: Final = 3
+"""Items of a list and entries of a map, unless the model asks for more."""
+
+MOST_BYTES: Final = 48
+"""Bytes of a blob, unless the model asks for more."""
+
+REAL: Final[Mapping[str, Callable[[], Strategy]]] = {
+    "ConversationalModelId": leaves.model_ids,
+    "InvokeModelIdentifier": leaves.model_ids,
+}
+"""Shapes whose pattern lets almost anything through, and what they are drawn from."""
+
+_RARE: Final = 8
+"""How many events a stream's union has for each exception."""
+
+
+@st.composite
+def values(
+    draw: st.DrawFn,
+    shape: str,
+    *,
+    overrides: Mapping[str, Strategy] | None = None,
+    texts: st.SearchStrategy[str] | None = None,
+) -> Any:
+    """Values of a shape of AWS's model: of a structure dicts, of a blob bytes, of a timestamp aware datetimes.
+
+    Optional members are often absent, lists and maps have three items at the most, blobs 48 bytes, and exceptions are
+    rare among the events of a stream. What AWS sends beyond its model is not drawn.
+
+    `overrides` are strategies by the name of a shape (`ToolUseId`) or of a member (`ToolUseBlock.input`, which goes
+    before the shape of that member); what they draw is taken as it is. `texts` is what strings without an enum or a
+    pattern are drawn from. Raises InvalidArgument, when drawn, for a shape or an override that the installed botocore's
+    model does not have. Source: the model.
+
+    >>> from hypothesis import find
+    >>> find(values("ContentBlock"), lambda block: "toolUse" in block)
+    {'toolUse': {'toolUseId': '0', 'name': '0', 'input': {}}}
+    >>> find(values("ToolUseBlock", overrides={"ToolUseBlock.name": st.just("get_weather")}), lambda use: True)
+    {'toolUseId': '0', 'name': 'get_weather', 'input': {}}
+    """
+    if overrides is None:
+        return _compiled(shape, (), texts)(draw)
+    _check_type(overrides, Mapping, "overrides", "a mapping: {'ToolUseId': st.just('tooluse_1')}")
+    return _compiled(shape, tuple(overrides.items()), texts)(draw)
+
+
+@lru_cache(maxsize=1024)
+def _compiled(shape: str, overrides: Overrides, texts: st.SearchStrategy[str] | None) -> Draw:
+    if texts is not None:
+        _check_type(texts, st.SearchStrategy, "texts", "a strategy of str: st.text()")
+    try:
+        found = model.shape(shape)
+        for name, strategy in overrides:
+            _check_override(name, strategy)
+    except model.NotInModel as error:
+        raise InvalidArgument(f"shapes.values({shape!r}): {error}") from error
+    return _Compiler(dict(overrides), texts).of(found)
+
+
+def _check_override(name: str, strategy: Strategy) -> None:
+    _check_type(
+        strategy, st.SearchStrategy, f"overrides[{name!r}]", f"a strategy: for one value, st.just({strategy!r})"
+    )
+    structure, dot, member = name.partition(".")
+    if dot:
+        model.member(structure, member)
+    else:
+        model.shape(structure)
+
+
+def _check_type(value: object, expected: type, name: str, allowed: str) -> None:
+    if not isinstance(value, expected):
+        raise InvalidArgument(f"shapes.values({name}={value!r}): expected {allowed}.")
+
+
+class _Compiler:
+    """Makes of shapes the functions that draw them, under the overrides of one strategy."""
+
+    def __init__(self, overrides: Mapping[str, Strategy], texts: st.SearchStrategy[str] | None) -> None:
+        self._overrides = overrides
+        self._texts = texts
+        self._made: dict[str, Draw] = {}
+
+    def of(self, shape: model.Shape) -> Draw:
+        """The function that draws a shape; of a shape that holds itself, one that is looked up when it is called."""
+        if shape.name not in self._made:
+            self._made[shape.name] = partial(self._draw_later, shape.name)
+            self._made[shape.name] = self._compile(shape)
+        return self._made[shape.name]
+
+    def _draw_later(self, name: str, draw: st.DrawFn) -> Any:
+        return self._made[name](draw)
+
+    def _compile(self, shape: model.Shape) -> Draw:
+        if shape.name in self._overrides:
+            return _from(self._overrides[shape.name])
+        if shape.name in REAL:
+            return _from(REAL[shape.name]())
+        if model.is_document(shape):
+            return _from(_documents())
+        if shape.type_name == "structure":
+            return self._union(shape) if model.is_union(shape) else self._structure(shape)
+        if shape.type_name == "list":
+            low, high = _sizes(shape, MOST_ITEMS)
+            return _from(st.lists(_composed(self.of(shape.member)), min_size=low, max_size=high))
+        if shape.type_name == "map":
+            low, high = _sizes(shape, MOST_ITEMS)
+            keys, items = (_composed(self.of(each)) for each in (shape.key, shape.value))
+            return _from(st.dictionaries(keys, items, min_size=low, max_size=high))
+        if shape.type_name == "string" and self._texts is not None and _is_free(shape):
+            return _from(_of_length(self._texts, *_lengths(shape)))
+        return _from(_SCALARS[shape.type_name](shape))
+
+    def _members(self, shape: model.Shape) -> dict[str, Draw]:
+        members: dict[str, Draw] = {}
+        for name, each in shape.members.items():
+            override = self._overrides.get(f"{shape.name}.{name}")
+            members[name] = self.of(each) if override is None else _from(override)
+        return members
+
+    def _structure(self, shape: model.Shape) -> Draw:
+        members = self._members(shape)
+        required = [(name, members.pop(name)) for name in shape.metadata.get("required", ())]
+        return partial(_draw_structure, required, [*members.items()], st.sampled_from(range(len(members) + 1)))
+
+    def _union(self, shape: model.Shape) -> Draw:
+        members = self._members(shape).items()
+        events = [item for item in members if not _is_exception(shape.members[item[0]])]
+        exceptions = [item for item in members if _is_exception(shape.members[item[0]])]
+        often = -(-_RARE * len(exceptions) // max(len(events), 1)) or 1
+        return partial(_draw_union, st.sampled_from(events * often + exceptions))
+
+
+def _is_exception(shape: model.Shape) -> bool:
+    return bool(shape.metadata.get("exception"))
+
+
+def _draw_structure(
+    required: list[tuple[str, Draw]],
+    optional: list[tuple[str, Draw]],
+    places: st.SearchStrategy[int],
+    draw: st.DrawFn,
+) -> dict[str, Any]:
+    """The required members and some of the optional ones, by their places: a place that is not after the last ends it.
+
+    That is fewer draws than one for each member, few members are drawn, and without its draws a member is gone.
+    """
+    value = {name: draw_member(draw) for name, draw_member in required}
+    last = 0
+    while last < len(optional):
+        place = draw(places)
+        if place <= last:
+            break
+        name, draw_member = optional[place - 1]
+        value[name] = draw_member(draw)
+        last = place
+    return value
+
+
+def _draw_union(choices: st.SearchStrategy[tuple[str, Draw]], draw: st.DrawFn) -> dict[str, Any]:
+    name, draw_member = draw(choices)
+    return {name: draw_member(draw)}
+
+
+def _from(strategy: Strategy) -> Draw:
+    return lambda draw: draw(strategy)
+
+
+@st.composite
+def _composed(draw: st.DrawFn, draw_value: Draw) -> Any:
+    return draw_value(draw)
+
+
+def _sizes(shape: model.Shape, most: int) -> tuple[int, int]:
+    low, high = _lengths(shape)
+    wanted = max(low, most)
+    return low, wanted if high is None else min(wanted, high)
+
+
+def _documents() -> Strategy:
+    """JSON, of which most are objects. AWS leaves members out rather than send null."""
+    return leaves.json_objects() | leaves.json_values().filter(_is_said)
+
+
+def _is_said(value: object) -> bool:
+    return value is not None
+
+
+def _string(shape: model.Shape) -> Strategy:
+    if shape.enum:
+        return st.sampled_from(shape.enum)
+    return strings(shape.metadata.get("pattern"), *_lengths(shape))
+
+
+def _is_free(shape: model.Shape) -> bool:
+    return not shape.enum and shape.metadata.get("pattern", ANYTHING) == ANYTHING
+
+
+def _lengths(shape: model.Shape) -> tuple[int, int | None]:
+    return int(shape.metadata.get("min", 0)), shape.metadata.get("max")
+
+
+def _of_length(texts: st.SearchStrategy[str], low: int, high: int | None) -> st.SearchStrategy[str]:
+    if low == 0 and high is None:
+        return texts
+    return texts.filter(lambda text: low <= len(text) and (high is None or len(text) <= high))
+
+
+def _integer(shape: model.Shape) -> Strategy:
+    low, high = INTEGERS[shape.type_name]
+    return st.integers(int(shape.metadata.get("min", low)), int(shape.metadata.get("max", high)))
+
+
+def _real(width: int, shape: model.Shape) -> Strategy:
+    low, high = shape.metadata.get("min"), shape.metadata.get("max")
+    return st.floats(low, high, width=32 if width == 32 else 64, allow_nan=False, allow_infinity=False)
+
+
+def _blob(shape: model.Shape) -> Strategy:
+    low, high = _sizes(shape, MOST_BYTES)
+    return st.binary(min_size=low, max_size=high)
+
+
+def _timestamp(shape: model.Shape) -> Strategy:
+    """Of this century and to the millisecond, as they are in JSON."""
+    times = st.datetimes(datetime(2000, 1, 1), datetime(2099, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001
+    return times.map(lambda time: time.replace(microsecond=time.microsecond // 1000 * 1000))
+
+
+_SCALARS: Final[Mapping[str, Callable[[model.Shape], Strategy]]] = {
+    "string": _string,
+    "integer": _integer,
+    "long": _integer,
+    "float": partial(_real, 32),
+    "double": partial(_real, 64),
+    "boolean": lambda shape: st.booleans(),
+    "blob": _blob,
+    "timestamp": _timestamp,
+}

@@ -1,0 +1,274 @@
+"""Every shape of the installed botocore's model is drawn, valid, and survives JSON; all that it allows is reached."""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import Phase, find, given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+from converse_harness import model
+from converse_harness.wire.events import encode_event
+from converse_strategies import shapes
+
+SNAPSHOT = Path(__file__).parent / "shape_names.txt"
+NAMES: tuple[str, ...] = tuple(model.service().shape_names)
+THREE = ("Converse", "ConverseStream", "CountTokens")
+UNIONS = [name for name in NAMES if model.is_union(model.shape(name))]
+ENUMS = [name for name in NAMES if model.enum(name)]
+STRUCTURES = [name for name in NAMES if model.shape(name).type_name == "structure" and name not in UNIONS]
+WHOLE = ("ConverseRequest", "ConverseResponse", "ConverseStreamOutput", "CountTokensRequest")
+SEEN = settings(phases=[Phase.generate], max_examples=5000, database=None)
+
+
+def inputs_and_outputs(operations: tuple[str, ...]) -> Iterator[str]:
+    for name in operations:
+        if name in model.operations():
+            operation = model.operation(name)
+            yield from (
+                shape.name for shape in (operation.input_shape, operation.output_shape, *operation.error_shapes)
+            )
+
+
+@cache
+def reached(name: str) -> frozenset[str]:
+    """The shapes that a shape holds, and itself."""
+    shape = model.shape(name)
+    held: list[model.Shape] = []
+    if shape.type_name == "structure":
+        held = [*shape.members.values()]
+    elif shape.type_name == "list":
+        held = [shape.member]
+    elif shape.type_name == "map":
+        held = [shape.key, shape.value]
+    return frozenset({name}).union(*(reached(each.name) for each in held))
+
+
+def expected(shape: model.Shape, value: Any) -> Any:
+    """What comes back from JSON: a time is in it as text."""
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="auto").replace("+00:00", "Z")
+    if shape.type_name == "structure" and not model.is_document(shape):
+        return {name: expected(shape.members[name], item) for name, item in value.items()}
+    return [expected(shape.member, item) for item in value] if shape.type_name == "list" else value
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_shape_is_drawn_valid_and_survives_json(name: str) -> None:
+    @settings(max_examples=6, database=None)
+    @given(shapes.values(name))
+    def holds(value: Any) -> None:
+        model.check(name, value)
+        again = model.from_json(name, json.loads(model.to_json(name, value)))
+        assert again == expected(model.shape(name), value)
+
+    holds()
+
+
+def test_the_three_operations_reach_as_many_shapes_as_they_should() -> None:
+    names = frozenset[str]().union(*(reached(name) for name in inputs_and_outputs(THREE)))
+    assert names <= set(NAMES)
+    if model.has_member("ContentBlockStart", "toolResult"):
+        assert len(names) >= 275
+
+
+@pytest.mark.parametrize("name", [name for name in WHOLE if name in NAMES])
+@given(data=st.data())
+def test_what_is_large_is_valid_too(name: str, data: st.DataObject) -> None:
+    value = data.draw(shapes.values(name))
+    model.check(name, value)
+    assert model.from_json(name, json.loads(model.to_json(name, value))) == value
+
+
+@pytest.mark.parametrize("name", sorted({*inputs_and_outputs(model.operations())}))
+def test_what_operations_take_and_give_passes_botocores_own_validator(name: str) -> None:
+    from botocore.validate import ParamValidator
+
+    validator: Any = ParamValidator()
+
+    @settings(max_examples=6, database=None)
+    @given(shapes.values(name))
+    def holds(value: Any) -> None:
+        assert validator.validate(value, model.shape(name)).generate_report() == ""
+
+    holds()
+
+
+@given(event=shapes.values("ConverseStreamOutput"))
+def test_events_come_through_a_frame_and_botocores_parser(event: dict[str, Any]) -> None:
+    from botocore.eventstream import EventStreamBuffer
+    from botocore.parsers import EventStreamJSONParser
+
+    frames: Any = EventStreamBuffer()
+    frames.add_data(encode_event(event, padding=7))
+    (frame,) = frames
+    parser: Any = EventStreamJSONParser()
+    parsed = parser.parse(frame.to_response_dict(), model.shape("ConverseStreamOutput"))
+    ((name, members),) = event.items()
+    if name in model.stream_exceptions():
+        assert parsed["Error"]["Code"] == name
+        assert parsed["Error"]["Message"] == members.get("message", "")
+    else:
+        assert parsed == event
+
+
+@pytest.mark.parametrize("name", UNIONS)
+def test_every_member_of_a_union_is_reached(name: str) -> None:
+    for member in model.shape(name).members:
+        assert list(find(shapes.values(name), lambda value: member in value, settings=SEEN)) == [member]  # noqa: B023
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_every_optional_member_is_reached_and_can_be_absent(name: str) -> None:
+    shape = model.shape(name)
+    for member in shape.members:
+        find(shapes.values(name), lambda value: member in value, settings=SEEN)  # noqa: B023
+        if member not in shape.metadata.get("required", ()):
+            find(shapes.values(name), lambda value: member not in value, settings=SEEN)  # noqa: B023
+
+
+@pytest.mark.parametrize("name", ENUMS)
+def test_every_value_of_an_enum_is_reached(name: str) -> None:
+    for each in model.enum(name):
+        find(shapes.values(name), lambda value: value == each, settings=SEEN)  # noqa: B023
+
+
+def test_all_optional_members_are_reached_together() -> None:
+    wanted = model.shape("InferenceConfiguration").members
+    find(shapes.values("InferenceConfiguration"), lambda value: len(value) == len(wanted), settings=SEEN)
+
+
+def test_exceptions_are_rare_among_events() -> None:
+    drawn: list[str] = []
+
+    @settings(max_examples=300, database=None, derandomize=True)
+    @given(shapes.values("ConverseStreamOutput"))
+    def draw(event: dict[str, Any]) -> None:
+        drawn.extend(event)
+
+    draw()
+    exceptions = [name for name in drawn if name in model.stream_exceptions()]
+    assert len(exceptions) < len(drawn) / 5
+
+
+def test_what_is_found_is_small() -> None:
+    def has(message: dict[str, Any], *kinds: str) -> bool:
+        return all(any(kind in block for block in message["content"]) for kind in kinds)
+
+    assert find(shapes.values("Message"), lambda message: has(message, "toolUse")) == {
+        "role": "user",
+        "content": [{"toolUse": {"toolUseId": "0", "name": "0", "input": {}}}],
+    }
+    asked = find(shapes.values("ConverseRequest"), lambda request: "requestMetadata" in request and "system" in request)
+    assert asked == {"modelId": "amazon.nova-lite-v1:0", "system": [], "requestMetadata": {"0": ""}}
+
+
+@given(shapes.values("Message"))
+def test_lists_are_short(message: dict[str, Any]) -> None:
+    assert len(message["content"]) <= shapes.MOST_ITEMS
+
+
+@given(shapes.values("Body"))
+def test_blobs_are_short(body: bytes) -> None:
+    assert len(body) <= shapes.MOST_BYTES
+
+
+def test_what_is_drawn_is_fresh() -> None:
+    first, second = (find(shapes.values("ToolUseBlock"), lambda use: True) for _ in range(2))
+    assert first == second
+    assert first is not second
+    assert first["input"] is not second["input"]
+
+
+@given(
+    shapes.values(
+        "ToolUseBlock", overrides={"ToolUseId": st.just("tooluse_1"), "ToolUseBlock.input": st.just({"a": 1})}
+    )
+)
+def test_shapes_and_members_can_be_overridden(use: dict[str, Any]) -> None:
+    assert use["toolUseId"] == "tooluse_1"
+    assert use["input"] == {"a": 1}
+
+
+@given(
+    shapes.values(
+        "ToolUseBlock", overrides={"ToolUseBlock.name": st.just("of the member"), "ToolName": st.just("of the shape")}
+    )
+)
+def test_an_override_of_a_member_goes_before_that_of_its_shape(use: dict[str, Any]) -> None:
+    assert use["name"] == "of the member"
+
+
+@given(shapes.values("Message", overrides={"ContentBlock": st.just({"text": "hi"})}))
+def test_what_is_deep_inside_can_be_overridden(message: dict[str, Any]) -> None:
+    assert all(block == {"text": "hi"} for block in message["content"])
+
+
+@given(shapes.values("Tool", texts=st.just("Faker's word")))
+def test_texts_are_for_free_strings_only(tool: dict[str, Any]) -> None:
+    model.check("Tool", tool)
+    spec = tool.get("toolSpec", {})
+    assert spec.get("description", "Faker's word") == "Faker's word"
+
+
+def test_texts_that_are_too_short_are_left_out() -> None:
+    asked = find(
+        shapes.values("SystemContentBlock", texts=st.sampled_from(["", "longer"])), lambda block: "text" in block
+    )
+    assert asked == {"text": "longer"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (shapes.values("Mesage"), r"values\('Mesage'\): .*no shape 'Mesage'.*Did you mean 'Message'\?"),
+        (
+            shapes.values("Message", overrides={"ToolUseID": st.text()}),
+            "no shape 'ToolUseID'.*Did you mean 'ToolUseId'",
+        ),
+        (
+            shapes.values("Message", overrides={"ToolUseBlock.inputs": st.text()}),
+            "no member of ToolUseBlock 'inputs'.*Did you mean 'input'",
+        ),
+        (shapes.values("Message", overrides={"ToolUse.input": st.text()}), "ToolUse"),
+        (shapes.values("Message", overrides={"ToolUseId": "x"}), r"overrides\['ToolUseId'\]='x'.*st\.just\('x'\)"),  # type: ignore[dict-item]
+        (shapes.values("Message", overrides=["ToolUseId"]), "overrides=.*expected a mapping"),  # type: ignore[arg-type]
+        (shapes.values("Message", texts="x"), "texts='x'.*expected a strategy"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_wrong_is_said_when_it_is_drawn(wrong: st.SearchStrategy[Any], message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        find(wrong, lambda value: True)
+
+
+def test_a_shape_may_hold_itself_and_patterns_that_only_java_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    from botocore.model import ServiceModel
+
+    described: Any = {
+        "metadata": {},
+        "shapes": {
+            "Tree": {"type": "structure", "members": {"leaf": {"shape": "Leaf"}, "twigs": {"shape": "Twigs"}}},
+            "Twigs": {"type": "list", "member": {"shape": "Tree"}},
+            "Leaf": {"type": "string", "min": 2, "pattern": r"\p{Alpha}+"},
+        },
+    }
+    own: Any = ServiceModel(described)
+    monkeypatch.setattr(model, "shape", own.shape_for)
+    deep = find(shapes.values("Tree"), lambda tree: any(twig.get("twigs") for twig in tree.get("twigs", ())))
+    assert deep == {"twigs": [{"twigs": [{}]}]}
+    assert len(find(shapes.values("Leaf"), lambda leaf: True)) == 2
+
+
+def test_the_shapes_are_those_of_the_snapshot() -> None:
+    """A report that never fails: what the installed botocore's model has more or less than the one of the snapshot."""
+    pinned = set(SNAPSHOT.read_text().split())
+    more, less = sorted({*NAMES} - pinned), sorted(pinned - {*NAMES})
+    if more or less:
+        pytest.skip(
+            f"botocore {model.botocore_version()} has other shapes than the snapshot. More: {more}. Less: {less}."
+        )
