@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import pytest
 
+from converse_harness import sample_fixtures
+
 if TYPE_CHECKING:
     from converse_harness.doors.fake import Fake, Settings
     from converse_harness.doors.httpx import HttpxFake
     from converse_harness.doors.server.listener import ConverseServer
 
 AnyFake = TypeVar("AnyFake", bound="Fake")
-
-pytest_plugins = ["converse_harness.sample_fixtures"]
 
 FAKES: Final = pytest.StashKey["list[Fake]"]()
 """The fakes of a test's own fixtures, on the test item."""
@@ -53,8 +53,10 @@ WITHOUT_FIXTURE: Final = {
 """What makes the same as a fixture, and where it is imported from."""
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Each setting as an option of the command line and of the ini file."""
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Each setting as an option of the command line and of the ini file; and the fixtures of samples."""
+    # Not by `pytest_plugins`: for that, pytest looks through all that is installed once more.
+    pluginmanager.register(sample_fixtures, "converse_samples")
     group = parser.getgroup("converse", "fake Amazon Bedrock Converse endpoint (converse-harness)")
     for name, (default, meaning) in OPTIONS.items():
         group.addoption(

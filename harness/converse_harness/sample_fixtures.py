@@ -12,13 +12,10 @@ from typing import Any, Final
 
 import pytest
 
-from converse_harness.samples.table import SAMPLES, VARIANTS, Sample, Variants
+from converse_harness.samples.table import SAMPLES, VARIANTS, Row
 
-SAMPLE_FIXTURES: Final[set[object]] = set()
-"""The functions of the fixtures of samples."""
-
-VARIANT_FIXTURES: Final[dict[object, str]] = {}
-"""The functions of the fixtures of variants, with their names in the table."""
+FIXTURES: Final[dict[object, str | None]] = {}
+"""The functions of our fixtures; those of variants with their names in the table."""
 
 KEPT: Final = pytest.StashKey["list[pytest.FixtureDef[Any]]"]()
 """Those of our fixtures that have been asked for, on the session's config."""
@@ -28,26 +25,24 @@ NOT_COLLECTED: Final = """\
 It runs a test once for each variant, so it must be an argument of the test, or of a fixture that is one.
 The values alone: converse_harness.samples.variants({name!r})"""
 
-_SCOPES: Final = ("session", "package", "module", "class", "function")
 
-
-def _sample_fixture(key: str, row: Sample) -> Any:
+def _sample_fixture(key: str, row: Row) -> Any:
     def give() -> Any:
         from converse_harness.samples import sample
 
         return sample(key)
 
-    SAMPLE_FIXTURES.add(give)
+    FIXTURES[give] = None
     return _fixture(give, row.fixture, row.doc)
 
 
-def _variants_fixture(name: str, row: Variants) -> Any:
+def _variants_fixture(name: str, row: Row) -> Any:
     def give(request: pytest.FixtureRequest) -> Any:
         if not hasattr(request, "param"):
             pytest.fail(NOT_COLLECTED.format(fixture=row.fixture, name=name), pytrace=False)
         return _variant(name, request.param)
 
-    VARIANT_FIXTURES[give] = name
+    FIXTURES[give] = name
     return _fixture(give, row.fixture, row.doc)
 
 
@@ -74,53 +69,16 @@ globals().update({row.fixture: _variants_fixture(name, row) for name, row in VAR
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test once per variant, where it or a fixture of its asks for that."""
     for name, row in VARIANTS.items():
-        if row.fixture in metafunc.fixturenames and _is_ours(metafunc, row.fixture):
-            from converse_harness.samples.unions import builders
+        if row.fixture in metafunc.fixturenames:
+            from converse_harness.samples.parametrizing import parametrize
 
-            scope: Any = _scope(metafunc, row.fixture)
-            metafunc.parametrize(row.fixture, list(builders(name)), indirect=True, scope=scope)
-
-
-def _is_ours(metafunc: pytest.Metafunc, fixture: str) -> bool:
-    """Whether a name leads to our fixture: neither a parameter nor a fixture of the user's stands before it.
-
-    As in pytest's own fixtures with `params`, a fixture may ask for the one of the same name that it stands before.
-    """
-    for mark in metafunc.definition.iter_markers("parametrize"):
-        names = mark.args[0] if mark.args else mark.kwargs.get("argnames", ())
-        if fixture in ([each.strip() for each in names.split(",")] if isinstance(names, str) else names):
-            return False
-    for definition in reversed(_definitions(metafunc).get(fixture, ())):
-        if definition.func in VARIANT_FIXTURES:
-            return True
-        if fixture not in definition.argnames:
-            return False
-    return False
-
-
-def _scope(metafunc: pytest.Metafunc, fixture: str) -> str:
-    """How long a variant stays: as long as the widest fixture that asks for it, else for one test.
-
-    Not for the session: pytest would bring the tests of all modules into the order of their variants.
-    """
-    asking = [
-        definition.scope
-        for definitions in _definitions(metafunc).values()
-        for definition in definitions
-        if fixture in definition.argnames
-    ]
-    return min([*asking, "function"], key=_SCOPES.index)
-
-
-def _definitions(metafunc: pytest.Metafunc) -> dict[str, tuple[pytest.FixtureDef[Any], ...]]:
-    found: dict[str, tuple[pytest.FixtureDef[Any], ...]] = vars(metafunc)["_arg2fixturedefs"]  # pytest has no other way
-    return found
+            parametrize(metafunc, name, FIXTURES)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> None:
     """Remember those of our fixtures that have a value."""
-    if fixturedef.func in SAMPLE_FIXTURES or fixturedef.func in VARIANT_FIXTURES:
+    if fixturedef.func in FIXTURES:
         kept = request.config.stash.setdefault(KEPT, [])
         if fixturedef not in kept:
             kept.append(fixturedef)
@@ -132,6 +90,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for definition in item.config.stash.get(KEPT, ()):
         if definition.cached_result is not None and definition.cached_result[2] is None:
             _, path, no_error = definition.cached_result
-            name = VARIANT_FIXTURES.get(definition.func)
+            name = FIXTURES[definition.func]
             value = definition.func() if name is None else _variant(name, path)
             definition.cached_result = (value, path, no_error)

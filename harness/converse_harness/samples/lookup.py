@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from importlib import import_module
 from typing import Any, Final
 
 from converse_harness.errors import ReplyError
@@ -28,8 +27,9 @@ def sample(name: str) -> Any:
     >>> sample("ToolResult")["toolUseId"] == sample("ToolUse")["toolUseId"]
     True
     """
-    module, _, function = SAMPLES[_full_name(name)].builder.partition(".")
-    return getattr(import_module(f"converse_harness.samples.{module}"), function)()
+    from converse_harness.samples.builders import BUILDERS
+
+    return BUILDERS[_full_name(name)].build()
 
 
 def pii(kind: str) -> str:

@@ -55,4 +55,5 @@ def without_bytes() -> dict[str, Any]:
     """The same message as it is kept: JSON, the bytes as marked base64."""
     from converse_harness.types.session import encode_bytes_values
 
-    return encode_bytes_values(with_bytes())
+    kept: dict[str, Any] = encode_bytes_values(with_bytes())
+    return kept

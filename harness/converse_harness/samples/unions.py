@@ -7,12 +7,12 @@ What the installed botocore does not have is left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache, partial
 from typing import Any, Final
 
 from converse_harness import model
 from converse_harness.samples import citations, content, guardrails, media, streaming, tools
 from converse_harness.samples.personal_data import PII
-from converse_harness.samples.table import VARIANTS
 
 Builders = Mapping[str, Callable[[], Any]]
 
@@ -105,12 +105,12 @@ _STREAM_EVENTS: Final = {
     ),
 }
 
-_TABLE: Final[Mapping[str, Builders]] = {
-    "content_block": _CONTENT_BLOCKS,
-    "delta": _DELTAS,
-    "stream_event": _STREAM_EVENTS,
-    "tool_choice": _by_path({"auto": tools.choice_auto, "any": tools.choice_any, "tool": tools.choice_tool}),
-    "citation_location": _by_path(
+_BY_SHAPE: Final[Mapping[str, Builders]] = {
+    "ContentBlock": _CONTENT_BLOCKS,
+    "ContentBlockDelta": _DELTAS,
+    "ConverseStreamOutput": _STREAM_EVENTS,
+    "ToolChoice": _by_path({"auto": tools.choice_auto, "any": tools.choice_any, "tool": tools.choice_tool}),
+    "CitationLocation": _by_path(
         {
             "web": citations.web,
             "documentChar": citations.document_char,
@@ -121,19 +121,30 @@ _TABLE: Final[Mapping[str, Builders]] = {
     ),
 }
 
+SHAPES: Final = {
+    "content_block": "ContentBlock",
+    "delta": "ContentBlockDelta",
+    "stream_event": "ConverseStreamOutput",
+    "stop_reason": "StopReason",
+    "tool_choice": "ToolChoice",
+    "citation_location": "CitationLocation",
+    "pii_kind": "GuardrailPiiEntityFilter",
+}
+"""Set of variants -> the shape that they are of."""
+
 _BLOCK_FIELDS: Final = {"ContentBlockStartEvent": "start", "ContentBlockDeltaEvent": "delta"}
 """Where the path of an event goes on; `contentBlockStart.toolUse` leaves it out."""
 
 
+@cache
 def builders(name: str) -> Builders:
     """The variants that the installed botocore has, by their paths, each with what makes its value."""
     if name == "stop_reason":
-        return {reason: (lambda reason=reason: reason) for reason in model.enum("StopReason")}
+        return {reason: partial(str, reason) for reason in model.enum("StopReason")}
     if name == "pii_kind":
-        kinds = [kind for kind in model.enum("GuardrailPiiEntityType") if kind in PII]
-        return {kind: (lambda kind=kind: guardrails.pii(kind)) for kind in kinds}
-    shape = VARIANTS[name].shape
-    return {path: build for path, build in _TABLE[name].items() if _has(shape, path.split("."))}
+        return {kind: partial(guardrails.pii, kind) for kind in model.enum("GuardrailPiiEntityType") if kind in PII}
+    shape = SHAPES[name]
+    return {path: build for path, build in _BY_SHAPE[shape].items() if _has(shape, path.split("."))}
 
 
 def _has(shape: str, path: list[str]) -> bool:
