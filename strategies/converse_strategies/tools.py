@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import model
-from converse_strategies import leaves
+from converse_strategies import choices, leaves
 from converse_strategies.blocks import SERVER_TOOLS
 from converse_strategies.json_schema.breaking import draw_broken
 from converse_strategies.json_schema.plans import Drawing
@@ -64,7 +64,7 @@ def tools(draw: st.DrawFn, *, kinds: Collection[str] | None = None, texts: Texts
     {'cachePoint': {'type': 'default'}}
     """
     known = tuple(name for name in _TOOLS if model.has_member("Tool", name))
-    kind = draw(st.sampled_from(_kinds(kinds, known, f"tools(kinds={kinds!r})")))
+    kind = draw(st.sampled_from(choices.chosen("tools", "kinds", kinds, known)))
     return {"toolSpec": draw(tool_specs(texts=texts))} if kind == "toolSpec" else {kind: draw(_TOOLS[kind]())}
 
 
@@ -143,7 +143,7 @@ def tool_results(
     draw: st.DrawFn,
     tool_use: Mapping[str, Any] | st.SearchStrategy[Mapping[str, Any]] | None = None,
     *,
-    kinds: Collection[str] = RESULTS,
+    kinds: Collection[str] | None = None,
     texts: Texts | None = None,
 ) -> dict[str, Any]:
     """AWS ToolResultBlocks; those that answer a tool use, if it is given.
@@ -158,7 +158,7 @@ def tool_results(
     >>> find(tool_results(use), lambda result: result.get("status") == "error")
     {'toolUseId': 'tooluse_1', 'content': [{'text': '0'}], 'status': 'error'}
     """
-    allowed = _kinds(kinds, RESULTS, f"tool_results(kinds={kinds!r})")
+    allowed = choices.chosen("tool_results", "kinds", kinds, RESULTS)
     given = draw(tool_use) if isinstance(tool_use, st.SearchStrategy) else tool_use
     result: Json = {"toolUseId": draw(leaves.tool_use_ids()) if given is None else _id(given)}
     status = draw(_STATUSES)
@@ -241,18 +241,6 @@ _TOOLS: Final[Mapping[str, Callable[[], st.SearchStrategy[Json]]]] = {
 @cache
 def _several(kinds: tuple[str, ...], least: int) -> st.SearchStrategy[list[str]]:
     return st.lists(st.sampled_from(kinds), min_size=least, max_size=3)
-
-
-def _kinds(kinds: Collection[str] | None, known: tuple[str, ...], call: str) -> tuple[str, ...]:
-    if kinds is None or kinds is known:
-        return known
-    unknown = [repr(kind) for kind in kinds if kind not in known]
-    if unknown or isinstance(kinds, str) or not kinds:
-        raise InvalidArgument(
-            f"{call}: {', '.join(unknown) or repr(kinds)} is no choice of kinds. Give a list of some of: "
-            f"{', '.join(known)}."
-        )
-    return tuple(kind for kind in known if kind in kinds)
 
 
 def _mapping(value: object) -> Mapping[str, Any] | None:
