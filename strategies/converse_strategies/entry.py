@@ -1,0 +1,124 @@
+"""Hypothesis' entry point: `st.from_type` knows the classes of `converse_harness.types`, Reply, Response and Call.
+
+Hypothesis runs `register` whenever it is imported, in everybody's process, so it imports neither the classes nor their
+strategies: classes are registered when somebody imports their module, and a strategy is loaded when it is drawn from.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
+    from hypothesis.strategies import SearchStrategy
+
+_TYPES: Final = "converse_harness.types."
+_SUBJECTS: Final = (
+    "citations",
+    "content",
+    "event_loop",
+    "exceptions",
+    "guardrails",
+    "media",
+    "memory",
+    "session",
+    "streaming",
+    "tools",
+)
+_OTHERS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "converse_harness.assembly": ("Response", "received", "responses"),
+    "converse_harness.calls": ("Call", "received", "calls"),
+    "converse_harness.replies": ("Reply", "answers", "replies"),
+}
+"""A module, its class, and the module and function of the class's strategy."""
+
+MODULES: Final = frozenset({*(f"{_TYPES}{subject}" for subject in _SUBJECTS), *_OTHERS})
+"""The modules whose classes `st.from_type` knows."""
+
+
+def register() -> None:
+    """Tell hypothesis of every class that has a strategy, now or as soon as its module is imported.
+
+    Hypothesis calls it; to call it again changes nothing.
+    """
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
+    for name in MODULES & sys.modules.keys():
+        _register_classes(sys.modules[name])
+
+
+def _register_classes(module: ModuleType) -> None:
+    from hypothesis import strategies as st
+
+    for name, strategy in _strategies(module).items():
+        st.register_type_strategy(getattr(module, name), strategy)
+
+
+def _strategies(module: ModuleType) -> dict[str, Callable[[Any], SearchStrategy[Any]]]:
+    """What draws each class of a module, by the class's name."""
+    if module.__name__ in _OTHERS:
+        name, place, function = _OTHERS[module.__name__]
+        # Another thread may be in the middle of importing it.
+        return {name: _loaded(place, function)} if name in vars(module) else {}
+    subject = module.__name__.removeprefix(_TYPES)
+    return {
+        name: _from_table(f"{subject}.{name}")
+        for name, value in vars(module).items()
+        if isinstance(value, type) and value.__module__ == module.__name__
+    }
+
+
+def _loaded(place: str, function: str) -> Callable[[Any], SearchStrategy[Any]]:
+    def strategy(_: Any) -> SearchStrategy[Any]:
+        found: SearchStrategy[Any] = getattr(import_module(f"converse_strategies.{place}"), function)()
+        return found
+
+    return strategy
+
+
+def _from_table(key: str) -> Callable[[Any], SearchStrategy[Any]]:
+    def strategy(_: Any) -> SearchStrategy[Any]:
+        found: SearchStrategy[Any] = import_module("converse_strategies.strands.table").TABLE[key]()
+        return found
+
+    return strategy
+
+
+class _Finder(MetaPathFinder):
+    """Registers the classes of a module as soon as it has been imported."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname not in MODULES:
+            return None
+        for finder in tuple(sys.meta_path):
+            spec = None if finder is self else finder.find_spec(fullname, path, target)
+            if spec is not None:
+                if spec.loader is not None:
+                    spec.loader = _Loader(spec.loader)
+                return spec
+        return None
+
+
+class _Loader(Loader):
+    """The real loader, which the module keeps, and after it the registration."""
+
+    def __init__(self, real: Loader) -> None:
+        self._real = real
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._real.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__loader__ = self._real
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._real
+        self._real.exec_module(module)
+        _register_classes(module)
