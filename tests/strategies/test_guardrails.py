@@ -181,8 +181,15 @@ def test_every_finding_of_automated_reasoning_is_reached() -> None:
 def test_long_statements_are_cut_to_what_the_model_allows() -> None:
     texts = st.just("x" * 2000)
     strategy = guardrail_assessments(policies=[REASONING], texts=texts)
-    found = find(strategy, lambda each: "translation" in next(iter(each[REASONING]["findings"][0].values())))
+
+    def has_premise(assessment: dict[str, Any]) -> bool:
+        (parts,) = assessment[REASONING]["findings"][0].values()
+        return bool(parts.get("translation", {}).get("premises"))
+
+    found = find(strategy, has_premise)
     model.check("GuardrailAssessment", found)
+    (finding,) = found[REASONING]["findings"][0].values()
+    assert {len(text) for text in finding["translation"]["premises"][0].values()} == {1000}
 
 
 @given(guardrail_traces(actions=["BLOCKED"]))
