@@ -274,15 +274,15 @@ class Compiler:
         more = self._choice(
             schema.child(n, "additionalProperties") for n in nodes if "additionalProperties" in n.keywords
         )
-        if more.alternatives:
-            parts.append(more)
-            found.append(naming.value if _naming(nodes) else any_name)
         patterns = dict.fromkeys(pattern for _, patterns in said(nodes, "patternProperties") for pattern in patterns)
         for pattern in patterns:
             texts = scalars.of_pattern(pattern).filter(partial(self._is_name, nodes))
             parts.append(self._choice(n for node in nodes for n in _of_pattern(schema, node, pattern)))
             found.append(partial(name_of, texts))
         asks = any(node.keywords.get("additionalProperties") not in (None, False) for node in nodes)
+        if more.alternatives and (asks or not patterns):
+            parts.append(more)
+            found.append(naming.value if _naming(nodes) else any_name)
         is_free = not any("properties" in node.keywords for node in nodes)
         return Others(found, partial(self._other, tuple(nodes)), parts, asks or is_free or bool(patterns))
 
