@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import find, given
+from hypothesis import find, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
@@ -78,3 +78,13 @@ def test_a_message_that_cannot_be_streamed_is_refused_when_drawn(message: Messag
 @given(case=chunked_messages())
 def test_a_case_is_valid_in_awss_model(case: ChunkedMessage) -> None:
     model.check("Message", case.message)
+
+
+def test_the_property_sees_a_signature_that_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unsigned(index: int, reasoning: Message, cutter: Any) -> Any:
+        return ({"reasoningContent": {"text": piece}} for piece in cutter.text(index, reasoning["text"]))
+
+    monkeypatch.setattr("converse_harness.chunking._cut_reasoning", unsigned)
+    mutant = given(case=chunked_messages())(test_assembled_is_what_was_cut.hypothesis.inner_test)  # type: ignore[attr-defined]
+    with pytest.raises(AssertionError):
+        settings(database=None, max_examples=300)(mutant)()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from itertools import chain
 from typing import Any
 
 import pytest
 from hypothesis import find, given, settings
 from hypothesis.errors import InvalidArgument
 
-from converse_harness import assemble, model
+from converse_harness import StreamOrderError, assemble, model
 from converse_harness.families import FAMILIES, cut_text
 from converse_harness.grammar import ORDER, StreamOrder, check_order, symbol
 from converse_strategies import stream_events
@@ -153,3 +155,53 @@ def test_wrong_arguments_are_refused_when_drawn(arguments: dict[str, Any], messa
     with pytest.raises(InvalidArgument) as caught:
         find(strategy, lambda events: True)
     assert str(caught.value).startswith(message)
+
+
+def starts_with_empty_unions(cut_block: Any) -> Any:
+    def cut(*arguments: Any) -> Any:
+        start, deltas = cut_block(*arguments)
+        return None if start is None else {}, deltas
+
+    return cut
+
+
+def one_id_for_all(parts: list[list[dict[str, Any] | None]]) -> None:
+    for member in filter(None, chain.from_iterable(parts)):
+        member["toolUseId"] = "tooluse_a"
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "mutated", "proof", "error"),
+    [
+        (
+            "converse_harness.chunking",
+            "_cut_block",
+            starts_with_empty_unions,
+            test_every_stream_is_legal_and_valid_and_its_usage_adds_up,
+            StreamOrderError,
+        ),
+        (
+            "converse_strategies.streams",
+            "rename_tools",
+            lambda rename: one_id_for_all,
+            test_a_stop_reason_goes_with_the_blocks,
+            AssertionError,
+        ),
+        (
+            "converse_strategies.streams",
+            "stop_reasons_after",
+            lambda reasons: lambda usual: reasons("end_turn"),
+            test_a_stop_reason_goes_with_the_blocks,
+            AssertionError,
+        ),
+    ],
+    ids=["start: {}", "one toolUseId for all", "end_turn after a tool use"],
+)
+def test_the_properties_see_a_generator_that_is_wrong(
+    monkeypatch: pytest.MonkeyPatch, owner: str, name: str, mutated: Any, proof: Any, error: type[Exception]
+) -> None:
+    module = import_module(owner)
+    monkeypatch.setattr(module, name, mutated(getattr(module, name)))
+    mutant = given(events=stream_events())(proof.hypothesis.inner_test)
+    with pytest.raises(error):
+        settings(database=None, max_examples=300)(mutant)()
