@@ -9,6 +9,7 @@ from hypothesis.errors import InvalidArgument
 
 from converse_harness import assemble, chunk, model
 from converse_strategies.citation import MOST_PAGES, citation_locations, citations, citations_content_blocks
+from converse_strategies.media import documents
 
 TEXT = "Twenty days of leave, für alle. 🏖️"
 POLICY = {"name": "policy", "source": {"text": TEXT}}
@@ -119,6 +120,20 @@ def test_the_last_page_can_be_cited() -> None:
     document = {"name": "report", "format": "pdf", "source": {"bytes": b"/Type /Page /Type/Page"}}
     found = find(citation_locations(document=document, index=0), lambda location: span(location)[1] == 2)
     assert found == {"documentPage": {"documentIndex": 0, "start": 2, "end": 3}}
+
+
+@given(st.data(), documents())
+def test_every_document_can_be_cited(data: st.DataObject, document: dict[str, Any]) -> None:
+    citation = data.draw(citations(document={"document": document}))
+    kind, start, end = span(citation["location"])
+    assert citation["title"] == document["name"]
+    match document["source"]:
+        case {"bytes": written} if kind == "documentChar":
+            assert citation["sourceContent"][0]["text"] == written.decode()[start:end]
+        case {"bytes": written} if document["format"] == "pdf":
+            assert 1 <= start < end <= 1 + written.count(b"/Type /Page ")
+        case _:
+            assert start < end
 
 
 def test_bytes_that_are_no_text_are_cited_by_page() -> None:
