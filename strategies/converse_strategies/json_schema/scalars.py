@@ -261,4 +261,5 @@ def of_pattern(pattern: str) -> st.SearchStrategy[str]:
         return st.text(found[0], min_size=found[1], max_size=found[2])
     if pattern.isascii() and not re.search(r"\\[uUxnrtfv0]", pattern):
         return st.from_regex(compiled(pattern), alphabet=st.characters(min_codepoint=32, max_codepoint=126))
-    return st.from_regex(compiled(pattern))
+    # Older versions of hypothesis take re.ASCII for a limit of the literals, too.
+    return st.from_regex(re.compile(compiled(pattern).pattern)).filter(compiled(pattern).search)
