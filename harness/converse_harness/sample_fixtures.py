@@ -8,6 +8,7 @@ them; and yet each test gets values of its own, since what a fixture keeps is ma
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import Parameter, Signature
 from typing import Any, Final
 
 import pytest
@@ -25,6 +26,10 @@ NOT_COLLECTED: Final = """\
 It runs a test once for each variant, so it must be an argument of the test, or of a fixture that is one.
 The values alone: converse_harness.samples.variants({name!r})"""
 
+_SESSION: Final = pytest.fixture(scope="session")
+_PLAIN: Final = Signature()
+_REQUEST: Final = Signature([Parameter("request", Parameter.POSITIONAL_OR_KEYWORD)])
+
 
 def _sample_fixture(key: str, row: Row) -> Any:
     def give() -> Any:
@@ -33,7 +38,7 @@ def _sample_fixture(key: str, row: Row) -> Any:
         return sample(key)
 
     FIXTURES[give] = None
-    return _fixture(give, row.fixture, row.doc)
+    return _fixture(give, row, _PLAIN)
 
 
 def _variants_fixture(name: str, row: Row) -> Any:
@@ -43,13 +48,15 @@ def _variants_fixture(name: str, row: Row) -> Any:
         return _variant(name, request.param)
 
     FIXTURES[give] = name
-    return _fixture(give, row.fixture, row.doc)
+    return _fixture(give, row, _REQUEST)
 
 
-def _fixture(give: Callable[..., Any], name: str, doc: str) -> Any:
-    give.__doc__ = doc
-    give.__name__ = name
-    return pytest.fixture(scope="session")(give)
+def _fixture(give: Callable[..., Any], row: Row, signature: Signature) -> Any:
+    # pytest asks for the signature of every fixture when it starts: one that is there needs not be worked out.
+    vars(give).update(__signature__=signature)
+    give.__doc__ = row.doc
+    give.__name__ = row.fixture
+    return _SESSION(give)
 
 
 def _variant(name: str, path: object) -> Any:
