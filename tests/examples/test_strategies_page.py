@@ -1,0 +1,38 @@
+"""The tables of docs/strategies.md are the docstrings and tables of the code."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import converse_strategies
+from converse_harness.breaches import BREACHES
+from converse_strategies.json_schema.keywords import KEYWORDS
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "strategies.md").read_text(encoding="utf-8")
+
+
+def first_sentence(name: str) -> str:
+    text = " ".join((inspect.getdoc(getattr(converse_strategies, name)) or "").split("\n\n")[0].split())
+    return re.split(r"(?<=\.)\s", text)[0]
+
+
+FUNCTIONS = [name for name in converse_strategies.__all__ if name.islower()]
+TABLES = {
+    "strategy": [(name, first_sentence(name)) for name in FUNCTIONS],
+    "keyword": [(name, keyword.takes.value) for name, keyword in KEYWORDS.items()],
+    "breach": [(breach.name, breach.sentence) for breach in BREACHES.values()],
+}
+
+
+def table(head: str) -> list[str]:
+    """The lines of the table whose first column is headed so."""
+    found = re.search(rf"^\| {head} \|.*\n\|---\|---\|\n((?:\|.*\n)*)", PAGE, re.MULTILINE)
+    assert found
+    return found[1].splitlines()
+
+
+@pytest.mark.parametrize("head", TABLES)
+def test_a_table_of_the_page_is_that_of_the_code(head: str) -> None:
+    assert table(head) == [f"| `{name}` | {what} |" for name, what in TABLES[head]]
