@@ -1,43 +1,60 @@
-"""How many hypothesis examples a second come through the boto door: each opens a fake, and reads one stream."""
+"""Hypothesis: how many streams a second it makes, alone and through the boto door, and how it shrinks a planted bug."""
 
 from __future__ import annotations
 
-from itertools import pairwise
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from statistics import median
 from typing import Any
 
 from benchmarks.budgets import Row
 from benchmarks.floor import ASKED
 from benchmarks.measure import Rounds, per_call
-from converse_harness import fake_converse, reply
+from converse_harness import assemble, fake_converse, reply
 from converse_harness.doors.client import create_client
 
 ROUNDS = 8
 EXAMPLES = 200
+SEEDS = range(5)
+IMPORT_ROUNDS = 15
+IMPORT = """
+import time, hypothesis.stateful
+started = time.process_time()
+import converse_strategies
+from converse_strategies.entry import register
+register()
+print(time.process_time() - started)
+from converse_strategies import stream_events
+print(time.process_time() - started)
+"""
+"""What hypothesis' entry point does is ours as well."""
+
+Events = list[dict[str, Any]]
 
 
 def rows() -> list[Row]:
-    """A property of a text and its pieces, with client and without."""
+    """Streams a second, shrinking, import."""
+    return [*_speed(), *_shrinking(), *_imports()]
+
+
+def _speed() -> list[Row]:
+    """Examples a second: each round is a property of its own, with the same examples."""
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import strategies as st
 
-    @st.composite
-    def cut_texts(draw: st.DrawFn) -> list[str]:
-        text = draw(st.text(st.characters(codec="utf-8"), min_size=1, max_size=200))
-        points = draw(st.lists(st.integers(0, len(text)), max_size=20))
-        edges = [0, *sorted(points), len(text)]
-        return [text[start:end] for start, end in pairwise(edges)]
+    from converse_strategies import stream_events
 
     client = create_client()
     sent: list[int] = []
 
-    def joined_deltas_are_the_text(pieces: list[str]) -> None:
-        with fake_converse(reply.text("".join(pieces), pieces=pieces)):
-            events: list[Any] = list(client.converse_stream(**ASKED)["stream"])
+    def unchanged(events: Events) -> None:
+        with fake_converse(reply.events(events)):
+            assert list(client.converse_stream(**ASKED)["stream"]) == events
         sent.append(len(events))
-        deltas = [event["contentBlockDelta"]["delta"]["text"] for event in events if "contentBlockDelta" in event]
-        assert "".join(deltas) == "".join(pieces)
 
-    def only_drawn(pieces: list[str]) -> None:
+    def only_drawn(drawn: object) -> None:
         pass
 
     profile = settings(
@@ -48,8 +65,107 @@ def rows() -> list[Row]:
         phases=[Phase.generate],
         suppress_health_check=[HealthCheck.too_slow],
     )
-    through = profile(given(cut_texts())(joined_deltas_are_the_text))
-    drawn = profile(given(cut_texts())(only_drawn))
-    rounds = Rounds(ROUNDS, through=lambda: per_call(through) / EXAMPLES, drawn=lambda: per_call(drawn) / EXAMPLES)
-    note = f"{sum(sent) / len(sent):.0f} events each"
-    return [Row("examples", 1 / rounds.median("through"), note), Row("examples generated", 1 / rounds.median("drawn"))]
+
+    def each(strategy: st.SearchStrategy[Any], check: Callable[[Any], None]) -> Callable[[], float]:
+        examples = profile(given(strategy)(check))
+        return lambda: per_call(examples) / EXAMPLES
+
+    rounds = Rounds(
+        ROUNDS,
+        through=each(stream_events(), unchanged),
+        drawn=each(stream_events(), only_drawn),
+        plain=each(st.lists(st.text()), only_drawn),
+    )
+    return [
+        Row("examples", 1 / rounds.median("through"), f"{sum(sent) / len(sent):.0f} events each"),
+        Row("examples generated", 1 / rounds.median("drawn")),
+        Row("examples plain", 1 / rounds.median("plain")),
+        Row("examples / plain", rounds.ratio("through", "plain") / 100),
+        Row("examples generated / plain", rounds.ratio("drawn", "plain") / 100),
+    ]
+
+
+def text_of(stream: Any) -> str:
+    """The text of a streamed message, by a consumer that is wrong: it gives reasoning before a tool out as text."""
+    text = pending = ""
+    for event in stream:
+        match event:
+            case {"contentBlockDelta": {"delta": {"reasoningContent": {"text": str(thought)}}}}:
+                pending += thought
+            case {"contentBlockDelta": {"delta": {"text": str(piece)}}}:
+                text += piece
+                pending = ""
+            case {"contentBlockStart": {"start": {"toolUse": _}}}:
+                text += pending
+            case _:
+                pass
+    return text
+
+
+def _shrinking() -> list[Row]:
+    """What is left of the counterexample, and how long it took from the first example, through the boto door."""
+    from hypothesis import HealthCheck, Phase, given, seed, settings
+
+    from converse_strategies import stream_events
+
+    client = create_client()
+
+    def found(number: int) -> tuple[float, int, int]:
+        last: Events = []
+        calls = 0
+
+        @seed(number)
+        @settings(
+            max_examples=10_000,
+            database=None,
+            deadline=None,
+            phases=[Phase.generate, Phase.shrink],
+            suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+        )
+        @given(stream_events())
+        def agrees(events: Events) -> None:
+            nonlocal last, calls
+            calls += 1
+            with fake_converse(reply.events(events)):
+                text = text_of(client.converse_stream(**ASKED)["stream"])
+            blocks = assemble(events).message["content"]
+            if text != "".join(block.get("text") or cited(block) for block in blocks):
+                last = events
+                raise AssertionError
+
+        def fails() -> None:
+            try:
+                agrees()
+            except AssertionError:
+                return
+            raise RuntimeError(f"with the seed {number} hypothesis did not find the planted bug")
+
+        return per_call(fails), len(last), calls
+
+    runs = [found(number) for number in SEEDS]
+    note = f"median of {len(runs)} seeds, {median(calls for _, _, calls in runs):.0f} calls"
+    longest = max(events for _, events, _ in runs)
+    return [
+        Row("shrink", median(seconds for seconds, _, _ in runs), note),
+        Row("shrink longest", max(seconds for seconds, _, _ in runs)),
+        Row("shrink events", longest, "the most of all seeds"),
+    ]
+
+
+def cited(block: dict[str, Any]) -> str:
+    """The text of a block with citations, empty for others."""
+    return "".join(item["text"] for item in block.get("citationsContent", {}).get("content", ()))
+
+
+def _imports() -> list[Row]:
+    """CPU time in processes of their own."""
+    package: list[float] = []
+    strategy: list[float] = []
+    for _ in range(IMPORT_ROUNDS):
+        environment = {**os.environ, "HYPOTHESIS_NO_PLUGINS": "1"}
+        command = [sys.executable, "-c", IMPORT]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        first, second = map(float, done.stdout.split())
+        package.append(1000 * first)
+        strategy.append(1000 * second)
+    return [Row("import strategies", median(package)), Row("import stream_events", median(strategy))]

@@ -109,6 +109,12 @@ class AsksOnceMore(Loop):
             return "I am."
 
 
+class AsksForEver(Loop):
+    def __call__(self, text: str) -> str:
+        while True:
+            text = super().__call__(text)
+
+
 class TriesOnce(Loop):
     options = {"config": Config(retries={"total_max_attempts": 1})}  # noqa: RUF012 - read only
 
@@ -184,6 +190,7 @@ def test_a_sound_agent_passes_over_a_real_socket() -> None:
         (RunsTheFirstToolOnly, [], AssertionError, "==", ["use_tools"]),
         (RunsNoTools, [], UnusedReplies, "1 scripted reply was not used", ["use_tools"]),
         (AsksOnceMore, [], UnexpectedCall, "call 2 has no reply left", ["say"]),
+        (AsksForEver, [], UnexpectedCall, "call 2 has no reply left", ["say"]),
         (TriesOnce, ["throttle"], ClientError, "Too many requests", ["throttle"]),
     ],
 )
