@@ -147,7 +147,7 @@ class _Compiler:
     def _structure(self, shape: model.Shape) -> Draw:
         members = self._members(shape)
         required = [(name, members.pop(name)) for name in shape.metadata.get("required", ())]
-        return partial(_draw_structure, required, [*members.items()], st.sampled_from(range(len(members) + 1)))
+        return partial(draw_structure, required, [*members.items()], st.sampled_from(range(len(members) + 1)))
 
     def _union(self, shape: model.Shape) -> Draw:
         members = self._members(shape).items()
@@ -161,7 +161,7 @@ def _is_exception(shape: model.Shape) -> bool:
     return bool(shape.metadata.get("exception"))
 
 
-def _draw_structure(
+def draw_structure(
     required: list[tuple[str, Draw]],
     optional: list[tuple[str, Draw]],
     places: st.SearchStrategy[int],

@@ -1,0 +1,191 @@
+"""Whole requests: the keyword arguments of boto3's `converse` and `converse_stream`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from typing import Any, Final
+
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+from converse_harness import model
+from converse_strategies import leaves, metadata, shapes
+from converse_strategies.blocks import Texts
+from converse_strategies.conversation import conversations
+from converse_strategies.guardrails import guardrail_configs, guardrail_stream_configs
+from converse_strategies.json_schema import json_schemas
+from converse_strategies.message import MAX_CACHE_POINTS
+from converse_strategies.tools import tool_configs as any_tool_configs
+
+Json = dict[str, Any]
+
+EFFORTS: Final = ("low", "medium", "high")
+"""How hard a model may be asked to think."""
+
+LEAST_MOST_TOKENS: Final = 2048
+"""The smallest number of tokens that a model is limited to: Bedrock refuses a `maxTokens` beyond its model's."""
+
+PROMPT: Final = "arn:aws:bedrock:us-east-1:123456789012:prompt/ABCDEFGHIJ:1"
+"""A prompt of Prompt management, as a model id. The account is AWS's example."""
+
+
+@st.composite
+def converse_requests(
+    draw: st.DrawFn,
+    *,
+    model_ids: st.SearchStrategy[str] | None = None,
+    tool_configs: st.SearchStrategy[Json] | None = None,
+    min_turns: int = 0,
+    max_turns: int = 2,
+    kinds: Collection[str] | None = None,
+    texts: Texts | None = None,
+    stream: bool = False,
+) -> Json:
+    """Requests that Bedrock takes, as the keyword arguments of boto3's `converse` and `converse_stream`.
+
+    The messages are those of `conversations()`, which says what `min_turns`, `max_turns` and `kinds` are; the assistant
+    uses the tools of `toolConfig` and no others. About half of the requests have one, all of them if `tool_configs`,
+    which are ToolConfigurations, are given. Other members are there at times: no more than four cache points,
+    `maxTokens` that all models allow, and for a prompt of Prompt management, which `model_ids` may give,
+    `promptVariables` instead of what such a prompt forbids. With `stream`, `guardrailConfig` is that of ConverseStream
+    alone. Source: AWS's model, and what Bedrock refuses beyond it, as its users report it. Raises InvalidArgument, when
+    drawn, for an unknown kind, and for what is no ToolConfiguration.
+
+    >>> from hypothesis import find
+    >>> find(converse_requests(), lambda request: True)
+    {'modelId': 'amazon.nova-lite-v1:0', 'messages': [{'role': 'user', 'content': [{'text': '0'}]}]}
+    """
+    if model_ids is None:
+        model_ids = _MODELS if tool_configs is not None else _MODELS_AND_PROMPTS
+    model_id = draw(model_ids)
+    from_prompt = ":prompt/" in model_id
+    request: Json = {"modelId": model_id}
+    tools: list[Json] = []
+    if not from_prompt and (tool_configs is not None or draw(_HALF)):
+        config = draw(any_tool_configs(texts=texts) if tool_configs is None else tool_configs)
+        model.check("ToolConfiguration", config, root="converse_requests(tool_configs=): one", error=InvalidArgument)
+        request["toolConfig"] = {**config}
+        tools = config["tools"]
+    talk = conversations(tools=tools, min_turns=min_turns, max_turns=max_turns, kinds=kinds, texts=texts)
+    request["messages"] = draw(talk)
+    known = {name: make for name, make in _OPTIONAL.items() if model.has_member("ConverseRequest", name)}
+    for name in draw_names(draw, tuple(name for name in known if not from_prompt or name in _OF_PROMPTS)):
+        request[name] = draw(guardrail_stream_configs() if stream and name == _GUARDRAIL else known[name](texts))
+    if from_prompt:
+        request["promptVariables"] = draw(_prompt_variables(texts))
+    _limit_cache_points(request)
+    return request
+
+
+def draw_names(draw: st.DrawFn, names: tuple[str, ...]) -> list[str]:
+    """Some of the names in their order, few of them more often than many."""
+    chosen: Mapping[str, None] = shapes.draw_structure(
+        [], [(name, _nothing) for name in names], _places(len(names)), draw
+    )
+    return [*chosen]
+
+
+def _nothing(draw: st.DrawFn) -> None:
+    return None
+
+
+@cache
+def _places(count: int) -> st.SearchStrategy[int]:
+    return st.sampled_from(range(count + 1))
+
+
+@cache
+def _systems(texts: Texts | None) -> st.SearchStrategy[list[Json]]:
+    some = leaves.visible_texts(texts)
+    blocks = some.map(_text) | st.builds(_cache_point) | some.map(_guarded)
+    return st.lists(blocks, min_size=1, max_size=3).map(_cached_after_something)
+
+
+def _text(text: str) -> Json:
+    return {"text": text}
+
+
+def _cache_point() -> Json:
+    return {"cachePoint": {"type": "default"}}
+
+
+def _guarded(text: str) -> Json:
+    return {"guardContent": {"text": {"text": text}}}
+
+
+def _cached_after_something(blocks: list[Json]) -> list[Json]:
+    """A cache point comes after what it caches."""
+    while blocks and "cachePoint" in blocks[0]:
+        blocks = blocks[1:]
+    return blocks
+
+
+@cache
+def _inference_configs(texts: Texts | None) -> st.SearchStrategy[Json]:
+    tokens = st.integers(1, LEAST_MOST_TOKENS)
+    overrides = {"InferenceConfiguration.maxTokens": tokens, "NonEmptyString": leaves.visible_texts(texts)}
+    return shapes.values("InferenceConfiguration", overrides=overrides)
+
+
+@cache
+def _output_configs(texts: Texts | None) -> st.SearchStrategy[Json]:
+    overrides = {
+        "JsonSchemaDefinition.schema": json_schemas().map(json.dumps),
+        "JsonSchemaDefinition.name": leaves.tool_names(),
+        "OutputConfig.effort": st.sampled_from(EFFORTS),
+    }
+    return shapes.values("OutputConfig", overrides=overrides, texts=leaves.visible_texts(texts))
+
+
+@cache
+def _field_paths() -> st.SearchStrategy[list[str]]:
+    """JSON pointers of one step, the only ones that Bedrock takes."""
+    return st.lists(leaves.tool_names().map(lambda name: f"/{name}"), max_size=3, unique=True)
+
+
+@cache
+def _prompt_variables(texts: Texts | None) -> st.SearchStrategy[Json]:
+    values = leaves.visible_texts(texts).map(_text)
+    return st.dictionaries(leaves.tool_names(), values, max_size=3)
+
+
+def _limit_cache_points(request: Json) -> None:
+    """Take away the cache points of tools and system prompts that are more than a request may have."""
+    left = MAX_CACHE_POINTS - sum("cachePoint" in block for each in request["messages"] for block in each["content"])
+    for holder, name in ((request.get("toolConfig", {}), "tools"), (request, "system")):
+        kept: list[Json] = []
+        for item in holder.get(name, ()):
+            left -= "cachePoint" in item
+            if "cachePoint" not in item or left >= 0:
+                kept.append(item)
+        if kept:
+            holder[name] = kept
+
+
+_HALF: Final = st.booleans()
+_MODELS: Final = leaves.model_ids()
+_MODELS_AND_PROMPTS: Final = st.sampled_from((*leaves.MODEL_IDS, PROMPT))
+_GUARDRAIL: Final = "guardrailConfig"
+_OPTIONAL: Final[Mapping[str, Callable[[Texts | None], st.SearchStrategy[Any]]]] = {
+    "system": _systems,
+    "inferenceConfig": _inference_configs,
+    _GUARDRAIL: lambda texts: guardrail_configs(),
+    "additionalModelRequestFields": lambda texts: leaves.json_objects(),
+    "additionalModelResponseFieldPaths": lambda texts: _field_paths(),
+    "requestMetadata": lambda texts: shapes.values("RequestMetadata"),
+    "performanceConfig": lambda texts: metadata.performance_configs(),
+    "serviceTier": lambda texts: metadata.service_tiers(),
+    "outputConfig": _output_configs,
+}
+"""What a request may say beside its messages and tools."""
+
+_OF_PROMPTS: Final = (
+    _GUARDRAIL,
+    "additionalModelResponseFieldPaths",
+    "requestMetadata",
+    "performanceConfig",
+    "serviceTier",
+)
+"""What of it goes with a prompt of Prompt management: the rest is in the prompt."""

@@ -1,0 +1,239 @@
+"""Requests that Bedrock takes, and responses; both go through the doors unchanged."""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any, cast
+
+import boto3
+import pytest
+from hypothesis import Phase, find, given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+from converse_harness import ConverseServer, Reply, fake_converse, model, reply
+from converse_strategies.message import MAX_CACHE_POINTS, MAX_DOCUMENTS
+from converse_strategies.requests import EFFORTS, LEAST_MOST_TOKENS, PROMPT, converse_requests
+from converse_strategies.responses import converse_responses
+
+Json = dict[str, Any]
+boto: Any = boto3
+KEYS = {"aws_access_key_id": "x", "aws_secret_access_key": "x", "region_name": "us-east-1"}
+SEEN = settings(phases=[Phase.generate], max_examples=5000, database=None)
+WEATHER = {"toolSpec": {"name": "get_weather", "inputSchema": {"json": {"type": "object", "required": ["city"]}}}}
+DOCUMENT_NAME = re.compile(r"(?!.*\s\s)[A-Za-z0-9 \-()\[\]]+")
+FORBIDDEN_WITH_A_PROMPT = {"additionalModelRequestFields", "inferenceConfig", "system", "toolConfig", "outputConfig"}
+
+
+def blocks(request: Json, kind: str) -> list[Any]:
+    return [block[kind] for message in request["messages"] for block in message["content"] if kind in block]
+
+
+def all_that_is(name: str, value: Any) -> Iterator[Any]:
+    """Every value of a member of this name, however deep inside; free-form JSON is left out."""
+    if isinstance(value, Mapping):
+        for key, item in cast("Mapping[str, Any]", value).items():
+            if key == name:
+                yield item
+            elif key not in ("input", "json", "additionalModelRequestFields"):
+                yield from all_that_is(name, item)
+    elif isinstance(value, list):
+        items: list[Any] = value
+        for item in items:
+            yield from all_that_is(name, item)
+
+
+@given(converse_requests())
+def test_a_request_is_valid_for_both_operations(request: Json) -> None:
+    model.check("ConverseRequest", request)
+    model.check("ConverseStreamRequest", request)
+
+
+@given(converse_requests(stream=True))
+def test_a_request_of_converse_stream_is_valid(request: Json) -> None:
+    model.check("ConverseStreamRequest", request)
+
+
+def test_only_a_request_of_converse_stream_says_how_guardrails_read() -> None:
+    def has_mode(request: Json) -> bool:
+        return "streamProcessingMode" in request.get("guardrailConfig", {})
+
+    find(converse_requests(stream=True), has_mode, settings=SEEN)
+    with pytest.raises(Exception, match="No examples found"):
+        find(converse_requests(), has_mode, settings=settings(SEEN, max_examples=200))
+
+
+@given(converse_requests())
+def test_roles_alternate_and_nothing_is_empty_or_blank(request: Json) -> None:
+    roles = [message["role"] for message in request["messages"]]
+    assert roles[0] == roles[-1] == "user"
+    assert all(one != other for one, other in pairwise(roles))
+    assert all(message["content"] for message in request["messages"])
+    for text in all_that_is("text", [request["messages"], request.get("system", [])]):
+        assert not isinstance(text, str) or text.strip()
+
+
+@given(converse_requests())
+def test_tools_that_are_used_are_configured_and_answered(request: Json) -> None:
+    specs = [tool["toolSpec"] for tool in request.get("toolConfig", {}).get("tools", ()) if "toolSpec" in tool]
+    assert all(spec["inputSchema"]["json"]["type"] == "object" for spec in specs)
+    assert {use["name"] for use in blocks(request, "toolUse")} <= {spec["name"] for spec in specs}
+    ids = [use["toolUseId"] for use in blocks(request, "toolUse")]
+    assert len(set(ids)) == len(ids)
+    asked: list[str] = []
+    for message in request["messages"]:
+        results = [block["toolResult"] for block in message["content"] if "toolResult" in block]
+        assert [result["toolUseId"] for result in results] == asked
+        assert all(result["content"] or result.get("status") != "error" for result in results)
+        assert all(isinstance(item.get("json", {}), dict) for result in results for item in result["content"])
+        asked = [block["toolUse"]["toolUseId"] for block in message["content"] if "toolUse" in block]
+
+
+@given(converse_requests())
+def test_documents_are_few_and_named(request: Json) -> None:
+    documents = list(all_that_is("document", request["messages"]))
+    names = [document["name"] for document in documents]
+    assert len(documents) <= MAX_DOCUMENTS
+    assert len(set(names)) == len(names)
+    assert all(DOCUMENT_NAME.fullmatch(name) for name in names)
+
+
+@given(converse_requests())
+def test_cache_points_are_few(request: Json) -> None:
+    assert len(list(all_that_is("cachePoint", request))) <= MAX_CACHE_POINTS
+    for held in (request.get("system", [{}]), request.get("toolConfig", {}).get("tools", [{}])):
+        assert not held or "cachePoint" not in held[0]
+
+
+def test_of_too_many_cache_points_those_of_tools_are_left_out() -> None:
+    config = {"tools": [WEATHER, *({"cachePoint": {"type": "default"}} for _ in range(9))]}
+    request = find(converse_requests(tool_configs=st.just(config)), lambda request: True, settings=SEEN)
+    assert request["toolConfig"]["tools"] == config["tools"][: 1 + MAX_CACHE_POINTS]
+    assert len(config["tools"]) == 10
+
+
+@given(converse_requests())
+def test_limits_of_models_are_kept(request: Json) -> None:
+    assert request.get("inferenceConfig", {}).get("maxTokens", 1) <= LEAST_MOST_TOKENS
+    assert all(path[0] == "/" and "/" not in path[1:] for path in request.get("additionalModelResponseFieldPaths", ()))
+    assert request.get("outputConfig", {}).get("effort", EFFORTS[0]) in EFFORTS
+
+
+@given(converse_requests(model_ids=st.just(PROMPT)))
+def test_a_request_of_a_stored_prompt_says_nothing_that_is_in_the_prompt(request: Json) -> None:
+    assert "promptVariables" in request
+    assert not FORBIDDEN_WITH_A_PROMPT & set(request)
+    assert not blocks(request, "toolUse")
+
+
+def test_what_is_no_tool_config_is_refused_when_drawn() -> None:
+    with pytest.raises(InvalidArgument, match=r"tool_configs=\).*tools"):
+        find(converse_requests(tool_configs=st.just({"tool": WEATHER})), lambda request: True)
+
+
+@given(converse_requests(tool_configs=st.builds(lambda: {"tools": [WEATHER]}), min_turns=1))
+def test_a_given_tool_is_configured_and_used(request: Json) -> None:
+    assert request["toolConfig"] == {"tools": [WEATHER]}
+    assert all(use["name"] == "get_weather" and "city" in use["input"] for use in blocks(request, "toolUse"))
+
+
+@given(converse_requests(model_ids=st.just("amazon.nova-pro-v1:0"), texts=st.just("hi"), kinds=["text"], max_turns=1))
+def test_models_texts_and_kinds_can_be_chosen(request: Json) -> None:
+    assert request["modelId"] == "amazon.nova-pro-v1:0"
+    texts = all_that_is("text", [request["messages"], request.get("system", [])])
+    assert {text if isinstance(text, str) else text["text"] for text in texts} == {"hi"}
+    assert all(set(block) == {"text"} for message in request["messages"] for block in message["content"])
+    assert len(request["messages"]) <= 3
+
+
+@pytest.mark.parametrize("name", list(model.shape("ConverseRequest").members))
+def test_every_member_of_a_request_is_reached(name: str) -> None:
+    find(converse_requests(), lambda request: name in request, settings=SEEN)
+
+
+@pytest.mark.parametrize("name", list(model.shape("ConverseResponse").members))
+def test_every_member_of_a_response_is_reached(name: str) -> None:
+    find(converse_responses(), lambda response: name in response, settings=SEEN)
+
+
+def test_a_request_with_a_tool_use_is_found_small() -> None:
+    request = find(converse_requests(), lambda request: bool(blocks(request, "toolUse")))
+    (tool,) = request["toolConfig"]["tools"]
+    assert [list(block) for message in request["messages"] for block in message["content"]] == [
+        ["text"],
+        ["toolUse"],
+        ["toolResult"],
+    ]
+    assert blocks(request, "toolUse")[0]["name"] == tool["toolSpec"]["name"] == "0"
+
+
+def test_an_unknown_kind_is_refused_when_drawn() -> None:
+    for strategy in (converse_requests(kinds=["txt"]), converse_responses(kinds=["txt"])):
+        with pytest.raises(InvalidArgument, match=r"kinds=\['txt'\]"):
+            find(strategy, lambda value: True)
+
+
+@given(converse_responses())
+def test_a_response_is_valid_and_adds_up(response: Json) -> None:
+    model.check("ConverseResponse", response)
+    counted = [count for name, count in response["usage"].items() if name not in ("totalTokens", "cacheDetails")]
+    assert response["usage"]["totalTokens"] == sum(counted)
+    asks = any(
+        "toolUse" in block and "type" not in block["toolUse"] for block in response["output"]["message"]["content"]
+    )
+    assert response["stopReason"] != ("end_turn" if asks else "tool_use")
+
+
+@given(converse_responses(kinds=["text"], stop_reasons=st.just("max_tokens"), traces=st.just({"guardrail": {}})))
+def test_kinds_stop_reasons_and_traces_can_be_chosen(response: Json) -> None:
+    assert all(set(block) == {"text"} for block in response["output"]["message"]["content"])
+    assert response["stopReason"] == "max_tokens"
+    assert response["trace"] == {"guardrail": {}}
+
+
+@pytest.fixture(scope="module")
+def client() -> Any:
+    with fake_converse():
+        return boto.client("bedrock-runtime", **KEYS)
+
+
+@given(request=converse_requests(), response=converse_responses())
+def test_request_and_response_come_through_boto_unchanged(client: Any, request: Json, response: Json) -> None:
+    with fake_converse(whole(response)) as fake:
+        assert without_metadata(client.converse(**request)) == response
+    assert fake.calls[0].params == request
+
+
+@given(request=converse_requests(stream=True))
+def test_requests_of_converse_stream_come_through_boto_unchanged(client: Any, request: Json) -> None:
+    with fake_converse(reply.text("hi")) as fake:
+        list(client.converse_stream(**request)["stream"])
+    assert fake.calls[0].params == request
+
+
+@given(request=converse_requests(), response=converse_responses())
+@settings(max_examples=20)
+def test_request_and_response_come_through_the_server_unchanged(
+    converse_server: ConverseServer, request: Json, response: Json
+) -> None:
+    with converse_server.script(whole(response)) as fake:
+        over_http = boto.client("bedrock-runtime", endpoint_url=fake.url, **KEYS)
+        assert without_metadata(over_http.converse(**request)) == response
+    assert fake.calls[0].params == request
+
+
+def whole(response: Json) -> Reply:
+    return reply.message(
+        *response["output"]["message"]["content"],
+        stop_reason=response["stopReason"],
+        usage=response["usage"],
+        metrics=response["metrics"],
+        trace=response.get("trace"),
+        additional=response.get("additionalModelResponseFields"),
+        performance_config=response.get("performanceConfig"),
+        service_tier=response.get("serviceTier"),
+    )
+
+
+def without_metadata(response: Json) -> Json:
+    return {name: item for name, item in response.items() if name != "ResponseMetadata"}
