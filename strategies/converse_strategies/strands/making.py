@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache, wraps
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar, cast
 
 from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
 
 from converse_strategies import leaves
 
@@ -36,8 +37,17 @@ def cached(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def some(texts: Texts | None) -> Texts:
-    """The texts that somebody asked for, or any."""
-    return leaves.texts() if texts is None else texts
+    """The texts that somebody asked for, or any; what is no strategy is refused when it is drawn from."""
+    if texts is None:
+        return leaves.texts()
+    return texts if isinstance(cast("object", texts), st.SearchStrategy) else st.just(texts).map(_refuse)
+
+
+def _refuse(texts: object) -> str:
+    raise InvalidArgument(
+        f"texts={texts!r} is no strategy. Give a hypothesis strategy of texts, such as st.text(max_size=20) or "
+        "converse_strategies.faker_texts(); without texts= it is st.text()."
+    )
 
 
 def dicts(required: Mapping[str, st.SearchStrategy[Any]], **optional: st.SearchStrategy[Any]) -> Values:

@@ -97,7 +97,7 @@ def _audios() -> Values:
 @cached
 def document_contents(*, texts: Texts | None = None) -> Values:
     """DocumentContents with a format, a name that Bedrock takes, and a source; rarely with citations and a context."""
-    plain = media.documents(formats=get_args(types.DocumentFormat), sources=_SOURCES, texts=texts).map(
+    plain = media.documents(formats=get_args(types.DocumentFormat), sources=_SOURCES, texts=some(texts)).map(
         partial(_content, members=("format", "name", "source"))
     )
     more = dicts({}, citations=or_none(citations_configs()), context=or_none(some(texts)))

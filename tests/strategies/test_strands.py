@@ -1,0 +1,238 @@
+"""The strategies of Strands' vocabulary: consistent, fresh, reaching everything, with the manners of hypothesis."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, get_args
+
+import pytest
+from hypothesis import Phase, find, given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+from converse_harness.types import event_loop, guardrails, memory, session, tools
+from converse_harness.types import streaming as streaming_types
+from converse_strategies import strands
+from converse_strategies.strands import content, media, streaming
+from converse_strategies.strands import event_loop as loops
+from converse_strategies.strands import guardrails as guards
+from converse_strategies.strands import memory as memories
+from converse_strategies.strands import session as sessions
+from converse_strategies.strands import tools as tool_strategies
+from converse_strategies.strands.table import TABLE
+
+WITH_TEXTS = sorted(
+    {function for function in TABLE.values() if "texts" in inspect.signature(function).parameters}, key=repr
+)
+
+
+@pytest.mark.parametrize("name", sorted(TABLE))
+def test_strategy_is_public_in_the_module_of_its_type(name: str) -> None:
+    subject = name.partition(".")[0]
+    module = import_module(f"converse_strategies.strands.{subject}")
+    function = TABLE[name]
+    assert vars(module)[getattr(function, "__name__")] is function  # noqa: B009  (a Callable needs not have a name)
+    assert function.__doc__
+
+
+@pytest.mark.parametrize("function", WITH_TEXTS, ids=lambda function: f"{function.__module__}.{function.__name__}")
+def test_texts_that_are_no_strategy_are_refused_when_drawn(function: Callable[..., Any]) -> None:
+    wrong = function(texts="abc")
+    with pytest.raises(InvalidArgument, match=r"texts='abc' is no strategy\. Give a hypothesis strategy"):
+        find(wrong, lambda value: False, settings=settings(phases=[Phase.generate], database=None))
+
+
+def test_texts_without_a_hash_are_refused_alike() -> None:
+    wrong: Any = ["abc"]
+    with pytest.raises(InvalidArgument, match=r"texts=\['abc'\] is no strategy"):
+        find(content.messages(texts=wrong), lambda value: False)
+
+
+def walk(value: Any, path: str = "") -> dict[str, Any]:
+    """Everything in a value, by path."""
+    found = {path: value}
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            found |= walk(inner, f"{path}.{key}")
+    if isinstance(value, list):
+        for place, inner in enumerate(value):
+            found |= walk(inner, f"{path}[{place}]")
+    return found
+
+
+DICTS = ("content.Message", "streaming.StreamEvent", "guardrails.Trace", "tools.ToolConfig", "tools.ToolResult")
+
+
+@pytest.mark.parametrize("name", DICTS)
+def test_texts_given_are_those_in_the_value(name: str) -> None:
+    @settings(max_examples=30)
+    @given(TABLE[name](texts=st.just("only this")))  # type: ignore[call-arg]
+    def drawn(value: Any) -> None:
+        members = ("text", "title", "match", "description", "message", "originalMessage", "redactUserContentMessage")
+        for path, inner in walk(value).items():
+            if path.rpartition(".")[2] in members and isinstance(inner, str) and "Schema" not in path:
+                assert inner == "only this" or ".json" in path or ".input." in path or ".custom" in path, path
+
+    drawn()
+
+
+@pytest.mark.parametrize("name", DICTS)
+def test_values_are_fresh(name: str) -> None:
+    @settings(max_examples=20)
+    @given(st.data())
+    def spoiled(data: st.DataObject) -> None:
+        first = data.draw(TABLE[name]())
+        for inner in walk(first).values():
+            if isinstance(inner, dict):
+                inner["spoiled"] = True
+            elif isinstance(inner, list):
+                inner.append("spoiled")
+        assert "spoiled" not in repr(data.draw(TABLE[name]()))
+
+    spoiled()
+
+
+@given(loops.usages(), loops.metrics())
+def test_costs_add_up(usage: Mapping[str, int], metrics: Mapping[str, int]) -> None:
+    assert usage["totalTokens"] == sum(usage.values()) - usage["totalTokens"]
+    assert min(usage.values()) >= 0
+    assert 0 <= metrics.get("timeToFirstByteMs", 0) <= metrics["latencyMs"]
+
+
+@given(content.conversations())
+def test_conversations_answer_every_tool_use(messages: list[dict[str, Any]]) -> None:
+    assert [message["role"] for message in messages] == [("user", "assistant")[i % 2] for i in range(len(messages))]
+    used: list[str] = []
+    asked: list[str] = []
+    for message in messages:
+        answers = [block["toolResult"]["toolUseId"] for block in message["content"] if "toolResult" in block]
+        assert answers == asked
+        assert all("toolResult" in block for block in message["content"][: len(answers)])
+        assert message["content"]
+        asked = [block["toolUse"]["toolUseId"] for block in message["content"] if "toolUse" in block]
+        used += asked
+    assert len(used) == len(set(used))
+
+
+@given(guards.traces())
+def test_traces_are_consistent(trace: dict[str, Any]) -> None:
+    found = trace["guardrail"]
+    assert bool(found["modelOutput"]) == bool(found["outputAssessments"])
+    assert set(found["outputAssessments"]) <= set(found["inputAssessment"])
+    for path, inner in walk(trace).items():
+        if path.endswith("]") and isinstance(inner, dict) and "threshold" in inner:
+            assert (inner["action"] == "BLOCKED") == (inner["score"] < inner["threshold"])
+            assert 0 <= inner["score"] <= 1
+
+
+@given(tool_strategies.tool_configs())
+def test_tool_configs_are_consistent(config: dict[str, Any]) -> None:
+    names = [tool["toolSpec"]["name"] for tool in config["tools"]]
+    assert len(names) == len(set(names)) > 0
+    assert config["toolChoice"].get("tool", {"name": names[0]})["name"] in names
+    for tool in config["tools"]:
+        schema = tool["toolSpec"]["inputSchema"]
+        assert schema.get("json", schema)["type"] == "object"
+
+
+@given(tool_strategies.run_tool_handlers(), tool_strategies.agent_tools(), tool_strategies.tool_uses(), st.data())
+def test_tools_run(handler: tools.RunToolHandler, tool: tools.FunctionTool, use: Any, data: st.DataObject) -> None:
+    async def last(generator: Any) -> Any:
+        return [event async for event in generator][-1]
+
+    for generator in (handler(use), tool.stream(use, {})):
+        result = asyncio.run(last(generator))
+        assert result["toolUseId"] == use["toolUseId"]
+        assert result["status"] in get_args(tools.ToolResultStatus)
+    assert asyncio.run(last(data.draw(tool_strategies.tool_generators())))["content"] is not None
+
+
+@given(tool_strategies.tool_contexts())
+def test_contexts_can_ask(context: tools.ToolContext[None]) -> None:
+    with pytest.raises(tools.InterruptException):
+        context.interrupt("sure")
+
+
+@given(sessions.session_messages(), sessions.session_agents(), sessions.sessions())
+def test_sessions_survive_json(
+    message: session.SessionMessage, agent: session.SessionAgent, kept: session.Session
+) -> None:
+    for value in (message, agent, kept):
+        again = type(value).from_dict(json.loads(json.dumps(value.to_dict())))
+        assert again == value
+        assert value.created_at <= value.updated_at
+
+
+@given(sessions.values_with_bytes(), sessions.encoded_values())
+def test_bytes_go_both_ways(value: Any, encoded: Any) -> None:
+    assert session.decode_bytes_values(session.encode_bytes_values(value)) == value
+    assert session.encode_bytes_values(session.decode_bytes_values(encoded)) == encoded
+    json.dumps(encoded)
+
+
+@given(memories.memory_stores(), memories.injection_query_contexts(), memories.injection_format_contexts(), st.data())
+def test_memory_works(
+    store: memory.InMemoryStore,
+    query: memory.InjectionQueryContext,
+    form: memory.InjectionFormatContext,
+    data: st.DataObject,
+) -> None:
+    assert len(asyncio.run(store.search("", {}))) <= len(store.entries)
+    data.draw(memories.injection_query_callbacks())(query)
+    assert isinstance(data.draw(memories.injection_format_callbacks())(form), str)
+    numbers = data.draw(memories.add_messages_contexts()).sequence_numbers
+    assert numbers is None or numbers == sorted(set(numbers))
+
+
+def reached(strategy: st.SearchStrategy[Any], what: Callable[[Any], object], examples: int = 400) -> set[Any]:
+    found: set[Any] = set()
+
+    @settings(max_examples=examples, database=None)
+    @given(strategy)
+    def look(value: Any) -> None:
+        found.add(what(value))
+
+    look()
+    return found
+
+
+def test_every_kind_is_reached() -> None:
+    kinds = set(streaming_types.StreamEvent.__annotations__)
+    assert reached(streaming.stream_events(), lambda event: next(iter(event))) == kinds
+    assert reached(loops.stop_reasons(), str) == set(get_args(event_loop.StopReason))
+    assert reached(guards.pii_entities(), lambda entity: entity["type"]) == set(get_args(guardrails.PIIType))
+    assert reached(media.image_sources(), lambda source: next(iter(source))) == {"bytes", "location"}
+    assert reached(streaming.content_block_stop_events(), lambda event: event.get("contentBlockIndex", "")) >= {
+        "",
+        None,
+        0,
+    }
+    assert reached(content.content_blocks(), lambda block: next(iter(block))) == {
+        *("text", "toolUse", "toolResult", "reasoningContent", "image", "document", "cachePoint", "guardContent"),
+        *("citationsContent", "video", "audio"),
+    }
+
+
+def test_exceptions_are_rare() -> None:
+    seen: list[bool] = []
+
+    @settings(max_examples=300, database=None)
+    @given(streaming.stream_events())
+    def look(event: dict[str, Any]) -> None:
+        seen.append(next(iter(event)).endswith("Exception"))
+
+    look()
+    assert 0 < sum(seen) / len(seen) < 0.3
+
+
+def test_strands_is_not_aws() -> None:
+    """The words of Strands alone are in these strategies, and in no other."""
+    find(streaming.stream_events(), lambda event: "redactContent" in event)
+    find(streaming.message_stop_events(), lambda event: event["stopReason"] == "interrupt")
+    find(tool_strategies.tool_specs(), lambda spec: "json" not in spec["inputSchema"])
+    find(media.image_contents(), lambda image: image["source"].get("location", {}).get("type") == "s3")
+    assert strands.__doc__
