@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
 import boto3
 import pytest
@@ -31,15 +31,15 @@ def blocks(request: Json, kind: str) -> list[Any]:
 
 def all_that_is(name: str, value: Any) -> Iterator[Any]:
     """Every value of a member of this name, however deep inside; free-form JSON is left out."""
+    inside = value
     if isinstance(value, Mapping):
-        for key, item in cast("Mapping[str, Any]", value).items():
+        for key, item in inside.items():
             if key == name:
                 yield item
             elif key not in ("input", "json", "additionalModelRequestFields"):
                 yield from all_that_is(name, item)
     elif isinstance(value, list):
-        items: list[Any] = value
-        for item in items:
+        for item in inside:
             yield from all_that_is(name, item)
 
 
