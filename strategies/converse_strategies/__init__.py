@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from converse_strategies.conversation import conversations as conversations
     from converse_strategies.guardrails import guardrail_assessments as guardrail_assessments
     from converse_strategies.guardrails import guardrail_configs as guardrail_configs
+    from converse_strategies.guardrails import guardrail_stream_configs as guardrail_stream_configs
     from converse_strategies.guardrails import guardrail_traces as guardrail_traces
     from converse_strategies.hostile import HostileStream as HostileStream
     from converse_strategies.hostile import hostile_stream_events as hostile_stream_events
+    from converse_strategies.json_schema import BrokenValue as BrokenValue
+    from converse_strategies.json_schema import broken_values as broken_values
     from converse_strategies.json_schema import json_schemas as json_schemas
     from converse_strategies.json_schema import schema_values as schema_values
     from converse_strategies.leaves import faker_texts as faker_texts
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
     from converse_strategies.message import messages as messages
     from converse_strategies.message import user_messages as user_messages
     from converse_strategies.metadata import token_usages as token_usages
+    from converse_strategies.requests import converse_requests as converse_requests
+    from converse_strategies.responses import converse_responses as converse_responses
     from converse_strategies.streams import stream_events as stream_events
     from converse_strategies.tools import invalid_tool_uses as invalid_tool_uses
     from converse_strategies.tools import tool_choices as tool_choices
@@ -45,10 +50,12 @@ if TYPE_CHECKING:
     from converse_strategies.tools import tool_uses as tool_uses
 
 _HOME = {
+    "BrokenValue": "json_schema",
     "ChunkedMessage": "chunking",
     "HostileStream": "hostile",
     "assistant_messages": "message",
     "audios": "media",
+    "broken_values": "json_schema",
     "chunked_messages": "chunking",
     "chunkings": "chunking",
     "citation_locations": "citation",
@@ -56,10 +63,13 @@ _HOME = {
     "citations_content_blocks": "citation",
     "conversation_machine": "machine",
     "conversations": "conversation",
+    "converse_requests": "requests",
+    "converse_responses": "responses",
     "documents": "media",
     "faker_texts": "leaves",
     "guardrail_assessments": "guardrails",
     "guardrail_configs": "guardrails",
+    "guardrail_stream_configs": "guardrails",
     "guardrail_traces": "guardrails",
     "hostile_stream_events": "hostile",
     "images": "media",
@@ -82,10 +92,12 @@ _HOME = {
 }
 
 __all__ = [
+    "BrokenValue",
     "ChunkedMessage",
     "HostileStream",
     "assistant_messages",
     "audios",
+    "broken_values",
     "chunked_messages",
     "chunkings",
     "citation_locations",
@@ -93,10 +105,13 @@ __all__ = [
     "citations_content_blocks",
     "conversation_machine",
     "conversations",
+    "converse_requests",
+    "converse_responses",
     "documents",
     "faker_texts",
     "guardrail_assessments",
     "guardrail_configs",
+    "guardrail_stream_configs",
     "guardrail_traces",
     "hostile_stream_events",
     "images",

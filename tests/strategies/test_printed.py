@@ -20,8 +20,10 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "tool_inputs": (SPEC,),
 }
 NOT_PLAIN = {
+    "BrokenValue",
     "ChunkedMessage",
     "HostileStream",
+    "broken_values",
     "chunked_messages",
     "conversation_machine",
     "hostile_stream_events",
