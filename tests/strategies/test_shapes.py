@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from datetime import datetime
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +14,8 @@ from hypothesis.errors import InvalidArgument
 from converse_harness import model
 from converse_harness.wire.events import encode_event
 from converse_strategies import shapes
+from tests.strategies.conftest import drift
 
-SNAPSHOT = Path(__file__).parent / "shape_names.txt"
 NAMES: tuple[str, ...] = tuple(model.service().shape_names)
 THREE = ("Converse", "ConverseStream", "CountTokens")
 UNIONS = [name for name in NAMES if model.is_union(model.shape(name))]
@@ -264,11 +263,6 @@ def test_a_shape_may_hold_itself_and_patterns_that_only_java_reads(monkeypatch: 
     assert len(find(shapes.values("Leaf"), lambda leaf: True)) == 2
 
 
-def test_the_shapes_are_those_of_the_snapshot() -> None:
-    """A report that never fails: what the installed botocore's model has more or less than the one of the snapshot."""
-    pinned = set(SNAPSHOT.read_text().split())
-    more, less = sorted({*NAMES} - pinned), sorted(pinned - {*NAMES})
-    if more or less:
-        pytest.skip(
-            f"botocore {model.botocore_version()} has other shapes than the snapshot. More: {more}. Less: {less}."
-        )
+def test_drift_from_the_snapshot_is_told_at_the_end() -> None:
+    assert drift(NAMES, NAMES) == []
+    assert drift(["A", "B"], ["B", "C"]) == ["more: A", "less: C"]
