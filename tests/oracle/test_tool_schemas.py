@@ -124,7 +124,7 @@ SCHEMAS: dict[str, Any] = {
 }
 
 
-def each(strategy: st.SearchStrategy[Any], holds: Callable[[Any], object], examples: int = 50) -> None:
+def each(strategy: st.SearchStrategy[Any], holds: Callable[[Any], object], examples: int = 30) -> None:
     @settings(max_examples=examples, database=None, phases=(Phase.generate, Phase.shrink))
     @given(strategy)
     def every(value: Any) -> None:

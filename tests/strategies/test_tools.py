@@ -67,7 +67,7 @@ def satisfies(schema: Json, value: Any) -> bool:
     return bool(jsonschema.Draft202012Validator(schema, format_checker=checker).is_valid(value))
 
 
-def drawn(strategy: st.SearchStrategy[Json], examples: int = 200) -> list[Json]:
+def drawn(strategy: st.SearchStrategy[Json], examples: int = 150) -> list[Json]:
     """Many values of a strategy."""
     found: list[Json] = []
 
@@ -206,7 +206,7 @@ def test_results_answer_their_use(data: st.DataObject) -> None:
 
 
 def test_results() -> None:
-    found = drawn(tool_results(), 300)
+    found = drawn(tool_results(), 200)
     for result in found:
         assert is_valid("ToolResultBlock", result)
         assert result["content"] or result.get("status") != "error"

@@ -97,7 +97,7 @@ class Members:
         spare = [
             name for name, choice in self.members.items() if name not in self.required and choice.height < math.inf
         ]
-        wanted = [name for name in spare if not self.members[name].is_recursive] if drawing.smallest else spare
+        wanted = [name for name in spare if not (drawing.smallest and self.members[name].is_recursive)]
         if wanted and not drawing.full:
             bits = drawing.draw(_bits(len(wanted)))
             wanted = [name for index, name in enumerate(wanted) if bits >> index & 1]
@@ -207,27 +207,33 @@ class Items:
             room = min(room, len(domain))
         if drawing.full and room > 0:
             low = max(low, 1)
-        more = _MORE if not self.rest.is_recursive else 0 if drawing.smallest else _BRANCHES
-        high = int(min(room, low + more))
+        if self.rest.is_recursive:
+            return self._branches(drawing, low, int(min(room, low + (0 if drawing.smallest else _BRANCHES))))
+        high = int(min(room, low + _MORE))
         if not high:
             return []
         if domain is not None:
-            return copy.deepcopy(
-                drawing.draw(st.lists(st.sampled_from(domain), min_size=low, max_size=high, unique_by=key))
-            )
-        if drawing.path or drawing.texts is not None or drawing.full:
+            some = st.lists(st.sampled_from(domain), min_size=low, max_size=high, unique_by=key)
+            return copy.deepcopy(drawing.draw(some))
+        if drawing.texts is not None or drawing.full:
             return drawing.draw(self._list(low, high, drawing))
         if (low, high) not in self._lists:
             self._lists[low, high] = self._list(low, high, drawing)
         return drawing.draw(self._lists[low, high])
 
+    def _branches(self, drawing: Drawing, low: int, high: int) -> list[Any]:
+        """Items that may hold more of the same, drawn in one count with what is around them."""
+        count = drawing.draw(st.integers(low, high)) if low < high else low
+        items = [self.rest.value(drawing) for _ in range(count)]
+        if self.unique:
+            items = list({key(item): item for item in items}.values())
+        return items if len(items) >= low else reject()
+
     def _list(self, low: int, high: int, drawing: Drawing) -> st.SearchStrategy[list[Any]]:
-        items = _items(self.rest, drawing.texts, drawing.full, drawing.path)
+        items = _items(self.rest, drawing.texts, drawing.full)
         return st.lists(items, min_size=low, max_size=high, unique_by=key if self.unique else None)
 
 
 @st.composite
-def _items(
-    draw: st.DrawFn, choice: Choice, texts: st.SearchStrategy[str] | None, full: bool, path: tuple[Choice, ...]
-) -> Any:
-    return choice.value(Drawing(draw, texts, full, path))
+def _items(draw: st.DrawFn, choice: Choice, texts: st.SearchStrategy[str] | None, full: bool) -> Any:
+    return choice.value(Drawing(draw, texts, full))

@@ -1,7 +1,7 @@
 """How values of a compiled schema are drawn: a Choice of alternatives, each of one kind of value.
 
-A Choice may lead back to itself. `height` is how many containers its smallest value has inside each other; from the
-third time that a Choice is inside itself on, only what is smallest is drawn, and so every value ends.
+A Choice may lead back to itself. `height` is how many containers its smallest value has inside each other; once a
+Choice is inside itself often enough, or the value is large enough, only what is smallest is drawn: every value ends.
 """
 
 from __future__ import annotations
@@ -21,19 +21,32 @@ from converse_strategies.json_schema.scalars import fitted, of_length
 _AGAIN: Final = 2
 """How often a Choice may be inside itself before only what is smallest is drawn."""
 
+_TURNS: Final = 24
+"""How many such Choices there are in a value before only what is smallest is drawn."""
+
 _TRIES: Final = 5
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What is drawn with: `texts` instead of any text, `full` for all that is optional, `path` the Choices around."""
+    """What is drawn with: `texts` instead of any text, `full` for all that is optional, `smallest` for nothing else.
+
+    `path` are the Choices around that lead back to themselves, `turns` counts how many there were in the whole value.
+    """
 
     draw: st.DrawFn
     texts: st.SearchStrategy[str] | None = None
     full: bool = False
     path: tuple[Choice, ...] = ()
     smallest: bool = False
+    turns: list[None] = field(default_factory=list[None])
+
+    def inside(self, choice: Choice) -> Drawing:
+        """What is drawn with inside a Choice that leads back to itself."""
+        smallest = self.path.count(choice) >= _AGAIN or len(self.turns) >= _TURNS
+        self.turns.append(None)
+        return Drawing(self.draw, self.texts, self.full and not self.path, (*self.path, choice), smallest, self.turns)
 
 
 class Alternative(Protocol):
@@ -75,9 +88,7 @@ class Choice:
     def value(self, drawing: Drawing) -> Any:
         """Draw a value."""
         if self.is_recursive:
-            smallest = drawing.path.count(self) >= _AGAIN
-            path = (*drawing.path, self)
-            drawing = Drawing(drawing.draw, drawing.texts, drawing.full, path, smallest)
+            drawing = drawing.inside(self)
         if len(self.live) == 1 or (drawing.smallest and self.is_recursive):
             return self.live[0].value(drawing)
         if self._which is None:
