@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 _TYPES: Final = "converse_harness.types."
+_TABLE: Final = "converse_strategies.strands.table"
 _SUBJECTS: Final = (
     "citations",
     "content",
@@ -65,29 +66,33 @@ def _strategies(module: ModuleType) -> dict[str, Callable[[Any], SearchStrategy[
     if module.__name__ in _OTHERS:
         name, place, function = _OTHERS[module.__name__]
         # Another thread may be in the middle of importing it.
-        return {name: _loaded(place, function)} if name in vars(module) else {}
+        return {name: _late(name, f"converse_strategies.{place}", function)} if name in vars(module) else {}
     subject = module.__name__.removeprefix(_TYPES)
     return {
-        name: _from_table(f"{subject}.{name}")
+        name: _late(f"{subject}.{name}", _TABLE, "TABLE")
         for name, value in vars(module).items()
         if isinstance(value, type) and value.__module__ == module.__name__
     }
 
 
-def _loaded(place: str, function: str) -> Callable[[Any], SearchStrategy[Any]]:
-    def strategy(_: Any) -> SearchStrategy[Any]:
-        found: SearchStrategy[Any] = getattr(import_module(f"converse_strategies.{place}"), function)()
-        return found
+def _late(key: str, place: str, name: str) -> Callable[[Any], SearchStrategy[Any]]:
+    """Makes a strategy that is loaded when it is drawn from: a function of a module, or what the table has."""
 
-    return strategy
+    def load(_: object) -> SearchStrategy[Any]:
+        found = getattr(import_module(place), name)
+        strategy: SearchStrategy[Any] = (found[key] if name == "TABLE" else found)()
+        return strategy
 
+    # `hypothesis write` takes the repr of a strategy for code, unless it cannot be Python: then it writes
+    # st.from_type(...), which is right.
+    load.__name__ = f"<{key}>"
 
-def _from_table(key: str) -> Callable[[Any], SearchStrategy[Any]]:
-    def strategy(_: Any) -> SearchStrategy[Any]:
-        found: SearchStrategy[Any] = import_module("converse_strategies.strands.table").TABLE[key]()
-        return found
+    def make(_: object) -> SearchStrategy[Any]:
+        from hypothesis import strategies as st
 
-    return strategy
+        return st.none().flatmap(load)
+
+    return make
 
 
 class _Finder(MetaPathFinder):

@@ -6,11 +6,17 @@ import json
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import pytest
+from hypothesis import Phase, find, settings
+
+from converse_harness.samples import sample
+from converse_harness.samples import table as sample_table
+from converse_strategies.strands import table
 
 Names = Mapping[str, Mapping[str, str]]
+ONCE = settings(phases=[Phase.generate], database=None)
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +32,14 @@ def has_type(name: str) -> bool:
     return hasattr(import_module(f"converse_harness.types.{subject}"), kind)
 
 
+def has_strategy(name: str) -> bool:
+    return name in table.TABLE
+
+
+def has_sample(name: str) -> bool:
+    return name in sample_table.SAMPLES
+
+
 def missing(names: list[str], has: Callable[[str], bool]) -> list[str]:
     return [name for name in names if not has(name)]
 
@@ -34,8 +48,9 @@ def test_there_are_as_many_as_the_pages_have(names: list[str]) -> None:
     assert len(names) == len(set(names)) == 117
 
 
-def test_every_name_has_a_type(names: list[str]) -> None:
-    assert missing(names, has_type) == []
+@pytest.mark.parametrize("has", [has_type, has_strategy, has_sample])
+def test_every_name_is_there(names: list[str], has: Callable[[str], bool]) -> None:
+    assert missing(names, has) == []
 
 
 def test_a_type_that_is_removed_is_named(names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,3 +59,26 @@ def test_a_type_that_is_removed_is_named(names: list[str], monkeypatch: pytest.M
         with monkeypatch.context() as patch:
             patch.delattr(import_module(f"converse_harness.types.{subject}"), kind)
             assert missing(names, has_type) == [name]
+
+
+@pytest.mark.parametrize(
+    ("module", "table_name", "has"), [(table, "TABLE", has_strategy), (sample_table, "SAMPLES", has_sample)]
+)
+def test_a_strategy_or_sample_that_is_removed_is_named(
+    module: ModuleType,
+    table_name: str,
+    has: Callable[[str], bool],
+    names: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = getattr(module, table_name)
+    for name in names:
+        monkeypatch.setattr(module, table_name, {key: value for key, value in whole.items() if key != name})
+        assert missing(names, has) == [name]
+
+
+@pytest.mark.parametrize("draw", ["strategy", "sample"])
+def test_every_name_has_a_value(names: list[str], draw: str) -> None:
+    for name in names:
+        value = sample(name) if draw == "sample" else find(table.TABLE[name](), lambda value: True, settings=ONCE)
+        assert value is not None or name == "session.encode_bytes_values" or name == "session.decode_bytes_values"

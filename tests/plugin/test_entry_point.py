@@ -1,0 +1,145 @@
+"""`st.from_type` and `hypothesis write` in somebody's own project, through hypothesis' entry point."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+Run = Callable[..., str]
+
+EVERYTHING = """
+    from importlib import import_module
+
+    from hypothesis import Phase, find, settings, strategies as st
+
+    SUBJECTS = "citations content event_loop exceptions guardrails media memory session streaming tools".split()
+    once = settings(phases=[Phase.generate], database=None)
+    drawn = failed = 0
+    for subject in SUBJECTS:
+        module = import_module(f"converse_harness.types.{subject}")
+        for name, kind in list(vars(module).items()):
+            if isinstance(kind, type) and kind.__module__ == module.__name__:
+                value = find(st.from_type(kind), lambda value: True, settings=once)
+                # A TypedDict has no instances; everything else that is drawn is one.
+                is_one = isinstance(value, dict) if hasattr(kind, "__required_keys__") else (
+                    getattr(kind, "_is_protocol", False) or isinstance(value, kind))
+                drawn += 1
+                assert is_one, (name, value)
+
+    from converse_harness import Call, Reply, Response
+    for kind in (Call, Reply, Response):
+        assert isinstance(find(st.from_type(kind), lambda value: True, settings=once), kind)
+    print(drawn)
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run Python in a folder of its own, where the project's entry point is as if it were installed from a wheel."""
+    entry_points = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
+    installed = tmp_path / "site" / "as_if-1.dist-info"
+    installed.mkdir(parents=True)
+    installed.joinpath("METADATA").write_text("Metadata-Version: 2.1\nName: as-if\nVersion: 1\n", encoding="utf-8")
+    lines = [f"{name} = {value}" for name, value in entry_points["hypothesis"].items()]
+    installed.joinpath("entry_points.txt").write_text("\n".join(["[hypothesis]", *lines, ""]), encoding="utf-8")
+    paths = [str(tmp_path / "site"), str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+
+    def run(*arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"},
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+def code(first: str, then: str = EVERYTHING) -> str:
+    return "\n".join([first, *(line.removeprefix("    ") for line in then.splitlines())])
+
+
+@pytest.mark.parametrize(
+    "first", ["import hypothesis", "import converse_harness.types.content, converse_harness.replies"]
+)
+def test_every_class_is_known_in_either_import_order(run: Run, first: str) -> None:
+    assert int(run("-W", "error", "-c", code(first))) > 100
+
+
+def test_importing_hypothesis_imports_nothing_of_ours_but_the_entry(run: Run) -> None:
+    loaded = json.loads(run("-c", "import hypothesis, sys, json; print(json.dumps(sorted(sys.modules)))"))
+    ours = [name for name in loaded if name.split(".")[0] in ("converse_harness", "converse_strategies")]
+    assert ours == ["converse_strategies", "converse_strategies.entry"]
+    assert not {"faker", "botocore", "httpx", "respx", "h11", "h2"} & set(loaded)
+
+
+def test_types_are_drawn_as_the_strategies_say(run: Run) -> None:
+    script = """
+    import typing
+    from hypothesis import given, settings, strategies as st
+    from converse_harness.types.content import ContentBlock
+    from converse_harness.types.event_loop import Usage
+
+    class Turn(typing.NamedTuple):
+        block: ContentBlock
+        usage: Usage | None
+
+    @settings(max_examples=30)
+    @given(st.from_type(Turn))
+    def check(turn):
+        assert turn.usage is None or turn.usage["totalTokens"] >= turn.usage["inputTokens"] >= 0
+        assert len(turn.block) == 1
+
+    check()
+    """
+    run("-W", "error", "-c", code("", script))
+
+
+def test_registering_again_changes_nothing(run: Run) -> None:
+    script = """
+    import sys
+    before = list(sys.meta_path)
+    from converse_strategies.entry import register
+    register()
+    assert sys.meta_path == before
+    from converse_harness.types import content
+    assert type(content.__loader__).__module__.startswith("_frozen_importlib"), content.__loader__
+    assert content.__spec__.loader is content.__loader__
+    """
+    run("-c", code("import hypothesis", script))
+
+
+def test_hypothesis_write_makes_a_test_that_passes(run: Run, tmp_path: Path) -> None:
+    consumer = '''
+from converse_harness.types.content import Message
+from converse_harness.types.event_loop import Usage
+
+
+def total(message: Message, usage: Usage) -> int:
+    """Tokens of a message."""
+    assert message["role"] in ("user", "assistant")
+    return usage["inputTokens"] + usage["outputTokens"]
+'''
+    tmp_path.joinpath("consumer.py").write_text(consumer, encoding="utf-8")
+    if find_spec("black") is None:
+        # It only formats what hypothesis wrote, which needs it to be there.
+        black = "InvalidInput = ValueError\nFileMode = Mode = dict\n\n\ndef format_str(text, mode):\n    return text\n"
+        tmp_path.joinpath("black.py").write_text(black, encoding="utf-8")
+    written = run("-c", "from hypothesis.extra.cli import main; main()", "write", "consumer.total")
+    assert "message=st.from_type(Message), usage=st.from_type(Usage)" in written
+    tmp_path.joinpath("test_written.py").write_text(written, encoding="utf-8")
+    assert "1 passed" in run("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_written.py")
