@@ -35,6 +35,7 @@ def assemble(events: Iterable[Mapping[str, Any]]) -> Response:
     Raises StreamOrderError for an order that ConverseStream never sends, for a stream that an exception frame ended,
     and for a tool input that is not JSON.
 
+    >>> from converse_harness import chunk
     >>> assemble(chunk({"role": "assistant", "content": [{"text": "Hi there"}]})).message
     {'role': 'assistant', 'content': [{'text': 'Hi there'}]}
     """
