@@ -124,6 +124,7 @@ def test_registering_again_changes_nothing(run: Run) -> None:
 
 
 def test_hypothesis_write_makes_a_test_that_passes(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("click", reason="the command line of hypothesis needs it")
     consumer = '''
 from converse_harness.types.content import Message
 from converse_harness.types.event_loop import Usage

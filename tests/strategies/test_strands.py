@@ -28,6 +28,9 @@ from converse_strategies.strands import session as sessions
 from converse_strategies.strands import tools as tool_strategies
 from converse_strategies.strands.table import TABLE
 
+ONCE = settings(max_examples=2_000, phases=[Phase.generate], database=None)
+"""Look for one example and leave it as it is."""
+
 WITH_TEXTS = sorted(
     {function for function in TABLE.values() if "texts" in inspect.signature(function).parameters}, key=repr
 )
@@ -46,7 +49,7 @@ def test_strategy_is_public_in_the_module_of_its_type(name: str) -> None:
 def test_texts_that_are_no_strategy_are_refused_when_drawn(function: Callable[..., Any]) -> None:
     wrong = function(texts="abc")
     with pytest.raises(InvalidArgument, match=r"texts='abc' is no strategy\. Give a hypothesis strategy"):
-        find(wrong, lambda value: False, settings=settings(phases=[Phase.generate], database=None))
+        find(wrong, lambda value: False, settings=ONCE)
 
 
 def test_texts_without_a_hash_are_refused_alike() -> None:
@@ -194,10 +197,9 @@ def test_memory_works(
 def out_of_reach(strategy: st.SearchStrategy[Any], what: Callable[[Any], Any], wanted: Iterable[Any]) -> list[Any]:
     """What is wanted and never drawn."""
     missing: list[Any] = []
-    once = settings(max_examples=2_000, phases=[Phase.generate], database=None)
     for each in wanted:
         try:
-            find(strategy.map(what), partial(operator.eq, each), settings=once)
+            find(strategy.map(what), partial(operator.eq, each), settings=ONCE)
         except NoSuchExample:
             missing.append(each)
     return missing
