@@ -99,15 +99,15 @@ def _places(count: int) -> st.SearchStrategy[int]:
 @cache
 def _systems(texts: Texts | None) -> st.SearchStrategy[list[Json]]:
     some = leaves.visible_texts(texts)
-    blocks = some.map(_text) | st.builds(_cache_point) | some.map(_guarded)
-    return st.lists(blocks, min_size=1, max_size=3).map(_cached_after_something)
+    blocks = leaves.made(some, _text) | leaves.made(st.none(), _cache_point) | leaves.made(some, _guarded)
+    return leaves.made(st.lists(blocks, min_size=1, max_size=3), _cached_after_something)
 
 
 def _text(text: str) -> Json:
     return {"text": text}
 
 
-def _cache_point() -> Json:
+def _cache_point(_: None) -> Json:
     return {"cachePoint": {"type": "default"}}
 
 
@@ -123,16 +123,34 @@ def _cached_after_something(blocks: list[Json]) -> list[Json]:
 
 
 @cache
-def _inference_configs(texts: Texts | None) -> st.SearchStrategy[Json]:
+def inference_configs(*, texts: Texts | None = None) -> st.SearchStrategy[Json]:
+    """AWS InferenceConfigurations that every model takes: `maxTokens` within all limits, no blank stop sequence.
+
+    `texts` are what stop sequences are drawn from.
+
+    >>> from hypothesis import find
+    >>> find(inference_configs(), lambda config: "maxTokens" in config and "stopSequences" in config)
+    {'maxTokens': 1, 'stopSequences': []}
+    """
     tokens = st.integers(1, LEAST_MOST_TOKENS)
     overrides = {"InferenceConfiguration.maxTokens": tokens, "NonEmptyString": leaves.visible_texts(texts)}
     return shapes.values("InferenceConfiguration", overrides=overrides)
 
 
 @cache
-def _output_configs(texts: Texts | None) -> st.SearchStrategy[Json]:
+def output_configs(*, texts: Texts | None = None) -> st.SearchStrategy[Json]:
+    """AWS OutputConfigs: a JSON Schema, as text, that the answer is to satisfy, and how hard to think.
+
+    `texts` are what the description of the schema is drawn from. Raises InvalidArgument, when drawn, where the
+    installed botocore does not have them.
+
+    >>> from hypothesis import find
+    >>> config = find(output_configs(), lambda config: "textFormat" in config)
+    >>> config["textFormat"]["structure"]["jsonSchema"]["schema"]
+    '{"type": "object", "properties": {}}'
+    """
     overrides = {
-        "JsonSchemaDefinition.schema": json_schemas().map(json.dumps),
+        "JsonSchemaDefinition.schema": leaves.made(json_schemas(), json.dumps),
         "JsonSchemaDefinition.name": leaves.tool_names(),
         "OutputConfig.effort": st.sampled_from(EFFORTS),
     }
@@ -142,12 +160,12 @@ def _output_configs(texts: Texts | None) -> st.SearchStrategy[Json]:
 @cache
 def _field_paths() -> st.SearchStrategy[list[str]]:
     """JSON pointers of one step, the only ones that Bedrock takes."""
-    return st.lists(leaves.tool_names().map(lambda name: f"/{name}"), max_size=3, unique=True)
+    return st.lists(leaves.made(leaves.tool_names(), lambda name: f"/{name}"), max_size=3, unique=True)
 
 
 @cache
 def _prompt_variables(texts: Texts | None) -> st.SearchStrategy[Json]:
-    values = leaves.visible_texts(texts).map(_text)
+    values = leaves.made(leaves.visible_texts(texts), _text)
     return st.dictionaries(leaves.tool_names(), values, max_size=3)
 
 
@@ -170,14 +188,14 @@ _MODELS_AND_PROMPTS: Final = st.sampled_from((*leaves.MODEL_IDS, PROMPT))
 _GUARDRAIL: Final = "guardrailConfig"
 _OPTIONAL: Final[Mapping[str, Callable[[Texts | None], st.SearchStrategy[Any]]]] = {
     "system": _systems,
-    "inferenceConfig": _inference_configs,
+    "inferenceConfig": lambda texts: inference_configs(texts=texts),
     _GUARDRAIL: lambda texts: guardrail_configs(),
     "additionalModelRequestFields": lambda texts: leaves.json_objects(),
     "additionalModelResponseFieldPaths": lambda texts: _field_paths(),
     "requestMetadata": lambda texts: shapes.values("RequestMetadata"),
     "performanceConfig": lambda texts: metadata.performance_configs(),
     "serviceTier": lambda texts: metadata.service_tiers(),
-    "outputConfig": _output_configs,
+    "outputConfig": lambda texts: output_configs(texts=texts),
 }
 """What a request may say beside its messages and tools."""
 

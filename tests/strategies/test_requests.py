@@ -1,6 +1,8 @@
 """Requests that Bedrock takes, and responses; both go through the doors unchanged."""
 
+import json
 import re
+import struct
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
@@ -13,7 +15,14 @@ from hypothesis.errors import InvalidArgument
 
 from converse_harness import ConverseServer, Reply, fake_converse, model, reply
 from converse_strategies.message import MAX_CACHE_POINTS, MAX_DOCUMENTS
-from converse_strategies.requests import EFFORTS, LEAST_MOST_TOKENS, PROMPT, converse_requests
+from converse_strategies.requests import (
+    EFFORTS,
+    LEAST_MOST_TOKENS,
+    PROMPT,
+    converse_requests,
+    inference_configs,
+    output_configs,
+)
 from converse_strategies.responses import converse_responses
 
 Json = dict[str, Any]
@@ -113,10 +122,26 @@ def test_of_too_many_cache_points_those_of_tools_are_left_out() -> None:
 
 
 @given(converse_requests())
-def test_limits_of_models_are_kept(request: Json) -> None:
-    assert request.get("inferenceConfig", {}).get("maxTokens", 1) <= LEAST_MOST_TOKENS
+def test_paths_of_response_fields_have_one_step(request: Json) -> None:
     assert all(path[0] == "/" and "/" not in path[1:] for path in request.get("additionalModelResponseFieldPaths", ()))
-    assert request.get("outputConfig", {}).get("effort", EFFORTS[0]) in EFFORTS
+
+
+@given(inference_configs())
+def test_limits_of_models_are_kept(config: Json) -> None:
+    model.check("InferenceConfiguration", config)
+    assert config.get("maxTokens", 1) <= LEAST_MOST_TOKENS
+    assert all(text.strip() for text in config.get("stopSequences", ()))
+    for name in ("temperature", "topP"):
+        assert struct.unpack("f", struct.pack("f", config.get(name, 0)))[0] == config.get(name, 0)
+
+
+@pytest.mark.skipif(not model.has_shape("OutputConfig"), reason="of a later botocore")
+@given(output_configs())
+def test_the_schema_of_an_output_is_json_of_an_object(config: Json) -> None:
+    model.check("OutputConfig", config)
+    assert config.get("effort", EFFORTS[0]) in EFFORTS
+    for schema in all_that_is("schema", config):
+        assert json.loads(schema)["type"] == "object"
 
 
 @given(converse_requests(model_ids=st.just(PROMPT)))

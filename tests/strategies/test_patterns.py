@@ -1,0 +1,79 @@
+"""Strings for AWS's patterns: they match, all that a pattern allows is reached, and none is left to `from_regex`."""
+
+import re
+
+import pytest
+from hypothesis import find, given
+from hypothesis import strategies as st
+
+from converse_harness import model
+from converse_strategies import patterns
+from converse_strategies.shapes import REAL
+
+DRAWN_BY_PATTERN = {
+    name: model.shape(name).metadata["pattern"]
+    for name in model.service().shape_names
+    if "pattern" in model.shape(name).metadata and name not in REAL
+}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "some"),
+    [
+        ("abc", ["abc"]),
+        ("a|b|", ["a", "b", ""]),
+        ("[a-c]{2}", ["aa", "cb"]),
+        ("[a-c]{2,}", ["aa", "abca"]),
+        ("[a-c]{0,2}x?", ["", "ab", "x", "cx"]),
+        (r"[^a]*", ["", "b"]),
+        (r"\S+", ["x"]),
+        (r"\s\d", [" 1", "\t0"]),
+        ("(a[0-9])+b*", ["a1", "a1a2", "a0bb"]),
+        ("(?:a|bc){0,2}[.]", [".", "abc.", "bcbc."]),
+        (r"s3://[a-z](/.*)?", ["s3://a", "s3://b/"]),
+        (r"\.\-[]x]", [".-]", ".-x"]),
+        ("^a$", ["a"]),
+        (r"([ab])\1", ["aa", "bb"]),
+        ("a{1,2}?", ["a", "aa"]),
+        ("x[a-z]{30,40}", []),
+    ],
+)
+def test_what_a_pattern_allows_is_reached_and_nothing_else(pattern: str, some: list[str]) -> None:
+    strategy = patterns.strings(pattern)
+    for text in some:
+        assert find(strategy, lambda drawn: drawn == text) == text  # noqa: B023
+
+    @given(strategy)
+    def matches(text: str) -> None:
+        assert re.fullmatch(pattern, text, re.ASCII)
+
+    matches()
+
+
+@given(st.data(), st.sampled_from(sorted(DRAWN_BY_PATTERN.values())), st.integers(3, 5))
+def test_lengths_are_kept(data: st.DataObject, pattern: str, high: int) -> None:
+    if not re.match(r"\[|\\S", pattern) or "{" in pattern:
+        pattern = "([a-z]|[0-9])+"
+    assert 2 <= len(data.draw(patterns.strings(pattern, 2, high))) <= high
+
+
+@pytest.mark.parametrize("name", DRAWN_BY_PATTERN)
+def test_no_pattern_of_the_model_is_left_to_from_regex(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(st, "from_regex", None)
+    patterns.strings.cache_clear()
+    patterns.strings(DRAWN_BY_PATTERN[name])
+
+
+@pytest.mark.parametrize("pattern", [r"\S+", "[^a]*", "."])
+def test_what_a_pattern_does_not_exclude_may_be_beyond_ascii(pattern: str) -> None:
+    assert find(patterns.strings(pattern), lambda text: not text.isascii())
+
+
+def test_a_pattern_that_only_java_reads_refuses_nothing() -> None:
+    assert find(patterns.strings(r"\p{Alpha}+", 1), lambda text: not text.isalpha()) == "0"
+
+
+@pytest.mark.parametrize("pattern", ["[a-z0-9]+", "arn:[a-z]+:[0-9]{12}", "(|[1-9][0-9]{0,7})"])
+def test_what_is_found_is_simple(pattern: str) -> None:
+    simplest = {"[a-z0-9]+": "0", "arn:[a-z]+:[0-9]{12}": "arn:a:000000000000", "(|[1-9][0-9]{0,7})": ""}
+    assert find(patterns.strings(pattern), lambda text: True) == simplest[pattern]
