@@ -12,6 +12,7 @@ import wave
 from collections.abc import Iterator, Mapping
 from functools import partial
 from io import BytesIO
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -34,6 +35,38 @@ NEWER_MEMBERS: Final = {"TokenUsage": "cacheDetails", "ToolSpecification": "stri
 def test_every_row_has_a_builder() -> None:
     assert list(SAMPLES) == list(BUILDERS)
     assert set(VARIANTS) == set(SHAPES)
+
+
+SUBJECTS: Final = {
+    "Messages": ["content"],
+    "Tools": ["tools"],
+    "Streams": ["streaming", "event_loop"],
+    "Media and citations": ["media", "citations"],
+    "Guardrails": ["guardrails"],
+    "AWS's own shapes": [""],
+    "Exceptions, sessions, memory": ["exceptions", "session", "memory"],
+}
+"""Headings of the tables in docs/samples.md -> modules of `types`; "" is AWS's model."""
+
+
+def tables() -> str:
+    """The end of docs/samples.md."""
+    lines = ["## All fixtures", "", "| fixture | runs the test |", "|---|---|"]
+    lines += [f"| `{row.fixture}` | {row.doc.removeprefix('Runs the test ')} |" for row in VARIANTS.values()]
+    for heading, modules in SUBJECTS.items():
+        lines += ["", f"### {heading}", "", "| fixture | type | what |", "|---|---|---|"]
+        lines += [
+            f"| `{row.fixture}` | `{name}` | {row.doc} |"
+            for name, row in SAMPLES.items()
+            if name.rpartition(".")[0] in modules
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def test_the_page_lists_every_fixture() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "samples.md"
+    assert page.read_text(encoding="utf-8").endswith(tables())
+    assert all(row.fixture in tables() for row in (*SAMPLES.values(), *VARIANTS.values()))
 
 
 def test_fixtures_are_named_alike_and_once() -> None:

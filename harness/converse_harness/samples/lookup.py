@@ -16,6 +16,8 @@ NAMES: Final = tuple(SAMPLES)
 class UnknownSample(ReplyError, LookupError):
     """There is no sample of this name; says which comes nearest."""
 
+    __module__ = "converse_harness.samples"
+
 
 def sample(name: str) -> Any:
     """A new sample value of a type or shape; the module may be left out where one module alone has the name.
