@@ -103,7 +103,7 @@ class ConversationMachine(RuleBasedStateMachine):
 
     # The steps
 
-    def say(self, text: str, answer: str) -> None:
+    def chat(self, text: str, answer: str) -> None:
         """The user says something, and the model answers."""
         self._play(text, [reply.text(answer)])
 
@@ -232,13 +232,13 @@ def conversation_machine(
     some = {"uses": st.lists(uses, max_size=2)} if tools else {}
     exchange: dict[str, st.SearchStrategy[Any]] = {"text": said, "answer": answered}
     arguments: dict[str, dict[str, st.SearchStrategy[Any]]] = {
-        "say": exchange,
+        "chat": exchange,
         "use_tools": {**exchange, "uses": st.lists(uses, min_size=1, max_size=3), "at_once": st.booleans()},
         "throttle": {**exchange, **some, "times": st.integers(1, THROTTLES)},
         "overflow": {**exchange, **some},
         "break_stream": {**exchange, **some, "after": st.integers(0, 9), "exception": st.deferred(_exceptions)},
     }
-    chosen = ["say", *(["use_tools"] if tools else []), *troubles]
+    chosen = ["chat", *(["use_tools"] if tools else []), *troubles]
     steps = {name: _rule(**arguments[name])(getattr(ConversationMachine, name)) for name in chosen}
     steps |= {f"invariant_{number}": invariant()(each) for number, each in enumerate(invariants)}
     errors = may_raise if isinstance(may_raise, tuple) else (may_raise,)

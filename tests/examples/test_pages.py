@@ -86,10 +86,16 @@ class Block:
 
 def defines_tests(code: str) -> bool:
     """Whether pytest finds a test in this code."""
-    return any(
-        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name.lower().startswith("test")
-        for node in ast.parse(code).body
-    )
+    names: list[str] = []
+    for node in ast.parse(code).body:
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                names.append(name)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Attribute(attr="TestCase")):  # of a state machine
+                names.append(name)
+            case _:
+                pass
+    return any(name.lower().startswith("test") for name in names)
 
 
 def blocks_of(page: Path, text: str) -> Iterator[Block]:

@@ -186,11 +186,11 @@ def test_a_sound_agent_passes_over_a_real_socket() -> None:
 @pytest.mark.parametrize(
     ("agent", "trouble", "error", "message", "steps"),
     [
-        (KeepsAnUnansweredQuestion, ["overflow"], AssertionError, "'user', 'user'", ["overflow", "say"]),
+        (KeepsAnUnansweredQuestion, ["overflow"], AssertionError, "'user', 'user'", ["overflow", "chat"]),
         (RunsTheFirstToolOnly, [], AssertionError, "==", ["use_tools"]),
         (RunsNoTools, [], UnusedReplies, "1 scripted reply was not used", ["use_tools"]),
-        (AsksOnceMore, [], UnexpectedCall, "call 2 has no reply left", ["say"]),
-        (AsksForEver, [], UnexpectedCall, "call 2 has no reply left", ["say"]),
+        (AsksOnceMore, [], UnexpectedCall, "call 2 has no reply left", ["chat"]),
+        (AsksForEver, [], UnexpectedCall, "call 2 has no reply left", ["chat"]),
         (TriesOnce, ["throttle"], ClientError, "Too many requests", ["throttle"]),
     ],
 )
@@ -246,7 +246,7 @@ def test_a_subclass_has_rules_and_ways_to_ask_of_its_own() -> None:
         def forget(self, text: str) -> None:
             forgotten.append(len(self.loop.messages))
             self.loop.messages.clear()
-            self.say(text, "Have we met?")
+            self.chat(text, "Have we met?")
             assert self.answers[-1] == "Have we met?"
 
     run_state_machine_as_test(Forgetful, settings=SHORT)
@@ -307,7 +307,7 @@ class Agent:
         self.messages.append(message)
         return message["content"][0]["text"]
 
-@settings(stateful_step_count=5)
+@settings(stateful_step_count=5, deadline=None)
 class Conversation(conversation_machine(Agent)):
     @invariant()
     def history_alternates(self):
@@ -377,7 +377,7 @@ def test_strands_keeps_a_question_that_was_not_answered(make_strands_agent: Call
     """Found by this machine: after an error its history has two user messages in a row, which Bedrock refuses."""
     with pytest.raises(AssertionError, match="'user', 'user'") as caught:
         run_state_machine_as_test(strands_machine(make_strands_agent, troubles=[trouble]), settings=SHORT)
-    assert [step.partition("(")[0] for step in steps_of(caught.value)] == [trouble, "say"]
+    assert [step.partition("(")[0] for step in steps_of(caught.value)] == [trouble, "chat"]
 
 
 def test_the_fake_of_the_test_is_left_alone() -> None:
