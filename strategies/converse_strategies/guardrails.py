@@ -32,7 +32,7 @@ REASONS: Final[Mapping[str, str]] = {
 _ACCOUNT: Final = "arn:aws:bedrock:us-east-1:123456789012"
 _REASONING: Final = "automatedReasoningPolicy"
 _IDS: Final = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=12)
-_VERSIONS: Final = st.integers(0, 99).map(lambda number: str(number) if number else "DRAFT")
+_VERSIONS: Final = leaves.made(st.integers(0, 99), lambda number: str(number) if number else "DRAFT")
 _RARELY: Final = st.sampled_from((False, False, False, True))
 """Most traces are of one guardrail and one output; so are ours, since every assessment more takes its time."""
 
@@ -298,7 +298,7 @@ def _entries(entry: str, actions: frozenset[str], texts: Texts) -> st.SearchStra
         whole = {**form, **rest}
         return {name: whole[name] for name in members if name in whole}
 
-    return st.tuples(forms, st.fixed_dictionaries({**free, **numbers})).map(entry_of)
+    return leaves.made(st.tuples(forms, st.fixed_dictionaries({**free, **numbers})), entry_of)
 
 
 def _grounding(one: int, other: int, *, detected: bool) -> dict[str, float]:

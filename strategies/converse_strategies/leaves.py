@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
+
+Drawn = TypeVar("Drawn")
+Made = TypeVar("Made")
 
 _WORD: Final = string.ascii_lowercase + string.digits + string.ascii_uppercase + "_-"
 _TOOL_USES: Final = st.integers(0, len(_WORD) ** 6 - 1)
@@ -39,6 +43,19 @@ def texts(*, min_size: int = 0, max_size: int | None = None) -> st.SearchStrateg
     return st.text(min_size=min_size, max_size=max_size)
 
 
+@st.composite
+def made(draw: st.DrawFn, values: st.SearchStrategy[Drawn], make: Callable[[Drawn], Made]) -> Made:
+    """`values.map(make)`, for what ends up in a counterexample.
+
+    hypothesis prints what comes out of `map` and `builds` as a call of our function, which nobody could paste.
+
+    >>> from hypothesis import find
+    >>> find(made(texts(), str.upper), lambda text: "A" in text)
+    'A'
+    """
+    return make(draw(values))
+
+
 @lru_cache
 def visible_texts(texts: st.SearchStrategy[str] | None = None) -> st.SearchStrategy[str]:
     """Text that Bedrock takes in a request, neither empty nor white space alone; of `texts` if they are given.
@@ -47,13 +64,7 @@ def visible_texts(texts: st.SearchStrategy[str] | None = None) -> st.SearchStrat
     >>> find(visible_texts(), lambda text: True)
     '0'
     """
-    return _visible(st.text(min_size=1) if texts is None else texts)
-
-
-@st.composite
-def _visible(draw: st.DrawFn, texts: st.SearchStrategy[str]) -> str:
-    # Not `texts.map(visible)`: what comes out of `map` and `builds` is printed as a call, which nobody can paste.
-    return visible(draw(texts))
+    return made(st.text(min_size=1) if texts is None else texts, visible)
 
 
 def visible(text: str) -> str:

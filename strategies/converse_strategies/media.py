@@ -133,7 +133,7 @@ def document_names() -> Texts:
     >>> find(document_names(), lambda name: " " in name)
     '0 0'
     """
-    return _NAMES.map(lambda name: " ".join(name.split()) or "0")
+    return leaves.made(_NAMES, lambda name: " ".join(name.split()) or "0")
 
 
 _BUILT: Final = {"Image": IMAGES, "Document": DOCUMENTS, "Video": VIDEOS, "Audio": AUDIOS}

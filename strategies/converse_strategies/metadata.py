@@ -8,6 +8,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from converse_harness import model
+from converse_strategies import leaves
 from converse_strategies.guardrails import guardrail_traces
 
 _MOST_TOKENS: Final = 2_000_000
@@ -72,7 +73,7 @@ def metrics() -> st.SearchStrategy[dict[str, Any]]:
     >>> find(metrics(), lambda metrics: True)
     {'latencyMs': 0}
     """
-    return _LATENCIES.map(_metrics)
+    return leaves.made(_LATENCIES, _metrics)
 
 
 def _metrics(latency: int) -> dict[str, Any]:
@@ -87,7 +88,7 @@ def performance_configs() -> st.SearchStrategy[dict[str, Any]]:
     >>> find(performance_configs(), lambda config: True)
     {'latency': 'standard'}
     """
-    return st.deferred(_latencies).map(_performance_config)
+    return leaves.made(st.deferred(_latencies), _performance_config)
 
 
 def _latencies() -> st.SearchStrategy[str]:
@@ -106,7 +107,7 @@ def service_tiers() -> st.SearchStrategy[dict[str, Any]]:
     >>> find(service_tiers(), lambda tier: tier["type"] == "flex")
     {'type': 'flex'}
     """
-    return st.deferred(_tiers).map(_service_tier)
+    return leaves.made(st.deferred(_tiers), _service_tier)
 
 
 def _tiers() -> st.SearchStrategy[str]:

@@ -14,6 +14,7 @@ from typing import Final
 from hypothesis import strategies as st
 
 from converse_harness.model import patterns as java
+from converse_strategies import leaves
 
 Strings = st.SearchStrategy[str]
 
@@ -95,7 +96,7 @@ def _sequence(tokens: deque[str]) -> Strings:
         literal = ""
     if literal or not parts:
         parts.append(st.just(literal))
-    return parts[0] if len(parts) == 1 else st.tuples(*parts).map("".join)
+    return parts[0] if len(parts) == 1 else leaves.made(st.tuples(*parts), "".join)
 
 
 def _repeated(inner: Strings, least: int, most: int | None) -> Strings:
@@ -103,7 +104,7 @@ def _repeated(inner: Strings, least: int, most: int | None) -> Strings:
         return inner
     if (least, most) == (0, 1):
         return st.just("") | inner
-    return st.lists(inner, min_size=least, max_size=most).map("".join)
+    return leaves.made(st.lists(inner, min_size=least, max_size=most), "".join)
 
 
 def _quantity(tokens: deque[str]) -> tuple[int, int | None]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from converse_harness import model
+from converse_strategies import leaves
 
 Texts = st.SearchStrategy[str]
 
@@ -18,7 +19,7 @@ _ARN: Final = "arn:aws:bedrock:us-east-1:123456789012:automated-reasoning-policy
 _MOST: Final = 1000
 """Characters of a statement, in AWS's model."""
 
-_CONFIDENCES: Final = st.integers(0, 100).map(lambda percent: percent / 100)
+_CONFIDENCES: Final = leaves.made(st.integers(0, 100), lambda percent: percent / 100)
 _IDENTIFIERS: Final = st.text(string.ascii_lowercase + string.digits, min_size=12, max_size=12)
 _FEW: Final = st.integers(0, 2)
 

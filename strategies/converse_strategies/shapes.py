@@ -250,7 +250,7 @@ def _blob(shape: model.Shape) -> Strategy:
 def _timestamp(shape: model.Shape) -> Strategy:
     """Of this century and to the millisecond, as they are in JSON."""
     times = st.datetimes(datetime(2000, 1, 1), datetime(2099, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001
-    return times.map(lambda time: time.replace(microsecond=time.microsecond // 1000 * 1000))
+    return leaves.made(times, lambda time: time.replace(microsecond=time.microsecond // 1000 * 1000))
 
 
 _SCALARS: Final[Mapping[str, Callable[[model.Shape], Strategy]]] = {

@@ -221,13 +221,17 @@ _STATUSES: Final = st.sampled_from((None, "success", "error"))
 
 @cache
 def _system_tools() -> st.SearchStrategy[Json]:
-    return st.sampled_from(SERVER_TOOLS).map(lambda name: {"name": name})
+    return leaves.made(st.sampled_from(SERVER_TOOLS), lambda name: {"name": name})
+
+
+def _cache_point(ttl: str | None) -> Json:
+    return {"type": "default", **({} if ttl is None else {"ttl": ttl})}
 
 
 @cache
 def _cache_points() -> st.SearchStrategy[Json]:
     lives = model.enum("CacheTTL") if model.has_member("CachePointBlock", "ttl") else ()
-    return st.sampled_from((None, *lives)).map(lambda ttl: {"type": "default", **({"ttl": ttl} if ttl else {})})
+    return leaves.made(st.sampled_from((None, *lives)), _cache_point)
 
 
 _TOOLS: Final[Mapping[str, Callable[[], st.SearchStrategy[Json]]]] = {
