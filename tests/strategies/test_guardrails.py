@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import find, given, settings
+from hypothesis import find, given
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
@@ -17,6 +17,7 @@ from converse_strategies.guardrails import (
     guardrail_stream_configs,
     guardrail_traces,
 )
+from tests.strategies.conftest import draw_until
 
 POLICIES = guardrail_policies()
 REASONING = "automatedReasoningPolicy"
@@ -126,15 +127,14 @@ def test_every_value_of_every_enum_is_reached_in_every_entry(policy: str) -> Non
     missing = set(enum_values(policy))
     states = {(shape, detected) for shape, _, _ in missing for detected in (True, False)}
 
-    @settings(max_examples=20 * len(missing), database=None, derandomize=True)
-    @given(guardrail_assessments(policies=[policy]))
-    def collect(assessment: dict[str, Any]) -> None:
+    def collect(assessment: dict[str, Any]) -> bool:
         for shape, entry in entries(assessment):
             missing.difference_update((shape, name, value) for name, value in entry.items() if isinstance(value, str))
             if entry["action"] == "NONE":
                 states.discard((shape, entry["detected"]))
+        return not (missing or states)
 
-    collect()
+    draw_until(guardrail_assessments(policies=[policy]), collect)
     assert not missing
     assert not states
 
@@ -151,12 +151,11 @@ def test_every_policy_of_the_model_is_drawn() -> None:
 def test_every_member_is_reached() -> None:
     missing = {*model.shape("GuardrailAssessment").members, *model.shape("GuardrailTraceAssessment").members}
 
-    @settings(max_examples=300, database=None, derandomize=True)
-    @given(guardrail_traces())
-    def collect(trace: dict[str, Any]) -> None:
+    def collect(trace: dict[str, Any]) -> bool:
         missing.difference_update(trace, *assessments(trace))
+        return not missing
 
-    collect()
+    draw_until(guardrail_traces(), collect)
     assert not missing
 
 
@@ -165,15 +164,14 @@ def test_every_finding_of_automated_reasoning_is_reached() -> None:
     findings = model.shape("GuardrailAutomatedReasoningFinding").members
     missing = {(kind, part) for kind, shape in findings.items() for part in (*shape.members, "")}
 
-    @settings(max_examples=300, database=None)
-    @given(guardrail_assessments(policies=[REASONING]))
-    def collect(assessment: dict[str, Any]) -> None:
+    def collect(assessment: dict[str, Any]) -> bool:
         model.check("GuardrailAssessment", assessment)
         for finding in assessment[REASONING]["findings"]:
             ((kind, parts),) = finding.items()
             missing.difference_update({(kind, ""), *((kind, part) for part in parts)})
+        return not missing
 
-    collect()
+    draw_until(guardrail_assessments(policies=[REASONING]), collect)
     assert not missing
 
 
@@ -238,12 +236,11 @@ def test_every_choice_of_a_configuration_is_reached() -> None:
     choices = {"trace": "GuardrailTrace", "streamProcessingMode": "GuardrailStreamProcessingMode"}
     missing = {(name, value) for name, shape in choices.items() for value in (None, *model.enum(shape))}
 
-    @settings(database=None, derandomize=True)
-    @given(guardrail_stream_configs())
-    def collect(config: dict[str, Any]) -> None:
+    def collect(config: dict[str, Any]) -> bool:
         missing.difference_update((name, config.get(name)) for name in choices)
+        return not missing
 
-    collect()
+    draw_until(guardrail_stream_configs(), collect)
     assert not missing
 
 

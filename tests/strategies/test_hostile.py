@@ -12,6 +12,7 @@ from converse_harness import StreamOrderError
 from converse_harness.breaches import BREACHES
 from converse_harness.grammar import check_order
 from converse_strategies import HostileStream, hostile_stream_events
+from tests.strategies.conftest import draw_until
 
 
 @given(case=hostile_stream_events())
@@ -21,12 +22,27 @@ def test_every_hostile_stream_is_refused_with_its_breachs_error(case: HostileStr
     assert case.breach.refuses(str(caught.value))
 
 
+def test_every_breach_comes() -> None:
+    missing = set(BREACHES)
+
+    def collect(case: HostileStream) -> bool:
+        missing.discard(case.breach.name)
+        return not missing
+
+    draw_until(hostile_stream_events(), collect)
+    assert not missing
+
+
 @pytest.mark.parametrize("name", BREACHES)
-def test_every_breach_can_be_asked_for(name: str) -> None:
-    case = find(hostile_stream_events(breaches=[name]), lambda case: True, settings=settings(database=None))
-    assert case.breach is BREACHES[name]
-    with pytest.raises(StreamOrderError):
-        check_order(case.events)
+def test_a_breach_can_be_asked_for(name: str) -> None:
+    @given(case=hostile_stream_events(breaches=[name]))
+    @settings(max_examples=10)
+    def only_this(case: HostileStream) -> None:
+        assert case.breach is BREACHES[name]
+        with pytest.raises(StreamOrderError):
+            check_order(case.events)
+
+    only_this()
 
 
 @pytest.mark.parametrize(

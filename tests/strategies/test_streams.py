@@ -16,6 +16,7 @@ from converse_harness.grammar import ORDER, StreamOrder, check_order, symbol
 from converse_strategies import stream_events
 from converse_strategies.blocks import streamable
 from converse_strategies.leaves import faker_texts
+from tests.strategies.conftest import draw_until
 
 Event = dict[str, Any]
 
@@ -65,34 +66,31 @@ def test_a_stop_reason_goes_with_the_blocks(events: list[Event]) -> None:
     assert set(answered) <= {use["toolUseId"] for use in uses if use.get("type") == "server_tool_use"}
 
 
-@pytest.fixture(scope="module")
-def drawn() -> list[list[Event]]:
-    """Some hundred streams, the same in every run."""
-    streams: list[list[Event]] = []
+def test_every_move_of_the_order_is_reachable() -> None:
+    made = set[tuple[str, str]]()
 
-    @given(events=stream_events())
-    @settings(max_examples=1_000, derandomize=True, database=None)
-    def collect(events: list[Event]) -> None:
-        streams.append(events)
+    def collect(events: list[Event]) -> bool:
+        made.update(moves_of(events))
+        return made == set(MOVES)
 
-    collect()
-    return streams
-
-
-def test_every_move_of_the_order_is_reachable(drawn: list[list[Event]]) -> None:
-    made = set[tuple[str, str]]().union(*map(moves_of, drawn))
+    draw_until(stream_events(), collect)
     assert made == set(MOVES)
 
 
-def test_every_stop_reason_is_reachable(drawn: list[list[Event]]) -> None:
-    reasons = {events[-2]["messageStop"]["stopReason"] for events in drawn}
-    assert reasons == set(model.enum("StopReason"))
+def test_every_stop_reason_and_every_member_of_the_end_is_reachable() -> None:
+    missing = {("messageStop", name) for name in model.shape("MessageStopEvent").members}
+    missing |= {("metadata", name) for name in model.shape("ConverseStreamMetadataEvent").members}
+    missing |= {("stopReason", reason) for reason in model.enum("StopReason")}
 
+    def collect(events: list[Event]) -> bool:
+        for event in events[-2:]:
+            ((kind, members),) = event.items()
+            missing.difference_update((kind, name) for name in members)
+        missing.discard(("stopReason", events[-2]["messageStop"]["stopReason"]))
+        return not missing
 
-def test_every_member_of_the_end_is_reachable(drawn: list[list[Event]]) -> None:
-    for event, shape in (("messageStop", "MessageStopEvent"), ("metadata", "ConverseStreamMetadataEvent")):
-        seen = {name for events in drawn for name in events[-2:][event == "metadata"][event]}
-        assert seen == set(model.shape(shape).members)
+    draw_until(stream_events(), collect)
+    assert not missing
 
 
 def test_the_shortest_stream_of_a_tool_use_is_found() -> None:
