@@ -191,6 +191,18 @@ def test_invalid_uses_of_any_spec(data: st.DataObject) -> None:
     )  # jsonschema takes any text for one
 
 
+def test_something_to_break_is_always_found() -> None:
+    """Where a value leaves out all that could be broken, another is drawn with it, and no example is given up."""
+    begun: list[None] = []
+
+    @st.composite
+    def counted(draw: st.DrawFn) -> Json:
+        begun.append(None)
+        return draw(invalid_tool_uses({"type": "object", "properties": {"days": {"type": "integer"}}}))
+
+    assert len(drawn(counted(), 30)) == len(begun)
+
+
 @pytest.mark.parametrize("name", ["ping", "0", "a" * 63, "a" * 64, "a" * 63 + "0"])
 def test_where_nothing_breaks_the_input_the_name_is_wrong(name: str) -> None:
     for use in drawn(invalid_tool_uses({**FREE, "name": name}), 50):
