@@ -52,9 +52,10 @@ class MessageBody:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EventsBody:
-    """An answer as the exact sequence of stream events."""
+    """An answer as the exact sequence of stream events; `strict` if they were held to AWS's model and order."""
 
     events: tuple[Mapping[str, Any], ...]
+    strict: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -235,9 +236,87 @@ class Reply:
     def __repr__(self) -> str:
         return f"<Reply {self.summary}>"
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Print the code that makes it: hypothesis, for counterexamples, and IPython look for this name."""
+        del cycle  # a reply cannot hold itself
+        for number, (function, arguments, options) in enumerate(_written(self)):
+            named = [("", value) for value in arguments] + [(f"{name}=", value) for name, value in options.items()]
+            opening = f"{'.' if number else 'reply.'}{function}("
+            with printer.group(len(opening), opening, ")"):
+                for place, (name, value) in enumerate(named):
+                    if place:
+                        printer.text(",")
+                        printer.breakable()
+                    printer.text(name)
+                    if type(value) is Fault:
+                        printer.text(f"faults.{value.name}")
+                    else:
+                        printer.pretty(value)
+
 
 METADATA: Final = ("usage", "metrics", "trace", "performanceConfig", "serviceTier")
 """The members that ConverseStream sends in its metadata event."""
+
+
+_CONNECTION_FAILURES: Final[Mapping[ConnectionFailure, str]] = {
+    ConnectionFailure.REFUSED: "connection_refused",
+    ConnectionFailure.CONNECT_TIMEOUT: "connect_timeout",
+    ConnectionFailure.READ_TIMEOUT: "read_timeout",
+}
+_KEYWORDS: Final[Mapping[str, str]] = {
+    "additionalModelResponseFields": "additional",
+    "performanceConfig": "performance_config",
+    "serviceTier": "service_tier",
+}
+"""What `reply.message` calls members of ConverseResponse; the others it calls by their name."""
+
+_Call = tuple[str, Sequence[Any], Mapping[str, Any]]
+"""A function of `reply`, or a method of Reply, with its arguments."""
+
+
+def _written(reply: Reply) -> Iterator[_Call]:
+    """The calls that make a reply."""
+    yield _written_body(reply.body)
+    if reply.failure is not None:
+        name, members = reply.failure.name, dict(reply.failure.members)
+        lax = {} if name in model.stream_exceptions() else {"strict": False}
+        yield "fails_after", (reply.failure.after, name, members.pop("message")), {**members, **lax}
+    if reply.breach is not None:
+        yield "broken", (reply.breach.fault,), {"after": reply.breach.after}
+    if reply.pace != Pace():
+        yield "paced", (), {"first": reply.pace.first, "each": reply.pace.each}
+    if reply.uses > 1:
+        yield "times", (reply.uses,), {}
+
+
+def _written_body(body: MessageBody | EventsBody | ErrorBody | ConnectionFailure) -> _Call:
+    match body:
+        case EventsBody(events, strict):
+            return "events", (list(events),), {} if strict else {"strict": False}
+        case ErrorBody(name, status, members):
+            known = model.all_errors().get(name)
+            others = {key: value for key, value in members.items() if key != "message"}
+            given = {} if known is not None and known.status == status else {"status": status}
+            return "error", (name, members["message"]), {**given, **others}
+        case ConnectionFailure():
+            return _CONNECTION_FAILURES[body], (), {}
+        case MessageBody(({"text": text},), "end_turn", pieces=None, options={}) if not body.options:
+            return "text", (text,), {}
+        case MessageBody():
+            options = {_KEYWORDS.get(name, name): value for name, value in body.options.items()}
+            if body.stop_reason != default_stop_reason(body.content):
+                options = {"stop_reason": body.stop_reason, **options}
+            if body.pieces is not None:
+                options["pieces"] = {index: list(pieces) for index, pieces in body.pieces.items()}
+            return "message", [_without_placeholder(block) for block in body.content], options
+
+
+def _without_placeholder(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    match block:
+        case {"toolUse": {"toolUseId": str(use_id), **tool}} if use_id == UNNAMED_TOOL_USE:
+            return {"toolUse": tool}
+        case _:
+            return block
 
 
 def shorten(text: str, width: int = 60) -> str:

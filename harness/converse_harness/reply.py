@@ -139,7 +139,7 @@ def events(events: Iterable[Mapping[str, object]], *, strict: bool = True) -> Re
             _check_encodable(event, index)
     if strict:
         check_order(copied)
-    return Reply(EventsBody(copied))
+    return Reply(EventsBody(copied, strict))
 
 
 def error(name: str, message: str | None = None, *, status: int | None = None, **members: object) -> Reply:

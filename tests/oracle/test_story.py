@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 CONFTEST = """
-from hypothesis import settings
+from hypothesis import Phase, settings
 
-settings.register_profile("patient", deadline=None)
+# Explaining a failure traces every line, which takes longer than all the rest.
+settings.register_profile("patient", deadline=None, phases=[Phase.generate, Phase.shrink])
 settings.load_profile("patient")
 """
 THEIRS = """
