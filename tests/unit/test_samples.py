@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import json
 import os
@@ -9,7 +10,7 @@ import re
 import subprocess
 import sys
 import wave
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -26,6 +27,7 @@ from converse_harness.samples.fakery import fake
 from converse_harness.samples.personal_data import PII
 from converse_harness.samples.table import SAMPLES, VARIANTS
 from converse_harness.samples.unions import SHAPES, builders
+from converse_harness.types.tools import InterruptException
 
 WITH_SHAPE: Final = {name: each.shape for name, each in BUILDERS.items() if each.shape is not None}
 NEWER_MEMBERS: Final = {"TokenUsage": "cacheDetails", "ToolSpecification": "strict"}
@@ -224,6 +226,35 @@ def test_kept_bytes_come_back() -> None:
     message, kept = samples.sample("encode_bytes_values"), samples.sample("decode_bytes_values")
     assert encode_bytes_values(message) == kept == json.loads(json.dumps(kept))
     assert decode_bytes_values(kept) == message
+
+
+async def last_of(events: AsyncIterator[Any]) -> Any:
+    return [each async for each in events][-1]
+
+
+def test_the_tools_run() -> None:
+    use, result = samples.sample("ToolUse"), samples.sample("ToolResult")
+    assert samples.sample("ToolFunc")(use) == result
+    assert samples.sample("AgentTool").tool_spec == samples.sample("ToolSpec")
+    for events in (
+        samples.sample("AgentTool").stream(use, {}),
+        samples.sample("ToolGenerator"),
+        samples.sample("RunToolHandler")(use),
+    ):
+        assert asyncio.run(last_of(events)) == result
+    assert samples.sample("ToolContext").tool_use == use
+    with pytest.raises(InterruptException):
+        samples.sample("_Interruptible").interrupt("sure")
+
+
+def test_the_memory_works() -> None:
+    store, entry = samples.sample("MemoryStore"), samples.sample("MemoryEntry")
+    assert asyncio.run(store.search("bag", samples.sample("SearchOptions"))) == [entry]
+    query = samples.sample("InjectionQueryCallback")(samples.sample("InjectionQueryContext"))
+    assert query == samples.sample("Messages")[0]["content"][0]["text"]
+    text = samples.sample("InjectionFormatCallback")(samples.sample("InjectionFormatContext"))
+    assert text == f"- {entry.content}"
+    assert samples.sample("MemoryManagerConfig")["stores"] == [store]
 
 
 # Variants.

@@ -37,12 +37,9 @@ def _has_parameter(metafunc: pytest.Metafunc, fixture: str) -> bool:
 
 def _leads_to(metafunc: pytest.Metafunc, fixture: str, ours: Collection[object]) -> bool:
     """Whether the test gets our fixture, perhaps through one of the same name that asks for it."""
-    for definition in reversed(_definitions(metafunc).get(fixture, ())):
-        if definition.func in ours:
-            return True
-        if fixture not in definition.argnames:
-            return False
-    return False
+    definitions = reversed(_definitions(metafunc).get(fixture, ()))
+    last = next((each for each in definitions if fixture not in each.argnames), None)
+    return last is not None and last.func in ours
 
 
 def _scope(metafunc: pytest.Metafunc, fixture: str) -> Any:
