@@ -18,6 +18,7 @@ AIOBOTOCORE = ("aiobotocore[httpx2]>=3.10", "trio>=0.25", *ASYNCIO)
 AIOBOTOCORE_DOOR = "*/doors/aioboto.py"
 SMITHY = ("aws-sdk-bedrock-runtime>=0.12", *ASYNCIO)
 OLDEST_BOTO = ("botocore==1.40.0", "boto3==1.40.0")
+FLOOR_SUITES = ("tests/unit", "tests/doors", "tests/strategies", "tests/clients/test_boto3.py")
 
 nox.options.sessions = ["tests", "lint", "typing"]
 nox.options.default_venv_backend = "virtualenv"
@@ -72,7 +73,7 @@ def floor(session: nox.Session) -> None:
     # langchain-aws asks for a newer boto3.
     tools = [tool for tool in TEST_TOOLS if not tool.startswith("langchain-aws")]
     session.install(".", *tools, *OLDEST_BOTO)
-    session.run("pytest", *(session.posargs or ("tests/unit", "tests/doors", "tests/clients/test_boto3.py")))
+    session.run("pytest", *(session.posargs or FLOOR_SUITES))
 
 
 @nox.session

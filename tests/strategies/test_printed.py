@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import converse_strategies
+from converse_harness import model
 
 SCHEMA = {"type": "object", "required": ["a"]}
 SPEC = {"name": "n", "inputSchema": {"json": SCHEMA}}
@@ -29,7 +30,8 @@ NOT_PLAIN = {
     "hostile_stream_events",
     "replies",
 }
-PLAIN = sorted(set(converse_strategies.__all__) - NOT_PLAIN)
+NOT_HERE = set[str]() if model.has_shape("AudioBlock") else {"audios"}
+PLAIN = sorted(set(converse_strategies.__all__) - NOT_PLAIN - NOT_HERE)
 
 
 def printed(strategy: st.SearchStrategy[Any], least: int) -> str:

@@ -12,7 +12,7 @@ from hypothesis.errors import InvalidArgument
 
 from converse_harness import StreamOrderError, assemble, model
 from converse_harness.families import FAMILIES, cut_text
-from converse_harness.grammar import ORDER, StreamOrder, check_order, symbol
+from converse_harness.grammar import ORDER, START, StreamOrder, check_order, symbol
 from converse_strategies import stream_events
 from converse_strategies.blocks import streamable
 from converse_strategies.leaves import faker_texts
@@ -30,7 +30,10 @@ def in_model(name: str) -> bool:
     return not member or model.has_member(UNIONS[event], member.partition(".")[0])
 
 
-MOVES = [(state, name) for state, moves in ORDER.items() for name in moves if in_model(name)]
+STATES = {START, *(to for moves in ORDER.values() for name, to in moves.items() if in_model(name))}
+MOVES = {(state, name) for state in STATES for name in ORDER[state] if in_model(name)}
+if not model.has_shape("WebLocation"):  # only what cites nothing but web pages may have no text
+    MOVES.remove(("citation", "contentBlockStop"))
 
 
 def moves_of(events: list[Event]) -> set[tuple[str, str]]:
@@ -71,10 +74,10 @@ def test_every_move_of_the_order_is_reachable() -> None:
 
     def collect(events: list[Event]) -> bool:
         made.update(moves_of(events))
-        return made == set(MOVES)
+        return made == MOVES
 
     draw_until(stream_events(), collect)
-    assert made == set(MOVES)
+    assert made == MOVES
 
 
 def test_every_stop_reason_and_every_member_of_the_end_is_reachable() -> None:
