@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import inspect
 import json
@@ -251,3 +252,40 @@ def test_strands_is_not_aws() -> None:
     find(tool_strategies.tool_specs(), lambda spec: "json" not in spec["inputSchema"])
     find(media.image_contents(), lambda image: image["source"].get("location", {}).get("type") == "s3")
     assert strands.__doc__
+
+
+NOT_PLAIN = ("exceptions.", "memory.", "session.Session", "tools._")
+OBJECTS = {
+    "tools.AgentTool",
+    "tools.FunctionTool",
+    "tools.Interrupt",
+    "tools.InterruptException",
+    "tools.RunToolHandler",
+}
+OBJECTS |= {"tools.ToolContext", "tools.ToolFunc", "tools.ToolGenerator"}
+
+
+@pytest.mark.parametrize("name", sorted(name for name in TABLE.keys() - OBJECTS if not name.startswith(NOT_PLAIN)))
+def test_a_counterexample_can_be_pasted(name: str) -> None:
+    """What hypothesis prints is the value, not a call of our functions: a small one, and a larger if there is one."""
+    assert pasted(TABLE[name](), 0)
+    pasted(TABLE[name](), 80)
+
+
+def pasted(strategy: st.SearchStrategy[Any], least: int) -> bool:
+    """Whether there is a value of that size, as a test that fails for it prints it."""
+
+    @settings(max_examples=60, phases=[Phase.generate], database=None)
+    @given(value=strategy)
+    def fails(value: Any) -> None:
+        assert len(repr(value)) < least
+
+    try:
+        fails()
+    except AssertionError as failure:
+        (note,) = (note for note in failure.__notes__ if "fails(" in note)
+        call = ast.parse(note[note.index("fails(") :], mode="eval").body
+        assert isinstance(call, ast.Call)
+        ast.literal_eval(call.keywords[0].value)
+        return True
+    return False

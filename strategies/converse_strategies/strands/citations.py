@@ -7,7 +7,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from converse_strategies.strands.making import INDEXES, Texts, Value, Values, cached, dicts, some, tagged
+from converse_strategies.strands.making import INDEXES, Texts, Value, Values, built, cached, dicts, some, tagged
 
 _PLACES: Final = st.integers(0, 9_999)
 _LENGTHS: Final = st.integers(0, 99)
@@ -19,7 +19,7 @@ def _spans(index: str) -> Values:
     def span(place: int, start: int, length: int) -> Value:
         return {index: place, "start": start, "end": start + length}
 
-    return st.builds(span, INDEXES, _PLACES, _LENGTHS)
+    return built(span, INDEXES, _PLACES, _LENGTHS)
 
 
 @cached
@@ -69,7 +69,7 @@ def web_locations() -> Values:
     def location(domain: str, path: str) -> Value:
         return {"url": f"https://{domain}/{path}", "domain": domain}
 
-    return st.builds(location, st.sampled_from(_DOMAINS), _PATHS)
+    return built(location, st.sampled_from(_DOMAINS), _PATHS)
 
 
 @cached

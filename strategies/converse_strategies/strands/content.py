@@ -28,7 +28,7 @@ from converse_strategies.strands.media import audio_contents, document_contents,
 from converse_strategies.strands.tools import tool_results, tool_uses
 
 _BLOBS: Final = st.binary(min_size=1, max_size=48)
-_SIGNATURES: Final = _BLOBS.map(lambda blob: base64.b64encode(blob).decode("ascii"))
+_SIGNATURES: Final = leaves.made(_BLOBS, lambda blob: base64.b64encode(blob).decode("ascii"))
 _MOST_BLOCKS: Final = 3
 _MOST_TURNS: Final = 4
 
@@ -189,7 +189,7 @@ def _message(draw: st.DrawFn, texts: Texts | None) -> Value:
 @cached
 def _extras() -> Values:
     # A number rather than st.uuids(), which draws so that no two are the same.
-    ids = st.integers(0, 2**64 - 1).map(lambda number: str(UUID(int=number, version=4)))
+    ids = leaves.made(st.integers(0, 2**64 - 1), lambda number: str(UUID(int=number, version=4)))
     return dicts({}, tracking_id=ids, metadata=message_metadata())
 
 

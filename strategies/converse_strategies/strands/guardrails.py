@@ -8,10 +8,11 @@ from typing import Any, Final, get_args, get_type_hints
 from hypothesis import strategies as st
 
 from converse_harness.types import guardrails
-from converse_strategies.strands.making import RARELY, Texts, Value, Values, cached, dicts, or_none, some
+from converse_strategies import leaves
+from converse_strategies.strands.making import RARELY, Texts, Value, Values, built, cached, dicts, or_none, some
 
 _IDS: Final = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=12)
-_VERSIONS: Final = st.integers(0, 99).map(lambda number: str(number) if number else "DRAFT")
+_VERSIONS: Final = leaves.made(st.integers(0, 99), lambda number: str(number) if number else "DRAFT")
 _PERCENT: Final = st.integers(0, 100)
 _MOST: Final = 2
 """Entries of a policy: a trace has many lists, and a long one shows nothing that a short one does not."""
@@ -121,7 +122,7 @@ def contextual_grounding_filters() -> Values:
         action = "BLOCKED" if score < threshold else "NONE"
         return {"action": action, "score": score / 100, "threshold": threshold / 100, "type": type}
 
-    return st.builds(found, _PERCENT, _PERCENT, _literals(guardrails.ContextualGroundingFilter, "type"))
+    return built(found, _PERCENT, _PERCENT, _literals(guardrails.ContextualGroundingFilter, "type"))
 
 
 @cached

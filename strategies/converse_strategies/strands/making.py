@@ -66,6 +66,12 @@ def or_none(values: st.SearchStrategy[T]) -> st.SearchStrategy[T | None]:
 
 
 @st.composite
+def built(draw: st.DrawFn, make: Callable[..., T], *parts: st.SearchStrategy[Any]) -> T:
+    """`st.builds(make, *parts)`, printed in a counterexample as what it is, not as a call of our function."""
+    return make(*(draw(part) for part in parts))
+
+
+@st.composite
 def rarely(draw: st.DrawFn, values: Values, extra: Values) -> Value:
     """Dicts of which one in four has further members: those that take long or that few providers send."""
     value = draw(values)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from converse_harness import model
 from converse_harness.types import media as types
 from converse_strategies import media
+from converse_strategies.leaves import made
 from converse_strategies.strands.citations import citations_configs
 from converse_strategies.strands.making import Texts, Value, Values, cached, dicts, or_none, rarely, some
 
@@ -60,7 +61,7 @@ def s3_locations() -> Values:
     >>> find(s3_locations(), lambda location: True)["type"]
     's3'
     """
-    return media.images(sources=("s3Location",)).map(lambda image: _source(image["source"])["location"])
+    return made(media.images(sources=("s3Location",)), lambda image: _source(image["source"])["location"])
 
 
 @cached
@@ -71,13 +72,13 @@ def image_contents() -> Values:
     >>> find(image_contents(), lambda image: image["format"] == "gif")["source"]["bytes"][:3]
     b'GIF'
     """
-    return media.images(formats=get_args(types.ImageFormat), sources=_SOURCES).map(_content)
+    return made(media.images(formats=get_args(types.ImageFormat), sources=_SOURCES), _content)
 
 
 @cached
 def video_contents() -> Values:
     """VideoContents."""
-    return media.videos(formats=get_args(types.VideoFormat), sources=_SOURCES).map(_content)
+    return made(media.videos(formats=get_args(types.VideoFormat), sources=_SOURCES), _content)
 
 
 @st.composite
@@ -89,7 +90,7 @@ def audio_contents(draw: st.DrawFn) -> Value:
 @cached
 def _audios() -> Values:
     if model.has_shape("AudioBlock"):
-        return media.audios(formats=get_args(types.AudioFormat), sources=_SOURCES).map(_content)
+        return made(media.audios(formats=get_args(types.AudioFormat), sources=_SOURCES), _content)
     # The installed botocore is older than audio; Strands has it all the same, for other providers.
     return dicts({"format": audio_formats(), "source": dicts({"bytes": st.binary(min_size=1, max_size=48)})})
 
@@ -97,9 +98,8 @@ def _audios() -> Values:
 @cached
 def document_contents(*, texts: Texts | None = None) -> Values:
     """DocumentContents with a format, a name that Bedrock takes, and a source; rarely with citations and a context."""
-    plain = media.documents(formats=get_args(types.DocumentFormat), sources=_SOURCES, texts=some(texts)).map(
-        partial(_content, members=("format", "name", "source"))
-    )
+    whole = media.documents(formats=get_args(types.DocumentFormat), sources=_SOURCES, texts=some(texts))
+    plain = made(whole, partial(_content, members=("format", "name", "source")))
     more = dicts({}, citations=or_none(citations_configs()), context=or_none(some(texts)))
     return rarely(plain, more)
 
@@ -107,25 +107,25 @@ def document_contents(*, texts: Texts | None = None) -> Values:
 @cached
 def document_sources() -> Values:
     """DocumentSources."""
-    return document_contents().map(lambda document: document["source"])
+    return made(document_contents(), lambda document: document["source"])
 
 
 @cached
 def image_sources() -> Values:
     """ImageSources."""
-    return image_contents().map(lambda image: image["source"])
+    return made(image_contents(), lambda image: image["source"])
 
 
 @cached
 def video_sources() -> Values:
     """VideoSources."""
-    return video_contents().map(lambda video: video["source"])
+    return made(video_contents(), lambda video: video["source"])
 
 
 @cached
 def audio_sources() -> Values:
     """AudioSources."""
-    return audio_contents().map(lambda audio: audio["source"])
+    return made(audio_contents(), lambda audio: audio["source"])
 
 
 def _content(block: Mapping[str, Any], members: tuple[str, ...] = ("format", "source")) -> Value:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from converse_harness.types import session as types
 from converse_strategies import leaves
 from converse_strategies.strands.content import messages
-from converse_strategies.strands.making import RARELY, Texts, Value, cached
+from converse_strategies.strands.making import RARELY, Texts, Value, built, cached
 
 _IDS: Final = st.text(string.ascii_lowercase + string.digits + "-_", min_size=1, max_size=36)
 _START: Final = datetime(2025, 1, 1, tzinfo=UTC)
@@ -24,7 +24,7 @@ def _times(made: int, until_changed: int) -> _Times:
     return first.isoformat(), last.isoformat()
 
 
-_TIMES: Final = st.builds(_times, _SECONDS, _SECONDS)
+_TIMES: Final = built(_times, _SECONDS, _SECONDS)
 """When something was made, and when it was last changed: not before."""
 
 
@@ -46,7 +46,7 @@ def sessions() -> st.SearchStrategy[types.Session]:
     def session(name: str, kind: types.SessionType, times: _Times) -> types.Session:
         return types.Session(name, kind, *times)
 
-    return st.builds(session, _IDS, session_types(), _TIMES)
+    return built(session, _IDS, session_types(), _TIMES)
 
 
 @cached
@@ -56,7 +56,7 @@ def session_agents() -> st.SearchStrategy[types.SessionAgent]:
     def agent(name: str, state: Value, manager: Value, times: _Times) -> types.SessionAgent:
         return types.SessionAgent(name, state, manager, {}, *times)
 
-    return st.builds(agent, _IDS, leaves.json_objects(), leaves.json_objects(), _TIMES)
+    return built(agent, _IDS, leaves.json_objects(), leaves.json_objects(), _TIMES)
 
 
 @cached
@@ -68,7 +68,7 @@ def session_messages(*, texts: Texts | None = None) -> st.SearchStrategy[types.S
         return types.SessionMessage(said, index, instead, *times)
 
     instead = RARELY.flatmap(lambda gave_way: found if gave_way else st.none())
-    return st.builds(message, found, st.integers(0, 99), instead, _TIMES)
+    return built(message, found, st.integers(0, 99), instead, _TIMES)
 
 
 @cached
@@ -95,4 +95,4 @@ def encoded_values() -> st.SearchStrategy[Any]:
     >>> find(encoded_values(), lambda value: isinstance(value, dict) and "__bytes_encoded__" in value)
     {'__bytes_encoded__': True, 'data': ''}
     """
-    return values_with_bytes().map(types.encode_bytes_values)
+    return leaves.made(values_with_bytes(), types.encode_bytes_values)

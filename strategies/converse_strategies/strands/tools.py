@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from converse_harness.types import tools as types
 from converse_strategies import leaves
 from converse_strategies.json_schema import json_schemas as _json_schemas
-from converse_strategies.strands.making import RARELY, Texts, Value, Values, cached, dicts, rarely, some, tagged
+from converse_strategies.strands.making import RARELY, Texts, Value, Values, built, cached, dicts, rarely, some, tagged
 from converse_strategies.strands.media import document_contents, image_contents
 
 _SIGNATURES: Final = st.text("abcdefghijklmnopqrstuvwxyz0123456789+/=", min_size=1, max_size=24)
@@ -219,7 +219,7 @@ def tool_generators(*, texts: Texts | None = None) -> st.SearchStrategy[types.To
     def begin(tool: types.AgentTool, use: Any) -> types.ToolGenerator:
         return tool.stream(use, {})
 
-    return st.builds(begin, agent_tools(texts=texts), tool_uses())
+    return built(begin, agent_tools(texts=texts), tool_uses())
 
 
 @cached
@@ -243,7 +243,7 @@ def tool_contexts() -> st.SearchStrategy[types.ToolContext[None]]:
     def context(use: Any, state: Value) -> types.ToolContext[None]:
         return types.ToolContext(use, None, state)
 
-    return st.builds(context, tool_uses(), leaves.json_objects())
+    return built(context, tool_uses(), leaves.json_objects())
 
 
 @cached
