@@ -123,12 +123,12 @@ def test_every_member_of_a_union_is_reached(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", STRUCTURES)
-def test_every_optional_member_is_reached_and_can_be_absent(name: str) -> None:
+def test_every_member_is_reached_and_the_optional_ones_can_be_absent(name: str) -> None:
     shape = model.shape(name)
-    for member in shape.members:
+    required = set(shape.metadata.get("required", ()))
+    find(shapes.values(name), lambda value: set(value) == required, settings=SEEN)
+    for member in set(shape.members) - required:
         find(shapes.values(name), lambda value: member in value, settings=SEEN)  # noqa: B023
-        if member not in shape.metadata.get("required", ()):
-            find(shapes.values(name), lambda value: member not in value, settings=SEEN)  # noqa: B023
 
 
 @pytest.mark.parametrize("name", ENUMS)
@@ -163,9 +163,10 @@ def test_what_is_found_is_small() -> None:
         "role": "user",
         "content": [{"toolUse": {"toolUseId": "0", "name": "0", "input": {}}}],
     }
-    asked = find(shapes.values("ConverseRequest"), lambda request: "requestMetadata" in request and "system" in request)
-    asked.pop("messages", None)  # required by older models
-    assert asked == {"modelId": "amazon.nova-lite-v1:0", "system": [], "requestMetadata": {"0": ""}}
+    asked = find(shapes.values("ConverseRequest"), lambda request: "requestMetadata" in request)
+    assert asked["modelId"] == "amazon.nova-lite-v1:0"
+    assert asked["requestMetadata"] == {"0": ""}
+    assert len(asked) <= 3  # hypothesis gives up after some vain attempts, so it may leave one that is not needed
 
 
 @given(shapes.values("Message"))
