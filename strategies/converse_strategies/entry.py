@@ -7,13 +7,13 @@ strategies: classes are registered when somebody imports their module, and a str
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from typing import TYPE_CHECKING, Any, Final
 
+from converse_harness.imports import ImportHook
+
 if TYPE_CHECKING:
-    from importlib.machinery import ModuleSpec
     from types import ModuleType
 
     from hypothesis.strategies import SearchStrategy
@@ -48,8 +48,8 @@ def register() -> None:
 
     Hypothesis calls it; to call it again changes nothing.
     """
-    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+    if _HOOK not in sys.meta_path:
+        sys.meta_path.insert(0, _HOOK)
     for name in MODULES & sys.modules.keys():
         _register_classes(sys.modules[name])
 
@@ -95,35 +95,4 @@ def _late(key: str, place: str, name: str) -> Callable[[Any], SearchStrategy[Any
     return make
 
 
-class _Finder(MetaPathFinder):
-    """Registers the classes of a module as soon as it has been imported."""
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if fullname not in MODULES:
-            return None
-        for finder in tuple(sys.meta_path):
-            spec = None if finder is self else finder.find_spec(fullname, path, target)
-            if spec is not None:
-                if spec.loader is not None:
-                    spec.loader = _Loader(spec.loader)
-                return spec
-        return None
-
-
-class _Loader(Loader):
-    """The real loader, which the module keeps, and after it the registration."""
-
-    def __init__(self, real: Loader) -> None:
-        self._real = real
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self._real.create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        module.__loader__ = self._real
-        if module.__spec__ is not None:
-            module.__spec__.loader = self._real
-        self._real.exec_module(module)
-        _register_classes(module)
+_HOOK: Final = ImportHook(MODULES, _register_classes)

@@ -14,13 +14,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, wraps
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
 from importlib.metadata import PackageNotFoundError, version
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
 from converse_harness.errors import DoorError
+from converse_harness.imports import ImportHook
 
 _MISSING: Any = object()
 ANY = ("...",)
@@ -75,12 +74,7 @@ class Patches:
         self._records: dict[Point, _Record] = {}
         self._checked: dict[Point, Any] = {}
         self._made: dict[Point, tuple[Any, Any]] = {}
-        self._importing = _ImportHook(self)
-
-    @property
-    def modules(self) -> frozenset[str]:
-        """Names of the modules that have points."""
-        return self._modules
+        self._importing = ImportHook(self._modules, self.imported)
 
     def ready(self, *, eager: bool = True) -> None:
         """Import what must be there, and wait for what another thread is importing right now. Raises DoorError."""
@@ -114,9 +108,9 @@ class Patches:
             self._give_back(point)
         self._switch(False)
 
-    def imported(self, name: str) -> None:
+    def imported(self, module: ModuleType) -> None:
         """A module with points has just been imported. Raises DoorError, out of the import."""
-        there = [point for point in self._points if point.module == name]
+        there = [point for point in self._points if point.module == module.__name__]
         for point in there:
             self._check(point)
         for point in there:
@@ -295,41 +289,3 @@ def _below(item: Any) -> Iterator[Any]:
     elif callable(item) and not isinstance(item, type):
         # Mocks and wrappers written as classes: whatever callable they carry.
         yield from (value for value in getattr(item, "__dict__", {}).values() if callable(value))
-
-
-class _ImportHook(MetaPathFinder):
-    """Patches a module with points as soon as it has been imported."""
-
-    def __init__(self, patches: Patches) -> None:
-        self._patches = patches
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if fullname not in self._patches.modules:
-            return None
-        for finder in tuple(sys.meta_path):
-            spec = None if finder is self else finder.find_spec(fullname, path, target)
-            if spec is not None:
-                if spec.loader is not None:
-                    spec.loader = _Loader(spec.loader, self._patches)
-                return spec
-        return None
-
-
-class _Loader(Loader):
-    """The real loader, and then our patches; the module keeps the real one."""
-
-    def __init__(self, real: Loader, patches: Patches) -> None:
-        self._real = real
-        self._patches = patches
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self._real.create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        module.__loader__ = self._real
-        if module.__spec__ is not None:
-            module.__spec__.loader = self._real
-        self._real.exec_module(module)
-        self._patches.imported(module.__name__)

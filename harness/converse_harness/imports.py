@@ -1,0 +1,52 @@
+"""Do something with a module as soon as somebody imports it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Container, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
+
+class ImportHook(MetaPathFinder):
+    """Calls `imported` with each of the modules when its import is done; it works while it is in `sys.meta_path`."""
+
+    def __init__(self, modules: Container[str], imported: Callable[[ModuleType], object]) -> None:
+        self._modules = modules
+        self._imported = imported
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """What the other finders say, with our loader around theirs."""
+        if fullname not in self._modules:
+            return None
+        for finder in tuple(sys.meta_path):
+            spec = None if finder is self else finder.find_spec(fullname, path, target)
+            if spec is not None:
+                if spec.loader is not None:
+                    spec.loader = _Loader(spec.loader, self._imported)
+                return spec
+        return None
+
+
+class _Loader(Loader):
+    """The real loader, which the module keeps, and then what is to be done."""
+
+    def __init__(self, real: Loader, imported: Callable[[ModuleType], object]) -> None:
+        self._real = real
+        self._imported = imported
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._real.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__loader__ = self._real
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._real
+        self._real.exec_module(module)
+        self._imported(module)
