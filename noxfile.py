@@ -18,6 +18,11 @@ AIOBOTOCORE = ("aiobotocore[httpx2]>=3.10", "trio>=0.25", *ASYNCIO)
 AIOBOTOCORE_DOOR = "*/doors/aioboto.py"
 SMITHY = ("aws-sdk-bedrock-runtime>=0.12", *ASYNCIO)
 OLDEST_BOTO = ("botocore==1.40.0", "boto3==1.40.0")
+ENTRY_POINTS = (
+    "converse = converse_harness.plugin",
+    "converse = converse_strategies.entry:register",
+    "converse-harness = converse_harness.cli:main",
+)
 FLOOR_SUITES = ("tests/unit", "tests/doors", "tests/strategies", "tests/clients/test_boto3.py")
 
 nox.options.sessions = ["tests", "lint", "typing"]
@@ -138,11 +143,7 @@ def dist(session: nox.Session) -> None:
     problems = [
         *(f"{name} is missing from the wheel" for name in sorted(needed - names)),
         *(f"{name} is in the wheel" for name in sorted(names) if name.partition("/")[0] not in (*packages, about)),
-        *(
-            f"the wheel's entry points lack {line!r}"
-            for line in ("converse = converse_harness.plugin", "converse-harness = converse_harness.cli:main")
-            if line not in entry_points.splitlines()
-        ),
+        *(f"the wheel's entry points lack {line!r}" for line in ENTRY_POINTS if line not in entry_points.splitlines()),
         *(
             f"{name} is missing from the sdist"
             for name in sorted({"LICENSE", "README.md", "CHANGELOG.md", "conftest.py", "pyproject.toml"} - sent)
