@@ -205,7 +205,6 @@ def conversation_machine(
     that it leaves unused in a conversation without trouble, fail the test. `invariants` get the machine after each
     step; a subclass may have its own with `@invariant()`. Raises InvalidArgument.
 
-    >>> from functools import partial
     >>> from converse_harness.doors.client import create_client
     >>> def make_agent():
     ...     client, messages = create_client(), []
