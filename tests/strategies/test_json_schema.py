@@ -631,5 +631,8 @@ def test_generated_schemas_reach_every_part() -> None:
     text = json.dumps(found)
     for part in SCALARS + LIMITED:
         assert json.dumps(part)[1:-1] in text
-    for keyword in ("description", "required", "additionalProperties", "$defs", "items"):
-        assert any(keyword in json.dumps(schema) for schema in found)
+    assert {name for schema in found for name in schema} == {
+        *("type", "properties", "required", "additionalProperties", "$defs")
+    }
+    parameters = [parameter for schema in found for parameter in schema["properties"].values()]
+    assert {"description", "items", "properties"}.issubset(name for parameter in parameters for name in parameter)

@@ -261,6 +261,11 @@ def test_configurations() -> None:
     assert members([tool for config in found for tool in config["tools"]]) == set(model.shape("Tool").members)
 
 
+def test_tools_of_one_configuration_have_names_of_their_own() -> None:
+    config = find(tool_configs(), lambda config: sum("toolSpec" in tool for tool in config["tools"]) == 2)
+    assert [tool["toolSpec"]["name"] for tool in config["tools"]] == ["0", "1"]
+
+
 @given(st.data())
 def test_choices_go_with_their_configuration(data: st.DataObject) -> None:
     config = data.draw(tool_configs(max_tools=2))
