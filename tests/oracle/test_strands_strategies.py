@@ -67,7 +67,7 @@ def accepts(name: str, value: Any) -> bool:
 
 @pytest.mark.parametrize("name", DATA)
 def test_strands_types_accept_what_is_drawn(name: str) -> None:
-    @settings(max_examples=40)
+    @settings(max_examples=25)
     @given(TABLE[name]())
     def drawn(value: Any) -> None:
         adapter(name).validate_python(value, strict=True, extra="forbid")
@@ -77,7 +77,7 @@ def test_strands_types_accept_what_is_drawn(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in DATA if name not in ("tools.JSONSchema", "content.Messages")])
 def test_what_was_damaged_is_refused(name: str) -> None:
-    @settings(max_examples=10)
+    @settings(max_examples=6)
     @given(TABLE[name](), st.data())
     def damaged(value: Any, data: st.DataObject) -> None:
         if isinstance(value, str):

@@ -275,7 +275,7 @@ def test_a_counterexample_can_be_pasted(name: str) -> None:
 def pasted(strategy: st.SearchStrategy[Any], least: int) -> bool:
     """Whether there is a value of that size, as a test that fails for it prints it."""
 
-    @settings(max_examples=60, phases=[Phase.generate], database=None)
+    @settings(max_examples=25, phases=[Phase.generate], database=None)
     @given(value=strategy)
     def fails(value: Any) -> None:
         assert len(repr(value)) < least
