@@ -263,7 +263,7 @@ def test_configurations() -> None:
 
 def test_tools_of_one_configuration_have_names_of_their_own() -> None:
     config = find(tool_configs(), lambda config: sum("toolSpec" in tool for tool in config["tools"]) == 2)
-    assert [tool["toolSpec"]["name"] for tool in config["tools"]] == ["0", "1"]
+    assert len({tool["toolSpec"]["name"] for tool in config["tools"]}) == 2
 
 
 @given(st.data())
