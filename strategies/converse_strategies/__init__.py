@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from converse_strategies.json_schema import json_schemas as json_schemas
     from converse_strategies.json_schema import schema_values as schema_values
     from converse_strategies.leaves import faker_texts as faker_texts
+    from converse_strategies.machine import ConversationMachine as ConversationMachine
     from converse_strategies.machine import conversation_machine as conversation_machine
     from converse_strategies.media import audios as audios
     from converse_strategies.media import documents as documents
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 _HOME = {
     "BrokenValue": "json_schema",
     "ChunkedMessage": "chunking",
+    "ConversationMachine": "machine",
     "HostileStream": "hostile",
     "assistant_messages": "message",
     "audios": "media",
@@ -94,6 +96,7 @@ _HOME = {
 __all__ = [
     "BrokenValue",
     "ChunkedMessage",
+    "ConversationMachine",
     "HostileStream",
     "assistant_messages",
     "audios",

@@ -124,7 +124,7 @@ def _tool_use(draw: st.DrawFn, texts: Texts) -> Block:
         "toolUse": {
             "toolUseId": draw(leaves.tool_use_ids()),
             "name": draw(leaves.tool_names()),
-            "input": draw(leaves.json_objects()),
+            "input": draw(_INPUTS),
         }
     }
 
@@ -141,7 +141,7 @@ def _tool_result(draw: st.DrawFn, texts: Texts) -> Block:
 
 def _server_tool(draw: st.DrawFn, result: Block) -> tuple[Block, Block]:
     name = draw(_SERVER_TOOL_NAMES)
-    use = {"name": name, "input": draw(leaves.json_objects()), "type": "server_tool_use"}
+    use = {"name": name, "input": draw(_INPUTS), "type": "server_tool_use"}
     result["toolResult"]["type"] = f"{name}_result"
     return {"toolUse": {"toolUseId": result["toolResult"]["toolUseId"], **use}}, result
 
@@ -163,6 +163,13 @@ def _cited_blocks(texts: Texts) -> st.SearchStrategy[dict[str, Any]]:
 def _images() -> st.SearchStrategy[dict[str, Any]]:
     return images(sources=("bytes",))
 
+
+_INPUTS: Final[st.SearchStrategy[dict[str, Any]]] = st.one_of(
+    st.fixed_dictionaries({}),
+    st.dictionaries(leaves.texts(), leaves.texts(), min_size=1, max_size=1),
+    leaves.json_objects(),
+)
+"""Inputs of tools, two of three of them simple: an object takes longer to draw than all the rest of a block."""
 
 _BLOBS: Final = st.binary(min_size=1, max_size=48)
 _REASONING_FORMS: Final = st.sampled_from(("unsigned", "signed", "redacted"))

@@ -23,6 +23,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 NOT_PLAIN = {
     "BrokenValue",
     "ChunkedMessage",
+    "ConversationMachine",
     "HostileStream",
     "broken_values",
     "chunked_messages",
