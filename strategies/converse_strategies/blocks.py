@@ -165,7 +165,7 @@ def _images() -> st.SearchStrategy[dict[str, Any]]:
 
 
 _INPUTS: Final[st.SearchStrategy[dict[str, Any]]] = st.one_of(
-    st.fixed_dictionaries({}),
+    st.fixed_dictionaries(dict[str, st.SearchStrategy[Any]]()),
     st.dictionaries(leaves.texts(), leaves.texts(), min_size=1, max_size=1),
     leaves.json_objects(),
 )
