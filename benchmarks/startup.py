@@ -53,7 +53,9 @@ def _cpu(arguments: list[str], folder: Path) -> float:
 
 
 def _run(arguments: list[str], folder: Path) -> str:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    # Bytecode is cached, as it is for users: some shells of developers say otherwise, and compiling takes longer.
+    left_out = ("PYTEST_", "PYTHONDONTWRITEBYTECODE")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
     command = [sys.executable, *arguments]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 5):  # 5: pytest found no tests, which is so
