@@ -85,11 +85,11 @@ class Renderer:
         match reply.body:
             case ConnectionFailure() as failure:
                 return Response(0, (), (), failure)
-            case ErrorBody(name, status, members):
-                error = error_json(name, members)
-                return _cut_body(
-                    error_response(name, status, error, occasion.request_id, delay=reply.pace.first), reply
+            case ErrorBody(name, status, members, more):
+                error = error_response(
+                    name, status, error_json(name, members), occasion.request_id, delay=reply.pace.first
                 )
+                return _cut_body(replace(error, headers=(*error.headers, *more)), reply)
             case _ if occasion.call.operation == "ConverseStream":
                 chunks = self._stream(reply, occasion)
                 if reply.breach is None:

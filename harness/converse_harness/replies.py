@@ -13,26 +13,10 @@ from converse_harness.errors import ReplyError
 from converse_harness.families import NEUTRAL, Family
 from converse_harness.grammar import kind
 from converse_harness.wire.http import Break, ConnectionFailure
+from converse_harness.wordings import usual
 
 UNNAMED_TOOL_USE: Final = "tooluse_0000000000000000000000"
 """Stands for the toolUseId of a block that was written without one, until the Endpoint gives it its own."""
-
-WORDINGS: Final[Mapping[str, str]] = {
-    "AccessDeniedException": "You don't have access to the model with the specified model ID.",
-    "InternalServerException": "The system encountered an unexpected error during processing. Try your request again.",
-    "ModelErrorException": "The model returned the following errors: An error occurred while processing your request.",
-    "ModelNotReadyException": "Model is not ready for inference. Wait and try your request again.",
-    "ModelStreamErrorException": "The model returned the following errors: An error occurred while streaming.",
-    "ModelTimeoutException": "Model has timed out in processing the request. Try your request again.",
-    "ResourceNotFoundException": "This model version has reached the end of its life. "
-    "Please refer to the AWS documentation for more details.",
-    "ServiceQuotaExceededException": "Your request exceeds the service quota for your account.",
-    "ServiceUnavailableException": "Model is getting throttled. Try your request again.",
-    "ThrottlingException": "Too many requests, please wait before trying again.",
-    "ValidationException": "The provided model identifier is invalid.",
-}
-"""What an error says unless the test words it itself. Recorded: AccessDenied, ResourceNotFound, ServiceUnavailable and
-Validation; reported by users: Throttling; the others are ours, in the manner of those."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,11 +44,12 @@ class EventsBody:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ErrorBody:
-    """An HTTP error before any stream: the name of the error shape, its status and members."""
+    """An HTTP error before any stream: the name of the error shape, its status, members and further headers."""
 
     name: str
     status: int
     members: Mapping[str, Any]
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +139,10 @@ class Reply:
                 "For one that is not in the model pass strict=False."
             )
         shape = exception[:1].upper() + exception[1:]
-        body = {"message": WORDINGS.get(shape, shape) if message is None else message, **members}
+        body = {
+            "message": usual(shape) if message is None else message,
+            **members,
+        }
         if strict:
             model.check(exceptions[exception].name, body, root=exception)
         count = sum(1 for _ in self.events())
@@ -192,6 +180,26 @@ class Reply:
         if self.failure is not None:
             return self.failure.after + 1
         return 1 if isinstance(self.body, ErrorBody) else sum(1 for _ in self.events())
+
+    def retry_after(self, seconds: int | None = None, *, ms: int | None = None) -> Reply:
+        """Say in an error how long the client should wait: the headers `retry-after` and `retry-after-ms`.
+
+        botocore does not read them; other clients do, the AI SDK for instance. Raises ReplyError for an answer that is
+        no HTTP error, and for what is no whole number.
+
+        >>> from converse_harness import reply
+        >>> reply.throttled().retry_after(ms=50).body.headers
+        (('retry-after-ms', '50'),)
+        """
+        if not isinstance(self.body, ErrorBody):
+            raise ReplyError(f"{self.summary}: only an error before the stream has a header that says when to retry.")
+        given = {name: value for name, value in (("retry-after", seconds), ("retry-after-ms", ms)) if value is not None}
+        if not given or any(type(value) is not int or value < 0 for value in given.values()):
+            raise ReplyError(
+                f"retry_after({seconds!r}, ms={ms!r}): a whole number of seconds, or of milliseconds, 0 or more."
+            )
+        headers = tuple((name, str(value)) for name, value in given.items())
+        return replace(self, body=replace(self.body, headers=headers))
 
     def paced(self, *, first: float = 0.0, each: float = 0.0) -> Reply:
         """Wait `first` seconds before the first event and `each` before every later one; really, on every door."""
@@ -283,6 +291,10 @@ def _written(reply: Reply) -> Iterator[_Call]:
         yield "fails_after", (reply.failure.after, name, members.pop("message")), {**members, **lax}
     if reply.breach is not None:
         yield "broken", (reply.breach.fault,), {"after": reply.breach.after}
+    if isinstance(reply.body, ErrorBody) and reply.body.headers:
+        waits = dict(reply.body.headers)
+        given = {"seconds": waits.get("retry-after"), "ms": waits.get("retry-after-ms")}
+        yield "retry_after", (), {name: int(value) for name, value in given.items() if value is not None}
     if reply.pace != Pace():
         yield "paced", (), {"first": reply.pace.first, "each": reply.pace.each}
     if reply.uses > 1:

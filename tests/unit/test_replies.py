@@ -7,7 +7,7 @@ import pytest
 
 from converse_harness import Reply, ReplyError, chunk, model, reply
 from converse_harness.grammar import check_order
-from converse_harness.replies import WORDINGS
+from converse_harness.wordings import usual
 
 STOP_REASONS = ", ".join(repr(reason) for reason in model.enum("StopReason"))
 
@@ -131,7 +131,7 @@ def test_a_reply_reads_as_one_line(written: Reply, summary: str) -> None:
 def test_every_modelled_error_has_a_status_and_a_wording(name: str) -> None:
     body: Any = reply.error(name).body
     assert body.status == model.all_errors()[name].status
-    assert body.members["message"] == WORDINGS.get(name, name)
+    assert body.members["message"] == usual(name)
 
 
 @pytest.mark.parametrize("name", sorted(model.stream_exceptions()))

@@ -1,8 +1,4 @@
-"""How people write replies. Everything is checked against AWS's model at the line that writes it.
-
-Messages, blocks and events are the plain dicts of the AWS API. What has to be believable but was not written, the
-Endpoint fills in: token usage, latency, tool use ids.
-"""
+"""Answers that are messages: text, tools, JSON, any content blocks, or the exact events."""
 
 from __future__ import annotations
 
@@ -15,23 +11,8 @@ from converse_harness import model
 from converse_harness.chunking import default_stop_reason
 from converse_harness.errors import ReplyError
 from converse_harness.grammar import check_order, kind
-from converse_harness.replies import UNNAMED_TOOL_USE, WORDINGS, ErrorBody, EventsBody, MessageBody, Reply
+from converse_harness.replies import UNNAMED_TOOL_USE, EventsBody, MessageBody, Reply
 from converse_harness.wire.events import encode_event
-from converse_harness.wire.http import ConnectionFailure
-
-__all__ = [
-    "connect_timeout",
-    "connection_refused",
-    "context_overflow",
-    "error",
-    "events",
-    "json",
-    "message",
-    "read_timeout",
-    "text",
-    "throttled",
-    "tool_use",
-]
 
 _NO_USAGE = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
 
@@ -140,60 +121,6 @@ def events(events: Iterable[Mapping[str, object]], *, strict: bool = True) -> Re
     if strict:
         check_order(copied)
     return Reply(EventsBody(copied, strict))
-
-
-def error(name: str, message: str | None = None, *, status: int | None = None, **members: object) -> Reply:
-    """Fail before the stream, with an HTTP error as Bedrock sends it.
-
-    `name` is an error shape of Converse, ConverseStream or CountTokens; `message` a usual wording if not given;
-    `members` are further members of the shape. One that is not in the model needs its `status`. Raises ReplyError.
-
-    >>> error("ModelTimeoutException").summary
-    'ModelTimeoutException (408) "Model has timed out in processing the request. Try ..."'
-    """
-    shapes = model.all_errors()
-    body = {"message": WORDINGS.get(name, name) if message is None else message, **members}
-    if status is None and name not in shapes:
-        raise ReplyError(
-            f"{name!r} is not an error of Bedrock Runtime. One of: {', '.join(sorted(shapes))}. "
-            "For one that is not in the model give its status=."
-        )
-    if name in shapes:
-        model.check(name, body, root=name)
-    return Reply(ErrorBody(name, shapes[name].status if status is None else status, body))
-
-
-def throttled(message: str | None = None) -> Reply:
-    """Fail with 429 ThrottlingException, which clients retry.
-
-    >>> throttled().times(2).summary
-    'ThrottlingException (429) "Too many requests, please wait before trying again.", 2 times'
-    """
-    return error("ThrottlingException", message)
-
-
-def context_overflow() -> Reply:
-    """Fail as Bedrock does when the conversation is too long, in the wording that every known client recognises.
-
-    >>> context_overflow().summary
-    'ValidationException (400) "Input is too long for requested model."'
-    """
-    return error("ValidationException", "Input is too long for requested model.")
-
-
-def connection_refused() -> Reply:
-    """Refuse the connection, instead of an answer."""
-    return Reply(ConnectionFailure.REFUSED)
-
-
-def connect_timeout() -> Reply:
-    """Let the connection time out, at once: the client's own timeout error without the wait."""
-    return Reply(ConnectionFailure.CONNECT_TIMEOUT)
-
-
-def read_timeout() -> Reply:
-    """Let the client wait in vain for the answer, at once: its own timeout error without the wait."""
-    return Reply(ConnectionFailure.READ_TIMEOUT)
 
 
 def _check_encodable(event: Mapping[str, Any], index: int) -> None:
