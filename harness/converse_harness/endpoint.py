@@ -13,7 +13,7 @@ from converse_harness.errors import CallError, ConverseHarnessError, DamagedData
 from converse_harness.messages import unexpected_call, unknown_operation
 from converse_harness.rendering import Occasion, Renderer, count_tokens, error_json
 from converse_harness.replies import Reply
-from converse_harness.script import Script, Slot
+from converse_harness.script import NAMED, SCRIPTED, Script, Slot, check_answer
 from converse_harness.secrets import mask_headers
 from converse_harness.wire.http import Chunk, Request, Response, error_response, json_response
 from converse_harness.wire.outputs import output_response
@@ -21,8 +21,6 @@ from converse_harness.wire.routes import control_route, route
 
 Handler = Callable[[Call], "Reply | Mapping[str, Any]"]
 """Answers an operation that is not scripted: with the members of its output, or with a Reply that is an error."""
-
-SCRIPTED = ("Converse", "ConverseStream")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +83,12 @@ class Endpoint:
         return call
 
     def choose(self, call: Call) -> Slot | None:
-        """Use up the reply for a call, if it is one that the script answers."""
-        scripted = call.operation in SCRIPTED and call.operation not in self.handlers and call.malformed is None
-        return self.script.choose(call) if scripted else None
+        """Use up the reply for a call, if it is one that the script answers.
+
+        A handler comes before the script; but where an operation is scripted only by its name, the name comes first.
+        """
+        scripted = call.operation in NAMED or (call.operation in SCRIPTED and call.operation not in self.handlers)
+        return self.script.choose(call) if scripted and call.malformed is None else None
 
     def answer(self, call: Call, slot: Slot | None) -> Exchange:
         """Answer a call with the reply that was chosen for it; runs its function, if it is one."""
@@ -125,6 +126,8 @@ class Endpoint:
         if call.malformed is not None:
             body = error_json("SerializationException", {"message": call.malformed})
             return error_response("SerializationException", 400, body, occasion.request_id)
+        if slot is not None:
+            return self._scripted(call, slot, occasion)
         handler = self.handlers.get(call.operation or "")
         if handler is not None:
             return self._handle(handler, call, occasion)
@@ -135,10 +138,11 @@ class Endpoint:
             self.problems.append(problem)
             body = error_json("UnknownOperationException", {"message": str(problem).partition("\n")[0]})
             return error_response("UnknownOperationException", 404, body, occasion.request_id)
-        if slot is None:
-            return self.refuse(call, UnexpectedCall(unexpected_call(self.script, call))).response
+        return self.refuse(call, UnexpectedCall(unexpected_call(self.script, call))).response
+
+    def _scripted(self, call: Call, slot: Slot, occasion: Occasion) -> Response:
         responder = slot.responder
-        reply = responder if isinstance(responder, Reply) else _computed(responder(call), slot)
+        reply = responder if isinstance(responder, Reply) else _computed(responder(call), slot, call)
         call.answered.reply = reply
         return self._renderer.render(reply, occasion)
 
@@ -150,8 +154,9 @@ class Endpoint:
         return output_response(call.operation or "", result, occasion.request_id)
 
 
-def _computed(result: object, slot: Slot) -> Reply:
+def _computed(result: object, slot: Slot, call: Call) -> Reply:
     if isinstance(result, Reply):
+        check_answer(call.operation, result)
         return result
     raise ReplyError(
         f"{slot.summary} returned {result!r}; it must return a Reply, made by reply.text(...) or its like."

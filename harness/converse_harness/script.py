@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from typing import Final, cast
 
+from converse_harness import model
 from converse_harness.calls import Call
 from converse_harness.errors import ReplyError
-from converse_harness.replies import Reply, shorten
+from converse_harness.replies import ErrorBody, Reply, shorten
+from converse_harness.wire.http import ConnectionFailure
 
 Responder = Reply | Callable[[Call], Reply]
 """A Reply, or a function that computes one from the call."""
@@ -25,6 +27,37 @@ SUBJECTS: Final[dict[str, Callable[[Call], str | list[str]]]] = {
     "tool": lambda call: call.tool_names,
 }
 """What a Pattern is held against; of a list any item may match."""
+
+
+SCRIPTED: Final = ("Converse", "ConverseStream")
+"""The operations that every reply of a script may answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An operation that has an answer of its own: only a `when` that names it answers in its place.
+
+    `bodies` are the kinds of Reply that can, `otherwise` says so to people, and what to do for any other answer.
+    """
+
+    bodies: tuple[type, ...]
+    otherwise: str
+
+
+NAMED: Final[Mapping[str, Named]] = {
+    "CountTokens": Named(
+        (ErrorBody, ConnectionFailure),
+        "only an error before the stream or a connection failure can, reply.throttled() for instance. For a number of "
+        'your own use on_operation("CountTokens", lambda call: {"inputTokens": 42}).',
+    ),
+}
+
+
+def check_answer(operation: str | None, reply: Reply) -> None:
+    """Raise ReplyError for a reply that cannot answer the operation, because that one has answers of its own."""
+    named = NAMED.get(operation or "")
+    if named is not None and not isinstance(reply.body, named.bodies):
+        raise ReplyError(f"{reply.summary} cannot answer {operation}: {named.otherwise}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +84,13 @@ class Condition:
                 raise ReplyError(f"when({name}={value!r}): a glob such as '*haiku*', or a compiled re.Pattern.")
         if self.predicate is not None and not callable(self.predicate):
             raise ReplyError(f"when({self.predicate!r}): the predicate is a function of the call.")
+        if self.operation is not None and self.operation not in (*SCRIPTED, *NAMED):
+            raise ReplyError(
+                f"when(operation={self.operation!r}): one of {', '.join((*SCRIPTED, *NAMED))}. For an operation that "
+                "is not scripted use on_operation()."
+            )
+        if self.operation in NAMED:
+            model.operation(self.operation)  # the oldest models lack it, and say so here
 
     def misses(self, call: Call) -> list[str]:
         """Why the call does not match, a phrase for each part that does not hold; empty where it matches."""
@@ -121,7 +161,10 @@ class Queue:
     slots: list[Slot] = field(default_factory=list[Slot])
 
     def add(self, responders: Iterable[object], *, endless: bool = False) -> list[Slot]:
-        """Append checked responders and give their slots. Raises ReplyError for what is neither Reply nor function."""
+        """Append checked responders and give their slots.
+
+        Raises ReplyError for what is neither Reply nor function, and for a Reply that cannot answer what is asked.
+        """
         added: list[Slot] = []
         for responder in responders:
             if not isinstance(responder, Reply) and not callable(responder):
@@ -129,6 +172,8 @@ class Queue:
                     f"{responder!r} is not a reply. Write one with reply.text(...) or its like, or give a function of "
                     "the call that returns one."
                 )
+            if self.condition is not None and isinstance(responder, Reply):
+                check_answer(self.condition.operation, responder)
             uses = None if endless else responder.uses if isinstance(responder, Reply) else 1
             place = f"{self.name}.{len(self.slots) + len(added)}"
             added.append(Slot(cast("Responder", responder), place, uses))
@@ -151,6 +196,9 @@ class Script:
     def choose(self, call: Call) -> Slot | None:
         """Use up the reply for this call, or None if there is none."""
         for queue in self._queues():
+            named = queue.condition is not None and queue.condition.operation == call.operation
+            if not named and call.operation not in SCRIPTED:
+                continue
             if queue.condition is not None and queue.condition.misses(call):
                 continue
             slot = queue.next()

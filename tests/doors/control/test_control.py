@@ -243,6 +243,7 @@ WRONG_BODIES: list[tuple[object, str]] = [
     ({"when": [{"model": 5, "script": []}]}, 'when[0].model is 5; it must be a string or an object {"regex": "..."}.'),
     ({"when": [{"model": {"regex": "("}, "script": []}]}, 'when[0].model.regex is "(", which is no regular expr'),
     ({"when": [{"model": {"regex": 5}, "script": []}]}, "when[0].model.regex is 5; it must be a string."),
+    ({"when": [{"operation": "Convrse", "script": []}]}, "when[0]: when(operation='Convrse'): one of Converse, "),
 ]  # fmt: skip
 
 WRONG_REPLIES: list[tuple[object, str]] = [

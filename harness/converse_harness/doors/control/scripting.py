@@ -16,7 +16,7 @@ from converse_harness.doors.control.vocabulary import read_reply
 from converse_harness.doors.fake import Fake
 from converse_harness.errors import ReplyError
 from converse_harness.replies import Reply
-from converse_harness.script import Condition
+from converse_harness.script import Condition, Queue
 
 SCRIPTING: Final = ("script", "when", "always")
 """The members of a body that say what is answered."""
@@ -73,16 +73,19 @@ def _when(value: object, path: str) -> tuple[dict[str, Any], Answers]:
     given = an_object(value, path, like='{"turn": 1, "script": [{"text": "hi"}]}')
     known(given, [*conditions(), *ANSWERS], path)
     condition = bind(Fake.when, {name: value for name, value in given.items() if name not in ANSWERS}, path)
-    try:
-        Condition(**condition)
-    except ReplyError:
+    if not condition:
         raise Refused(
             f"{path} has no condition and so holds for every call. Give it one of {', '.join(conditions())}, or write "
             "its replies as script or always of the body."
-        ) from None
+        )
     if not any(name in given for name in ANSWERS):
         raise Refused(f"{path} says no answer; it needs script or always, for instance {LIKE_SCRIPT}.")
-    return condition, _answers(given, path)
+    answers = _answers(given, path)
+    try:
+        Queue(path, Condition(**condition)).add([*answers.replies, *([answers.always] if answers.always else [])])
+    except ReplyError as error:
+        raise Refused(f"{path}: {error}") from error
+    return condition, answers
 
 
 LIKE_SCRIPT: Final = '"script": [{"text": "hi"}]'
