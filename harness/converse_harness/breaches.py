@@ -178,6 +178,11 @@ def _between_blocks(events: Events, place: int) -> bool:
     return _CLOSE(events, place) and _in_block(events, place + 1)
 
 
+def _inside_tool_input(events: Events, place: int) -> bool:
+    tool_input = _is("contentBlockDelta.toolUse")
+    return tool_input(events, place) and tool_input(events, place + 1)
+
+
 def _add_type(event: dict[str, Any]) -> None:
     event["messageStart" if "metadata" in event else "metadata"] = {}
 
@@ -252,6 +257,13 @@ _TABLE: Final = (
         "The stream ends before its messageStop.",
         "The stream ends",
         _before_the_end,
+        lambda e, at: e[: at + 1],
+    ),
+    OrderBreach(
+        "cut_in_tool_input",
+        "The stream ends in the middle of a tool's input.",
+        "The stream ends",
+        _inside_tool_input,
         lambda e, at: e[: at + 1],
     ),
     OrderBreach("no_block_start", "A contentBlockStart is missing.", "where no block is open", _START, _drop),

@@ -12,7 +12,8 @@ from typing import Any, Final, NamedTuple, cast
 from converse_harness import model
 from converse_harness.assembly import Response, assemble
 from converse_harness.errors import StreamOrderError
-from converse_harness.replies import Reply, summarize_block
+from converse_harness.replies import Reply
+from converse_harness.summaries import summarize_block
 from converse_harness.wire.http import Chunk, Request
 
 CONVERSATIONS: Final = ("Converse", "ConverseStream", "CountTokens")
@@ -169,7 +170,8 @@ class Call:
     @property
     def events(self) -> Sequence[SentEvent]:
         """The stream events that the client took, with their times."""
-        return tuple(SentEvent(chunk.event, at) for chunk, at in self.answered.taken if chunk.event is not None)
+        taken = [(chunk, at) for chunk, at in self.answered.taken if chunk.event is not None]
+        return tuple(SentEvent(event, at) for chunk, at in taken for event in (chunk.event, *chunk.more) if event)
 
     @property
     def outcome(self) -> Outcome:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from converse_harness import model
 from converse_harness.calls import CONVERSATIONS, Call, Outcome
+from converse_harness.damage import Door, check_door
 from converse_harness.errors import CallError, ConverseHarnessError, DamagedData, ReplyError, UnexpectedCall
 from converse_harness.messages import unexpected_call, unknown_operation
 from converse_harness.rendering import Occasion, Renderer, count_tokens, error_json
@@ -44,7 +45,8 @@ class Exchange:
 class Endpoint:
     """Answers requests from a script and keeps every Call.
 
-    `seed` changes every id and padding length. `problems` holds what must fail the test even if the client swallows it.
+    `seed` changes every id and padding length; `door` is the one in front of it, to whose limits replies are held.
+    `problems` holds what must fail the test even if the client swallows it.
     Not for several threads at once: a Fake adds the lock.
 
     >>> from converse_harness import Endpoint, reply
@@ -56,13 +58,15 @@ class Endpoint:
     (200, 'hello')
     """
 
-    def __init__(self, *replies: Reply | Callable[[Call], Reply], seed: int = 0) -> None:
+    def __init__(self, *replies: Reply | Callable[[Call], Reply], seed: int = 0, door: Door | None = None) -> None:
         self.seed = seed
         self.script = Script()
         self.script.ordered.add(replies)
         self.calls: list[Call] = []
         self.problems: list[ConverseHarnessError | Exception] = []
         self.handlers: dict[str, Handler] = {}
+        self.door = door
+        self.check(*replies)
         self._renderer = Renderer()
 
     def exchange(self, request: Request, *, operation: str | None = None) -> Exchange:
@@ -143,15 +147,24 @@ class Endpoint:
     def _scripted(self, call: Call, slot: Slot, occasion: Occasion) -> Response:
         responder = slot.responder
         reply = responder if isinstance(responder, Reply) else _computed(responder(call), slot, call)
-        call.answered.reply = reply
-        return self._renderer.render(reply, occasion)
+        return self._render(call, reply, occasion)
 
     def _handle(self, handler: Handler, call: Call, occasion: Occasion) -> Response:
         result = handler(call)
         if isinstance(result, Reply):
-            call.answered.reply = result
-            return self._renderer.render(result, occasion)
+            return self._render(call, result, occasion)
         return output_response(call.operation or "", result, occasion.request_id)
+
+    def _render(self, call: Call, reply: Reply, occasion: Occasion) -> Response:
+        self.check(reply)
+        call.answered.reply = reply
+        return self._renderer.render(reply, occasion)
+
+    def check(self, *responders: object) -> None:
+        """Raise ReplyError for a reply with a fault that the door cannot express."""
+        for responder in responders:
+            if isinstance(responder, Reply):
+                check_door(responder.summary, responder.breaches, self.door)
 
 
 def _computed(result: object, slot: Slot, call: Call) -> Reply:

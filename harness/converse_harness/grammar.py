@@ -92,9 +92,17 @@ def symbol(event: Mapping[str, Any]) -> str:
     return f"{name}.{carried}"
 
 
+ERROR_FRAME: Final = ":error"
+"""The key of an unmodelled error frame (`:message-type: error`), with its code and message; no event has a colon."""
+
+
 def is_exception(name: str) -> bool:
-    """Whether an event type travels as an exception frame: in AWS's model just those end in `Exception`."""
-    return name.endswith("Exception")
+    """Whether an event ends its stream as a failure.
+
+    That is an exception frame, as those travel whose type ends in `Exception` (in AWS's model just the exceptions), or
+    an unmodelled error frame.
+    """
+    return name.endswith("Exception") or name == ERROR_FRAME
 
 
 class StreamOrder:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from base64 import urlsafe_b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import shake_256
 from itertools import chain, islice
@@ -18,16 +18,17 @@ from uuid import UUID
 from converse_harness import model
 from converse_harness.assembly import Response as Assembled
 from converse_harness.assembly import assemble
+from converse_harness.bodies import METADATA, UNNAMED_TOOL_USE, ErrorBody, EventsBody, MessageBody
 from converse_harness.calls import Call
 from converse_harness.chunking import estimate_tokens
+from converse_harness.damage import Breach, rearranged
 from converse_harness.errors import ReplyError, StreamOrderError
 from converse_harness.families import family_of
-from converse_harness.grammar import is_exception, kind
-from converse_harness.replies import METADATA, UNNAMED_TOOL_USE, Breach, ErrorBody, EventsBody, MessageBody, Reply
+from converse_harness.grammar import ERROR_FRAME, is_exception, kind
+from converse_harness.replies import Reply
 from converse_harness.wire.events import LONGEST_PADDING, SHORTEST_PADDING, encode_event
 from converse_harness.wire.http import (
     Chunk,
-    ConnectionFailure,
     Response,
     error_response,
     json_response,
@@ -82,24 +83,34 @@ class Renderer:
 
         Raises ReplyError where the reply is one that only a stream can have and the call is for Converse.
         """
-        match reply.body:
-            case ConnectionFailure() as failure:
-                return Response(0, (), (), failure)
-            case ErrorBody(name, status, members, more):
-                error = error_response(
-                    name, status, error_json(name, members), occasion.request_id, delay=reply.pace.first
+        streams = not isinstance(reply.body, ErrorBody) and occasion.call.operation == "ConverseStream"
+        changes = [(breach, breach.fault.on_stream if streams else breach.fault.on_body) for breach in reply.breaches]
+        for breach, change in changes:
+            if change is None and not streams:
+                raise ReplyError(
+                    f"{reply.summary}: only a stream can be broken by faults.{breach.fault.name}, and the client "
+                    f"called {occasion.call.operation}, which answers with one whole body."
                 )
-                return _cut_body(replace(error, headers=(*error.headers, *more)), reply)
+        response = self._sound(reply, occasion)
+        for breach, change in changes:
+            response = response if change is None else change(response, breach)
+        return response
+
+    def _sound(self, reply: Reply, occasion: Occasion) -> Response:
+        """The answer before anything breaks it but the order of its events."""
+        match reply.body:
+            case ErrorBody(name, status, members, more):
+                body = error_json(name, members)
+                error = error_response(name, status, body, occasion.request_id, delay=reply.pace.first)
+                return replace(error, headers=(*error.headers, *more))
             case _ if occasion.call.operation == "ConverseStream":
-                chunks = self._stream(reply, occasion)
-                if reply.breach is None:
-                    return stream_response(chunks, occasion.request_id)
-                cut = _cut_stream(chunks, reply.breach)
-                return replace(stream_response(cut, occasion.request_id), broken=reply.breach.fault.breaks)
+                return stream_response(self._stream(reply, occasion), occasion.request_id)
             case _:
-                return _cut_body(_whole(reply, occasion), reply)
+                return _whole(reply, occasion)
 
     def _stream(self, reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
+        if reply.order_breach is not None:
+            return _broken_order(reply.order_breach, reply, occasion)
         family = family_of(occasion.call.model_id)
         key = (reply, occasion.seed, occasion.place, family.name, occasion.call.turn)
         frames = self._frames.get(key)
@@ -109,37 +120,35 @@ class Renderer:
 
     def _fresh(self, key: tuple[Reply, int, str, str, int], reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
         frames: list[Chunk] = []
-        pads = b""
-        delay, later = reply.pace.first, reply.pace.each
-        for index, event in enumerate(_named_events(reply, occasion)):
-            if index >= len(pads):
-                pads = occasion.digest("padding", 4 * index + 64).translate(_PAD_LENGTHS)
-            chunk = Chunk(encode_event(event, pads[index]), delay, event)
+        for chunk in _encoded(_named_events(reply, occasion), reply, occasion):
             frames.append(chunk)
             yield chunk
-            delay = later
         if len(self._frames) >= _CACHE_SIZE:
             self._frames.clear()  # one step, so that threads need no lock here
         self._frames[key] = frames
         yield from _metadata_chunks(reply, occasion, len(frames))
 
 
-def _cut_stream(chunks: Iterator[Chunk], breach: Breach) -> Iterator[Chunk]:
-    yield from islice(chunks, breach.after)
-    if breach.fault.in_frame:
-        following = next(chunks)
-        yield Chunk(following.data[: len(following.data) // 2], following.delay)
+def _encoded(events: Iterable[dict[str, Any]], reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
+    pads = b""
+    delay, later = reply.pace.first, reply.pace.each
+    for index, event in enumerate(events):
+        if index >= len(pads):
+            pads = occasion.digest("padding", 4 * index + 64).translate(_PAD_LENGTHS)
+        yield Chunk(encode_event(event, pads[index]), delay, event)
+        delay = later
 
 
-def _cut_body(response: Response, reply: Reply) -> Response:
-    """The part of a whole body that comes before the breach; its Content-Length still says all of it."""
-    breach = reply.breach
-    if breach is None:
-        return response
-    (chunk,) = response.chunks
-    part = breach.after + (0.5 if breach.fault.in_frame else 0)
-    cut = chunk.data[: int(len(chunk.data) * part / breach.events)]
-    return replace(response, chunks=(Chunk(cut, chunk.delay),), broken=breach.fault.breaks)
+def _broken_order(breach: Breach, reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
+    """A stream whose order is broken, up to its failure; its metadata may stand anywhere."""
+    sound = list(_named_events(reply, occasion))
+    if isinstance(reply.body, MessageBody):
+        sound.append({"metadata": _options(reply.body, reply, occasion, len(sound))})
+    events = rearranged(breach, sound)
+    failure = reply.failure
+    if failure is not None:
+        events = [*events[: failure.after], dict(failure.event)]
+    return _encoded(events, reply, occasion)
 
 
 def error_json(name: str, members: Mapping[str, Any]) -> bytes:
@@ -148,10 +157,13 @@ def error_json(name: str, members: Mapping[str, Any]) -> bytes:
 
 
 def _named_events(reply: Reply, occasion: Occasion) -> Iterator[dict[str, Any]]:
-    """The events up to the failure, tool uses named; a message's without its metadata, which depends on the request."""
-    after = None if reply.failure is None else reply.failure.after
+    """The events up to the failure, tool uses named; a message's without its metadata, which depends on the request.
+
+    All of them where their order is yet to be broken.
+    """
+    after = None if reply.failure is None or reply.order_breach is not None else reply.failure.after
     written = isinstance(reply.body, MessageBody)
-    for event in islice(reply.events(family_of(occasion.call.model_id)), after):
+    for event in islice(reply.unbroken_events(family_of(occasion.call.model_id)), after):
         if written and "contentBlockDelta" not in event:
             if "metadata" in event:
                 return
@@ -173,7 +185,7 @@ def _named_start(event: dict[str, Any], occasion: Occasion) -> dict[str, Any]:
 def _metadata_chunks(reply: Reply, occasion: Occasion, sent: int) -> Iterator[Chunk]:
     delay = reply.pace.each if sent else reply.pace.first
     if reply.failure is not None and sent == reply.failure.after:
-        event: dict[str, Any] = {reply.failure.name: dict(reply.failure.members)}
+        event = dict(reply.failure.event)
         yield Chunk(encode_event(event), delay, event)
     elif isinstance(reply.body, MessageBody):
         event = {"metadata": _options(reply.body, reply, occasion, sent)}
@@ -226,11 +238,10 @@ def _whole(reply: Reply, occasion: Occasion) -> Response:
     """The answer of plain Converse: the assembled message, or the HTTP error that an exception frame stands for."""
     failure = reply.failure
     if failure is not None:
-        return _failed(failure.name, failure.members, occasion, _pauses(reply, failure.after + 1))
+        return _failed(failure.event, occasion, _pauses(reply, failure.after + 1))
     events = tuple(reply.events()) if isinstance(reply.body, EventsBody) else ()
     if events and is_exception(kind(events[-1])):
-        name = kind(events[-1])
-        return _failed(name, events[-1][name], occasion, _pauses(reply, len(events)))
+        return _failed(events[-1], occasion, _pauses(reply, len(events)))
     answer = _assembled(reply, occasion, events)
     occasion.call.answered.response = answer
     members = {
@@ -278,7 +289,12 @@ def _named_block(block: Mapping[str, Any], index: int, occasion: Occasion) -> di
     return {"toolUse": {**tool, "toolUseId": occasion.tool_use_id(index)}}
 
 
-def _failed(name: str, members: Mapping[str, Any], occasion: Occasion, delay: float) -> Response:
+def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> Response:
+    """The HTTP error that stands for an exception frame, or for an unmodelled error frame."""
+    name = kind(event)
+    members = event[name]
+    if name == ERROR_FRAME:
+        name, members = members["code"], {"message": members["message"]}
     shape = STREAM_ERRORS.get(name, name[:1].upper() + name[1:])
     errors = model.all_errors()
     status = errors[shape].status if shape in errors else 500

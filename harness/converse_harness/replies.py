@@ -1,94 +1,21 @@
-"""Reply: one immutable answer, the same for Converse and ConverseStream. `reply.py` is how people write them."""
+"""Reply: one immutable answer, the same for Converse and ConverseStream. `reply` is how people write them."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from converse_harness import model
-from converse_harness.chunking import default_stop_reason, message_events
+from converse_harness.bodies import METADATA, UNPACED, Body, ErrorBody, EventsBody, MessageBody, Pace, StreamFailure
+from converse_harness.chunking import message_events
+from converse_harness.damage import Breach, Fault, Level, Place, place, place_in_order, rearranged
 from converse_harness.errors import ReplyError
 from converse_harness.families import NEUTRAL, Family
-from converse_harness.grammar import kind
-from converse_harness.wire.http import Break, ConnectionFailure
+from converse_harness.grammar import ERROR_FRAME
+from converse_harness.summaries import summarize_body
 from converse_harness.wordings import usual
-
-UNNAMED_TOOL_USE: Final = "tooluse_0000000000000000000000"
-"""Stands for the toolUseId of a block that was written without one, until the Endpoint gives it its own."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MessageBody:
-    """An answer as a message; how it is cut into events follows the model family of the request.
-
-    `content` holds ContentBlocks, `pieces` the exact deltas of blocks by index, `options` further members of
-    ConverseResponse: usage, metrics, trace, additionalModelResponseFields, performanceConfig, serviceTier.
-    """
-
-    content: tuple[Mapping[str, Any], ...]
-    stop_reason: str
-    role: str = "assistant"
-    pieces: Mapping[int, Sequence[str]] | None = None
-    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class EventsBody:
-    """An answer as the exact sequence of stream events; `strict` if they were held to AWS's model and order."""
-
-    events: tuple[Mapping[str, Any], ...]
-    strict: bool = True
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ErrorBody:
-    """An HTTP error before any stream: the name of the error shape, its status, members and further headers."""
-
-    name: str
-    status: int
-    members: Mapping[str, Any]
-    headers: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class StreamFailure:
-    """An exception frame in the place of event number `after`, counted from 0."""
-
-    after: int
-    name: str
-    members: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A deliberate breach of the protocol; the named ones are in `faults`.
-
-    `breaks` is what happens to the connection, after half a frame more if `in_frame`.
-    """
-
-    name: str
-    sentence: str
-    breaks: Break
-    in_frame: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Breach:
-    """A fault after `after` of the `events` events that the stream would have."""
-
-    fault: Fault
-    after: int
-    events: int
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """Seconds before the first event and before each later one."""
-
-    first: float = 0.0
-    each: float = 0.0
+from converse_harness.written import written
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,11 +26,11 @@ class Reply:
     when it is asked for something that ConverseStream does not do.
     """
 
-    body: MessageBody | EventsBody | ErrorBody | ConnectionFailure
+    body: Body
     uses: int = 1
     failure: StreamFailure | None = None
-    breach: Breach | None = None
-    pace: Pace = Pace()
+    breaches: tuple[Breach, ...] = ()
+    pace: Pace = UNPACED
 
     def times(self, uses: int) -> Reply:
         """Make it usable for that many calls in a row.
@@ -145,20 +72,50 @@ class Reply:
         }
         if strict:
             model.check(exceptions[exception].name, body, root=exception)
-        count = sum(1 for _ in self.events())
-        if isinstance(events, bool) or not 0 <= events <= count - (1 if strict else 0):
-            kinds = ", ".join(kind(event) for event in self.events())
+        return self._failing(events, {exception: body}, strict=strict)
+
+    def error_frame_after(self, events: int, code: str = "InternalFailure", message: str | None = None) -> Reply:
+        """Send an unmodelled error frame (`:message-type: error`) after that many events and end the stream.
+
+        `code` and `message` are its headers `:error-code` and `:error-message`; there is no payload. On plain Converse
+        it is an HTTP error 500 of that name. Events are counted as in `fails_after`. Source: the specification of event
+        streams; none is recorded of Bedrock.
+
+        >>> from converse_harness import reply
+        >>> reply.text("The answer is forty-two.").error_frame_after(3, "InternalFailure", "Sorry.").summary
+        'text "The answer is forty-two.", InternalFailure after 3 events'
+        """
+        said = {"code": code, "message": usual(code) if message is None else message}
+        for name, value in said.items():
+            if not value:
+                raise ReplyError(f"error_frame_after({name}={value!r}): a text that is not empty.")
+        return self._failing(events, {ERROR_FRAME: said}, strict=False)
+
+    def _failing(self, after: int, event: Mapping[str, Any], *, strict: bool) -> Reply:
+        if self.failure is not None:
+            raise ReplyError(f"{self.summary}: a stream fails once.")
+        counted = [
+            breach.fault.name for breach in self.breaches if breach.fault.place in (Place.BETWEEN, Place.IN_EVENT)
+        ]
+        if counted:
             raise ReplyError(
-                f"fails_after({events!r}): this reply has {count} events ({kinds}); an exception frame takes the place "
-                f"of one: 0 to {count - 1}."
+                f"{self.summary}: say how it fails before broken(faults.{counted[0]}), which counts events."
             )
-        return replace(self, failure=StreamFailure(events, exception, body))
+        kinds = [next(iter(each), "") for each in self.events()]
+        if isinstance(after, bool) or not 0 <= after <= len(kinds) - (1 if strict else 0):
+            raise ReplyError(
+                f"fails_after({after!r}): this reply has {len(kinds)} events ({', '.join(kinds)}); an exception frame "
+                f"takes the place of one: 0 to {len(kinds) - 1}."
+            )
+        return replace(self, failure=StreamFailure(after, event))
 
     def broken(self, fault: Fault, *, after: int | None = None) -> Reply:
         """Break the protocol, by the name of a fault; after that many events, half of them if not given.
 
-        The events are counted in a family-neutral chunking, one delta a word; a connection fault cuts the body of plain
-        Converse, or of an error, at the same part of it. Raises ReplyError for what cannot be broken so.
+        A fault of the order of events is at one of the events at which it can be, the middle one if not given. Events
+        are counted in a family-neutral chunking, one delta a word; what fits a whole body breaks that of plain
+        Converse, or of an error, at the same part of it. Faults of different levels may be combined. Raises ReplyError
+        for what cannot be broken so.
 
         >>> from converse_harness import faults, reply
         >>> reply.text("The answer is forty-two.").broken(faults.reset, after=3).summary
@@ -166,14 +123,24 @@ class Reply:
         """
         if type(fault) is not Fault:
             raise ReplyError(f"broken({fault!r}): a fault by its name, for instance faults.reset.")
-        if isinstance(self.body, ConnectionFailure):
-            raise ReplyError(f"{self.summary}: there is no answer that could be broken.")
-        count = self._count()
-        most = count - 1 if fault.in_frame else count
-        chosen = count // 2 if after is None else after
-        if isinstance(chosen, bool) or not 0 <= chosen <= most:
-            raise ReplyError(f"broken({fault.name}, after={after!r}): this reply has {count} events; 0 to {most}.")
-        return replace(self, breach=Breach(fault, chosen, count))
+        for breach in self.breaches:
+            if breach.fault.level is fault.level:
+                raise ReplyError(
+                    f"broken({fault.name}): {breach.fault.name} breaks the same level already ({fault.level.value}); a "
+                    "reply has one fault of each."
+                )
+        breach = self._placed(fault, after)
+        return replace(self, breaches=tuple(sorted((*self.breaches, breach), key=_level)))
+
+    def _placed(self, fault: Fault, after: int | None) -> Breach:
+        if fault.order is not None:
+            if isinstance(self.body, ErrorBody) or self.failure is not None:
+                why = "it has no events" if self.failure is None else "break the order first, then say how it fails"
+                raise ReplyError(f"broken({fault.name}): {self.summary}: {why}.")
+            return place_in_order(fault, fault.order, after, list(self.events()))
+        if isinstance(self.body, ErrorBody) and fault.on_body is None:
+            raise ReplyError(f"broken({fault.name}): {self.summary}: only a stream can be broken so.")
+        return place(fault, after, self._count())
 
     def _count(self) -> int:
         """How many events are sent; an error before the stream counts as one."""
@@ -208,35 +175,55 @@ class Reply:
                 raise ReplyError(f"paced({name}={value!r}): a pause is a number of seconds, 0 or more.")
         return replace(self, pace=Pace(first, each))
 
+    @property
+    def order_breach(self) -> Breach | None:
+        """The fault of the order of events, if there is one."""
+        return next((breach for breach in self.breaches if breach.fault.order is not None), None)
+
+    @property
+    def no_answer(self) -> bool:
+        """Whether the connection fails in the place of any answer."""
+        return bool(self.breaches) and self.breaches[-1].fault.no_answer
+
     def events(self, family: Family | None = None) -> Iterator[dict[str, Any]]:
         """The stream as events, without the failure: as `family` cuts it, or neutrally where events are counted.
 
-        Raises ReplyError for an error or a connection failure, which have none.
+        Raises ReplyError for an error, which has none.
         """
+        breach = self.order_breach
+        if breach is None:
+            return self.unbroken_events(family)
+        return iter(rearranged(breach, self.unbroken_events()))
+
+    def unbroken_events(self, family: Family | None = None) -> Iterator[dict[str, Any]]:
+        """The events as they would be in their right order."""
         match self.body:
             case EventsBody(events):
                 for event in events:
                     yield dict(event)
             case MessageBody() as body:
-                counted = self.failure is not None or self.breach is not None or body.pieces is not None
+                counted = any(breach.fault.place is not Place.NOWHERE for breach in self.breaches)
+                neutral = counted or self.failure is not None or body.pieces is not None
+                cut_by = NEUTRAL if neutral or family is None else family
                 message = {"role": body.role, "content": body.content}
-                cut_by = NEUTRAL if counted or family is None else family
                 yield from message_events(message, pieces=body.pieces, family=cut_by)
                 extra = body.options.get("additionalModelResponseFields")
                 stop = {"stopReason": body.stop_reason}
                 yield {"messageStop": stop if extra is None else {**stop, "additionalModelResponseFields": extra}}
                 yield {"metadata": {name: body.options[name] for name in METADATA if name in body.options}}
-            case _:
+            case ErrorBody():
                 raise ReplyError(f"{self.summary}: it comes before any stream and has no events.")
 
     @property
     def summary(self) -> str:
         """One line for people: `tool_use get_weather {"city": "Zürich"}`."""
-        parts = [_summarize(self.body)]
-        if self.failure is not None:
-            parts.append(f"{self.failure.name} after {self.failure.after} events")
-        if self.breach is not None:
-            parts.append(f"{self.breach.fault.name} after {self.breach.after} events")
+        if self.no_answer:
+            parts = [self.breaches[-1].summary]
+        else:
+            parts = [summarize_body(self.body)]
+            if self.failure is not None:
+                parts.append(f"{self.failure.name} after {self.failure.after} events")
+            parts += [breach.summary for breach in self.breaches]
         if self.uses > 1:
             parts.append(f"{self.uses} times")
         return ", ".join(parts)
@@ -247,130 +234,22 @@ class Reply:
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Print the code that makes it: hypothesis, for counterexamples, and IPython look for this name."""
         del cycle  # a reply cannot hold itself
-        for number, (function, arguments, options) in enumerate(_written(self)):
+        for number, (function, arguments, options) in enumerate(
+            written(self.body, self.failure, self.breaches, self.pace, self.uses)
+        ):
             named = [("", value) for value in arguments] + [(f"{name}=", value) for name, value in options.items()]
             opening = f"{'.' if number else 'reply.'}{function}("
             with printer.group(len(opening), opening, ")"):
-                for place, (name, value) in enumerate(named):
-                    if place:
+                for position, (name, value) in enumerate(named):
+                    if position:
                         printer.text(",")
                         printer.breakable()
                     printer.text(name)
                     if type(value) is Fault:
-                        printer.text(f"faults.{value.name}")
+                        printer.text(repr(value))
                     else:
                         printer.pretty(value)
 
 
-METADATA: Final = ("usage", "metrics", "trace", "performanceConfig", "serviceTier")
-"""The members that ConverseStream sends in its metadata event."""
-
-
-_CONNECTION_FAILURES: Final[Mapping[ConnectionFailure, str]] = {
-    ConnectionFailure.REFUSED: "connection_refused",
-    ConnectionFailure.CONNECT_TIMEOUT: "connect_timeout",
-    ConnectionFailure.READ_TIMEOUT: "read_timeout",
-}
-_KEYWORDS: Final[Mapping[str, str]] = {
-    "additionalModelResponseFields": "additional",
-    "performanceConfig": "performance_config",
-    "serviceTier": "service_tier",
-}
-"""What `reply.message` calls members of ConverseResponse; the others it calls by their name."""
-
-_Call = tuple[str, Sequence[Any], Mapping[str, Any]]
-"""A function of `reply`, or a method of Reply, with its arguments."""
-
-
-def _written(reply: Reply) -> Iterator[_Call]:
-    """The calls that make a reply."""
-    yield _written_body(reply.body)
-    if reply.failure is not None:
-        name, members = reply.failure.name, dict(reply.failure.members)
-        lax = {} if name in model.stream_exceptions() else {"strict": False}
-        yield "fails_after", (reply.failure.after, name, members.pop("message")), {**members, **lax}
-    if reply.breach is not None:
-        yield "broken", (reply.breach.fault,), {"after": reply.breach.after}
-    if isinstance(reply.body, ErrorBody) and reply.body.headers:
-        waits = dict(reply.body.headers)
-        given = {"seconds": waits.get("retry-after"), "ms": waits.get("retry-after-ms")}
-        yield "retry_after", (), {name: int(value) for name, value in given.items() if value is not None}
-    if reply.pace != Pace():
-        yield "paced", (), {"first": reply.pace.first, "each": reply.pace.each}
-    if reply.uses > 1:
-        yield "times", (reply.uses,), {}
-
-
-def _written_body(body: MessageBody | EventsBody | ErrorBody | ConnectionFailure) -> _Call:
-    match body:
-        case EventsBody(events, strict):
-            return "events", (list(events),), {} if strict else {"strict": False}
-        case ErrorBody(name, status, members):
-            known = model.all_errors().get(name)
-            others = {key: value for key, value in members.items() if key != "message"}
-            given = {} if known is not None and known.status == status else {"status": status}
-            return "error", (name, members["message"]), {**given, **others}
-        case ConnectionFailure():
-            return _CONNECTION_FAILURES[body], (), {}
-        case MessageBody(({"text": text},), "end_turn", pieces=None, options={}) if not body.options:
-            return "text", (text,), {}
-        case MessageBody():
-            options = {_KEYWORDS.get(name, name): value for name, value in body.options.items()}
-            if body.stop_reason != default_stop_reason(body.content):
-                options = {"stop_reason": body.stop_reason, **options}
-            if body.pieces is not None:
-                options["pieces"] = {index: list(pieces) for index, pieces in body.pieces.items()}
-            return "message", [_without_placeholder(block) for block in body.content], options
-
-
-def _without_placeholder(block: Mapping[str, Any]) -> Mapping[str, Any]:
-    match block:
-        case {"toolUse": {"toolUseId": str(use_id), **tool}} if use_id == UNNAMED_TOOL_USE:
-            return {"toolUse": tool}
-        case _:
-            return block
-
-
-def shorten(text: str, width: int = 60) -> str:
-    """A text on one line, at most `width` characters of it.
-
-    >>> shorten("It was a dark and stormy night", 16)
-    '"It was a da..."'
-    """
-    flat = json.dumps(text, ensure_ascii=False)
-    return flat if len(flat) <= width else flat[: width - 4] + '..."'
-
-
-def summarize_block(block: Mapping[str, Any]) -> str:
-    """One content block in a few words."""
-    match block:
-        case {"text": str(text)}:
-            return f"text {shorten(text)}"
-        case {"toolUse": {"name": name, "input": value}}:
-            text = json.dumps(value, ensure_ascii=False, default=str)
-            return f"tool_use {name} {text if len(text) <= 60 else text[:57] + '...'}"
-        case {"toolResult": {"toolUseId": str(use_id), **result}}:
-            known = use_id if len(use_id) <= 16 else f"{use_id[:13]}..."
-            status = f" ({result['status']})" if result.get("status") else ""
-            match result.get("content"):
-                case [{"text": str(text)}, *_]:
-                    return f"toolResult {known}{status} {shorten(text)}"
-                case _:
-                    return f"toolResult {known}{status}"
-        case {"reasoningContent": {"reasoningText": {"text": str(text)}}}:
-            return f"reasoning {shorten(text)}"
-        case _:
-            return next(iter(block), "empty block")
-
-
-def _summarize(body: MessageBody | EventsBody | ErrorBody | ConnectionFailure) -> str:
-    match body:
-        case MessageBody(content, stop_reason):
-            usual = default_stop_reason(content)
-            return " + ".join(map(summarize_block, content)) + (f", {stop_reason}" if stop_reason != usual else "")
-        case EventsBody(events):
-            return f"{len(events)} events"
-        case ErrorBody(name, status, members):
-            return f"{name} ({status}) {shorten(str(members.get('message', '')))}"
-        case ConnectionFailure():
-            return body.value
+def _level(breach: Breach) -> int:
+    return list(Level).index(breach.fault.level)

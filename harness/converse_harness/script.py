@@ -9,10 +9,11 @@ from fnmatch import fnmatchcase
 from typing import Final, cast
 
 from converse_harness import model
+from converse_harness.bodies import ErrorBody
 from converse_harness.calls import Call
 from converse_harness.errors import ReplyError
-from converse_harness.replies import ErrorBody, Reply, shorten
-from converse_harness.wire.http import ConnectionFailure
+from converse_harness.replies import Reply
+from converse_harness.summaries import shorten
 
 Responder = Reply | Callable[[Call], Reply]
 """A Reply, or a function that computes one from the call."""
@@ -37,16 +38,16 @@ SCRIPTED: Final = ("Converse", "ConverseStream")
 class Named:
     """An operation that has an answer of its own: only a `when` that names it answers in its place.
 
-    `bodies` are the kinds of Reply that can, `otherwise` says so to people, and what to do for any other answer.
+    `answers` tells the replies that can, `otherwise` says so to people, and what to do for any other answer.
     """
 
-    bodies: tuple[type, ...]
+    answers: Callable[[Reply], bool]
     otherwise: str
 
 
 NAMED: Final[Mapping[str, Named]] = {
     "CountTokens": Named(
-        (ErrorBody, ConnectionFailure),
+        lambda reply: isinstance(reply.body, ErrorBody) or reply.no_answer,
         "only an error before the stream or a connection failure can, reply.throttled() for instance. For a number of "
         'your own use on_operation("CountTokens", lambda call: {"inputTokens": 42}).',
     ),
@@ -56,7 +57,7 @@ NAMED: Final[Mapping[str, Named]] = {
 def check_answer(operation: str | None, reply: Reply) -> None:
     """Raise ReplyError for a reply that cannot answer the operation, because that one has answers of its own."""
     named = NAMED.get(operation or "")
-    if named is not None and not isinstance(reply.body, named.bodies):
+    if named is not None and not named.answers(reply):
         raise ReplyError(f"{reply.summary} cannot answer {operation}: {named.otherwise}")
 
 

@@ -118,7 +118,7 @@ def test_a_reply_keeps_what_it_was_given() -> None:
         (reply.text("a", stop_reason="max_tokens"), 'text "a", max_tokens'),
         (reply.json({"city": "Zürich"}), r'text "{\"city\": \"Zürich\"}"'),
         (reply.context_overflow(), 'ValidationException (400) "Input is too long for requested model."'),
-        (reply.read_timeout(), "read timeout"),
+        (reply.read_timeout(), "read_timeout"),
         (reply.text("a").fails_after(0, "x", strict=False), 'text "a", x after 0 events'),
     ],
 )
@@ -140,13 +140,13 @@ def test_every_exception_frame_can_take_the_place_of_every_event(name: str) -> N
     for position in range(len(list(written.events()))):
         failing = written.fails_after(position, name)
         assert failing.failure is not None
-        check_order([*list(failing.events())[:position], {name: failing.failure.members}])
+        check_order([*list(failing.events())[:position], failing.failure.event])
 
 
 def test_an_exception_may_carry_further_members() -> None:
     failing = reply.text("a").fails_after(1, "modelStreamErrorException", "died", originalStatusCode=500)
     assert failing.failure is not None
-    assert failing.failure.members == {"message": "died", "originalStatusCode": 500}
+    assert failing.failure.event["modelStreamErrorException"] == {"message": "died", "originalStatusCode": 500}
     with pytest.raises(ReplyError, match=re.escape("modelStreamErrorException.originalStatusCode is 9")):
         reply.text("a").fails_after(1, "modelStreamErrorException", originalStatusCode=9)
 

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any, cast
 
 from converse_harness.doors import registry
-from converse_harness.doors.boto import ask
+from converse_harness.doors.boto import ask, wait_for
 from converse_harness.doors.contract import Exchange
 from converse_harness.doors.credentials import (
     CREATING,
@@ -65,6 +65,8 @@ def answer(original: Any) -> Any:
         started = monotonic()
         exchange = ask(fake, self, request)
         response = exchange.response
+        if response.wait:
+            await sleep_of(self)(wait_for(exchange, self, request.url))
         failure = None if response.broken is None else broken_stream(self, response.broken)
         body = AioBody(exchange, started, sleep_of(self), request.url, failure)
         if response.broken is not None and not request.stream_output:

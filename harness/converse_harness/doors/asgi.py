@@ -12,6 +12,7 @@ from time import monotonic
 from typing import Any, Final
 from urllib.parse import quote
 
+from converse_harness.damage import Door
 from converse_harness.doors.contract import Exchange
 from converse_harness.doors.delivery import Delivery
 from converse_harness.doors.fake import Fake
@@ -41,6 +42,10 @@ BROKEN: Final = (
 )
 
 
+class _AsgiFake(Fake):
+    door = Door.ASGI
+
+
 class ConverseApp:
     """An ASGI 3 application that answers as a fake Bedrock does; `fake` is the Fake that it asks.
 
@@ -60,7 +65,7 @@ class ConverseApp:
     """
 
     def __init__(self, *replies: Responder, seed: int = 0) -> None:
-        self.fake = Fake(*replies, seed=seed)
+        self.fake: Fake = _AsgiFake(*replies, seed=seed)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """What a server calls, once for each request. Raises DoorError for what is neither HTTP nor lifespan."""
@@ -111,7 +116,7 @@ class _Answer:
             if response.failure is not None:
                 delivery.end("cut")
                 await self._break(response.failure.value, silent=response.failure is not ConnectionFailure.REFUSED)
-            elif await self._sent():
+            elif await self._late() and await self._sent():
                 delivery.finish()
                 if response.broken is not None:
                     await self._break(response.broken.value, silent=response.broken is Break.STALLED)
@@ -123,12 +128,18 @@ class _Answer:
         finally:
             delivery.end("cut")  # the server gave it up; what has ended has ended
 
+    async def _late(self) -> bool:
+        """Wait before the head, where the script says so; False if the client left."""
+        if self._response.wait:
+            await self._pause(self._delivery.started + self._response.wait)
+        return not self._leaving.done()
+
     async def _sent(self) -> bool:
         """Send what comes before the end; False if the client left."""
         with suppress(OSError):  # newer servers say so that the client is gone
             if any(name == "Transfer-Encoding" for name, _ in self._response.headers):
                 await self._head()
-            batch, due = 0, self._delivery.started
+            batch, due = 0, self._delivery.started + self._response.wait
             while (chunk := self._delivery.chunk) is not None:
                 due += chunk.delay
                 if chunk.delay or batch > BATCH:

@@ -15,6 +15,7 @@ import errno
 import functools
 import inspect
 import io
+import math
 import os
 import time
 from collections.abc import Iterator
@@ -72,6 +73,8 @@ def answer(original: Any) -> Any:
         started = monotonic()
         exchange = ask(fake, self, request)
         response = exchange.response
+        if response.wait:
+            time.sleep(wait_for(exchange, self, request.url))
         failure = broken_body(response, request.url)
         body = Body(exchange, started, failure)
         if failure is not None and not request.stream_output:
@@ -79,6 +82,24 @@ def answer(original: Any) -> Any:
         return AWSResponse(request.url, response.status, headers(exchange), body)
 
     return _send
+
+
+def wait_for(exchange: Exchange, endpoint: Any, url: str) -> float:
+    """Seconds before the head. Raises botocore's ReadTimeoutError, at once, where the client waits less long."""
+    if exchange.response.wait <= patience(endpoint):
+        return exchange.response.wait
+    import botocore.exceptions
+
+    exchange.ended("cut")
+    raise botocore.exceptions.ReadTimeoutError(endpoint_url=url, error="Read timed out.")
+
+
+def patience(endpoint: Any) -> float:
+    """How many seconds a client waits for the next byte: its read timeout, as urllib3, aiohttp or httpx keep it."""
+    timeout: Any = endpoint.http_session._timeout
+    for name in ("read_timeout", "sock_read", "read"):
+        timeout = getattr(timeout, name, timeout)
+    return float(timeout) if isinstance(timeout, int | float) else math.inf
 
 
 def broken_body(response: Response, url: str) -> Exception | None:

@@ -6,10 +6,11 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from types import TracebackType
-from typing import Final, Literal, Self, TypedDict, get_args
+from typing import ClassVar, Final, Literal, Self, TypedDict, get_args
 
 from converse_harness import model
 from converse_harness.calls import Call
+from converse_harness.damage import Door
 from converse_harness.endpoint import Endpoint, Exchange, Handler
 from converse_harness.errors import BlockedConnection, ReplyError, UnexpectedCall, UnusedReplies
 from converse_harness.messages import transcript, unused_replies
@@ -77,10 +78,12 @@ class When:
 
     def script(self, *replies: Responder) -> Scripted:
         """Answer these calls with replies in order; when they are used up, the next condition or the script is."""
+        self._fake.endpoint.check(*replies)
         return Scripted(self._fake, self._queue, self._queue.add(replies))
 
     def always(self, reply: Responder) -> None:
         """Answer these calls with one reply, as often as they come."""
+        self._fake.endpoint.check(reply)
         self._queue.add([reply], endless=True)
 
 
@@ -95,6 +98,9 @@ class Fake:
     where = ""
     """What tells it from others in a report."""
 
+    door: ClassVar[Door | None] = None
+    """How clients reach it."""
+
     def __init__(
         self,
         *replies: Responder,
@@ -106,7 +112,7 @@ class Fake:
         for name, value in (("unused", unused), ("unexpected", unexpected)):
             if value not in STRICTNESS:
                 raise ReplyError(f"{name}={value!r}; one of {', '.join(map(repr, STRICTNESS))}.")
-        self.endpoint = Endpoint(*replies, seed=seed)
+        self.endpoint = Endpoint(*replies, seed=seed, door=self.door)
         self.sleeps = sleeps
         self._strict_unused = unused == "fail"
         self._strict_unexpected = unexpected == "fail"
@@ -117,7 +123,8 @@ class Fake:
     # What a test says
 
     def script(self, *replies: Responder) -> Scripted:
-        """Append replies, used in this order. Raises ReplyError for what is no reply."""
+        """Append replies, used in this order. Raises ReplyError for what is no reply, or not one of this door."""
+        self.endpoint.check(*replies)
         with self._lock:
             queue = self.endpoint.script.ordered
             return Scripted(self, queue, queue.add(replies))
@@ -152,6 +159,7 @@ class Fake:
 
     def always(self, reply: Responder) -> None:
         """Answer every call for which nothing else is left, any number of times; the last one said holds."""
+        self.endpoint.check(reply)
         with self._lock:
             queue = self.endpoint.script.fallback
             added = queue.add([reply], endless=True)

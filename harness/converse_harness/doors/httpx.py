@@ -14,6 +14,7 @@ from importlib.metadata import version
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from converse_harness.damage import Door
 from converse_harness.doors import contract, registry
 from converse_harness.doors.contract import RefusingFake
 from converse_harness.doors.fake import Fake
@@ -147,6 +148,8 @@ class _Route:
 
     A router of respx with a last route that passes through would take from the others what they have mocked.
     """
+
+    door = Door.HTTPX
 
     def __init__(self, fake: HttpxFake, mocker: Any) -> None:
         self.mocker = mocker

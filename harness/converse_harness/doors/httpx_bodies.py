@@ -40,18 +40,46 @@ class Classes(NamedTuple):
 def answer(httpx: Any, fake: Fake, request: Any) -> Any:
     """The response to a request whose body is read. Raises httpx's exception for a scripted connection failure."""
     started = monotonic()
-    return _response(httpx, fake.exchange(_read(request)), request, started)
+    exchange = fake.exchange(_read(request))
+    if exchange.response.wait:
+        time.sleep(_wait(httpx, exchange, request))
+    return _response(httpx, exchange, request, started)
 
 
 async def answer_async(httpx: Any, fake: Fake, request: Any) -> Any:
     """The same without blocking the event loop where a function of the script may take its time."""
     started = monotonic()
-    if not fake.runs_functions:
-        return _response(httpx, fake.exchange(_read(request)), request, started)
-    from anyio.to_thread import run_sync  # httpx needs anyio itself
+    if fake.runs_functions:
+        from anyio.to_thread import run_sync  # httpx needs anyio itself
 
-    exchange = await run_sync(partial(fake.exchange, _read(request)))
+        exchange = await run_sync(partial(fake.exchange, _read(request)))
+    else:
+        exchange = fake.exchange(_read(request))
+    if exchange.response.wait:
+        from anyio import sleep
+
+        await sleep(_wait(httpx, exchange, request))
     return _response(httpx, exchange, request, started)
+
+
+def _wait(httpx: Any, exchange: Exchange, request: Any) -> float:
+    """Seconds before the head. Raises httpx's ReadTimeout, at once, where the client does not wait that long."""
+    wait = exchange.response.wait
+    if wait > _patience(request):
+        exchange.ended("cut")
+        raise _error(httpx, BREAKS[Break.STALLED], request)
+    return wait
+
+
+def _patience(request: Any) -> float:
+    patience: float | None = request.extensions.get("timeout", {}).get("read")
+    return math.inf if patience is None else patience
+
+
+def _error(httpx: Any, named: tuple[str, str], request: Any) -> Exception:
+    name, message = named
+    made: Exception = getattr(httpx, name)(message, request=request)
+    return made
 
 
 def _read(request: Any) -> Request:
@@ -60,19 +88,14 @@ def _read(request: Any) -> Request:
 
 
 def _response(httpx: Any, exchange: Exchange, request: Any, started: float) -> Any:
-    def error(named: tuple[str, str]) -> Exception:
-        name, message = named
-        made: Exception = getattr(httpx, name)(message, request=request)
-        return made
-
     response = exchange.response
     if response.failure is not None:
         exchange.ended("cut")
-        raise error(FAILURES[response.failure])
-    delivery = Delivery(exchange, started, None if response.broken is None else error(BREAKS[response.broken]))
-    patience: float | None = request.extensions.get("timeout", {}).get("read")
-    give_up = partial(error, BREAKS[Break.STALLED])
-    body = classes(httpx).body(delivery, math.inf if patience is None else patience, give_up)
+        raise _error(httpx, FAILURES[response.failure], request)
+    broken = response.broken
+    delivery = Delivery(exchange, started, None if broken is None else _error(httpx, BREAKS[broken], request))
+    give_up = partial(_error, httpx, BREAKS[Break.STALLED], request)
+    body = classes(httpx).body(delivery, _patience(request), give_up)
     extensions = {"http_version": b"HTTP/1.1"}
     return httpx.Response(response.status, headers=headers(exchange), stream=body, extensions=extensions)
 

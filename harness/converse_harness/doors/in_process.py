@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
+from converse_harness.damage import Door
 from converse_harness.doors import registry
 from converse_harness.doors.fake import Fake, Strictness
 from converse_harness.script import Responder
@@ -20,6 +21,8 @@ class BotoFake(Fake):
 
     `with`, `async with` or a decorator, which opens a fresh one for every call of the function.
     """
+
+    door = Door.BOTO
 
     def __init__(
         self,

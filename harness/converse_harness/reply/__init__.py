@@ -4,26 +4,50 @@ Messages, blocks and events are the plain dicts of the AWS API. What has to be b
 Endpoint fills in: token usage, latency, tool use ids.
 """
 
+from converse_harness.reply.connections import connect_timeout, connection_refused, read_timeout
 from converse_harness.reply.failures import (
-    connect_timeout,
-    connection_refused,
+    access_denied,
     context_overflow,
     error,
-    read_timeout,
+    expired_token,
+    internal_server_error,
+    invalid_model_id,
+    invalid_signature,
+    model_error,
+    model_not_ready,
+    model_timeout,
+    resource_not_found,
+    service_unavailable,
     throttled,
+    unknown_operation,
+    unrecognized_client,
+    validation_error,
 )
 from converse_harness.reply.plain import events, json, message, text, tool_use
 
 __all__ = [
+    "access_denied",
     "connect_timeout",
     "connection_refused",
     "context_overflow",
     "error",
     "events",
+    "expired_token",
+    "internal_server_error",
+    "invalid_model_id",
+    "invalid_signature",
     "json",
     "message",
+    "model_error",
+    "model_not_ready",
+    "model_timeout",
     "read_timeout",
+    "resource_not_found",
+    "service_unavailable",
     "text",
     "throttled",
     "tool_use",
+    "unknown_operation",
+    "unrecognized_client",
+    "validation_error",
 ]

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from converse_harness import model
+from converse_harness.bodies import UNNAMED_TOOL_USE, EventsBody, MessageBody
 from converse_harness.chunking import default_stop_reason
 from converse_harness.errors import ReplyError
 from converse_harness.grammar import check_order, kind
-from converse_harness.replies import UNNAMED_TOOL_USE, EventsBody, MessageBody, Reply
+from converse_harness.replies import Reply
 from converse_harness.wire.events import encode_event
 
 _NO_USAGE = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}

@@ -13,9 +13,9 @@ from typing import Final, TextIO
 
 from converse_harness.calls import Call, Outcome
 from converse_harness.doors.control.api import FAKES
-from converse_harness.replies import shorten
 from converse_harness.script import Script
 from converse_harness.secrets import mask
+from converse_harness.summaries import shorten
 
 EXPORTED: Final = (
     ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME",),

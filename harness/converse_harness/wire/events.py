@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 from converse_harness import model
 from converse_harness.errors import DamagedData
-from converse_harness.grammar import is_exception, kind
+from converse_harness.grammar import ERROR_FRAME, is_exception, kind
 from converse_harness.wire.eventstream import Frame, Header, HeaderType, encode_headers, frame_bytes
 
 PADDING: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -30,7 +30,7 @@ def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:
     """The frame of an AWS event dict, its `p` padding that many characters long; an exception frame never has one.
 
     Any event with one key is encoded, also one that is not in AWS's model: a key that ends in `Exception` as an
-    exception frame, every other as an event.
+    exception frame, `:error` as an unmodelled error frame, every other as an event.
 
     >>> len(encode_event({"messageStart": {"role": "assistant"}}, padding=30))
     155
@@ -40,6 +40,8 @@ def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:
         return frame_bytes(_DELTA_HEADERS, payload)
     name = kind(event)
     body = event[name]
+    if name == ERROR_FRAME:
+        return frame_bytes(_error_headers(body["code"], body["message"]), b"")
     if padding is not None and not is_exception(name):
         body = {**body, "p": _PADS[padding]}
     return frame_bytes(_header_block(name), _to_json(name, body).encode())
@@ -49,8 +51,11 @@ def decode_event(frame: Frame) -> tuple[dict[str, Any], int | None]:
     """The AWS event dict of a frame, and the length of its padding (None where it has none).
 
     Blobs become bytes. A `p` that is no prefix of PADDING stays in the event. Raises DamagedData for a payload that is
-    not a JSON object, and for a frame that is neither event nor exception.
+    not a JSON object, and for a frame that is neither event nor exception nor error.
     """
+    if frame.get(":message-type") == "error":
+        said = {"code": frame.get(":error-code") or "", "message": frame.get(":error-message") or ""}
+        return {ERROR_FRAME: said}, None
     name = frame.get(":event-type") or frame.get(":exception-type")
     if name is None:
         raise DamagedData(f"A frame with neither :event-type nor :exception-type: {frame.headers!r}.")
@@ -94,6 +99,12 @@ def _delta_payload(event: Mapping[str, Any], padding: int) -> bytes | None:
 def _header_block(name: str) -> bytes:
     kind = "exception" if is_exception(name) else "event"
     pairs = ((f":{kind}-type", name), (":content-type", "application/json"), (":message-type", kind))
+    return encode_headers([Header(key, HeaderType.STRING, value) for key, value in pairs])
+
+
+def _error_headers(code: str, message: str) -> bytes:
+    """In the order of the event stream's specification: no such frame of Bedrock is recorded."""
+    pairs = ((":error-code", code), (":error-message", message), (":message-type", "error"))
     return encode_headers([Header(key, HeaderType.STRING, value) for key, value in pairs])
 
 

@@ -42,12 +42,14 @@ class Chunk(NamedTuple):
     """Bytes that travel in one HTTP chunk: at most one stream event.
 
     `delay` is the wait in seconds before they are due, `event` the AWS event dict in them (None for a JSON body).
+    `more` are the events after it, where a fault puts several into one chunk.
     A named tuple, because one is made for every event and a frozen dataclass takes three times as long to make.
     """
 
     data: bytes
     delay: float = 0.0
     event: Mapping[str, Any] | None = None
+    more: tuple[Mapping[str, Any], ...] = ()
 
 
 JSON_HEADERS: Final = ("Content-Type", "Content-Length", "Connection", "x-amzn-RequestId")
@@ -77,7 +79,7 @@ GATEWAY_ERRORS: Final = frozenset(
 class Response:
     """A timed HTTP response. `headers` are in wire order and lack `Date`, which doors put first.
 
-    `failure` happens instead of it, `broken` after its last chunk.
+    `wait` seconds pass before its head, `failure` happens instead of it, `broken` after its last chunk.
     """
 
     status: int
@@ -85,6 +87,7 @@ class Response:
     chunks: Iterable[Chunk]
     failure: ConnectionFailure | None = None
     broken: Break | None = None
+    wait: float = 0.0
 
 
 def json_response(body: bytes, request_id: str, *, delay: float = 0.0) -> Response:

@@ -10,9 +10,10 @@ from functools import lru_cache
 from typing import Any, Final, Literal, Union, cast, get_args, get_origin
 
 from converse_harness import faults
+from converse_harness.damage import Fault
 from converse_harness.doors.control.bodies import BODY, came, known, under
 from converse_harness.doors.control.refusals import Refused
-from converse_harness.replies import Fault, shorten
+from converse_harness.summaries import shorten
 
 HIDDEN: Final = ("self", "predicate", "sleeps")
 """Parameters that nothing in JSON stands for."""

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 from converse_harness.doors.control.refusals import Refused
 from converse_harness.model.service import nearest
 from converse_harness.model.values import is_array, is_object
-from converse_harness.replies import shorten
+from converse_harness.summaries import shorten
 
 DEEPEST: Final = 100
 """How many levels of objects and lists a body may have; Python follows some hundreds."""

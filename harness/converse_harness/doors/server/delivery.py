@@ -85,6 +85,15 @@ class Delivery:
         if response.failure is not None:
             self._fail(response.failure)
             return
+        if response.wait:
+            self._due += response.wait
+            self._timer = self.link.loop.call_at(self._due, self._begin)
+        else:
+            self._begin()
+
+    def _begin(self) -> None:
+        self._timer = None
+        response = self.exchange.response
         self._chunks = iter(response.chunks)
         self._advance()
         if any(name == "Transfer-Encoding" for name, _ in response.headers):

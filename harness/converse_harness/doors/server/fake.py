@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Self
 
+from converse_harness.damage import Door
 from converse_harness.doors.environ import environ
 from converse_harness.doors.fake import Fake, Strictness
 from converse_harness.script import Responder
@@ -20,6 +21,8 @@ class ServerFake(Fake):
 
     It is open from the start; leaving its `with` block, or `close`, ends it and what it was still saying.
     """
+
+    door = Door.SERVER
 
     def __init__(
         self,
