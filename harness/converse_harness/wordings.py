@@ -1,4 +1,4 @@
-"""What Bedrock says when something fails, as one literal table: each error's message, and where it is known from."""
+"""What Bedrock says when something fails, as literal tables: each text, and where it is known from."""
 
 from __future__ import annotations
 
@@ -6,40 +6,139 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """The text of an error, and its source: recorded, reported by users, or ours where nothing is known."""
-
-    message: str
-    source: str
-
-
 RECORDED: Final = "recorded"
 REPORTED: Final = "reported by users"
 OURS: Final = "ours, in the manner of the recorded ones"
 
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """The text of an error, and its source: recorded, reported by users, or ours where nothing is known.
+
+    `where` is the public repository that keeps the recording, or the issue that reports it.
+    """
+
+    message: str
+    source: str
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Overflow(Wording):
+    """What a model says of a conversation that is too long for it.
+
+    `recognised_by` are those of CLIENTS that raise their own error of a context overflow for it; others see a plain
+    ValidationException.
+    """
+
+    recognised_by: frozenset[str] = frozenset()
+
+
+CLIENTS: Final = ("strands-agents", "langchain-aws", "litellm", "pydantic-ai")
+"""The clients with an error of their own for a context overflow. What they recognise is asserted from running them,
+but for pydantic-ai, where it was measured elsewhere (pydantic-ai-slim 2.68.0)."""
+
+_ALL: Final = frozenset(CLIENTS)
+_MODEL: Final = "The model returned the following errors: "
+
+THROTTLES: Final[Mapping[str, Wording]] = {
+    "requests": Wording("Too many requests, please wait before trying again.", REPORTED, "lobehub/lobehub#3994"),
+    "tokens": Wording("Too many tokens, please wait before trying again.", REPORTED, "strands-agents/agent-builder#31"),
+    "tokens_per_day": Wording(
+        "Too many tokens per day, please wait before trying again.", REPORTED, "minorun365/agent-book#29"
+    ),
+}
+"""What a ThrottlingException says, by what there was too much of."""
+
+OVERFLOWS: Final[Mapping[str, Overflow]] = {
+    "input_too_long": Overflow(
+        "Input is too long for requested model.", REPORTED, "aws-samples/bedrock-chat#95", recognised_by=_ALL
+    ),
+    "prompt_too_long": Overflow(
+        _MODEL + "prompt is too long: 903884 tokens > 200000 maximum",
+        REPORTED,
+        "strands-agents/harness-sdk#1663",
+        recognised_by=_ALL,
+    ),
+    "max_tokens_exceed_context": Overflow(
+        _MODEL + "input length and `max_tokens` exceed context limit: 196395 + 64000 > 204698, decrease input length "
+        "or `max_tokens` and try again",
+        REPORTED,
+        "RooCodeInc/Roo-Code#3713",
+        recognised_by=frozenset({"strands-agents"}),
+    ),
+    "input_tokens_exceeded": Overflow(
+        _MODEL + "Input Tokens Exceeded: Number of input tokens exceeds maximum length. Please update the input to try "
+        "again.",
+        RECORDED,
+        "crmne/ruby_llm",
+        recognised_by=frozenset({"langchain-aws", "pydantic-ai"}),
+    ),
+    "maximum_context_length": Overflow(
+        "This model's maximum context length is 202752 tokens. However, you requested 65536 output tokens and your "
+        "prompt contains at least 137217 input tokens, for a total of at least 202753 tokens. Please reduce the length "
+        "of the input prompt or the number of requested output tokens. (parameter=input_tokens, value=137217)",
+        REPORTED,
+        "strands-agents/harness-sdk#3969",
+        recognised_by=frozenset({"strands-agents", "langchain-aws"}),
+    ),
+    "too_many_text_bytes": Overflow(
+        _MODEL + "too many total text bytes: 9988915 > 9000000",
+        REPORTED,
+        "strands-agents/harness-sdk#3969",
+        recognised_by=frozenset({"strands-agents"}),
+    ),
+    "too_many_input_tokens": Overflow(
+        "Too many input tokens. Max input tokens: 8192, request input token count: 9279",
+        REPORTED,
+        recognised_by=frozenset({"langchain-aws", "litellm"}),
+    ),
+}
+"""Every known wording of a context overflow, by the name that `reply.context_overflow` takes."""
+
 ERRORS: Final[Mapping[str, Wording]] = {
-    "AccessDeniedException": Wording("You don't have access to the model with the specified model ID.", RECORDED),
+    "AccessDeniedException": Wording(
+        "You don't have access to the model with the specified model ID.", RECORDED, "Arize-ai/openinference"
+    ),
+    "ExpiredTokenException": Wording(
+        "The security token included in the request is expired", RECORDED, "DataDog/dd-trace-py"
+    ),
     "InternalServerException": Wording(
-        "The system encountered an unexpected error during processing. Try your request again.", OURS
+        "The system encountered an unexpected error during processing. Try your request again.",
+        REPORTED,
+        "aws-samples/aws-genai-llm-chatbot#246",
     ),
-    "ModelErrorException": Wording(
-        "The model returned the following errors: An error occurred while processing your request.", OURS
+    "InvalidSignatureException": Wording(
+        "Signature expired: 20251117T063822Z is now earlier than 20251117T063849Z (20251117T064349Z - 5 min.)",
+        RECORDED,
+        "agentjido/req_llm",
     ),
+    "ModelErrorException": Wording(_MODEL + "An error occurred while processing your request.", OURS),
     "ModelNotReadyException": Wording("Model is not ready for inference. Wait and try your request again.", OURS),
-    "ModelStreamErrorException": Wording(
-        "The model returned the following errors: An error occurred while streaming.", OURS
+    "ModelStreamErrorException": Wording(_MODEL + "An error occurred while streaming.", OURS),
+    "ModelTimeoutException": Wording(
+        "Model has timed out in processing the request. Try your request again.",
+        REPORTED,
+        "aws-samples/sample-sonic-cdk-agent#31",
     ),
-    "ModelTimeoutException": Wording("Model has timed out in processing the request. Try your request again.", OURS),
     "ResourceNotFoundException": Wording(
         "This model version has reached the end of its life. Please refer to the AWS documentation for more details.",
         RECORDED,
+        "0xPlaygrounds/rig",
     ),
+    "SerializationException": Wording("The request body is not JSON.", OURS),
     "ServiceQuotaExceededException": Wording("Your request exceeds the service quota for your account.", OURS),
-    "ServiceUnavailableException": Wording("Model is getting throttled. Try your request again.", RECORDED),
-    "ThrottlingException": Wording("Too many requests, please wait before trying again.", REPORTED),
-    "ValidationException": Wording("The provided model identifier is invalid.", RECORDED),
+    "ServiceUnavailableException": Wording(
+        "Model is getting throttled. Try your request again.", RECORDED, "agentjido/req_llm"
+    ),
+    "ThrottlingException": THROTTLES["requests"],
+    "UnknownOperationException": Wording("The requested operation is not recognized by the service.", OURS),
+    "UnrecognizedClientException": Wording(
+        "The security token included in the request is invalid.", RECORDED, "newrelic/newrelic-python-agent"
+    ),
+    "ValidationException": Wording(
+        "The provided model identifier is invalid.", RECORDED, "open-telemetry/opentelemetry-python-contrib"
+    ),
 }
 """What each error says unless the test words it itself."""
 

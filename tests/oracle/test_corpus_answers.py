@@ -21,7 +21,12 @@ from converse_harness.model.checks import Checks
 from converse_harness.model.findings import Kind
 
 HAS_ALL_THAT_IS_RECORDED = (1, 43, 117)
-OUTSIDE_THE_CORPUS = {"ExpiredTokenException"}
+OUTSIDE_THE_CORPUS = {
+    "ExpiredTokenException",
+    "InvalidSignatureException",
+    "SerializationException",
+    "UnknownOperationException",
+}
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What AWS is recorded to send beyond its own model, as one literal table: recorded answers of AWS are legal.
+"""What AWS sends beyond its own model, as one literal table: recorded answers of AWS are legal.
 
 `validate` reads the table. The JSON codec needs only the bodies of errors from it: a member that the model does not
 know passes through as it is.
@@ -51,12 +51,15 @@ class MayBeAbsent:
 
 @dataclass(frozen=True, slots=True)
 class ExtraError:
-    """An HTTP error that the model gives to no operation; its body is that of the modelled error `body`."""
+    """An HTTP error that the model gives to no operation; its body is that of the modelled error `body`.
+
+    Without a recording, its name is known but its body is not: `seen` says what is.
+    """
 
     shape: str
     status: int
     body: str
-    recording: Recording
+    recording: Recording | None
     seen: str
 
 
@@ -88,6 +91,7 @@ _BAD_TOKEN: Final = Recording(
     "newrelic/newrelic-python-agent", "tests/external_botocore/_mock_external_bedrock_server_converse.py"
 )
 _EXPIRED_TOKEN: Final = Recording("DataDog/dd-trace-py", "tests/contrib/botocore/conftest.py")
+_SLOW_CLOCK: Final = Recording("agentjido/req_llm", "test/support/fixtures/amazon_bedrock")
 
 _PADDING: Final = "padding: a prefix of a-zA-Z0-9, 2 to 61 long, in every event of 67 streams"
 _DUPLICATE: Final = "the same number again as in the member without `Count`, from Claude 3.7 on"
@@ -109,5 +113,11 @@ BEYOND_MODEL: Final[tuple[Beyond, ...]] = (
     ),
     ExtraError("UnrecognizedClientException", 403, "AccessDeniedException", _BAD_TOKEN, "a wrong token; Converse"),
     ExtraError("ExpiredTokenException", 403, "AccessDeniedException", _EXPIRED_TOKEN, "an expired token; InvokeModel"),
+    ExtraError("InvalidSignatureException", 403, "AccessDeniedException", _SLOW_CLOCK, "a slow clock; Converse"),
+    ExtraError(
+        "UnknownOperationException", 404, "AccessDeniedException", None, "a wrong path; its body is not recorded"
+    ),
+    ExtraError("SerializationException", 400, "ValidationException", None, "a body that is no JSON; not recorded"),
 )
-"""Found by validating 378 recorded answers against botocore 1.44.5; a row stays harmless where a newer model has it."""
+"""Found by validating 378 recorded answers against botocore 1.44.5; a row stays harmless where a newer model has it.
+The last two are no recordings: they are what the gateway is known to say of a request that it cannot route or read."""

@@ -1,23 +1,37 @@
-"""Errors before the stream, as Bedrock sends them; and no answer at all."""
+"""Errors before the stream, as Bedrock sends them: an HTTP status, the header `x-amzn-ErrorType`, a JSON body.
+
+Each helper is `error` with a name: it says the status, whether botocore repeats the request of its own accord (five
+times in legacy mode, three in standard and adaptive), and what is known of its text (`wordings` has the sources).
+"""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
 from converse_harness import model
+from converse_harness.bodies import ErrorBody
 from converse_harness.errors import ReplyError
-from converse_harness.replies import ErrorBody, Reply
-from converse_harness.wire.http import ConnectionFailure
-from converse_harness.wordings import usual
+from converse_harness.replies import Reply
+from converse_harness.wordings import OVERFLOWS, THROTTLES, Wording, usual
+
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 
 
 def error(name: str, message: str | None = None, *, status: int | None = None, **members: object) -> Reply:
     """Fail before the stream, with an HTTP error as Bedrock sends it.
 
-    `name` is an error shape of Converse, ConverseStream or CountTokens; `message` a usual wording if not given;
-    `members` are further members of the shape. One that is not in the model needs its `status`. Raises ReplyError.
+    `name` is any error of Bedrock Runtime or of the gateway before it; `message` a usual wording if not given;
+    `members` are further members of the shape. One that is not known needs its `status`, 400 to 599. Raises ReplyError.
 
-    >>> error("ModelTimeoutException").summary
-    'ModelTimeoutException (408) "Model has timed out in processing the request. Try ..."'
+    >>> error("ModelTimeoutException")
+    <Reply ModelTimeoutException (408) "Model has timed out in processing the request. Try your...">
+    >>> error("FutureException", "Not yet.", status=418)
+    <Reply FutureException (418) "Not yet.">
     """
+    _check_name(name)
     shapes = model.all_errors()
     body = {"message": usual(name) if message is None else message, **members}
     if status is None and name not in shapes:
@@ -25,39 +39,200 @@ def error(name: str, message: str | None = None, *, status: int | None = None, *
             f"{name!r} is not an error of Bedrock Runtime. One of: {', '.join(sorted(shapes))}. "
             "For one that is not in the model give its status=."
         )
+    given = shapes[name].status if status is None else status
+    if type(given) is not int or not 400 <= given <= 599:
+        raise ReplyError(f"status is {given!r}; the HTTP status of an error is a whole number from 400 to 599.")
     if name in shapes:
         model.check(name, body, root=name)
-    return Reply(ErrorBody(name, shapes[name].status if status is None else status, body))
+    else:
+        _check_json(name, body)
+    return Reply(ErrorBody(name, given, body))
 
 
-def throttled(message: str | None = None) -> Reply:
-    """Fail with 429 ThrottlingException, which clients retry.
+def throttled(message: str | None = None, *, wording: str | None = None) -> Reply:
+    """Fail with 429 ThrottlingException, which botocore and most clients repeat.
 
-    >>> throttled().times(2).summary
-    'ThrottlingException (429) "Too many requests, please wait before trying again.", 2 times'
+    `wording` is one of `wordings.THROTTLES`: requests (the default), tokens, tokens_per_day; reported by users.
+    Raises ReplyError for an unknown one.
+
+    >>> throttled().times(2)
+    <Reply ThrottlingException (429) "Too many requests, please wait before trying again.", 2 times>
+    >>> throttled(wording="tokens")
+    <Reply ThrottlingException (429) "Too many tokens, please wait before trying again.">
     """
+    if message is not None and wording is not None:
+        raise ReplyError(f"throttled({message!r}, wording={wording!r}): give the message or the name of a wording.")
+    if wording is not None:
+        message = _worded("throttled", wording, THROTTLES).message
     return error("ThrottlingException", message)
 
 
-def context_overflow() -> Reply:
-    """Fail as Bedrock does when the conversation is too long, in the wording that every known client recognises.
+def context_overflow(wording: str = "input_too_long") -> Reply:
+    """Fail with 400 ValidationException as Bedrock does when the conversation is too long; botocore does not repeat it.
 
-    >>> context_overflow().summary
-    'ValidationException (400) "Input is too long for requested model."'
+    `wording` is one of `wordings.OVERFLOWS`, which differ by model and in which clients recognise them; the default is
+    one that all known clients do. Reported by users, input_tokens_exceeded recorded. Raises ReplyError for an unknown
+    one.
+
+    >>> context_overflow()
+    <Reply ValidationException (400) "Input is too long for requested model.">
+    >>> context_overflow("input_tokens_exceeded")
+    <Reply ValidationException (400) "The model returned the following errors: Input Tokens E...">
     """
-    return error("ValidationException", "Input is too long for requested model.")
+    return error("ValidationException", _worded("context_overflow", wording, OVERFLOWS).message)
 
 
-def connection_refused() -> Reply:
-    """Refuse the connection, instead of an answer."""
-    return Reply(ConnectionFailure.REFUSED)
+def access_denied(message: str | None = None) -> Reply:
+    """Fail with 403 AccessDeniedException: no access to the model; botocore does not repeat it. Text recorded.
+
+    >>> access_denied()
+    <Reply AccessDeniedException (403) "You don't have access to the model with the specified m...">
+    """
+    return error("AccessDeniedException", message)
 
 
-def connect_timeout() -> Reply:
-    """Let the connection time out, at once: the client's own timeout error without the wait."""
-    return Reply(ConnectionFailure.CONNECT_TIMEOUT)
+def validation_error(message: str) -> Reply:
+    """Fail with 400 ValidationException: the request is wrong, and the message says how; botocore does not repeat it.
+
+    >>> validation_error("This model doesn't support tool use in streaming mode.")
+    <Reply ValidationException (400) "This model doesn't support tool use in streaming mode.">
+    """
+    return error("ValidationException", message)
 
 
-def read_timeout() -> Reply:
-    """Let the client wait in vain for the answer, at once: its own timeout error without the wait."""
-    return Reply(ConnectionFailure.READ_TIMEOUT)
+def invalid_model_id() -> Reply:
+    """Fail with 400 ValidationException as recorded for an unknown model id; botocore does not repeat it.
+
+    >>> invalid_model_id()
+    <Reply ValidationException (400) "The provided model identifier is invalid.">
+    """
+    return error("ValidationException")
+
+
+def resource_not_found(message: str | None = None) -> Reply:
+    """Fail with 404 ResourceNotFoundException: the model is gone; botocore does not repeat it. Text recorded.
+
+    >>> resource_not_found()
+    <Reply ResourceNotFoundException (404) "This model version has reached the end of its life. Ple...">
+    """
+    return error("ResourceNotFoundException", message)
+
+
+def model_timeout(message: str | None = None) -> Reply:
+    """Fail with 408 ModelTimeoutException; botocore does not repeat it. Text reported by users.
+
+    >>> model_timeout()
+    <Reply ModelTimeoutException (408) "Model has timed out in processing the request. Try your...">
+    """
+    return error("ModelTimeoutException", message)
+
+
+def model_error(
+    message: str | None = None, *, original_status_code: int | None = None, resource_name: str | None = None
+) -> Reply:
+    """Fail with 424 ModelErrorException: the model itself failed; botocore does not repeat it. From AWS's model.
+
+    `original_status_code` (100 to 599) and `resource_name` are its members originalStatusCode and resourceName.
+
+    >>> model_error("It died.", original_status_code=500).body.members["originalStatusCode"]
+    500
+    """
+    given: dict[str, Any] = {"originalStatusCode": original_status_code, "resourceName": resource_name}
+    return error("ModelErrorException", message, **{name: value for name, value in given.items() if value is not None})
+
+
+def model_not_ready(message: str | None = None) -> Reply:
+    """Fail with 429 ModelNotReadyException: an imported model is being loaded; botocore repeats it. From AWS's model.
+
+    >>> model_not_ready()
+    <Reply ModelNotReadyException (429) "Model is not ready for inference. Wait and try your req...">
+    """
+    return error("ModelNotReadyException", message)
+
+
+def internal_server_error(message: str | None = None) -> Reply:
+    """Fail with 500 InternalServerException, which botocore repeats. Text reported by users.
+
+    >>> internal_server_error()
+    <Reply InternalServerException (500) "The system encountered an unexpected error during proce...">
+    """
+    return error("InternalServerException", message)
+
+
+def service_unavailable(message: str | None = None) -> Reply:
+    """Fail with 503 ServiceUnavailableException, which botocore repeats. Text recorded.
+
+    >>> service_unavailable()
+    <Reply ServiceUnavailableException (503) "Model is getting throttled. Try your request again.">
+    """
+    return error("ServiceUnavailableException", message)
+
+
+def unrecognized_client(message: str | None = None) -> Reply:
+    """Fail with the gateway's 403 UnrecognizedClientException: unknown keys; botocore does not repeat it. Recorded.
+
+    >>> unrecognized_client()
+    <Reply UnrecognizedClientException (403) "The security token included in the request is invalid.">
+    """
+    return error("UnrecognizedClientException", message)
+
+
+def invalid_signature(message: str | None = None) -> Reply:
+    """Fail with the gateway's 403 InvalidSignatureException: a slow clock; botocore does not repeat it. Recorded.
+
+    >>> invalid_signature()
+    <Reply InvalidSignatureException (403) "Signature expired: 20251117T063822Z is now earlier than...">
+    """
+    return error("InvalidSignatureException", message)
+
+
+def expired_token(message: str | None = None) -> Reply:
+    """Fail with the gateway's 403 ExpiredTokenException: old keys; botocore does not repeat it. Recorded (InvokeModel).
+
+    >>> expired_token()
+    <Reply ExpiredTokenException (403) "The security token included in the request is expired">
+    """
+    return error("ExpiredTokenException", message)
+
+
+def unknown_operation(message: str | None = None) -> Reply:
+    """Fail with the gateway's 404 UnknownOperationException: a wrong path; botocore does not repeat it. Not recorded.
+
+    >>> unknown_operation()
+    <Reply UnknownOperationException (404) "The requested operation is not recognized by the service.">
+    """
+    return error("UnknownOperationException", message)
+
+
+def _worded(function: str, wording: str, wordings: Mapping[str, Wording]) -> Wording:
+    if type(wording) is not str or wording not in wordings:  # what is no string may not be hashable
+        raise ReplyError(
+            f"{function}(wording={wording!r}): one of {', '.join(wordings)}. For another text use "
+            f"{_OWN_WORDS[function]}."
+        )
+    return wordings[wording]
+
+
+_OWN_WORDS: Final = {
+    "throttled": "reply.throttled(message)",
+    "context_overflow": "reply.validation_error(message)",
+}
+
+
+def _check_name(name: str) -> None:
+    if type(name) is not str or not _NAME.fullmatch(name):
+        raise ReplyError(
+            f"{name!r} is no name of an error: it travels in the header x-amzn-ErrorType and is made of ASCII letters, "
+            "digits, '.', '_' and '-', for instance 'ThrottlingException'."
+        )
+
+
+def _check_json(name: str, body: Mapping[str, object]) -> None:
+    """An error that is in no model may have any members, but they are JSON."""
+    if type(body["message"]) is not str:
+        raise ReplyError(f"{name}.message is {body['message']!r}; it must be a str.")
+    for member, value in body.items():
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError) as problem:
+            raise ReplyError(f"{name}.{member} is {value!r}, which is no JSON: {problem}.") from None
