@@ -14,6 +14,7 @@ from converse_harness.doors.control import ROUTES, Fakes
 from converse_harness.doors.control.arguments import is_open, parameters
 from converse_harness.doors.control.scripting import ANSWERS, SCRIPTING, conditions
 from converse_harness.doors.control.vocabulary import MODIFIERS, REPLIES, Form, Word, members
+from converse_harness.wordings import OVERFLOWS, THROTTLES
 from tests.doors.control.conftest import DOCUMENT, Client, check, follow
 
 SCHEMAS: dict[str, dict[str, Any]] = DOCUMENT["components"]["schemas"]
@@ -58,6 +59,12 @@ def test_its_bodies_are_those_that_are_read() -> None:
 def test_its_words_are_those_of_the_vocabulary() -> None:
     assert list(REPLY_SCHEMAS) == list(REPLIES)
     assert list(SCHEMAS["Modifiers"]["properties"]) == list(MODIFIERS)
+
+
+def test_its_wordings_are_those_of_the_tables() -> None:
+    throttled, overflow = (REPLY_SCHEMAS[word]["properties"][word] for word in ("throttled", "context_overflow"))
+    assert throttled["oneOf"][0]["properties"]["wording"]["enum"] == [None, *THROTTLES]
+    assert overflow["oneOf"][0]["properties"]["wording"]["enum"] == overflow["oneOf"][2]["enum"] == [*OVERFLOWS]
 
 
 @pytest.mark.parametrize("word", REPLIES)

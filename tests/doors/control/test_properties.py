@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from converse_harness import Reply, faults, reply
+from converse_harness.bodies import ErrorBody
 from converse_harness.doors.control import ROUTES
 from converse_harness.doors.control.arguments import parameters
 from converse_harness.doors.control.scripting import SCRIPTING, conditions, read_scripting
@@ -133,6 +134,8 @@ def base_both_ways(draw: st.DrawFn, word: str) -> Drawn:
         case "error":
             what = {"name": "Teapot", "message": draw(words)}
             return {"error": {**what, "status": 418}}, reply.error(**what, status=418)
+        case "validation_error":
+            return {"validation_error": "Wrong."}, reply.validation_error("Wrong.")
         case _:
             made: Reply = getattr(reply, word)()
             return {word: True}, made
@@ -141,7 +144,7 @@ def base_both_ways(draw: st.DrawFn, word: str) -> Drawn:
 def modified_both_ways(draw: st.DrawFn, written: dict[str, Any], made: Reply) -> Drawn:
     modifiers: dict[str, Any] = {}
     answers = not any(word in written for word in ("connection_refused", "connect_timeout", "read_timeout"))
-    streams = answers and not {"error", "throttled", "context_overflow"} & set(written)
+    streams = answers and not isinstance(made.body, ErrorBody)
     if draw(st.booleans()):
         modifiers["times"] = draw(st.integers(1, 3))
         made = made.times(modifiers["times"])
