@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import string
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from converse_harness import model
+from converse_harness.citation import Source, locations, read_source
+from converse_harness.errors import ReplyError
 from converse_strategies import leaves
 from converse_strategies.choices import chosen
 
@@ -25,25 +25,7 @@ MOST_PAGES: Final = 100
 _MOST_CHARACTERS: Final = 10_000
 _MOST_PARTS: Final = 20
 _MOST_DOCUMENTS: Final = 5
-_TEXT_FORMATS: Final = ("txt", "md", "csv", "html")
 _DOMAINS: Final = ("example.com", "www.example.org", "docs.example.net")
-_INDEX: Final = {"searchResultLocation": "searchResultIndex"}
-_PDF_PAGE: Final = re.compile(rb"/Type\s*/Page\b")
-
-
-@dataclass(frozen=True, slots=True)
-class _Cited:
-    """What is cited: how many units it has, counted from `first`; its title, source, and text where they are known.
-
-    `parts` are the texts of the units: of a text, its characters.
-    """
-
-    kind: str
-    size: int
-    first: int = 0
-    parts: Sequence[str] | None = None
-    title: str | None = None
-    source: str | None = None
 
 
 @st.composite
@@ -143,25 +125,25 @@ def _lists_of_citations(
     return st.lists(citations(index=index, kinds=kinds, texts=texts), min_size=1, max_size=most)
 
 
-def _draw_citation(draw: st.DrawFn, cited: _Cited, index: int | None, texts: Texts) -> dict[str, Any]:
+def _draw_citation(draw: st.DrawFn, cited: Source, index: int | None, texts: Texts) -> dict[str, Any]:
     if cited.kind == "web":
         location = _draw_web(draw)
         if not draw(st.booleans()):
             return {"location": location}
-        passage = [draw(texts)]
-    elif cited.parts is not None:
+        said = [draw(texts)]
+        return replace(cited, title=draw(texts)).citation(location, said)
+    if cited.parts is not None:
         location, start, end = _draw_range(draw, cited, index)
-        part = cited.parts[start:end]
-        passage = [part] if isinstance(part, str) else list(part)
+        passage = cited.passage(start, end)
     else:
         passage = [draw(texts)]
         length = len(passage[0]) if cited.kind == "documentChar" else None
         location, _, _ = _draw_range(draw, cited, index, length)
-    citation: dict[str, Any] = {"location": location, "sourceContent": [{"text": text} for text in passage]}
-    citation["title"] = draw(texts) if cited.title is None else cited.title
-    if cited.kind == "searchResultLocation" and model.has_member("Citation", "source"):
-        citation["source"] = draw(_urls())[0] if cited.source is None else cited.source
-    return citation
+    if cited.title is None:
+        cited = replace(cited, title=draw(texts))
+    if cited.kind == "searchResultLocation" and cited.source is None:
+        cited = replace(cited, source=draw(_urls())[0])
+    return cited.citation(location, passage)
 
 
 def _draw_web(draw: st.DrawFn) -> dict[str, Any]:
@@ -170,22 +152,19 @@ def _draw_web(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def _draw_range(
-    draw: st.DrawFn, cited: _Cited, index: int | None, length: int | None = None
+    draw: st.DrawFn, cited: Source, index: int | None, length: int | None = None
 ) -> tuple[dict[str, Any], int, int]:
     """A location that is a range, and where it starts and ends if counted from 0."""
     if index is not None and index < 0:
         raise InvalidArgument(
             f"index={index!r}: a document's place is counted from 0. Leave it out, or give 0 or more."
         )
-    start = draw(_integers(0, max(cited.size - 1, 0)))
+    size = MOST_PAGES if cited.size is None else cited.size
+    start = draw(_integers(0, max(size - 1, 0)))
     if length is None:
-        length = draw(_integers(1, cited.size - start)) if cited.size else 0
-    place = {
-        _INDEX.get(cited.kind, "documentIndex"): draw(_integers(0, _MOST_DOCUMENTS - 1)) if index is None else index,
-        "start": cited.first + start,
-        "end": cited.first + start + length,
-    }
-    return {cited.kind: place}, start, start + length
+        length = draw(_integers(1, size - start)) if size else 0
+    chosen_index = draw(_integers(0, _MOST_DOCUMENTS - 1)) if index is None else index
+    return cited.location(chosen_index, start, start + length), start, start + length
 
 
 @cache
@@ -199,22 +178,22 @@ def _urls() -> st.SearchStrategy[tuple[str, str]]:
     return st.tuples(st.sampled_from(_DOMAINS), paths).map(lambda both: (f"https://{both[0]}/{both[1]}", both[0]))
 
 
-_ANYTHING: Final[Mapping[str, _Cited]] = {
-    "documentChar": _Cited("documentChar", _MOST_CHARACTERS),
-    "documentPage": _Cited("documentPage", MOST_PAGES, first=1),
-    "documentChunk": _Cited("documentChunk", _MOST_PARTS),
-    "searchResultLocation": _Cited("searchResultLocation", _MOST_PARTS),
-    "web": _Cited("web", 0),
+_ANYTHING: Final[Mapping[str, Source]] = {
+    "documentChar": Source("documentChar", _MOST_CHARACTERS),
+    "documentPage": Source("documentPage", None),
+    "documentChunk": Source("documentChunk", _MOST_PARTS),
+    "searchResultLocation": Source("searchResultLocation", _MOST_PARTS),
+    "web": Source("web", None),
 }
-"""What is cited where no document is given, by the members of CitationLocation; the simplest first."""
+"""What is cited where no document is given, by the members of CitationLocation."""
 
 
 @cache
 def _known() -> tuple[str, ...]:
-    return tuple(kind for kind in _ANYTHING if model.has_member("CitationLocation", kind))
+    return tuple(kind for kind in locations() if kind in _ANYTHING)
 
 
-def _choose(draw: st.DrawFn, function: str, document: Document | None, kinds: Collection[str] | None) -> _Cited:
+def _choose(draw: st.DrawFn, function: str, document: Document | None, kinds: Collection[str] | None) -> Source:
     fitting = _kinds(function, document, kinds)
     return _ANYTHING[draw(_sampled(fitting))] if document is None else _read(function, document)
 
@@ -239,47 +218,9 @@ def _kinds(function: str, document: Document | None, kinds: Collection[str] | No
     return fitting
 
 
-def _read(function: str, document: Document) -> _Cited:
+def _read(function: str, document: Document) -> Source:
     """What can be cited of a document or search result. Raises InvalidArgument."""
-    inner = document.get("document") or document.get("searchResult") or document
-    match inner:
-        case {"source": str(), "content": list(), "title": str()}:
-            cited = _read_parts("searchResultLocation", inner["title"], inner["content"], inner["source"])
-        case {"source": Mapping(), "name": str()}:
-            cited = _read_document(inner["source"], inner["name"], inner.get("format"))
-        case _:
-            raise InvalidArgument(
-                f"{function}(document={document!r}): give a DocumentBlock of the AWS API (name, source), a "
-                "SearchResultBlock (source, title, content) or a ContentBlock that holds one."
-            )
-    if cited.kind not in _known():
-        raise InvalidArgument(
-            f"{function}(document=...): botocore {model.botocore_version()} has no location {cited.kind}, by which "
-            f"this is cited; it has {', '.join(_known())}. Upgrade botocore, or give another document."
-        )
-    return cited
-
-
-def _read_document(origin: Document, name: str, form: object) -> _Cited:
-    text = origin.get("text")
-    data = origin.get("bytes")
-    if text is None and data is not None and form in _TEXT_FORMATS:
-        text = _decoded(data)
-    if text is not None:
-        return _Cited("documentChar", len(text), parts=text, title=name)
-    if "content" in origin:
-        return _read_parts("documentChunk", name, origin["content"])
-    pages = len(_PDF_PAGE.findall(data)) if data is not None else 0
-    return _Cited("documentPage", pages or MOST_PAGES, first=1, title=name)
-
-
-def _read_parts(kind: str, title: str, content: Sequence[Document], source: str | None = None) -> _Cited:
-    parts = [str(part.get("text", "")) for part in content]
-    return _Cited(kind, len(parts), parts=parts, title=title, source=source)
-
-
-def _decoded(data: bytes) -> str | None:
     try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return None
+        return read_source(document)
+    except ReplyError as error:
+        raise InvalidArgument(f"{function}(document=...): {error}") from error

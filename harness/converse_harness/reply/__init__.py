@@ -4,6 +4,7 @@ Messages, blocks and events are the plain dicts of the AWS API. What has to be b
 Endpoint fills in: token usage, latency, tool use ids.
 """
 
+from converse_harness.reply.citations import cited
 from converse_harness.reply.connections import connect_timeout, connection_refused, read_timeout
 from converse_harness.reply.failures import (
     access_denied,
@@ -27,6 +28,7 @@ from converse_harness.reply.plain import events, json, message, text, tool_use
 
 __all__ = [
     "access_denied",
+    "cited",
     "connect_timeout",
     "connection_refused",
     "context_overflow",
