@@ -15,7 +15,7 @@ from itertools import chain, islice
 from typing import Any, Final
 from uuid import UUID
 
-from converse_harness import model
+from converse_harness import guardrails, model
 from converse_harness.assembly import Response as Assembled
 from converse_harness.assembly import assemble
 from converse_harness.bodies import METADATA, UNNAMED_TOOL_USE, ErrorBody, EventsBody, MessageBody
@@ -195,6 +195,8 @@ def _metadata_chunks(reply: Reply, occasion: Occasion, sent: int) -> Iterator[Ch
 
 def _options(body: MessageBody, reply: Reply, occasion: Occasion, sent: int) -> dict[str, Any]:
     options = {name: body.options[name] for name in METADATA if name in body.options}
+    if "trace" in options:
+        options["trace"] = guardrails.named(options["trace"], occasion.call.guardrail)
     options["usage"] = usage(occasion.call, body, options.get("usage"))
     pauses = reply.pace.first + reply.pace.each * sent
     options.setdefault("metrics", {"latencyMs": 250 + 12 * options["usage"]["outputTokens"] + round(1000 * pauses)})
@@ -249,7 +251,7 @@ def _whole(reply: Reply, occasion: Occasion) -> Response:
         "stopReason": answer.stop_reason,
         "usage": answer.usage,
         "metrics": answer.metrics,
-        "trace": answer.trace,
+        "trace": answer.trace and guardrails.in_json(answer.trace),
         "additionalModelResponseFields": answer.additional,
         "performanceConfig": answer.performance_config,
         "serviceTier": answer.service_tier,

@@ -24,6 +24,7 @@ from converse_harness.reply.failures import (
     unrecognized_client,
     validation_error,
 )
+from converse_harness.reply.guardrails import guardrail_blocked, guardrail_masked, guardrail_passed
 from converse_harness.reply.plain import events, json, message, text, tool_use
 
 __all__ = [
@@ -35,6 +36,9 @@ __all__ = [
     "error",
     "events",
     "expired_token",
+    "guardrail_blocked",
+    "guardrail_masked",
+    "guardrail_passed",
     "internal_server_error",
     "invalid_model_id",
     "invalid_signature",

@@ -1,0 +1,253 @@
+"""Answers in which a guardrail has a say: blocked, masked, or let through, with the trace that belongs to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from converse_harness import guardrails as rails
+from converse_harness import model
+from converse_harness.errors import ReplyError
+from converse_harness.families import NEUTRAL, cut_text
+from converse_harness.replies import Reply
+from converse_harness.reply.plain import message
+
+INTERVENED: Final = "guardrail_intervened"
+
+_DOES: Final = {"BLOCKED": "block", "ANONYMIZED": "mask"}
+_NO_TOKENS: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
+
+
+def guardrail_blocked(
+    text: str = rails.BLOCKED_MESSAGE,
+    *,
+    policy: str | Mapping[str, object] = "topic",
+    side: str | None = None,
+    original: str | None = None,
+    streamed: str | None = None,
+    trace: bool = True,
+    guardrail_id: str = rails.UNNAMED_GUARDRAIL,
+    version: str = rails.VERSION,
+    input_assessment: Mapping[str, object] | None = None,
+    usage: Mapping[str, object] | None = None,
+    metrics: Mapping[str, object] | None = None,
+) -> Reply:
+    """Answer with a guardrail's message instead of the model's, with stop reason `guardrail_intervened`.
+
+    `policy` is what it found: `topic`, `content`, `word`, `managed_word`, `pii`, `regex`, `grounding`, or a
+    GuardrailAssessment, whose findings may leave out `action` and `detected`. `side` says where: in the `input`, which
+    then costs no tokens, or in the `output`, which grounding alone looks at; `original` is what the model wrote there
+    (`modelOutput`), `input_assessment` what was said of the input. `streamed` is what a guardrail in the async stream
+    mode let through before; one text with the message, on plain Converse as well. `trace=False` is how it looks
+    to a request with the trace disabled. The guardrail is the one of the request unless `guardrail_id` names it.
+    `usage` and `metrics` are those of `reply.message`. Raises ReplyError for what guardrails cannot do.
+    Source: recordings of AWS; the async stream mode and grounding are not recorded, but in AWS's guide.
+
+    >>> blocked = guardrail_blocked("I do not talk about that.")
+    >>> blocked.summary
+    'text "I do not talk about that.", guardrail_intervened'
+    """
+    ours = original is not None or streamed is not None or input_assessment is not None
+    side, assessment = _assess(policy, "BLOCKED", side, "output" if ours else None)
+    if side == "input":
+        if ours:
+            raise ReplyError(
+                "guardrail_blocked(side='input') with original=, streamed= or input_assessment=: where the input is "
+                "blocked the model writes nothing. Use side='output', or leave them out."
+            )
+        usage = {**_NO_TOKENS, **(usage or {})}
+    if streamed == "":
+        raise ReplyError("guardrail_blocked(streamed=''): what was let through before is not empty; leave it out.")
+    before = cut_text(streamed, NEUTRAL) if streamed else []
+    told = _trace(side, assessment, original or (streamed or "") + text, guardrail_id, version, input_assessment)
+    if original is not None:
+        told["guardrail"]["modelOutput"] = [original]
+    return message(
+        {"text": "".join(before) + text},
+        stop_reason=INTERVENED,
+        trace=told if trace else None,
+        pieces={0: [*before, text]},
+        usage=usage,
+        metrics=metrics,
+    )
+
+
+def guardrail_masked(
+    text: str,
+    *,
+    original: str | None = None,
+    policy: str | Mapping[str, object] | None = None,
+    side: str | None = None,
+    pieces: Sequence[str] | None = None,
+    trace: bool = True,
+    guardrail_id: str = rails.UNNAMED_GUARDRAIL,
+    version: str = rails.VERSION,
+    input_assessment: Mapping[str, object] | None = None,
+    usage: Mapping[str, object] | None = None,
+    metrics: Mapping[str, object] | None = None,
+) -> Reply:
+    """Answer with a text in which a guardrail masked what it found, with stop reason `guardrail_intervened`.
+
+    `text` has the masks: `{EMAIL}` for personal data, the name of a regular expression in braces for what that
+    matched. `original` is the text before; it differs only in the masks, and is made up if not given. What was found
+    follows from both; `policy` is a GuardrailAssessment that says it instead (or has metrics alone), or `pii` or
+    `regex` to allow nothing else. With `side="input"` the masks were in what the user wrote: `text` is any answer, and
+    `policy` what was found, `pii` if not given. `pieces` are the exact deltas; the rest is as in `guardrail_blocked`.
+    Raises ReplyError for what guardrails cannot do. Source: recordings of AWS; a masked input is not recorded. On plain
+    Converse AWS puts the model's own JSON where a stream has the original text (`modelOutput`): write that as
+    `original` if it matters.
+
+    >>> guardrail_masked("Write to {EMAIL}.", original="Write to ada@example.com.").summary
+    'text "Write to {EMAIL}.", guardrail_intervened'
+    """
+    if side == "input":
+        if original is not None:
+            raise ReplyError(
+                "guardrail_masked(side='input', original=...): the masks are in what the user wrote, and a reply does "
+                "not repeat that. Leave original out."
+            )
+        side, assessment = _assess("pii" if policy is None else policy, "ANONYMIZED", side)
+        told = _trace(side, assessment, text, guardrail_id, version, None)
+    else:
+        before = rails.unmasked(text) if original is None else original
+        side, assessment = _assess(_masked(text, before, policy), "ANONYMIZED", side or "output")
+        told = _trace(side, assessment, before, guardrail_id, version, input_assessment)
+        told["guardrail"]["modelOutput"] = [before]
+    return message(
+        {"text": text},
+        stop_reason=INTERVENED,
+        trace=told if trace else None,
+        pieces=None if pieces is None else {0: pieces},
+        usage=usage,
+        metrics=metrics,
+    )
+
+
+def guardrail_passed(
+    text: str,
+    *,
+    policy: str | Mapping[str, object] | None = None,
+    side: str | None = None,
+    pieces: Sequence[str] | None = None,
+    guardrail_id: str = rails.UNNAMED_GUARDRAIL,
+    version: str = rails.VERSION,
+    input_assessment: Mapping[str, object] | None = None,
+    usage: Mapping[str, object] | None = None,
+    metrics: Mapping[str, object] | None = None,
+) -> Reply:
+    """Answer with a text that a guardrail let through, with its trace and stop reason `end_turn`.
+
+    Without `policy` it found nothing. With one it only tells what it found, action NONE, as a policy in detect mode
+    does and `automated_reasoning` always; `side` and the rest are as in `guardrail_blocked`. Raises ReplyError.
+    Source: recordings of AWS where nothing was found; AWS's guide for findings that are only told.
+
+    >>> guardrail_passed("18 °C and sunny.").summary
+    'text "18 °C and sunny."'
+    """
+    side, assessment = _assess({} if policy is None else policy, "NONE", side or ("output" if policy is None else None))
+    return message(
+        {"text": text},
+        trace=_trace(side, assessment, text, guardrail_id, version, input_assessment),
+        pieces=None if pieces is None else {0: pieces},
+        usage=usage,
+        metrics=metrics,
+    )
+
+
+def _assess(
+    policy: str | Mapping[str, object], action: str, side: str | None, usual: str | None = None
+) -> tuple[str, dict[str, Any]]:
+    """The side and the assessment, if a guardrail can do that there."""
+    if side not in (None, *rails.BOTH):
+        raise ReplyError(f"side={side!r}: where a guardrail looks is 'input' or 'output'.")
+    if isinstance(policy, str):
+        if policy not in rails.POLICIES:
+            raise ReplyError(
+                f"policy={policy!r} is no policy of guardrails. One of: {', '.join(rails.POLICIES)}; or a "
+                "GuardrailAssessment as a mapping."
+            )
+        assessment = rails.found(rails.POLICIES[policy])
+        if action != "NONE" and action not in rails.actions(rails.POLICIES[policy]):
+            raise ReplyError(
+                f"policy={policy!r} cannot {_DOES[action]}. Those that can: {', '.join(rails.able(action))}. What a "
+                "guardrail only tells is reply.guardrail_passed(text, policy=...)."
+            )
+    elif isinstance(policy, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # user input
+        assessment = dict(policy)
+        model.check("GuardrailAssessment", rails.complete(assessment, action), root="policy")
+    else:
+        raise ReplyError(f"policy={policy!r}: a name of {', '.join(rails.POLICIES)}, or a GuardrailAssessment.")
+    assessment = rails.complete(assessment, action)
+    happened = rails.done(assessment) - {"NONE"}
+    if action == "NONE" and happened:
+        raise ReplyError(
+            f"guardrail_passed: policy has a finding that is {', '.join(sorted(happened))}. Use "
+            "reply.guardrail_blocked or reply.guardrail_masked for it."
+        )
+    if action != "NONE" and rails.REASONS[action] != rails.reason(assessment):
+        raise ReplyError(
+            f"policy={policy!r}: what is done most gravely is {rails.reason(assessment)!r}, and this reply says "
+            f"{rails.REASONS[action]!r} Give it a finding with action {action}."
+        )
+    sides = [each for each in rails.BOTH if all(each in looks for looks in _looks(assessment))]
+    chosen = side or (usual if usual in sides else sides[0])
+    if chosen not in sides:
+        raise ReplyError(
+            f"policy={policy!r} looks at the {sides[0]} alone, not at the {chosen}. Use side={sides[0]!r}."
+        )
+    return chosen, assessment
+
+
+def _looks(assessment: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    return [
+        policy.sides for policy in rails.POLICIES.values() if assessment.get(policy.member, {}).get(policy.findings)
+    ]
+
+
+def _masked(text: str, original: str, policy: str | Mapping[str, object] | None) -> str | Mapping[str, object]:
+    """What the masks stand for, with the metrics that were given; or what was written, if it has findings or cannot."""
+    if isinstance(policy, Mapping):
+        if _looks(policy):
+            return policy
+        return {**rails.masked(rails.masks(text, original)), **policy}
+    if policy not in (None, "pii", "regex"):
+        return policy
+    found = rails.masked(rails.masks(text, original))
+    others = {"pii": "regexes", "regex": "piiEntities"}.get(policy or "")
+    if others and found["sensitiveInformationPolicy"].get(others):
+        names = [each.get("type") or each["name"] for each in found["sensitiveInformationPolicy"][others]]
+        raise ReplyError(
+            f"policy={policy!r}, and {text!r} has {', '.join(f'{{{name}}}' for name in names)}. Leave policy out, or "
+            f"write only masks of {policy}. Personal data: {', '.join(model.enum('GuardrailPiiEntityType'))}."
+        )
+    return found
+
+
+def _trace(
+    side: str,
+    assessment: Mapping[str, Any],
+    written: str,
+    guardrail_id: str,
+    version: str,
+    input_assessment: Mapping[str, object] | None,
+) -> dict[str, Any]:
+    """The ConverseTrace; an output was looked at unless the input was blocked."""
+    model.check("GuardrailIdentifier", guardrail_id, root="guardrail_id")
+    model.check("GuardrailVersion", version, root="version")
+    details = rails.guardrail_details(guardrail_id, version)
+    blocked = side == "input" and "BLOCKED" in rails.done(assessment)
+    first = assessment if side == "input" else rails.complete(input_assessment or {}, "NONE")
+    model.check("GuardrailAssessment", first, root="input_assessment")
+    second: Mapping[str, Any] = assessment if side == "output" else {}
+    told = [first] if blocked else [first, second]
+    characters = rails.INPUT_CHARACTERS
+    asked = rails.measured(first, "input", characters, rails.units("input", characters, *told), details)
+    guardrail: dict[str, Any] = {
+        "actionReason": "\n".join(dict.fromkeys(map(rails.reason, told))),
+        "inputAssessment": {details["guardrailId"]: asked},
+    }
+    if not blocked:
+        characters = len(written)
+        answered = rails.measured(second, "output", characters, rails.units("output", characters, *told), details)
+        guardrail["outputAssessments"] = {details["guardrailId"]: [answered]}
+    return {"guardrail": guardrail}
