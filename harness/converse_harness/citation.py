@@ -268,6 +268,8 @@ def _place_of(source: Source, parts: Sequence[str], quote: str) -> tuple[int, in
 def _read_document(origin: Mapping[str, Any], name: str, form: object) -> Source:
     text = origin.get("text")
     data = origin.get("bytes")
+    if not isinstance(data, bytes | bytearray | None):
+        raise ReplyError(f"the bytes of {name!r} are {_shown(data)}; give them as bytes, as boto3 takes them.")
     if text is None and data is not None and form in _TEXT_FORMATS:
         text = _decoded(data)
     if text is not None:
@@ -282,14 +284,14 @@ def _read_parts(kind: str, title: str, content: Sequence[Mapping[str, Any]], sou
     return Source(kind, len(parts), parts=parts, title=title, source=source)
 
 
-def _decoded(data: bytes) -> str | None:
+def _decoded(data: bytes | bytearray) -> str | None:
     try:
         return data.decode()
     except UnicodeDecodeError:
         return None
 
 
-def _count_pages(data: bytes) -> int | None:
+def _count_pages(data: bytes | bytearray) -> int | None:
     """The pages of a PDF; None where some may be compressed, and for what is no PDF."""
     pages = 0 if _PDF_COMPRESSED in data else len(_PDF_PAGE.findall(data))
     return pages or None

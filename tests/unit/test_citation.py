@@ -166,6 +166,11 @@ WRONG: list[tuple[Any, dict[str, Any], str]] = [
             '"citations": {"enabled": True}.'
         ),
     ),
+    (
+        {"name": "base64", "source": {"bytes": "JVBERi0="}},
+        {},
+        "citing(): the bytes of 'base64' are 'JVBERi0='; give them as bytes, as boto3 takes them.",
+    ),
     ({"text": TEXT}, {}, f"citing(): {{'text': '{TEXT}'}} {NO_DOCUMENT}"),
     (None, {}, f"citing(): None {NO_DOCUMENT}"),
     ("forecast.txt", {}, f"citing('forecast.txt'): {NO_URL}"),
