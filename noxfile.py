@@ -23,7 +23,13 @@ ENTRY_POINTS = (
     "converse = converse_strategies.entry:register",
     "converse-harness = converse_harness.cli:main",
 )
-FLOOR_SUITES = ("tests/unit", "tests/doors", "tests/strategies", "tests/clients/test_boto3.py")
+FLOOR_SUITES = (
+    "tests/unit",
+    "tests/doors",
+    "tests/strategies",
+    "tests/clients/test_attempts.py",
+    "tests/clients/test_boto3.py",
+)
 
 nox.options.sessions = ["tests", "lint", "typing"]
 nox.options.default_venv_backend = "virtualenv"

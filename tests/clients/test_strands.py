@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from inspect import signature
 from typing import Any
 
 import boto3
@@ -11,20 +9,15 @@ import pytest
 from botocore.exceptions import EventStreamError
 from pydantic import BaseModel
 from strands import Agent, tool
-from strands.event_loop._retry import ModelRetryStrategy
 from strands.models import BedrockModel
 from strands.types.exceptions import (
     ContextWindowOverflowException,
     MaxTokensReachedException,
-    ModelThrottledException,
 )
 
 from converse_harness import Fake, Reply, reply
 
 MODEL = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
-MODEL_CALLS = signature(ModelRetryStrategy).parameters["max_attempts"].default
-
-Attempts = Callable[[Any], int]
 
 
 @tool
@@ -144,42 +137,6 @@ async def test_stream_async(converse: Fake) -> None:
 
 
 # Trouble
-
-
-def test_throttling_is_survived(converse: Fake, streaming: bool) -> None:
-    converse.script(reply.throttled().times(2), reply.text("ok"))
-    assert text_of(make_agent(streaming)("hi")) == "ok"
-    assert [call.status for call in converse.calls] == [429, 429, 200]
-
-
-def test_strands_retries_as_often_as_it_does_and_nobody_waits(
-    converse: Fake, attempts: Attempts, streaming: bool
-) -> None:
-    agent = make_agent(streaming)
-    assert isinstance(agent.model, BedrockModel)
-    converse.always(reply.throttled())
-    with pytest.raises(ModelThrottledException):
-        agent("hi")
-    per_call = attempts(agent.model.client)
-    assert len(converse.calls) == MODEL_CALLS * per_call
-    assert [call.attempt for call in converse.calls] == [*range(1, per_call + 1)] * MODEL_CALLS
-    delays = [ModelRetryStrategy()._calculate_delay(number) for number in range(MODEL_CALLS - 1)]
-    waited = [call.answered.waited for call in converse.calls[per_call - 1 :: per_call]]
-    assert waited == [*delays, 0]
-
-
-def test_throttling_in_the_middle_of_a_stream(converse: Fake) -> None:
-    converse.script(
-        reply.text("The answer is forty-two.").fails_after(3, "throttlingException").times(2), reply.text("ok")
-    )
-    agent = make_agent()
-    assert text_of(agent("hi")) == "ok"
-    assert [call.status for call in converse.calls] == [200, 200, 200]
-    assert [call.answered.waited for call in converse.calls] == [
-        *(ModelRetryStrategy()._calculate_delay(number) for number in range(2)),
-        0,
-    ]
-    assert [message["content"] for message in agent.messages] == [[{"text": "hi"}], [{"text": "ok"}]]
 
 
 def test_a_stream_that_breaks(converse: Fake) -> None:
