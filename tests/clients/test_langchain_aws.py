@@ -10,7 +10,6 @@ from typing import Any, cast
 import pytest
 from botocore.exceptions import ClientError, EventStreamError
 from langchain_aws import ChatBedrockConverse
-from langchain_aws.chat_models.bedrock_converse import BedrockContextOverflowError
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
 from pydantic import BaseModel
@@ -162,19 +161,6 @@ def test_as_many_attempts_as_are_configured(converse: Fake, attempts: Attempts) 
     with pytest.raises(ClientError, match="ServiceUnavailable"):
         model.invoke("hi")
     assert len(converse.calls) == attempts(model.client) == 2
-
-
-def test_a_context_overflow_before_and_in_the_stream(converse: Fake) -> None:
-    overflow = reply.context_overflow()
-    converse.script(
-        overflow.times(2),
-        reply.text("x").fails_after(0, "validationException", "Input is too long for requested model."),
-    )
-    with pytest.raises(BedrockContextOverflowError):
-        chat().invoke("hi")
-    for _ in range(2):
-        with pytest.raises(BedrockContextOverflowError):
-            list(chat().stream("hi"))
 
 
 def test_a_stream_that_breaks(converse: Fake) -> None:

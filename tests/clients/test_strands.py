@@ -11,11 +11,10 @@ from pydantic import BaseModel
 from strands import Agent, tool
 from strands.models import BedrockModel
 from strands.types.exceptions import (
-    ContextWindowOverflowException,
     MaxTokensReachedException,
 )
 
-from converse_harness import Fake, Reply, reply
+from converse_harness import Fake, reply
 
 MODEL = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
 
@@ -153,33 +152,6 @@ def test_an_access_that_is_denied(converse: Fake, streaming: bool) -> None:
         agent("hi")
     assert type(caught.value).__name__ == client.exceptions.AccessDeniedException.__name__
     assert any("required-iam-permissions" in note for note in caught.value.__notes__)
-
-
-OVERFLOWS = {
-    "before": reply.context_overflow(),
-    "in the stream": reply.text("x").fails_after(0, "validationException", "Input is too long for requested model."),
-}
-
-
-@pytest.mark.parametrize("overflow", OVERFLOWS.values(), ids=OVERFLOWS)
-def test_a_context_overflow_shortens_the_conversation(overflow: Reply, converse: Fake, streaming: bool) -> None:
-    history: list[Any] = [
-        {"role": role, "content": [{"text": f"{role} {number}"}]}
-        for number in range(3)
-        for role in ("user", "assistant")
-    ]
-    converse.script(overflow, reply.text("ok"))
-    assert text_of(make_agent(streaming, messages=history)("hi")) == "ok"
-    before, after = converse.calls
-    assert len(before.messages) == 7
-    assert len(after.messages) < 7
-    assert after.last_user_text == "hi"
-
-
-def test_a_context_overflow_that_nothing_helps_against(converse: Fake, streaming: bool) -> None:
-    converse.script(reply.context_overflow())
-    with pytest.raises(ContextWindowOverflowException):
-        make_agent(streaming)("hi")
 
 
 def test_max_tokens(converse: Fake, streaming: bool) -> None:
