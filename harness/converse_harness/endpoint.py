@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from converse_harness import model
-from converse_harness.calls import CONVERSATIONS, Call, Outcome
+from converse_harness import applying, model
+from converse_harness.calls import Call, Outcome
 from converse_harness.damage import Door, check_door
 from converse_harness.errors import CallError, ConverseHarnessError, DamagedData, ReplyError, UnexpectedCall
 from converse_harness.messages import unexpected_call, unknown_operation
@@ -81,7 +81,7 @@ class Endpoint:
             found = control_route(request)
         name = found.operation if found is not None else operation
         path_params: Mapping[str, str] = found.path_params if found is not None else {}
-        body, malformed = _parse(name, request.body) if name in CONVERSATIONS else (_lenient(request.body), None)
+        body, malformed = _parse(name, request.body) if name in (*SCRIPTED, *NAMED) else (_lenient(request.body), None)
         call = Call(len(self.calls) + 1, name, mask_headers(request), path_params, body, malformed)
         self.calls.append(call)
         return call
@@ -137,6 +137,8 @@ class Endpoint:
             return self._handle(handler, call, occasion)
         if call.operation == "CountTokens":
             return json_response(json.dumps({"inputTokens": count_tokens(call)}).encode(), occasion.request_id)
+        if call.operation == applying.OPERATION:
+            return json_response(applying.applied(None, call).encode(), occasion.request_id)
         if call.operation not in SCRIPTED:
             problem = UnexpectedCall(unknown_operation(call))
             self.problems.append(problem)
@@ -146,7 +148,7 @@ class Endpoint:
 
     def _scripted(self, call: Call, slot: Slot, occasion: Occasion) -> Response:
         responder = slot.responder
-        reply = responder if isinstance(responder, Reply) else _computed(responder(call), slot, call)
+        reply = responder if isinstance(responder, Reply) else _computed(responder(call), slot)
         return self._render(call, reply, occasion)
 
     def _handle(self, handler: Handler, call: Call, occasion: Occasion) -> Response:
@@ -157,6 +159,7 @@ class Endpoint:
 
     def _render(self, call: Call, reply: Reply, occasion: Occasion) -> Response:
         self.check(reply)
+        check_answer(call.operation, reply)
         call.answered.reply = reply
         return self._renderer.render(reply, occasion)
 
@@ -167,9 +170,8 @@ class Endpoint:
                 check_door(responder.summary, responder.breaches, self.door)
 
 
-def _computed(result: object, slot: Slot, call: Call) -> Reply:
+def _computed(result: object, slot: Slot) -> Reply:
     if isinstance(result, Reply):
-        check_answer(call.operation, result)
         return result
     raise ReplyError(
         f"{slot.summary} returned {result!r}; it must return a Reply, made by reply.text(...) or its like."

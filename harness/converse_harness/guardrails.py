@@ -153,6 +153,15 @@ def found(policy: Policy, *findings: Mapping[str, Any]) -> dict[str, Any]:
     return {policy.member: lists}
 
 
+def policies_in(assessment: Mapping[str, Any]) -> list[Policy]:
+    """The policies that found something.
+
+    >>> [policy.counter for policy in policies_in(found(POLICIES["topic"]))]
+    ['topicPolicyUnits']
+    """
+    return [policy for policy in POLICIES.values() if assessment.get(policy.member, {}).get(policy.findings)]
+
+
 def complete(assessment: Mapping[str, Any], action: str) -> dict[str, Any]:
     """The assessment with what was done in every finding: `action` where its policy can do that, and `detected`.
 
@@ -194,11 +203,8 @@ def _findings(assessment: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], t
 def units(side: str, characters: int, *assessments: Mapping[str, Any]) -> dict[str, int]:
     """The GuardrailUsage of a side: every policy that found something on either side looks at all that it can."""
     used = max(1, -(-characters // UNIT))
-    counters = {
-        policy.counter: used
-        for policy in POLICIES.values()
-        if side in policy.sides and any(each.get(policy.member, {}).get(policy.findings) for each in assessments)
-    }
+    policies = [policy for each in assessments for policy in policies_in(each) if side in policy.sides]
+    counters = {policy.counter: used for policy in policies}
     return {name: counters.get(name, 0) for name in model.shape("GuardrailUsage").members}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from converse_harness.calls import Call
-from converse_harness.script import Script, Slot, describe
+from converse_harness.script import NAMED, SCRIPTED, Script, Slot, describe
 from converse_harness.secrets import mask
 
 WIDTH: Final = 48
@@ -49,7 +49,7 @@ def unknown_operation(call: Call) -> str:
             "   docs: server#clients-find-it-by-their-environment"
         )
     return mask(
-        f"{call.operation} is not scripted: the fake answers Converse, ConverseStream and CountTokens.\n\n"
+        f"{call.operation} is not scripted: the fake answers {', '.join((*SCRIPTED, *NAMED))}.\n\n"
         f"{arrived([call])}\n\n"
         f'Route it: converse.on_operation("{call.operation}", lambda call: {{...the members of its output...}}).'
         "   docs: scripting#other-operations"

@@ -15,7 +15,7 @@ from itertools import chain, islice
 from typing import Any, Final
 from uuid import UUID
 
-from converse_harness import guardrails, model
+from converse_harness import applying, guardrails, model
 from converse_harness.assembly import Response as Assembled
 from converse_harness.assembly import assemble
 from converse_harness.bodies import METADATA, UNNAMED_TOOL_USE, ErrorBody, EventsBody, MessageBody
@@ -79,7 +79,7 @@ class Renderer:
         self._frames: dict[tuple[Reply, int, str, str, int], list[Chunk]] = {}
 
     def render(self, reply: Reply, occasion: Occasion) -> Response:
-        """The Response to the occasion's call, which is for Converse or ConverseStream.
+        """The Response to the occasion's call, which is for Converse, ConverseStream or ApplyGuardrail.
 
         Raises ReplyError where the reply is one that only a stream can have and the call is for Converse.
         """
@@ -105,6 +105,9 @@ class Renderer:
                 return replace(error, headers=(*error.headers, *more))
             case _ if occasion.call.operation == "ConverseStream":
                 return stream_response(self._stream(reply, occasion), occasion.request_id)
+            case _ if occasion.call.operation == applying.OPERATION:
+                body = applying.applied(reply, occasion.call).encode()
+                return json_response(body, occasion.request_id, delay=_pauses(reply, _count(reply, occasion)))
             case _:
                 return _whole(reply, occasion)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from typing import Final, cast
 
-from converse_harness import model
+from converse_harness import applying, model
 from converse_harness.bodies import ErrorBody
 from converse_harness.calls import Call
 from converse_harness.errors import ReplyError
@@ -50,6 +50,12 @@ NAMED: Final[Mapping[str, Named]] = {
         lambda reply: isinstance(reply.body, ErrorBody) or reply.no_answer,
         "only an error before the stream or a connection failure can, reply.throttled() for instance. For a number of "
         'your own use on_operation("CountTokens", lambda call: {"inputTokens": 42}).',
+    ),
+    applying.OPERATION: Named(
+        applying.can_apply,
+        "only what a guardrail does can, reply.guardrail_blocked() for instance, with its trace; or an error before "
+        'the stream or a connection failure. For an answer of your own use on_operation("ApplyGuardrail", lambda call: '
+        "{...the members of its output...}).",
     ),
 }
 

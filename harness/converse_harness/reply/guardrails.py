@@ -189,7 +189,8 @@ def _assess(
             f"policy={policy!r}: what is done most gravely is {rails.reason(assessment)!r}, and this reply says "
             f"{rails.REASONS[action]!r} Give it a finding with action {action}."
         )
-    sides = [each for each in rails.BOTH if all(each in looks for looks in _looks(assessment))]
+    found = rails.policies_in(assessment)
+    sides = [each for each in rails.BOTH if all(each in rule.sides for rule in found)]
     chosen = side or (usual if usual in sides else sides[0])
     if chosen not in sides:
         raise ReplyError(
@@ -198,16 +199,10 @@ def _assess(
     return chosen, assessment
 
 
-def _looks(assessment: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    return [
-        policy.sides for policy in rails.POLICIES.values() if assessment.get(policy.member, {}).get(policy.findings)
-    ]
-
-
 def _masked(text: str, original: str, policy: str | Mapping[str, object] | None) -> str | Mapping[str, object]:
     """What the masks stand for, with the metrics that were given; or what was written, if it has findings or cannot."""
     if isinstance(policy, Mapping):
-        if _looks(policy):
+        if rails.policies_in(policy):
             return policy
         return {**rails.masked(rails.masks(text, original)), **policy}
     if policy not in (None, "pii", "regex"):
