@@ -1,0 +1,79 @@
+"""Case: a named situation that a consumer of answers must survive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from converse_harness import model
+from converse_harness.assembly import assemble
+from converse_harness.bodies import ErrorBody, EventsBody
+from converse_harness.errors import StreamOrderError
+from converse_harness.grammar import is_exception, kind
+from converse_harness.replies import Reply
+
+RECORDED = "recorded answers of AWS"
+MODEL = "AWS's model; not recorded"
+SPECIFICATION = "the specification of event streams; not recorded"
+MEASURED = "measured on clients; AWS is not known to send it"
+GUIDE = "AWS's guide; not recorded"
+"""What a case may be known from."""
+
+Made = Reply | tuple[Reply, ...]
+"""One reply, or those to several calls in a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A named, canned situation: in `sentence` what happens, in `must` what a correct consumer does, in `source` how
+    it is known; each is one line.
+
+    `make` writes the replies, when they are asked for. `needs` are members of AWS's model, `Shape.member`, without
+    which the installed botocore cannot read them.
+    """
+
+    name: str
+    sentence: str
+    must: str
+    source: str
+    make: Callable[[], Made]
+    needs: tuple[str, ...] = ()
+
+    @property
+    def replies(self) -> tuple[Reply, ...]:
+        """The answers to the calls that belong to the situation, in order; more than one where it goes on."""
+        made = self.make()
+        return made if isinstance(made, tuple) else (made,)
+
+    @property
+    def reply(self) -> Reply:
+        """The first of the replies; for most cases the only one."""
+        return self.replies[0]
+
+    @property
+    def stream_only(self) -> bool:
+        """Whether only ConverseStream can answer so; Converse answers with one whole body."""
+        return any(map(_only_streams, self.replies))
+
+    @property
+    def available(self) -> bool:
+        """Whether the installed botocore has all that the case needs."""
+        needed = (need.split(".") for need in self.needs)
+        return all(model.has_shape(shape) and model.has_member(shape, member) for shape, member in needed)
+
+
+def _only_streams(reply: Reply) -> bool:
+    if isinstance(reply.body, ErrorBody):
+        return False
+    if any(breach.fault.on_body is None for breach in reply.breaches):
+        return True
+    if reply.failure is not None or not isinstance(reply.body, EventsBody):
+        return False
+    events = list(reply.events())
+    if events and is_exception(kind(events[-1])):
+        return False
+    try:
+        assemble(events)
+    except (StreamOrderError, LookupError, TypeError):
+        return True
+    return False

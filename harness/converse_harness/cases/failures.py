@@ -1,0 +1,214 @@
+"""Cases of errors: before the stream, one for each error and known wording; and inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, Final
+
+from converse_harness import model, reply
+from converse_harness.cases.case import MODEL, RECORDED, SPECIFICATION, Case, Made
+from converse_harness.cases.messages import ANSWER
+from converse_harness.cases.names import snake
+from converse_harness.cases.tools import TOOL
+from converse_harness.replies import Reply
+from converse_harness.wire.http import GATEWAY_ERRORS
+from converse_harness.wordings import ERRORS, OVERFLOWS, THROTTLES, Wording
+
+_WAIT: Final = "Wait and ask again, a few times; then fail, and say that the service is busy."
+_SHORTEN: Final = "Make the conversation shorter and ask again; never repeat the same request."
+_MUST_BY_STATUS: Final[Mapping[int, str]] = {
+    400: "Fail at once, and say what is wrong with the request; never repeat it.",
+    403: "Fail at once, and say that it is about permissions or credentials; never repeat it.",
+    404: "Fail at once, and say which model was asked for; never repeat it.",
+    408: "Fail, or ask again once; the model took too long.",
+    424: "Fail, and say that the model failed.",
+    429: _WAIT,
+    500: _WAIT,
+    503: _WAIT,
+}
+"""What a correct consumer does with an HTTP error."""
+
+HELPERS: Final[Mapping[str, str]] = {
+    "InternalServerException": "internal_server_error",
+    "ThrottlingException": "throttled",
+    "ValidationException": "invalid_model_id",
+}
+"""The functions of `reply` that are not called as their errors are, and give their names to the cases."""
+
+MEMBERS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "modelStreamErrorException": {"originalStatusCode": 500, "originalMessage": "CUDA error: out of memory"},
+}
+"""What exceptions have beside their message."""
+
+_NOT_HTTP: Final = ("ModelStreamErrorException",)
+"""Errors of streams alone: in AWS's model no operation has them as its answer."""
+
+
+def error_name(error: str) -> str:
+    """The name of an error's case: that of its function in `reply`, if it has one.
+
+    >>> error_name("ThrottlingException"), error_name("ModelTimeoutException")
+    ('throttled', 'model_timeout')
+    """
+    return HELPERS.get(error, snake(error.removesuffix("Exception")))
+
+
+def _known_from(wording: Wording) -> str:
+    return f"{wording.source} ({wording.where})" if wording.where else wording.source
+
+
+def error_cases() -> Iterator[Case]:
+    """Errors before the stream."""
+    for name, wording in ERRORS.items():
+        if name in _NOT_HTTP:
+            continue
+        status = model.all_errors()[name].status
+        sender = "the gateway before Bedrock" if name in GATEWAY_ERRORS else "Bedrock"
+        yield Case(
+            error_name(name),
+            f"In place of an answer {sender} sends {status} {name}.",
+            _MUST_BY_STATUS[status],
+            _known_from(wording),
+            partial(reply.error, name),
+        )
+    yield Case(
+        "validation_error",
+        "Bedrock refuses the request for what is in it: 400 ValidationException.",
+        _MUST_BY_STATUS[400],
+        "reported by users (strands-agents/sdk-python#998)",
+        lambda: reply.validation_error(
+            "The toolConfig field must be defined when using toolUse and toolResult content blocks."
+        ),
+    )
+    yield Case(
+        "throttled_retry_after",
+        "429 ThrottlingException says in its headers when to ask again.",
+        "Wait that long, and ask again.",
+        "headers of HTTP; AWS is not known to send them",
+        lambda: reply.throttled().retry_after(ms=20),
+    )
+    yield Case(
+        "unknown_error",
+        "In place of an answer comes a 4xx error that is not in AWS's model.",
+        "Go by the status: fail at once, and show name and message.",
+        "what AWS's API allows itself: errors are added",
+        lambda: reply.error("FutureException", "Not yet.", status=418),
+    )
+    yield Case(
+        "throttle_pre",
+        "429 ThrottlingException twice, then the answer.",
+        "Wait, ask again, and give the answer.",
+        _known_from(ERRORS["ThrottlingException"]),
+        lambda: (reply.throttled().times(2), reply.text(ANSWER)),
+    )
+    for name, wording in THROTTLES.items():
+        if wording is not ERRORS["ThrottlingException"]:
+            yield Case(
+                f"throttled_{name}",
+                f"429 ThrottlingException that says: {wording.message}",
+                _WAIT,
+                _known_from(wording),
+                partial(reply.throttled, wording=name),
+            )
+
+
+def overflow_cases() -> Iterator[Case]:
+    """The conversation is too long: each known wording, the default one under a name of its own."""
+    default, *others = OVERFLOWS
+    yield Case(
+        "overflow_pre",
+        "The conversation is too long for the model: 400 ValidationException, in words that every client knows.",
+        _SHORTEN,
+        _known_from(OVERFLOWS[default]),
+        reply.context_overflow,
+    )
+    yield Case(
+        "overflow_mid",
+        "The same as an exception frame, after part of the answer.",
+        _SHORTEN,
+        MODEL,
+        lambda: _in_text("validationException", OVERFLOWS[default].message),
+    )
+    for name in others:
+        yield Case(
+            f"overflow_{name}",
+            f"The conversation is too long, in other words: {_first_words(OVERFLOWS[name].message)}",
+            _SHORTEN,
+            _known_from(OVERFLOWS[name]),
+            partial(reply.context_overflow, name),
+        )
+
+
+def _first_words(text: str) -> str:
+    return text if len(text) <= 90 else f"{text[:87].rstrip()}..."
+
+
+def _fails(answer: Reply, after: int, exception: str, message: str | None = None) -> Reply:
+    return answer.fails_after(after, exception, message, **MEMBERS.get(exception, {}))
+
+
+def _in_text(exception: str, message: str | None = None) -> Reply:
+    return _fails(reply.text(ANSWER), 3, exception, message)
+
+
+def _in_tool(exception: str) -> Made:
+    return _fails(reply.tool_use(TOOL, {"city": "Zürich"}, pieces=['{"city": ', '"Zürich"}']), 3, exception)
+
+
+def _as_first(exception: str) -> Made:
+    return _fails(reply.text(ANSWER), 0, exception), reply.text(ANSWER)
+
+
+def _at_end(exception: str) -> Made:
+    answer = reply.text(ANSWER)
+    return _fails(answer, len([*answer.events()]) - 1, exception)
+
+
+_AGAIN: Final = "Ask again, whole, if it is worth it; run nothing and keep nothing of the part."
+
+PLACES: Final[Mapping[str, tuple[Callable[[str], Made], str, str]]] = {
+    "first_frame": (_as_first, "The first frame is {}; the next call is answered.", _WAIT),
+    "mid": (_in_text, "After part of the text comes {}.", "Show that the answer broke off. " + _AGAIN),
+    "in_tool_input": (_in_tool, "In the middle of a tool's input comes {}.", "Never run the tool. " + _AGAIN),
+    "at_end": (
+        _at_end,
+        "After messageStop, where metadata is due, comes {}.",
+        "Take the answer as failed, or as whole with unknown usage; decide, and never hang.",
+    ),
+}
+"""Where an exception frame can be: how it is made, what happens, what a consumer does."""
+
+SHORT: Final[Mapping[tuple[str, str], str]] = {
+    ("throttlingException", "first_frame"): "throttle_first_frame",
+    ("throttlingException", "mid"): "throttle_mid",
+    ("modelStreamErrorException", "mid"): "model_stream_error",
+}
+"""Exception frames that are so common that they have a name of their own."""
+
+
+def frame_cases() -> Iterator[Case]:
+    """Errors inside the stream: every modelled exception at every place, and what is not modelled."""
+    for exception in model.stream_exceptions():
+        for place, (make, sentence, must) in PLACES.items():
+            yield Case(
+                SHORT.get((exception, place), f"{snake(exception)}_{place}"),
+                sentence.format(exception),
+                must,
+                RECORDED if (exception, place) == ("validationException", "first_frame") else MODEL,
+                partial(make, exception),
+            )
+    yield Case(
+        "unknown_exception",
+        "After part of the text comes an exception of a type that is not in AWS's model.",
+        "Take the stream as failed; never take the part for whole.",
+        "what AWS's API allows itself: exceptions are added",
+        lambda: reply.text(ANSWER).fails_after(3, "futureException", "Not yet.", strict=False),
+    )
+    yield Case(
+        "error_frame",
+        "After part of the text comes an error frame that is not modelled (:message-type error).",
+        "Take the stream as failed; never take the part for whole.",
+        SPECIFICATION,
+        lambda: reply.text(ANSWER).error_frame_after(3, "InternalFailure", "The connection to the model was lost."),
+    )

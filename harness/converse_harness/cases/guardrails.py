@@ -1,0 +1,134 @@
+"""Cases of answers in which a guardrail has a say, and of every stop reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Final
+
+from converse_harness import guardrails as rails
+from converse_harness import model, reply
+from converse_harness.cases.case import GUIDE, MODEL, RECORDED, Case, Made
+from converse_harness.cases.messages import ANSWER, USAGE
+from converse_harness.cases.tools import TOOL
+
+_SHOW: Final = "Show the guardrail's message; take what was blocked out of the history, or it is blocked again."
+_SHOW_MASKED: Final = "Show the masked text, and keep the history."
+_NOT_RECORDED: Final = ("grounding", "automated_reasoning")
+
+
+def _policy(name: str) -> Made:
+    if name in rails.able("BLOCKED"):
+        return reply.guardrail_blocked(policy=name)
+    return reply.guardrail_passed(ANSWER, policy=name)
+
+
+def guardrail_cases() -> Iterator[Case]:
+    """Blocked, masked, let through; one for each policy."""
+    yield Case(
+        "guardrail_input_blocked",
+        "A guardrail blocks what the user wrote; no model is asked.",
+        _SHOW,
+        RECORDED,
+        lambda: reply.guardrail_blocked(side="input"),
+    )
+    yield Case(
+        "guardrail_output_blocked",
+        "A guardrail blocks what the model wrote.",
+        _SHOW,
+        RECORDED,
+        lambda: reply.guardrail_blocked(side="output", original="Buy crypto, and borrow the money for it."),
+    )
+    yield Case(
+        "guardrail_blocked_late",
+        "A guardrail in the asynchronous stream mode lets a text through and then blocks the rest.",
+        "Take back what was shown already.",
+        GUIDE,
+        lambda: reply.guardrail_blocked(streamed="Buy crypto, and ", side="output"),
+    )
+    yield Case(
+        "guardrail_masked",
+        "A guardrail masks personal data in what the model wrote.",
+        _SHOW_MASKED,
+        RECORDED,
+        lambda: reply.guardrail_masked("Write to {EMAIL}.", original="Write to ada@example.com."),
+    )
+    yield Case(
+        "guardrail_input_masked",
+        "A guardrail masks personal data in what the user wrote, before the model sees it.",
+        "Show the answer, and keep the history.",
+        GUIDE,
+        lambda: reply.guardrail_masked(ANSWER, side="input"),
+    )
+    yield Case(
+        "guardrail_no_trace",
+        "A guardrail blocks, and the trace is disabled: the stop reason alone says so.",
+        _SHOW,
+        RECORDED,
+        lambda: reply.guardrail_blocked(trace=False),
+    )
+    yield Case(
+        "guardrail_passed",
+        "A guardrail finds nothing; the trace says so.",
+        "Show the answer, and keep the history.",
+        RECORDED,
+        lambda: reply.guardrail_passed(ANSWER),
+    )
+    for name, policy in rails.POLICIES.items():
+        if model.has_member("GuardrailAssessment", policy.member):
+            blocks = name in rails.able("BLOCKED")
+            yield Case(
+                f"guardrail_{name}",
+                f"A guardrail {'blocks' if blocks else 'tells'} what its policy {name} finds ({policy.member}).",
+                _SHOW if blocks else "Show the answer; what was found is for the operator.",
+                GUIDE if name in _NOT_RECORDED else RECORDED,
+                partial(_policy, name),
+            )
+
+
+_STOPS: Final[Mapping[str, str]] = {
+    "end_turn": "End the turn.",
+    "tool_use": "Run the tool and send its result.",
+    "max_tokens": "Say that the answer is cut off; do not take it for whole.",
+    "stop_sequence": "End the turn.",
+    "guardrail_intervened": _SHOW,
+    "content_filtered": "Say that the answer was filtered; do not take it for whole.",
+    "malformed_model_output": "Ask again, or fail; do not take the answer for whole.",
+    "malformed_tool_use": "Ask again, or fail; run no tool.",
+    "model_context_window_exceeded": "Make the conversation shorter; do not take the answer for whole.",
+}
+"""What a correct consumer does, by stop reason."""
+
+_STOPS_RECORDED: Final = ("end_turn", "tool_use", "max_tokens", "stop_sequence", "guardrail_intervened")
+
+
+def _stopped(reason: str) -> Made:
+    if reason == "tool_use":
+        return reply.tool_use(TOOL, {"city": "Zürich"})
+    return reply.text(ANSWER, stop_reason=reason)
+
+
+def _stopped_for_a_reason_of_the_future() -> Made:
+    known = [*reply.text(ANSWER).events()]
+    stop = {"messageStop": {"stopReason": "reason_of_the_future"}}
+    metadata = {"metadata": {"usage": USAGE, "metrics": {"latencyMs": 300}}}
+    return reply.events([*known[:-2], stop, metadata], strict=False)
+
+
+def stop_cases() -> Iterator[Case]:
+    """One for each stop reason that the installed botocore has, and one that none has."""
+    for reason in model.enum("StopReason"):
+        yield Case(
+            f"stop_{reason}",
+            f"The answer ends with stop reason {reason}.",
+            _STOPS.get(reason, "End the turn, and say why it ended."),
+            RECORDED if reason in _STOPS_RECORDED else MODEL,
+            partial(_stopped, reason),
+        )
+    yield Case(
+        "stop_unknown",
+        "The answer ends with a stop reason that is not in AWS's model.",
+        "Keep the answer; never fail over a reason that is not known.",
+        "what AWS's API allows itself: enums grow",
+        _stopped_for_a_reason_of_the_future,
+    )

@@ -1,0 +1,174 @@
+"""Cases of answers that are as they should be, and of what comes beside them: text, reasoning, metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from converse_harness import faults, reply
+from converse_harness.cases.case import MODEL, RECORDED, Case, Made
+
+ANSWER: Final = "18 °C and sunny in Zürich."
+THOUGHT: Final = "They ask for the weather. I know it already."
+SIGNATURE: Final = "EqQBCgIYAhIkMDAwMDAwMDAtMDAwMC00MDAwLTgwMDA="
+USAGE: Final = {"inputTokens": 10, "outputTokens": 5, "totalTokens": 15}
+
+_JOIN: Final = "Join the deltas of a block, as they are, to one text."
+_KEEP_REASONING: Final = "Send the reasoning back in the next request exactly as it came, and show none of it as text."
+_KEEP_METADATA: Final = "Keep what it knows of the metadata, and ignore the rest."
+
+
+def text(**options: Any) -> Made:
+    """The plain answer that other cases build on, with further members."""
+    return reply.message({"text": ANSWER}, **options)
+
+
+def _redacted(data: bytes) -> Made:
+    return reply.message({"reasoningContent": {"redactedContent": data}}, {"text": ANSWER})
+
+
+def _image() -> Made:
+    return reply.message({"image": {"format": "png", "source": {"bytes": b"\x89PNG\r\n\x1a\n"}}})
+
+
+def cases() -> Iterator[Case]:
+    """Text, reasoning, other content."""
+    yield Case("text_basic", "One text in several deltas.", _JOIN, RECORDED, lambda: text(usage=USAGE))
+    yield Case(
+        "text_bytewise",
+        "A text that is not ASCII arrives byte by byte, an HTTP chunk for each.",
+        "Read the same text as if it came at once.",
+        "measured on clients; networks do cut so",
+        lambda: reply.text("Grüezi! 18 °C 🌤 in Zürich.").broken(faults.one_byte_chunks),
+    )
+    yield Case(
+        "text_empty_delta",
+        "An empty delta precedes the text.",
+        "Read the text without minding it.",
+        RECORDED,
+        lambda: reply.text(ANSWER, pieces=["", ANSWER]),
+    )
+    yield Case(
+        "text_empty_block",
+        "A block with an empty text precedes the answer, as gpt-oss sends it.",
+        "Leave the empty block out of the next request: Bedrock refuses empty texts.",
+        RECORDED,
+        lambda: reply.message({"text": ""}, {"text": ANSWER}),
+    )
+    yield Case(
+        "content_empty",
+        "The answer has no content at all.",
+        "End the turn without a text, and send no empty message back: Bedrock refuses it.",
+        MODEL,
+        reply.message,
+    )
+    yield Case(
+        "reasoning_then_text",
+        "Signed reasoning, then the text.",
+        _KEEP_REASONING,
+        RECORDED,
+        lambda: reply.message(
+            {"reasoningContent": {"reasoningText": {"text": THOUGHT, "signature": SIGNATURE}}}, {"text": ANSWER}
+        ),
+    )
+    yield Case(
+        "reasoning_unsigned",
+        "Reasoning without a signature, then the text.",
+        "Read the text, and the reasoning as not signed.",
+        RECORDED,
+        lambda: reply.message({"reasoningContent": {"reasoningText": {"text": THOUGHT}}}, {"text": ANSWER}),
+    )
+    yield Case(
+        "reasoning_redacted_utf8",
+        "Redacted reasoning whose bytes happen to be UTF-8, then the text.",
+        _KEEP_REASONING,
+        RECORDED,
+        lambda: _redacted(b"EroBCkYIBBgCKkA="),
+    )
+    yield Case(
+        "reasoning_redacted_binary",
+        "Redacted reasoning whose bytes are no UTF-8, then the text.",
+        _KEEP_REASONING,
+        MODEL,
+        lambda: _redacted(b"\xff\xfe\x00"),
+    )
+    yield Case(
+        "image_block",
+        "The answer is an image.",
+        "Keep the image, or ignore it; never fail.",
+        MODEL,
+        _image,
+        ("ContentBlockDelta.image",),
+    )
+
+
+def metadata_cases() -> Iterator[Case]:
+    """What may stand in the metadata."""
+    cached = {**USAGE, "totalTokens": 115, "cacheReadInputTokens": 60, "cacheWriteInputTokens": 40}
+    details = {**cached, "cacheDetails": [{"ttl": "5m", "inputTokens": 40}]}
+    router: dict[str, Any] = {
+        "promptRouter": {
+            "invokedModelId": "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.amazon.nova-lite-v1:0"
+        }
+    }
+    fast, priority = {"latency": "optimized"}, {"type": "priority"}
+    tier, of_cache = "ConverseStreamMetadataEvent.serviceTier", "TokenUsage.cacheDetails"
+    yield Case(
+        "metadata_full",
+        "Usage with cache reads, writes and their details, performance, service tier, prompt router.",
+        "Count 110 input tokens, 60 of them read from the cache and 40 written to it.",
+        "each member recorded, or from AWS's model",
+        lambda: text(usage=details, performance_config=fast, service_tier=priority, trace=router),
+        (tier, of_cache),
+    )
+    yield Case(
+        "metadata_missing",
+        "The stream ends with messageStop; there is no metadata.",
+        "Accept the answer, and say that its usage is unknown instead of 0.",
+        "measured on clients; AWS is not known to leave it out",
+        lambda: reply.text(ANSWER).broken(faults.no_metadata),
+    )
+    yield Case(
+        "metadata_cache",
+        "The usage has tokens that were read from the cache and written to it.",
+        "Count them as input that is paid differently: 10 + 60 + 40.",
+        RECORDED,
+        lambda: text(usage=cached),
+    )
+    yield Case(
+        "metadata_cache_details",
+        "The usage says for how long what was written stays in the cache.",
+        _KEEP_METADATA,
+        RECORDED,
+        lambda: text(usage=details),
+        (of_cache,),
+    )
+    yield Case(
+        "metadata_performance_config",
+        "The metadata says which latency the request was served with.",
+        _KEEP_METADATA,
+        RECORDED,
+        lambda: text(performance_config=fast),
+    )
+    yield Case(
+        "metadata_service_tier",
+        "The metadata says which service tier the request was served in.",
+        _KEEP_METADATA,
+        RECORDED,
+        lambda: text(service_tier=priority),
+        (tier,),
+    )
+    yield Case(
+        "metadata_prompt_router",
+        "The trace says which model a prompt router chose.",
+        _KEEP_METADATA,
+        MODEL,
+        lambda: text(trace=router),
+    )
+    yield Case(
+        "additional_fields",
+        "The answer has additionalModelResponseFields, as a request asked for.",
+        "Keep them, or ignore them.",
+        RECORDED,
+        lambda: text(stop_reason="stop_sequence", additional={"stop_sequence": "\n\nHuman:"}),
+    )
