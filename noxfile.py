@@ -29,6 +29,7 @@ FLOOR_SUITES = (
     "tests/strategies",
     "tests/clients/test_attempts.py",
     "tests/clients/test_boto3.py",
+    "tests/clients/test_boto3_guardrails.py",
 )
 
 nox.options.sessions = ["tests", "lint", "typing"]
