@@ -1,8 +1,8 @@
 """Every way to break the order of a stream's events, as one table: what `grammar` refuses, by name.
 
 A breach takes a complete, legal stream and gives one with this fault and no other. `sites` are the positions at which
-it can be put into a given stream, perhaps none; `break_at` makes the stream; `refusal` is what the StreamOrderError
-says.
+it can be put into a given list of events, perhaps none; `break_at` makes the stream; `refusal` is what the
+StreamOrderError says.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from converse_harness.errors import ReplyError
-from converse_harness.grammar import symbol
+from converse_harness.errors import ReplyError, StreamOrderError
+from converse_harness.grammar import BLOCK_EVENTS, symbol
 
 Event = Mapping[str, Any]
 Events = Sequence[Event]
@@ -31,7 +31,7 @@ class OrderBreach:
     rewrite: Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]
 
     def sites(self, events: Events) -> list[int]:
-        """The positions of a legal stream at which it can be made."""
+        """The positions at which it can be made; events that are none of a legal stream have no other breach."""
         return [place for place in range(len(events)) if self.where(events, place)]
 
     def break_at(self, events: Events, site: int) -> list[dict[str, Any]]:
@@ -55,11 +55,24 @@ class OrderBreach:
         return f"<OrderBreach {self.name}>"
 
 
+def _symbol(events: Events, place: int) -> str:
+    """The symbol of an event; empty where there is none, or one that is broken already."""
+    if place not in range(len(events)):
+        return ""
+    try:
+        name = symbol(events[place])
+    except (StreamOrderError, AttributeError):  # its members are no mapping
+        return ""
+    (members,) = events[place].values()
+    whole = name.partition(".")[0] not in BLOCK_EVENTS or type(members.get("contentBlockIndex")) is int
+    return name if whole else ""
+
+
 def _is(*types: str) -> Callable[[Events, int], bool]:
     """Sites at an event whose symbol is one of these, or begins with one and a dot."""
 
     def at(events: Events, place: int) -> bool:
-        name = symbol(events[place])
+        name = _symbol(events, place)
         return any(name == each or name.startswith(f"{each}.") for each in types)
 
     return at
@@ -107,9 +120,9 @@ def _renumber(by: int) -> Callable[[list[dict[str, Any]], int], list[dict[str, A
     """From the site on, every block's index is that much more."""
 
     def rewrite(events: list[dict[str, Any]], site: int) -> list[dict[str, Any]]:
-        for event in events[site:]:
-            (members,) = event.values()
-            if "contentBlockIndex" in members:
+        for place in range(site, len(events)):
+            if _of_block(events, place):
+                (members,) = events[place].values()
                 members["contentBlockIndex"] += by
         return events
 
@@ -147,6 +160,17 @@ def _not_last(events: Events, place: int) -> bool:
 
 def _before_the_end(events: Events, place: int) -> bool:
     return not _END(events, place)
+
+
+def _before_the_one(name: str, where: Callable[[Events, int], bool]) -> Callable[[Events, int], bool]:
+    """Sites behind which the one event of a type can be put, since it comes later."""
+
+    def at(events: Events, place: int) -> bool:
+        return [number > place for number, event in enumerate(events) if name in event] == [True] and where(
+            events, place
+        )
+
+    return at
 
 
 def _in_block(events: Events, place: int) -> bool:
@@ -240,7 +264,7 @@ _TABLE: Final = (
         "message_stop_in_block",
         "The messageStop comes in a block.",
         "is messageStop in",
-        _in_block,
+        _before_the_one("messageStop", _in_block),
         _move("messageStop"),
     ),
     OrderBreach("no_metadata", "The metadata is missing.", "The stream ends after messageStop", _is("metadata"), _drop),
@@ -249,7 +273,7 @@ _TABLE: Final = (
         "metadata_early",
         "The metadata comes before messageStop.",
         "is metadata (where|in)",
-        _before_the_end,
+        _before_the_one("metadata", _before_the_end),
         _move("metadata"),
     ),
     OrderBreach(

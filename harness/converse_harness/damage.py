@@ -11,18 +11,21 @@ from enum import Enum
 from typing import Any
 
 from converse_harness.breaches import Event, OrderBreach
-from converse_harness.errors import ReplyError, StreamOrderError
+from converse_harness.errors import ReplyError
 from converse_harness.grammar import kind
 from converse_harness.wire.http import Response
 
 
 class Level(Enum):
-    """What a fault is a breach of, in the order in which those of one reply are made; each reply has one of each."""
+    """What a fault is a breach of, in the order in which those of one reply are made; each reply has one of each.
+
+    The connection comes before HTTP: it breaks after some events, in whatever chunks they travel.
+    """
 
     EVENTS = "events"
     FRAMES = "frames"
-    HTTP = "HTTP"
     CONNECTION = "connection"
+    HTTP = "HTTP"
 
 
 class Place(Enum):
@@ -90,6 +93,11 @@ class Fault:
         lasts = self.seconds not in (None, DURATIONS.get(self.name))
         return f"faults.{self.name}" + (f".lasting({self.seconds!r})" if lasts else "")
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Print the same: hypothesis, for counterexamples, would print the fields of a dataclass."""
+        del cycle  # a fault cannot hold itself
+        printer.text(repr(self))
+
 
 DURATIONS = {"stall": float("inf"), "slow_first_byte": 1.0}
 """How long those faults last that last, unless a test says it: seconds."""
@@ -127,10 +135,12 @@ def place(fault: Fault, after: int | None, events: int) -> Breach:
             raise ReplyError(f"broken({fault.name}, after={after!r}): it is of the whole answer; leave out after=.")
         return Breach(fault, 0, events)
     most = events - 1 if fault.place is Place.IN_EVENT else events
+    if most < 0:
+        raise ReplyError(f"broken({fault.name}): this reply has no event that could be so broken.")
     chosen = events // 2 if after is None else after
     if isinstance(chosen, bool) or not 0 <= chosen <= most:
         raise ReplyError(f"broken({fault.name}, after={after!r}): this reply has {events} events; 0 to {most}.")
-    return Breach(fault, min(chosen, most), events)
+    return Breach(fault, chosen, events)
 
 
 def rearranged(breach: Breach, events: Iterable[Event]) -> list[dict[str, Any]]:
@@ -142,12 +152,7 @@ def rearranged(breach: Breach, events: Iterable[Event]) -> list[dict[str, Any]]:
 
 def place_in_order(fault: Fault, order: OrderBreach, after: int | None, events: Sequence[Event]) -> Breach:
     """The fault at one of its sites in these events; at the middle one if nothing is said. Raises ReplyError."""
-    try:
-        sites = order.sites(events)
-    except StreamOrderError as error:
-        raise ReplyError(
-            f"broken({fault.name}): the events of this reply are no legal stream already: {error}"
-        ) from None
+    sites = order.sites(events)
     if not sites:
         kinds = ", ".join(map(kind, events)) or "none"
         raise ReplyError(f"broken({fault.name}): no event of this reply can be so broken. Its events: {kinds}.")

@@ -94,13 +94,7 @@ class Reply:
     def _failing(self, after: int, event: Mapping[str, Any], *, strict: bool) -> Reply:
         if self.failure is not None:
             raise ReplyError(f"{self.summary}: a stream fails once.")
-        counted = [
-            breach.fault.name for breach in self.breaches if breach.fault.place in (Place.BETWEEN, Place.IN_EVENT)
-        ]
-        if counted:
-            raise ReplyError(
-                f"{self.summary}: say how it fails before broken(faults.{counted[0]}), which counts events."
-            )
+        self._check_uncounted(f"{self.summary}: say how it fails")
         kinds = [next(iter(each), "") for each in self.events()]
         if isinstance(after, bool) or not 0 <= after <= len(kinds) - (1 if strict else 0):
             raise ReplyError(
@@ -108,6 +102,12 @@ class Reply:
                 f"takes the place of one: 0 to {len(kinds) - 1}."
             )
         return replace(self, failure=StreamFailure(after, event))
+
+    def _check_uncounted(self, then: str) -> None:
+        """Raise ReplyError where a fault was placed by the number of its event, and that would change."""
+        for breach in self.breaches:
+            if breach.fault.place in (Place.BETWEEN, Place.IN_EVENT):
+                raise ReplyError(f"{then} before broken(faults.{breach.fault.name}), which counts events.")
 
     def broken(self, fault: Fault, *, after: int | None = None) -> Reply:
         """Break the protocol, by the name of a fault; after that many events, half of them if not given.
@@ -129,6 +129,10 @@ class Reply:
                     f"broken({fault.name}): {breach.fault.name} breaks the same level already ({fault.level.value}); a "
                     "reply has one fault of each."
                 )
+        if self.breaches and (self.no_answer or fault.no_answer):
+            raise ReplyError(
+                f"broken({fault.name}): {self.summary}: where no answer comes, nothing else can be broken."
+            )
         breach = self._placed(fault, after)
         return replace(self, breaches=tuple(sorted((*self.breaches, breach), key=_level)))
 
@@ -137,6 +141,7 @@ class Reply:
             if isinstance(self.body, ErrorBody) or self.failure is not None:
                 why = "it has no events" if self.failure is None else "break the order first, then say how it fails"
                 raise ReplyError(f"broken({fault.name}): {self.summary}: {why}.")
+            self._check_uncounted(f"broken({fault.name}): {self.summary}: break the order")
             return place_in_order(fault, fault.order, after, list(self.events()))
         if isinstance(self.body, ErrorBody) and fault.on_body is None:
             raise ReplyError(f"broken({fault.name}): {self.summary}: only a stream can be broken so.")
@@ -206,7 +211,9 @@ class Reply:
                 neutral = counted or self.failure is not None or body.pieces is not None
                 cut_by = NEUTRAL if neutral or family is None else family
                 message = {"role": body.role, "content": body.content}
-                yield from message_events(message, pieces=body.pieces, family=cut_by)
+                yield from message_events(
+                    message, pieces=body.pieces, family=cut_by, stop_reason=body.stop_reason, strict=body.strict
+                )
                 extra = body.options.get("additionalModelResponseFields")
                 stop = {"stopReason": body.stop_reason}
                 yield {"messageStop": stop if extra is None else {**stop, "additionalModelResponseFields": extra}}
@@ -245,10 +252,7 @@ class Reply:
                         printer.text(",")
                         printer.breakable()
                     printer.text(name)
-                    if type(value) is Fault:
-                        printer.text(repr(value))
-                    else:
-                        printer.pretty(value)
+                    printer.pretty(value)
 
 
 def _level(breach: Breach) -> int:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, islice
 from typing import Final
 
 from converse_harness.damage import Breach, Change
 from converse_harness.wire.eventstream import PRELUDE_LENGTH
-from converse_harness.wire.http import Break, Chunk, ConnectionFailure, Response
+from converse_harness.wire.http import JSON_HEADERS, STREAM_HEADERS, Break, Chunk, ConnectionFailure, Response
 
 Cut = Callable[[bytes], int]
 
 GARBAGE: Final = b"\r\n<!-- served by a proxy -->\r\n"
 JSON: Final = b'{"message":"This is JSON, and a stream of events is due."}'
+
+ORDINARY_HEADERS: Final = frozenset({*JSON_HEADERS, *STREAM_HEADERS})
+"""The headers that are not those of an error."""
 
 _HEADERS_LENGTH: Final = slice(4, 8)
 
@@ -96,36 +99,35 @@ send_together: Final = on_frames(_together)
 
 
 def send_nothing(response: Response, breach: Breach) -> Response:
-    """200 and no body."""
-    return replace(response, status=200, headers=_with_length(response, 0), chunks=())
+    """200 and no body; a stream is chunked all the same."""
+    changes = {"Content-Length": "0"}
+    kept = tuple((name, changes.get(name, value)) for name, value in response.headers if name in ORDINARY_HEADERS)
+    return replace(response, status=200, headers=kept, chunks=())
 
 
 def send_json(response: Response, breach: Breach) -> Response:
     """200 with JSON where a stream is due."""
-    kind = (("Content-Type", "application/json"), ("Content-Length", str(len(JSON))))
-    others = tuple(pair for pair in response.headers if pair[0] not in ("Content-Type", "Transfer-Encoding"))
-    return replace(response, headers=(*kind, *others), chunks=(Chunk(JSON),))
+    changes = {"Content-Type": "application/json", "Transfer-Encoding": str(len(JSON))}
+    return replace(response, headers=_with_length(response.headers, changes), chunks=(Chunk(JSON),))
 
 
 def promise_too_much(response: Response, breach: Breach) -> Response:
     """A Content-Length of one byte more than there is; then the connection is closed."""
     chunks = tuple(response.chunks)
-    promised = sum(len(chunk.data) for chunk in chunks) + 1
+    promised = str(sum(len(chunk.data) for chunk in chunks) + 1)
+    changes = {"Content-Length": promised, "Transfer-Encoding": promised}
     return replace(
         response,
-        headers=tuple(_content_length(pair, promised) for pair in response.headers),
+        headers=_with_length(response.headers, changes),
         chunks=chunks,
         broken=response.broken or Break.CLOSED,
     )
 
 
-def _with_length(response: Response, length: int) -> tuple[tuple[str, str], ...]:
-    """The headers, with the length of the body where they say it."""
-    return tuple((name, str(length)) if name == "Content-Length" else (name, value) for name, value in response.headers)
-
-
-def _content_length(pair: tuple[str, str], length: int) -> tuple[str, str]:
-    return ("Content-Length", str(length)) if pair[0] in ("Content-Length", "Transfer-Encoding") else pair
+def _with_length(headers: Iterable[tuple[str, str]], changes: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The headers with other values, and with a Content-Length in the place of what says that the body is chunked."""
+    names = {"Transfer-Encoding": "Content-Length"}
+    return tuple((names.get(name, name), changes.get(name, value)) for name, value in headers)
 
 
 def break_stream(broken: Break, *, cut: Cut | None = None) -> Change:

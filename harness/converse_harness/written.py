@@ -77,7 +77,7 @@ def _written_body(body: Body) -> Call:
             others = {key: value for key, value in members.items() if key != "message"}
             given = {} if known is not None and known.status == status else {"status": status}
             return "error", (name, members["message"]), {**given, **others}
-        case MessageBody(({"text": text},), "end_turn", pieces=None, options={}) if not body.options:
+        case MessageBody(({"text": text},), "end_turn", pieces=None, options={}, strict=True) if not body.options:
             return "text", (text,), {}
         case MessageBody():
             options = {_KEYWORDS.get(name, name): value for name, value in body.options.items()}
@@ -85,6 +85,8 @@ def _written_body(body: Body) -> Call:
                 options = {"stop_reason": body.stop_reason, **options}
             if body.pieces is not None:
                 options["pieces"] = {index: list(pieces) for index, pieces in body.pieces.items()}
+            if not body.strict:
+                options["strict"] = False
             return "message", [_without_placeholder(block) for block in body.content], options
 
 

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any, cast
 
 from converse_harness.doors import registry
-from converse_harness.doors.boto import ask, wait_for
+from converse_harness.doors.boto import ask, outlasts, patience, wait_for
 from converse_harness.doors.contract import Exchange
 from converse_harness.doors.credentials import (
     CREATING,
@@ -67,10 +67,9 @@ def answer(original: Any) -> Any:
         response = exchange.response
         if response.wait:
             await sleep_of(self)(wait_for(exchange, self, request.url))
-        failure = None if response.broken is None else broken_stream(self, response.broken)
-        body = AioBody(exchange, started, sleep_of(self), request.url, failure)
-        if response.broken is not None and not request.stream_output:
-            await read_to_the_break(body, response.broken, request.url)
+        body = AioBody(exchange, started, self, request.url)
+        if not request.stream_output and (response.broken is not None or outlasts(response, patience(self))):
+            await read_to_the_break(body, self, request.url)
         return response_class(request.url, response.status, headers(exchange), body)
 
     return _send
@@ -90,14 +89,14 @@ def broken_stream(endpoint: Any, broken: Break) -> Exception:
     return cast("Exception", errors.ClientPayloadError(f"Response payload is not completed: {broken.value}"))
 
 
-async def read_to_the_break(body: AioBody, broken: Break, url: str) -> None:
+async def read_to_the_break(body: AioBody, endpoint: Any, url: str) -> None:
     """Raises what aiobotocore makes of a whole body that breaks: its own retry rules then apply."""
     import botocore.exceptions
 
     try:
         await body.read()
     except Exception as error:
-        if broken is Break.STALLED:
+        if isinstance(error, type(broken_stream(endpoint, Break.STALLED))):
             raise botocore.exceptions.ReadTimeoutError(endpoint_url=url, error=error) from error
         raise botocore.exceptions.ConnectionClosedError(endpoint_url=url, request=None, error=error) from error
 
@@ -117,19 +116,16 @@ def sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
 class AioBody:
     """The raw response of an aiobotocore client; it is its own `content`, as aiohttp's responses have one.
 
+    A pause that is longer than the client waits is its timeout, at once.
+
     No asynchronous generators here: an event loop complains about those that are dropped half read.
     """
 
-    def __init__(
-        self,
-        exchange: Exchange,
-        started: float,
-        sleep: Callable[[float], Awaitable[Any]],
-        url: str,
-        failure: Exception | None = None,
-    ) -> None:
+    def __init__(self, exchange: Exchange, started: float, endpoint: Any, url: str) -> None:
+        broken = exchange.response.broken
+        failure = None if broken is None else broken_stream(endpoint, broken)
         self._delivery = Delivery(exchange, started, failure)
-        self._sleep = sleep
+        self._endpoint = endpoint
         self._due = 0.0
         self._left = b""
         self.url = url
@@ -143,9 +139,12 @@ class AioBody:
         delivery = self._delivery
         chunk = delivery.chunk
         if chunk is not None and chunk.delay:
+            if chunk.delay > patience(self._endpoint):
+                delivery.close()
+                raise broken_stream(self._endpoint, Break.STALLED)
             # A client may give up waiting (a timeout of its own) and ask again later: the chunk stays due.
             self._due = self._due or monotonic() + chunk.delay
-            await self._sleep(max(0.0, self._due - monotonic()))
+            await sleep_of(self._endpoint)(max(0.0, self._due - monotonic()))
             self._due = 0.0
             chunk = delivery.chunk
         if chunk is None:

@@ -1,6 +1,6 @@
 """The ASGI door: the same fake under an existing server, with its workers, TLS and protocols.
 
-ASGI 3 over asyncio. What an application cannot say there, a TCP reset above all, it says by raising.
+ASGI 3 over asyncio. That a connection closes, an application says there by raising; a TCP reset it cannot say.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from converse_harness.doors.fake import Fake
 from converse_harness.doors.server.protocol import LIMITS, refusal
 from converse_harness.errors import DoorError
 from converse_harness.script import Responder
-from converse_harness.wire.http import Break, ConnectionFailure, Request, Response
+from converse_harness.wire.http import Break, Request, Response
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -114,12 +114,14 @@ class _Answer:
         delivery, response = self._delivery, self._response
         try:
             if response.failure is not None:
-                delivery.end("cut")
-                await self._break(response.failure.value, silent=response.failure is not ConnectionFailure.REFUSED)
+                delivery.end("cut")  # a read timeout, the only one that an app can have
+                await self._leaving
             elif await self._late() and await self._sent():
                 delivery.finish()
-                if response.broken is not None:
-                    await self._break(response.broken.value, silent=response.broken is Break.STALLED)
+                if response.broken is Break.STALLED:
+                    await self._leaving
+                elif response.broken is not None:
+                    raise ConnectionAbortedError(BROKEN.format(what=response.broken.value))
                 else:
                     with suppress(OSError):
                         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -163,13 +165,6 @@ class _Answer:
     async def _pause(self, due: float) -> None:
         """Until then, or until the client leaves."""
         await asyncio.wait({self._leaving}, timeout=max(0.0, due - monotonic()))
-
-    async def _break(self, what: str, *, silent: bool) -> None:
-        """What an application can do of it: say nothing until the client leaves, or raise."""
-        if silent:
-            await self._leaving
-        else:
-            raise ConnectionAbortedError(BROKEN.format(what=what))
 
 
 async def _live(receive: Receive, send: Send) -> None:

@@ -75,9 +75,9 @@ def answer(original: Any) -> Any:
         response = exchange.response
         if response.wait:
             time.sleep(wait_for(exchange, self, request.url))
-        failure = broken_body(response, request.url)
-        body = Body(exchange, started, failure)
-        if failure is not None and not request.stream_output:
+        failure, waits = broken_body(response, request.url), patience(self)
+        body = Body(exchange, started, failure, waits, request.url)
+        if not request.stream_output and (failure is not None or outlasts(response, waits)):
             read_to_the_break(body, request.url)
         return AWSResponse(request.url, response.status, headers(exchange), body)
 
@@ -90,8 +90,13 @@ def wait_for(exchange: Exchange, endpoint: Any, url: str) -> float:
         return exchange.response.wait
     import botocore.exceptions
 
-    exchange.ended("cut")
+    exchange.ended("closed by client")
     raise botocore.exceptions.ReadTimeoutError(endpoint_url=url, error="Read timed out.")
+
+
+def outlasts(response: Response, patience: float) -> bool:
+    """Whether a whole body has a pause for which the client does not wait."""
+    return any(chunk.delay > patience for chunk in response.chunks)
 
 
 def patience(endpoint: Any) -> float:
@@ -104,7 +109,7 @@ def patience(endpoint: Any) -> float:
 
 def broken_body(response: Response, url: str) -> Exception | None:
     """What urllib3 raises to whoever reads a body that breaks; None where it does not, or boto takes no notice."""
-    from urllib3.exceptions import ProtocolError, ReadTimeoutError
+    from urllib3.exceptions import ProtocolError
 
     match response.broken:
         case Break.RESET:
@@ -115,10 +120,17 @@ def broken_body(response: Response, url: str) -> Exception | None:
         case Break.CLOSED if holds_bodies_to_their_length():
             return ProtocolError("Connection broken: IncompleteRead")
         case Break.STALLED:
-            pool: Any = None  # there is none, and its message does not name it
-            return ReadTimeoutError(pool, url, "Read timed out.")
+            return timed_out(url)
         case _:
             return None
+
+
+def timed_out(url: str) -> Exception:
+    """What urllib3 raises to whoever waits too long for the next byte."""
+    from urllib3.exceptions import ReadTimeoutError
+
+    pool: Any = None  # there is none, and its message does not name it
+    return ReadTimeoutError(pool, url, "Read timed out.")
 
 
 @functools.cache
@@ -196,10 +208,17 @@ _END = (None,)
 
 
 class Body(io.RawIOBase):
-    """The raw response of a botocore client, read chunk by chunk; pauses are slept when the client asks for more."""
+    """The raw response of a botocore client, read chunk by chunk; pauses are slept when the client asks for more.
 
-    def __init__(self, exchange: Exchange, started: float, failure: Exception | None = None) -> None:
+    A pause that is longer than the client waits is its timeout, at once.
+    """
+
+    def __init__(
+        self, exchange: Exchange, started: float, failure: Exception | None, patience: float, url: str
+    ) -> None:
         self._delivery = Delivery(exchange, started, failure)
+        self._patience = patience
+        self._url = url
         self._left = b""
 
     def stream(self, amt: int | None = None, decode_content: bool | None = None) -> Iterator[bytes]:
@@ -212,7 +231,7 @@ class Body(io.RawIOBase):
                 try:
                     for following in chunks:
                         if due.delay:
-                            time.sleep(due.delay)
+                            self._pause(due.delay)
                         if delivery.over:
                             return
                         took((due, monotonic() - started))
@@ -233,6 +252,12 @@ class Body(io.RawIOBase):
             # The generator is dropped or closed, or the wait is interrupted.
             delivery.close()
             raise
+
+    def _pause(self, delay: float) -> None:
+        if delay > self._patience:
+            self._delivery.failure = timed_out(self._url)
+            raise self._delivery.failure
+        time.sleep(delay)
 
     def read(self, size: int | None = -1) -> bytes | None:
         """Up to `size` bytes, b"" at the end; all that is left for a negative number or None."""

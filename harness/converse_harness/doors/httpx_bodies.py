@@ -66,7 +66,7 @@ def _wait(httpx: Any, exchange: Exchange, request: Any) -> float:
     """Seconds before the head. Raises httpx's ReadTimeout, at once, where the client does not wait that long."""
     wait = exchange.response.wait
     if wait > _patience(request):
-        exchange.ended("cut")
+        exchange.ended("closed by client")
         raise _error(httpx, BREAKS[Break.STALLED], request)
     return wait
 
@@ -101,7 +101,10 @@ def _response(httpx: Any, exchange: Exchange, request: Any, started: float) -> A
 
 
 class Body:
-    """One chunk at a time; pauses are waited for when the client asks for more, as long as its read timeout says."""
+    """One chunk at a time; pauses are waited for when the client asks for more.
+
+    One that is longer than the client's read timeout is its timeout, at once.
+    """
 
     def __init__(self, delivery: Delivery, patience: float, give_up: Callable[[], Exception]) -> None:
         self._delivery = delivery
@@ -112,8 +115,7 @@ class Body:
         delivery = self._delivery
         while (chunk := delivery.chunk) is not None:
             if chunk.delay:
-                time.sleep(min(chunk.delay, self._patience))
-                self._give_up_before(chunk)
+                time.sleep(self._pause(chunk))
             yield delivery.take(chunk)
         delivery.finish()
 
@@ -123,14 +125,14 @@ class Body:
         delivery = self._delivery
         while (chunk := delivery.chunk) is not None:
             if chunk.delay:
-                await sleep(min(chunk.delay, self._patience))
-                self._give_up_before(chunk)
+                await sleep(self._pause(chunk))
             yield delivery.take(chunk)
         delivery.finish()
 
-    def _give_up_before(self, chunk: Chunk) -> None:
+    def _pause(self, chunk: Chunk) -> float:
         if chunk.delay > self._patience:
             raise self._give_up()
+        return chunk.delay
 
     def close(self) -> None:
         """The client has read enough."""

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from converse_harness.doors.contract import Exchange
 from converse_harness.doors.server.protocol import Event, HttpProtocol
-from converse_harness.wire.http import Break, Chunk, ConnectionFailure
+from converse_harness.wire.http import Break, Chunk
 
 BATCH: Final = 32_768
 """Bytes that are written before others get their turn."""
@@ -83,7 +83,9 @@ class Delivery:
         """Send the head of a stream at once, that of a whole body with it; and go on."""
         response = self.exchange.response
         if response.failure is not None:
-            self._fail(response.failure)
+            # A read timeout, the only one that a peer can have which has accepted the connection: it says nothing.
+            self.exchange.ended("cut")
+            self.over = True
             return
         if response.wait:
             self._due += response.wait
@@ -176,13 +178,6 @@ class Delivery:
             problem = {"message": "converse-harness could not go on with an answer", "exception": error}
             self.link.loop.call_exception_handler(problem)
             self.drop("cut")
-            self.link.reset()
-
-    def _fail(self, failure: ConnectionFailure) -> None:
-        """What a peer that has accepted the connection can still do of it: reset it, or say nothing at all."""
-        self.exchange.ended("cut")
-        self.over = True
-        if failure is ConnectionFailure.REFUSED:
             self.link.reset()
 
     def _finish(self) -> None:
