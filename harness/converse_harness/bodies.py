@@ -21,7 +21,8 @@ class MessageBody:
     """An answer as a message; how it is cut into events follows the model family of the request.
 
     `content` holds ContentBlocks, `pieces` the exact deltas of blocks by index, `options` further members of
-    ConverseResponse: usage, metrics, trace, additionalModelResponseFields, performanceConfig, serviceTier.
+    ConverseResponse: usage, metrics, trace, additionalModelResponseFields, performanceConfig, serviceTier. Not
+    `strict`, it may have members and values that are not in AWS's model.
     """
 
     content: tuple[Mapping[str, Any], ...]
@@ -29,6 +30,7 @@ class MessageBody:
     role: str = "assistant"
     pieces: Mapping[int, Sequence[str]] | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    strict: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)

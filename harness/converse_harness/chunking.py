@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final, Protocol, cast
@@ -16,6 +16,9 @@ STREAMABLE: Final = ("text", "reasoningContent", "toolUse", "toolResult", "citat
 
 CUT: Final = ("text", "reasoningContent", "toolUse", "citationsContent")
 """Those of them that are cut into pieces."""
+
+CUT_OFF: Final = ("max_tokens", "model_context_window_exceeded")
+"""The stop reasons with which a message ends where it is, perhaps in the middle of a tool's input."""
 
 
 def chunk(
@@ -30,8 +33,9 @@ def chunk(
     """Cut an AWS Message into the events of a complete ConverseStream, messageStart to metadata.
 
     `stop_reason` is `tool_use` where the message asks for a tool, else `end_turn`; `pieces` gives for the index of a
-    text, toolUse, reasoning or citations block the exact deltas; `family` is how everything else is cut; `usage` and
-    `metrics` are estimated from the message. Raises ReplyError for a block that cannot be streamed.
+    text, toolUse, reasoning or citations block the exact deltas, of a last tool use that max_tokens cut off perhaps
+    only the first; `family` is how everything else is cut; `usage` and `metrics` are estimated from the message. Raises
+    ReplyError for a block that cannot be streamed.
 
     >>> for event in chunk({"role": "assistant", "content": [{"text": "Hi there"}]})[1:-2]:
     ...     print(event)
@@ -40,7 +44,7 @@ def chunk(
     {'contentBlockStop': {'contentBlockIndex': 0}}
     """
     blocks = cast("Sequence[Mapping[str, Any]]", message["content"])
-    events = list(message_events(message, pieces=pieces, family=family))
+    events = list(message_events(message, pieces=pieces, family=family, stop_reason=stop_reason))
     events.append({"messageStop": {"stopReason": stop_reason or default_stop_reason(blocks)}})
     output = estimate_tokens(blocks)
     usage = usage or {"inputTokens": 1, "outputTokens": output, "totalTokens": output + 1}
@@ -49,16 +53,22 @@ def chunk(
 
 
 def message_events(
-    message: Mapping[str, object], *, pieces: Mapping[int, Sequence[str]] | None = None, family: Family = NEUTRAL
+    message: Mapping[str, object],
+    *,
+    pieces: Mapping[int, Sequence[str]] | None = None,
+    family: Family = NEUTRAL,
+    stop_reason: str | None = None,
+    strict: bool = True,
 ) -> Iterator[dict[str, Any]]:
-    """The events of a message alone, messageStart to the last contentBlockStop."""
+    """The events of a message alone, messageStart to the last contentBlockStop; not `strict`, of any block."""
     blocks = cast("Sequence[Mapping[str, Any]]", message["content"])
     for index in pieces or {}:
         if not (0 <= index < len(blocks) and blocks[index].keys() & set(CUT)):
             raise ReplyError(
                 f"pieces[{index}]: content[{index}] is not there or not cut into pieces. Cut: {', '.join(CUT)}."
             )
-    return cut_message(message, ByFamily(family, pieces or {}))
+    unfinished = len(blocks) - 1 if stop_reason in CUT_OFF else None
+    return cut_message(message, ByFamily(family, pieces or {}, unfinished), strict=strict)
 
 
 class Cutter(Protocol):
@@ -79,36 +89,58 @@ class Cutter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ByFamily:
-    """Cuts as a model family does; `pieces` are the exact deltas of blocks by index, which joined must be the block."""
+    """Cuts as a model family does; `pieces` are the exact deltas of blocks by index, which joined must be the block.
+
+    A tool's input may be spelled as any JSON of it; that of the block `unfinished` may be only the beginning.
+    """
 
     family: Family
     pieces: Mapping[int, Sequence[str]]
+    unfinished: int | None = None
 
     def text(self, index: int, text: str) -> Sequence[str]:
         """The deltas of a text."""
-        return self._given(index, text) or cut_text(text, self.family)
+        return self._given(index, text, text.__eq__) or cut_text(text, self.family)
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
         """The deltas of a tool's input."""
         text = tool_input_json(value)
-        return self._given(index, text) or cut_tool_input(text, self.family)
+        if index == self.unfinished:
+            spelled = tuple(json.dumps(value, **spelling) for spelling in _SPELLINGS)
+            given = self._given(
+                index, text, lambda joined: any(each.startswith(joined) for each in spelled), ", or its beginning"
+            )
+        else:
+            given = self._given(index, text, lambda joined: _spells(joined, text))
+        return given or cut_tool_input(text, self.family)
 
     def tool_result(self, index: int, content: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping[str, Any]]]:
         """A delta for each item."""
         return ([item] for item in content)
 
-    def _given(self, index: int, text: str) -> Sequence[str] | None:
+    def _given(self, index: int, text: str, fits: Callable[[str], bool], more: str = "") -> Sequence[str] | None:
         given = self.pieces.get(index)
-        if given is not None and (isinstance(given, str) or not given or "".join(given) != text):
-            raise ReplyError(f"pieces[{index}] is {given!r}; joined they must be the block's text, {text!r}.")
+        if given is not None and (isinstance(given, str) or not given or not fits("".join(given))):
+            raise ReplyError(f"pieces[{index}] is {given!r}; joined they must be the block's text, {text!r}{more}.")
         return given
 
 
-def cut_message(message: Mapping[str, object], cutter: Cutter) -> Iterator[dict[str, Any]]:
-    """The events of a message alone, as a cutter cuts its blocks. Raises ReplyError for one that cannot be streamed."""
+def _spells(joined: str, text: str) -> bool:
+    """Whether it is the JSON that `tool_input_json` would write so."""
+    try:
+        return tool_input_json(json.loads(joined)) == text
+    except ValueError:
+        return False
+
+
+def cut_message(message: Mapping[str, object], cutter: Cutter, *, strict: bool = True) -> Iterator[dict[str, Any]]:
+    """The events of a message alone, as a cutter cuts its blocks. Raises ReplyError for one that cannot be streamed.
+
+    Not `strict`, a block that has no delta in AWS's model is one delta of its own name, as one of the future may be.
+    """
     yield {"messageStart": {"role": message["role"]}}
     for index, block in enumerate(cast("Sequence[Mapping[str, Any]]", message["content"])):
-        start, deltas = _cut_block(index, block, cutter)
+        start, deltas = _cut_block(index, block, cutter, strict)
         if start is not None:
             yield {"contentBlockStart": {"contentBlockIndex": index, "start": start}}
         for delta in deltas:
@@ -129,6 +161,8 @@ def estimate_tokens(value: object) -> int:
 
 def _weigh(value: object) -> float:
     match value:
+        case {"redactedContent": bytes(redacted)}:
+            return len(redacted) / 4
         case str():
             return len(value) / 4
         case bytes() | bytearray():
@@ -141,13 +175,21 @@ def _weigh(value: object) -> float:
             return 0.5
 
 
+_SPELLINGS: Final[tuple[dict[str, Any], ...]] = tuple(
+    {"ensure_ascii": escaped, "separators": separators}
+    for escaped in (False, True)
+    for separators in ((", ", ": "), (",", ":"))
+)
+"""How models write JSON: with spaces or without, other characters as they are or escaped."""
+
+
 def tool_input_json(value: object) -> str:
     """A tool input as models write it: JSON with spaces, UTF-8 unescaped."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def _cut_block(
-    index: int, block: Mapping[str, Any], cutter: Cutter
+    index: int, block: Mapping[str, Any], cutter: Cutter, strict: bool
 ) -> tuple[dict[str, Any] | None, Iterable[dict[str, Any]]]:
     match block:
         case {"text": text}:
@@ -170,6 +212,8 @@ def _cut_block(
             return None, _cut_citations(index, cited, cutter)
         case {"image": {"format": form, **delta}}:
             return {"image": {"format": form}}, [{"image": delta}]
+        case _ if not strict and block:
+            return None, [dict(block)]
         case _:
             name = next(iter(block), None)
             raise ReplyError(

@@ -6,7 +6,7 @@ patterns, the ranges of integers, and whether JSON can carry the value. Blobs ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -50,14 +50,23 @@ def validate(shape_name: str, value: object, *, root: str = "", checks: Checks =
     ]
 
 
-def check(shape_name: str, value: object, *, root: str = "", error: Callable[[str], Exception] = ReplyError) -> None:
+def check(
+    shape_name: str,
+    value: object,
+    *,
+    root: str = "",
+    error: Callable[[str], Exception] = ReplyError,
+    allowing: Collection[Kind] = (),
+) -> None:
     """Raise `error` with all the rules that a value breaks, one per line; nothing happens if AWS could have sent it.
+
+    `allowing` are rules that it may break.
 
     >>> check("StopReason", "endturn", root="stop_reason")
     Traceback (most recent call last):
     converse_harness.errors.ReplyError: stop_reason is 'endturn'; did you mean 'end_turn'? A StopReason is one of ...
     """
-    violations = validate(shape_name, value, root=root)
+    violations = [each for each in validate(shape_name, value, root=root) if each.kind not in allowing]
     if len(violations) == 1:
         raise error(violations[0].message)
     if violations:

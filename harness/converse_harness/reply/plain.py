@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json as _json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from converse_harness import model
 from converse_harness.bodies import UNNAMED_TOOL_USE, EventsBody, MessageBody
@@ -15,7 +15,10 @@ from converse_harness.grammar import check_order, kind
 from converse_harness.replies import Reply
 from converse_harness.wire.events import encode_event
 
-_NO_USAGE = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
+FUTURE: Final = frozenset({model.Kind.UNKNOWN, model.Kind.ENUM})
+"""The rules that an answer of the future may break: it has members and values that today's model does not know."""
+
+_NO_USAGE: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
 
 
 def text(text: str, *, pieces: Sequence[str] | None = None, stop_reason: str = "end_turn") -> Reply:
@@ -30,12 +33,18 @@ def text(text: str, *, pieces: Sequence[str] | None = None, stop_reason: str = "
 
 
 def tool_use(
-    name: str, input: Mapping[str, object] | None = None, *, id: str | None = None, pieces: Sequence[str] | None = None
+    name: str,
+    input: Mapping[str, object] | None = None,
+    *,
+    id: str | None = None,
+    pieces: Sequence[str] | None = None,
+    stop_reason: str | None = None,
 ) -> Reply:
-    """Ask the client for one tool, with stop reason `tool_use`.
+    """Ask the client for one tool.
 
     `input` is the JSON object of its arguments; `id` the toolUseId, of the recorded form if not given; `pieces` the
-    exact deltas of the input's JSON. Raises ReplyError for a name that Bedrock does not allow.
+    exact deltas of the input's JSON, with the `stop_reason` (if not given `tool_use`) `max_tokens` perhaps only the
+    first of them. Raises ReplyError for a name that Bedrock does not allow.
 
     >>> tool_use("get_weather", {"city": "Zürich"})
     <Reply tool_use get_weather {"city": "Zürich"}>
@@ -43,7 +52,7 @@ def tool_use(
     block: dict[str, object] = {"name": name, "input": dict(input or {})}
     if id is not None:
         block["toolUseId"] = id
-    return message({"toolUse": block}, pieces=None if pieces is None else {0: pieces})
+    return message({"toolUse": block}, stop_reason=stop_reason, pieces=None if pieces is None else {0: pieces})
 
 
 def json(value: object) -> Reply:
@@ -65,21 +74,25 @@ def message(
     performance_config: Mapping[str, object] | None = None,
     service_tier: Mapping[str, object] | None = None,
     pieces: Mapping[int, Sequence[str]] | None = None,
+    strict: bool = True,
 ) -> Reply:
     """Answer with the content blocks of one assistant message, as the AWS API writes them.
 
     `stop_reason` follows from the blocks if not given; a toolUse may leave its toolUseId out. `usage` (TokenUsage;
     what it leaves out is estimated), `metrics`, `trace` (ConverseTrace), `additional` (additionalModelResponseFields),
-    `performance_config` and
-    `service_tier` are members of ConverseResponse; `pieces` gives the exact deltas of blocks by index.
+    `performance_config` and `service_tier` are members of ConverseResponse. `pieces` gives the exact deltas of blocks
+    by index; those of a last tool use may be the beginning of its input where `max_tokens` cuts it off. With
+    `strict=False` there may be members and values that the installed model does not have, as of the future; a stream
+    sends a block that it does not know as one delta of that name.
     Raises ReplyError for what AWS's model does not allow, or a block that cannot be streamed.
 
     >>> message({"text": "Let me look."}, {"toolUse": {"name": "get_weather", "input": {}}}).summary
     'text "Let me look." + tool_use get_weather {}'
     """
     blocks = tuple(_named(copy.deepcopy(block)) for block in content)
+    allowing = () if strict else FUTURE
     for index, block in enumerate(blocks):
-        model.check("ContentBlock", block, root=f"content[{index}]")
+        model.check("ContentBlock", block, root=f"content[{index}]", allowing=allowing)
     reason = default_stop_reason(blocks) if stop_reason is None else stop_reason
     given = {
         "usage": usage,
@@ -90,13 +103,16 @@ def message(
         "serviceTier": service_tier,
     }
     options = {name: copy.deepcopy(value) for name, value in given.items() if value is not None}
-    model.check("StopReason", reason, root="stop_reason")
+    model.check("StopReason", reason, root="stop_reason", allowing=allowing)
     for name, value in options.items():
-        whole = {**_NO_USAGE, **value} if name == "usage" and isinstance(value, Mapping) else value
-        model.check(model.member("ConverseResponse", name).name, whole, root=name)
-    reply = Reply(MessageBody(blocks, reason, pieces=copy.deepcopy(pieces), options=options))
-    for _ in reply.events():  # a block without deltas, or pieces that do not add up, fail here
-        pass
+        if strict or model.has_member("ConverseResponse", name):
+            whole = {**_NO_USAGE, **value} if name == "usage" and isinstance(value, Mapping) else value
+            shape = model.member("ConverseResponse", name).name
+            model.check(shape, whole, root=name, allowing=allowing)
+    reply = Reply(MessageBody(blocks, reason, pieces=copy.deepcopy(pieces), options=options, strict=strict))
+    for index, event in enumerate(reply.events()):  # a block without deltas, or pieces that do not add up, fail here
+        if not strict:
+            _check_encodable(event, index)
     return reply
 
 
