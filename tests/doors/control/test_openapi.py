@@ -10,8 +10,9 @@ from openapi_spec_validator import validate
 
 from converse_harness import faults
 from converse_harness.calls import Outcome
+from converse_harness.damage import DURATIONS, Door
 from converse_harness.doors.control import ROUTES, Fakes
-from converse_harness.doors.control.arguments import is_open, parameters
+from converse_harness.doors.control.arguments import FAULT, is_open, parameters
 from converse_harness.doors.control.scripting import ANSWERS, SCRIPTING, conditions
 from converse_harness.doors.control.vocabulary import MODIFIERS, REPLIES, Form, Word, members
 from converse_harness.wordings import OVERFLOWS, THROTTLES
@@ -51,7 +52,10 @@ def test_its_bodies_are_those_that_are_read() -> None:
     assert list(SCHEMAS["MoreReplies"]["properties"]) == list(SCRIPTING)
     assert list(SCHEMAS["When"]["properties"]) == [*conditions(), *ANSWERS]
     assert {item["required"][0] for item in SCHEMAS["When"]["allOf"][1]["anyOf"]} == set(conditions())
-    assert SCHEMAS["Fault"]["enum"] == faults.__all__
+    named, lasting = SCHEMAS["Fault"]["oneOf"]
+    assert named["enum"] == [name for name, fault in faults.FAULTS.items() if Door.SERVER in fault.doors]
+    assert tuple(lasting["properties"]) == tuple(lasting["required"]) == FAULT
+    assert lasting["properties"]["name"]["enum"] == [*DURATIONS]
     assert SCHEMAS["Call"]["properties"]["outcome"]["enum"] == [outcome.value for outcome in Outcome]
     same(parameters(Fakes.open), {name: SCHEMAS["NewFake"]["properties"][name] for name in parameters(Fakes.open)})
 

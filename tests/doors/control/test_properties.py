@@ -7,8 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from converse_harness import Reply, faults, reply
+from converse_harness import Reply, ReplyError, faults, reply
 from converse_harness.bodies import ErrorBody
+from converse_harness.damage import Door, Fault, Place
 from converse_harness.doors.control import ROUTES
 from converse_harness.doors.control.arguments import parameters
 from converse_harness.doors.control.scripting import SCRIPTING, conditions, read_scripting
@@ -143,7 +144,7 @@ def base_both_ways(draw: st.DrawFn, word: str) -> Drawn:
 
 def modified_both_ways(draw: st.DrawFn, written: dict[str, Any], made: Reply) -> Drawn:
     modifiers: dict[str, Any] = {}
-    answers = not any(word in written for word in ("connection_refused", "connect_timeout", "read_timeout"))
+    answers = "read_timeout" not in written
     streams = answers and not isinstance(made.body, ErrorBody)
     if draw(st.booleans()):
         modifiers["times"] = draw(st.integers(1, 3))
@@ -154,12 +155,32 @@ def modified_both_ways(draw: st.DrawFn, written: dict[str, Any], made: Reply) ->
     if streams and draw(st.booleans()):
         modifiers["fails_after"] = {"events": draw(st.integers(0, 3)), "exception": "modelStreamErrorException"}
         made = made.fails_after(**modifiers["fails_after"])
+    if isinstance(made.body, ErrorBody) and draw(st.booleans()):
+        modifiers["retry_after"] = draw(st.sampled_from([3, {"ms": 50}, {"seconds": 3, "ms": 50}]))
+        made = made.retry_after(**{"seconds": 3} if modifiers["retry_after"] == 3 else modifiers["retry_after"])
+    if streams and made.failure is None and draw(st.booleans()):
+        modifiers["error_frame_after"] = draw(st.sampled_from([2, {"events": 2, "code": "Odd", "message": "Sorry."}]))
+        more = modifiers["error_frame_after"]
+        made = made.error_frame_after(**{"events": 2} if more == 2 else more)
     if answers and draw(st.booleans()):
-        fault = draw(st.sampled_from(faults.__all__))
-        modifiers["broken"] = draw(st.sampled_from([fault, {"fault": fault, "after": 0}]))
-        after = None if modifiers["broken"] == fault else 0
-        made = made.broken(getattr(faults, fault), after=after)
+        fault = draw(st.sampled_from([fault for fault in faults.FAULTS.values() if fits(made, fault)]))
+        written_fault: Any = fault.name
+        if fault.seconds is not None and draw(st.booleans()):
+            fault, written_fault = fault.lasting(0.5), {"name": fault.name, "lasting": 0.5}
+        counted = fault.place in (Place.BETWEEN, Place.IN_EVENT) and draw(st.booleans())
+        alone = not counted and written_fault == fault.name and draw(st.booleans())
+        modifiers["broken"] = written_fault if alone else {"fault": written_fault, **({"after": 0} if counted else {})}
+        made = made.broken(fault, after=0 if counted else None)
     return written | draw(st.permutations(list(modifiers.items())).map(dict)), made
+
+
+def fits(made: Reply, fault: Fault) -> bool:
+    """Whether a server can break the reply so."""
+    try:
+        made.broken(fault)
+    except ReplyError:
+        return False
+    return Door.SERVER in fault.doors
 
 
 @given(both=written_both_ways())

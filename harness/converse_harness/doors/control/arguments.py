@@ -10,9 +10,10 @@ from functools import lru_cache
 from typing import Any, Final, Literal, Union, cast, get_args, get_origin
 
 from converse_harness import faults
-from converse_harness.damage import Fault
+from converse_harness.damage import Door, Fault
 from converse_harness.doors.control.bodies import BODY, came, known, under
 from converse_harness.doors.control.refusals import Refused
+from converse_harness.errors import ReplyError
 from converse_harness.summaries import shorten
 
 HIDDEN: Final = ("self", "predicate", "sleeps")
@@ -26,7 +27,13 @@ SCALARS: Final[Mapping[object, tuple[str, tuple[type, ...]]]] = {
 }
 """How a type is called in messages, and which types of parsed JSON are one."""
 
-FAULTS: Final[Mapping[str, Fault]] = {name: getattr(faults, name) for name in faults.__all__}
+FAULTS: Final[Mapping[str, Fault]] = {
+    name: fault for name, fault in faults.FAULTS.items() if Door.SERVER in fault.doors
+}
+"""The faults that a server can express."""
+
+FAULT: Final = ("name", "lasting")
+"""The members of a fault that is an object."""
 
 
 @lru_cache(maxsize=64)
@@ -92,7 +99,7 @@ def _expected(hint: Any) -> str:
     if origin is Literal:
         return " or ".join(f'"{value}"' for value in get_args(hint))
     if origin is Fault:
-        return f"the name of a fault ({', '.join(FAULTS)})"
+        return f'the name of a fault ({", ".join(FAULTS)}), or an object {{"name": "stall", "lasting": 0.5}}'
     if origin is re.Pattern:
         return 'an object {"regex": "..."}'
     return "an object" if origin is Mapping else "a list"
@@ -105,7 +112,7 @@ def _fits(value: object, hint: Any) -> bool:
     if origin is Literal:
         return isinstance(value, str) and value in get_args(hint)
     if origin is Fault:
-        return isinstance(value, str) and value in FAULTS
+        return value in FAULTS if isinstance(value, str) else isinstance(value, dict)
     if origin is re.Pattern:
         return isinstance(value, dict) and [*cast("dict[str, object]", value)] == ["regex"]
     return isinstance(value, dict if origin is Mapping else list)
@@ -114,7 +121,7 @@ def _fits(value: object, hint: Any) -> bool:
 def _converted(value: Any, hint: Any, path: str) -> Any:
     origin = get_origin(hint) or hint
     if origin is Fault:
-        return FAULTS[value]
+        return FAULTS[value] if isinstance(value, str) else _lasting(value, path)
     if origin is re.Pattern:
         return _pattern(value["regex"], f"{path}.regex")
     if origin in (Sequence, Iterable):
@@ -123,6 +130,20 @@ def _converted(value: Any, hint: Any, path: str) -> Any:
         key, item_hint = get_args(hint)
         return {_key(name, key, path): convert(item, item_hint, under(path, name)) for name, item in value.items()}
     return value
+
+
+def _lasting(given: dict[str, Any], path: str) -> Fault:
+    known(given, FAULT, path)
+    for name in FAULT:
+        if name not in given:
+            raise Refused(f"{path} lacks {name!r}; it takes {', '.join(FAULT)}.")
+    name = convert(given["name"], str, under(path, "name"))
+    try:
+        return cast("Fault", convert(name, Fault, under(path, "name"))).lasting(
+            convert(given["lasting"], float, under(path, "lasting"))
+        )
+    except ReplyError as error:
+        raise Refused(f"{path}: {error}") from error
 
 
 def _pattern(regex: object, path: str) -> re.Pattern[str]:

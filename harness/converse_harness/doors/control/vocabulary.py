@@ -78,15 +78,15 @@ REPLIES: Final[Mapping[str, Word]] = {
     "invalid_signature": Word(reply.invalid_signature, Form.ARGUMENTS),
     "expired_token": Word(reply.expired_token, Form.ARGUMENTS),
     "unknown_operation": Word(reply.unknown_operation, Form.ARGUMENTS),
-    "connection_refused": Word(reply.connection_refused, Form.ARGUMENTS),
-    "connect_timeout": Word(reply.connect_timeout, Form.ARGUMENTS),
     "read_timeout": Word(reply.read_timeout, Form.ARGUMENTS),
 }
-"""The words that make a reply; each reply has exactly one."""
+"""The words that make a reply that a server can give; each reply has exactly one."""
 
 MODIFIERS: Final[Mapping[str, Word]] = {
     "times": Word(Reply.times, Form.VALUE),
+    "retry_after": Word(Reply.retry_after, Form.ARGUMENTS),
     "fails_after": Word(Reply.fails_after, Form.ARGUMENTS),
+    "error_frame_after": Word(Reply.error_frame_after, Form.ARGUMENTS),
     "paced": Word(Reply.paced, Form.ARGUMENTS),
     "broken": Word(Reply.broken, Form.ARGUMENTS),
 }
