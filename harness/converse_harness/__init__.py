@@ -7,12 +7,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from converse_harness import cases as cases
     from converse_harness import faults as faults
     from converse_harness import reply as reply
     from converse_harness.assembly import Response as Response
     from converse_harness.assembly import assemble as assemble
     from converse_harness.calls import Call as Call
     from converse_harness.chunking import chunk as chunk
+    from converse_harness.citation import citing as citing
     from converse_harness.doors.fake import Fake as Fake
     from converse_harness.doors.in_process import fake_converse as fake_converse
     from converse_harness.doors.server.listener import ConverseServer as ConverseServer
@@ -46,6 +48,7 @@ _HOME = {
     "UnusedReplies": "errors",
     "assemble": "assembly",
     "chunk": "chunking",
+    "citing": "citation",
     "fake_converse": "doors.in_process",
 }
 
@@ -66,7 +69,9 @@ __all__ = [
     "UnexpectedCall",
     "UnusedReplies",
     "assemble",
+    "cases",
     "chunk",
+    "citing",
     "fake_converse",
     "faults",
     "reply",
@@ -75,7 +80,7 @@ __all__ = [
 if not TYPE_CHECKING:  # type checkers must see a typo in an import, so they must not see this function
 
     def __getattr__(name):
-        if name in ("faults", "reply"):
+        if name in ("cases", "faults", "reply"):
             return import_module(f"converse_harness.{name}")
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
