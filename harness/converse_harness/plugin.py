@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import pytest
 
-from converse_harness import sample_fixtures
+from converse_harness import case_fixtures, sample_fixtures
+from converse_harness.inside_given import refuse_inside_given
 
 if TYPE_CHECKING:
     from converse_harness.doors.fake import Fake, Settings
@@ -35,28 +36,12 @@ OPTIONS: Final = {
 
 _BOOLEANS: Final = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
-INSIDE_GIVEN: Final = """\
-{name} uses @given, and the fixture `{fixture}` would give all its examples one script and one list of calls.
-Open a fake for each example instead:
-
-    @given(...)
-    def {name}(...):
-        with {made}(answer) as fake:
-            ...
-
-(from {module} import {made}; docs: fixtures#inside-given)"""
-
-WITHOUT_FIXTURE: Final = {
-    "converse": {"made": "fake_converse", "module": "converse_harness"},
-    "converse_httpx": {"made": "HttpxFake", "module": "converse_harness.doors.httpx"},
-}
-"""What makes the same as a fixture, and where it is imported from."""
-
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Each setting as an option of the command line and of the ini file; and the fixtures of samples."""
+    """Each setting as an option of the command line and of the ini file; and the fixtures of samples and cases."""
     # Not by `pytest_plugins`: for that, pytest looks through all that is installed once more.
     pluginmanager.register(sample_fixtures, "converse_samples")
+    pluginmanager.register(case_fixtures, "converse_cases")
     group = parser.getgroup("converse", "fake Amazon Bedrock Converse endpoint (converse-harness)")
     for name, (default, meaning) in OPTIONS.items():
         group.addoption(
@@ -149,7 +134,7 @@ def converse_server(request: pytest.FixtureRequest) -> Iterator[ConverseServer]:
 
 def _fixture_fake(request: pytest.FixtureRequest, kind: type[AnyFake]) -> Iterator[AnyFake]:
     item = cast("pytest.Item", request.node)
-    _refuse_inside_given(item, str(request.fixturename))
+    refuse_inside_given(item, str(request.fixturename))
     fake = kind(**_settings(item))
     _own_fakes(item).append(fake)
     fake.open()
@@ -158,18 +143,6 @@ def _fixture_fake(request: pytest.FixtureRequest, kind: type[AnyFake]) -> Iterat
     finally:
         fake.close()
     fake.check_problems()  # of what other fixtures did after the test
-
-
-def _refuse_inside_given(item: pytest.Item, fixture: str) -> None:
-    function = getattr(item, "obj", None)
-    if not getattr(function, "is_hypothesis_test", False):
-        return
-    from hypothesis import HealthCheck, settings
-
-    chosen: Any = getattr(function, "_hypothesis_internal_use_settings", None) or settings.default
-    if HealthCheck.function_scoped_fixture not in chosen.suppress_health_check:
-        given = {"name": item.name.partition("[")[0], "fixture": fixture, **WITHOUT_FIXTURE[fixture]}
-        pytest.fail(INSIDE_GIVEN.format(**given), pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)

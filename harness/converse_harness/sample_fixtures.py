@@ -7,7 +7,8 @@ them; and yet each test gets values of its own, since what a fixture keeps is ma
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from inspect import Parameter, Signature
 from typing import Any, Final
 
@@ -59,6 +60,12 @@ def _fixture(give: Callable[..., Any], row: Row, signature: Signature) -> Any:
     return _SESSION(give)
 
 
+def _paths(name: str) -> Iterable[str]:
+    from converse_harness.samples.unions import builders
+
+    return builders(name)
+
+
 def _variant(name: str, path: object) -> Any:
     from converse_harness.samples.unions import builders
 
@@ -77,9 +84,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test once per variant, where it or a fixture of its asks for that."""
     for name, row in VARIANTS.items():
         if row.fixture in metafunc.fixturenames:
-            from converse_harness.samples.parametrizing import parametrize
+            from converse_harness.parametrizing import parametrize
 
-            parametrize(metafunc, name, FIXTURES)
+            parametrize(metafunc, row.fixture, partial(_paths, name), FIXTURES)
 
 
 @pytest.hookimpl(tryfirst=True)

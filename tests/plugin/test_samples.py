@@ -1,5 +1,7 @@
 """The fixtures of samples and variants: scopes, ids, overrides; with @given, under xdist, lazily, in a list."""
 
+from itertools import pairwise
+
 import pytest
 
 from converse_harness.samples import variants
@@ -273,9 +275,10 @@ def test_plans_and_shows(pytester: pytest.Pytester) -> None:
 def test_the_list_of_fixtures_reads_well(pytester: pytest.Pytester) -> None:
     lines = pytester.runpytest("--fixtures").outlines
     ours = [number for number, line in enumerate(lines) if "fixtures defined from converse_harness" in line]
-    fakes, listed = (lines[start + 1 :] for start in ours)
-    assert any(line.startswith("converse -- ") for line in fakes[: ours[1] - ours[0]])
-    assert "sample_fixtures" in lines[ours[1]]
+    cases, fakes, listed = (lines[start + 1 : end] for start, end in pairwise([*ours, len(lines)]))
+    assert any(line.startswith("converse_each_case -- ") for line in cases)
+    assert any(line.startswith("converse -- ") for line in fakes)
+    assert "sample_fixtures" in lines[ours[2]]
     names = [line.partition(" ")[0] for line in listed if line.startswith("converse_")]
     assert names == [
         fixture for table in (SAMPLES, VARIANTS) for fixture in sorted(row.fixture for row in table.values())

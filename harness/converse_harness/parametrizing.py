@@ -1,11 +1,9 @@
-"""How a test is run once per variant, as pytest does for its own fixtures with `params`."""
+"""How a test is run once per value of a fixture, as pytest does for its own fixtures with `params`."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
-
-from converse_harness.samples.table import VARIANTS
 
 if TYPE_CHECKING:
     import pytest
@@ -14,16 +12,15 @@ SCOPES: Final = ("session", "package", "module", "class", "function")
 """pytest's scopes, the widest first."""
 
 
-def parametrize(metafunc: pytest.Metafunc, name: str, ours: Collection[object]) -> None:
-    """Give a test the variants of this name; `ours` are the functions of our fixtures.
+def parametrize(
+    metafunc: pytest.Metafunc, fixture: str, names: Callable[[], Iterable[str]], ours: Collection[object]
+) -> None:
+    """Run a test once for each of the names that the fixture can be given; `ours` are the functions of our fixtures.
 
     Nothing happens where the user has a parameter or a fixture of the same name. Values are made when tests run.
     """
-    from converse_harness.samples.unions import builders
-
-    fixture = VARIANTS[name].fixture
     if not _has_parameter(metafunc, fixture) and _leads_to(metafunc, fixture, ours):
-        metafunc.parametrize(fixture, list(builders(name)), indirect=True, scope=_scope(metafunc, fixture))
+        metafunc.parametrize(fixture, list(names()), indirect=True, scope=_scope(metafunc, fixture))
 
 
 def _has_parameter(metafunc: pytest.Metafunc, fixture: str) -> bool:
@@ -43,9 +40,10 @@ def _leads_to(metafunc: pytest.Metafunc, fixture: str, ours: Collection[object])
 
 
 def _scope(metafunc: pytest.Metafunc, fixture: str) -> Any:
-    """How long a variant stays: as long as the widest fixture that asks for it, else for one test.
+    """How long a value stays: as long as the widest fixture that asks for it, else for one test.
 
-    Not for the session, though our fixtures have that scope: pytest would sort the tests of all modules by variant.
+    Not for the session, though the fixtures of variants have that scope: pytest would sort the tests of all modules by
+    variant.
     """
     asking = [
         definition.scope
