@@ -35,7 +35,8 @@ def written(
     body: Body, failure: StreamFailure | None, breaches: Sequence[Breach], pace: Pace, uses: int
 ) -> Iterator[Call]:
     """The calls that make a reply of these parts."""
-    yield _written_body(body)
+    alone = next((breach.fault.name for breach in breaches if breach.fault.no_answer), None)
+    yield _written_body(body) if alone is None else (alone, (), {})
     if isinstance(body, ErrorBody) and body.headers:
         waits = dict(body.headers)
         given = {"seconds": waits.get("retry-after"), "ms": waits.get("retry-after-ms")}
@@ -47,7 +48,7 @@ def written(
     if failure is not None:
         yield _written_failure(failure)
     for breach in breaches:
-        if breach.fault.level is not Level.EVENTS:
+        if breach.fault.level is not Level.EVENTS and not breach.fault.no_answer:
             yield _written_breach(breach)
     if pace != UNPACED:
         yield "paced", (), {"first": pace.first, "each": pace.each}
