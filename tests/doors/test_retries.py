@@ -1,4 +1,4 @@
-"""Retries: as many as the client makes by itself, in no time, and as many at the thousandth call as at the first."""
+"""Retries: as many as the client makes by itself, in no time, and as many at the last of many calls as at the first."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_attempts_are_the_clients_own_and_take_no_time(
 
 
 @pytest.mark.parametrize("mode", ["standard", "adaptive"])
-def test_the_thousandth_call_is_retried_as_often_as_the_first(
+def test_the_last_of_many_calls_is_retried_as_often_as_the_first(
     make_client: Client, question: dict[str, Any], mode: str
 ) -> None:
     config = Config(retries={"mode": mode})
@@ -86,7 +86,7 @@ def test_the_thousandth_call_is_retried_as_often_as_the_first(
     with fake_converse() as fake:
         fake.always(reply.error("ThrottlingException"))
         client = make_client(config=config)
-        for _ in range(1000):
+        for _ in range(200):  # a quota is used up after fewer than 100
             before = len(fake.calls)
             with pytest.raises(botocore.exceptions.ClientError):
                 client.converse(**question)
