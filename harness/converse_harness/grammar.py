@@ -58,7 +58,8 @@ ORDER: Final[Mapping[str, Mapping[str, str]]] = {
 BLOCK_EVENTS: Final = ("contentBlockStart", "contentBlockDelta", "contentBlockStop")
 """The events that carry a contentBlockIndex."""
 
-_UNION: Final = {"contentBlockStart": "start", "contentBlockDelta": "delta"}
+UNIONS: Final = {"contentBlockStart": "start", "contentBlockDelta": "delta"}
+"""The events that carry a union, on whose member the order depends, and its name in them."""
 
 
 def kind(event: Mapping[str, Any]) -> str:
@@ -83,7 +84,7 @@ def symbol(event: Mapping[str, Any]) -> str:
     'contentBlockDelta.reasoningContent.signature'
     """
     name = kind(event)
-    union = _UNION.get(name)
+    union = UNIONS.get(name)
     if union is None:
         return name
     carried = _only_key(event[name].get(union), f"{name}.{union}")

@@ -11,7 +11,7 @@ from converse_harness import model
 from converse_harness.bodies import UNNAMED_TOOL_USE, EventsBody, MessageBody
 from converse_harness.chunking import default_stop_reason
 from converse_harness.errors import ReplyError
-from converse_harness.grammar import check_order, kind
+from converse_harness.grammar import UNIONS, check_order, kind
 from converse_harness.replies import Reply
 from converse_harness.wire.events import encode_event
 
@@ -111,7 +111,9 @@ def message(
             model.check(shape, whole, root=name, allowing=allowing)
     reply = Reply(MessageBody(blocks, reason, pieces=copy.deepcopy(pieces), options=options, strict=strict))
     for index, event in enumerate(reply.events()):  # a block without deltas, or pieces that do not add up, fail here
-        if not strict:
+        if strict:
+            _check_streamable(event)
+        else:
             _check_encodable(event, index)
     return reply
 
@@ -138,6 +140,14 @@ def events(events: Iterable[Mapping[str, object]], *, strict: bool = True) -> Re
     if strict:
         check_order(copied)
     return Reply(EventsBody(copied, strict))
+
+
+def _check_streamable(event: Mapping[str, Any]) -> None:
+    """Raise NotInModel where the installed botocore could not read it: older ones know fewer starts and deltas."""
+    for name, union in UNIONS.items():
+        if name in event:
+            (carried,) = event[name][union]
+            model.member(model.member(model.stream_shape(name), union).name, carried)
 
 
 def _check_encodable(event: Mapping[str, Any], index: int) -> None:
