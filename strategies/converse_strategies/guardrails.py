@@ -15,19 +15,13 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import model
+from converse_harness.guardrails import REASONS
 from converse_strategies import leaves
 from converse_strategies.choices import chosen
 from converse_strategies.reasoning import draw_findings
 
 Texts = st.SearchStrategy[str]
 Assessment = dict[str, Any]
-
-REASONS: Final[Mapping[str, str]] = {
-    "NONE": "No action.",
-    "ANONYMIZED": "Guardrail masked.",
-    "BLOCKED": "Guardrail blocked.",
-}
-"""The line of `actionReason` for the input, and that for the output, by the gravest action there."""
 
 _ACCOUNT: Final = "arn:aws:bedrock:us-east-1:123456789012"
 _REASONING: Final = "automatedReasoningPolicy"
@@ -81,7 +75,7 @@ def guardrail_traces(
         trace["outputAssessments"] = outputs
         reasons.append(_gravest(chain.from_iterable(outputs.values())))
     if model.has_member("GuardrailTraceAssessment", "actionReason") and draw(st.booleans()):
-        trace["actionReason"] = "\n".join(REASONS[action] for action in reasons)
+        trace["actionReason"] = "\n".join(dict.fromkeys(REASONS[action] for action in reasons))
     return trace
 
 
