@@ -129,7 +129,7 @@ ERRORS: Final[Mapping[str, Wording]] = {
     "SerializationException": Wording("The request body is not JSON.", OURS),
     "ServiceQuotaExceededException": Wording("Your request exceeds the service quota for your account.", OURS),
     "ServiceUnavailableException": Wording(
-        "Model is getting throttled. Try your request again.", RECORDED, "agentjido/req_llm"
+        "Model is getting throttled. Try your request again.", RECORDED, "social-growth-studio/req_llm"
     ),
     "ThrottlingException": THROTTLES["requests"],
     "UnknownOperationException": Wording("The requested operation is not recognized by the service.", OURS),

@@ -23,6 +23,8 @@ def test_scripting(converse: Fake) -> None:
     converse.when(lambda call: len(call.messages) > 20).script(reply.context_overflow())
     converse.when(model="*haiku*", tool=re.compile("get_"), turn=1).always(reply.throttled())
     converse.always(reply.text("a").fails_after(1, "throttlingException", "Slow down"))
+    converse.when(operation="CountTokens").script(reply.throttled(wording="tokens").retry_after(2, ms=5))
+    converse.script(reply.model_error(original_status_code=500), reply.context_overflow("prompt_too_long"))
     converse.on_operation("InvokeModel", lambda call: {"body": call.raw})
     with converse.script(reply.message({"text": "a"}, {"toolUse": {"name": "n", "input": {}}})) as scripted:
         numbers: list[int] = [call.number for call in scripted.calls]

@@ -11,6 +11,10 @@ reply.text("a").times("2")  # error
 reply.text("a").paced(0.5)  # error
 reply.tool_use("n", "input")  # error
 reply.nothing()  # error
+reply.validation_error()  # error
+reply.context_overflow(5)  # error
+reply.throttled(wordings="tokens")  # error
+reply.model_error(original_status_code="500")  # error
 
 
 def test_scripting(converse: Fake) -> None:
