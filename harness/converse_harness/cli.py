@@ -8,6 +8,10 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from converse_harness.cases import Case
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,9 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _add_serve(
         commands.add_parser("serve", help="serve a script, or the control API, to other processes and languages")
     )
+    _add_cases(commands.add_parser("cases", help="list the catalogue: what can go wrong in an answer, by name"))
     given = parser.parse_args(arguments)
+    run = {"serve": _serve, "cases": _cases, "demo": _demo}[given.command]
     try:
-        return _serve(parser, given) if given.command == "serve" else _demo()
+        return run(parser, given)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader of our output left, `| head` for instance
@@ -52,9 +58,30 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="a Python file that defines `script`, a list of replies; without it there is only the control API",
     )
+    parser.add_argument(
+        "--case", metavar="NAME", type=_case, help="answer every call with this case of the catalogue (see `cases`)"
+    )
     parser.add_argument("--port", type=_port, default=0, help="the port to listen on (default: a free one)")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
     parser.add_argument("--reload", action="store_true", help="start the script anew whenever FILE changes")
+
+
+def _add_cases(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "List the cases of the catalogue that the installed botocore can read, one per line: the name, by which "
+        "`serve --case`, the fixture converse_each_case and converse_harness.cases.CASES know it, and what happens."
+    )
+    parser.add_argument("glob", metavar="GLOB", nargs="?", help="only names that match it, or have it in them")
+    parser.add_argument("--json", action="store_true", help="print a JSON list with all that is known of each")
+
+
+def _case(name: str) -> Case:
+    from converse_harness.cases import CASES, UnknownCase
+
+    try:
+        return CASES[name]
+    except UnknownCase as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _port(text: str) -> int:
@@ -66,12 +93,21 @@ def _port(text: str) -> int:
 def _serve(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     if given.reload and given.file is None:
         parser.error("serve --reload needs the FILE that it watches")
+    if given.case is not None and given.file is not None:
+        parser.error("serve: FILE or --case, not both; a FILE may import converse_harness.cases.CASES")
     from converse_harness.serve.command import serve
 
-    return serve(given.file, host=given.host, port=given.port, reload=given.reload, out=sys.stdout, err=sys.stderr)
+    options = {"host": given.host, "port": given.port, "reload": given.reload}
+    return serve(given.file, case=given.case, **options, out=sys.stdout, err=sys.stderr)
 
 
-def _demo() -> int:
+def _cases(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
+    from converse_harness.listing import list_cases
+
+    return list_cases(given.glob, as_json=given.json, out=sys.stdout, err=sys.stderr)
+
+
+def _demo(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     from converse_harness.demo import run
 
     run(sys.stdout)

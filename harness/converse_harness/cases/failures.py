@@ -165,19 +165,17 @@ def _at_end(exception: str) -> Made:
     return _fails(answer, len([*answer.events()]) - 1, exception)
 
 
-_AGAIN: Final = "Ask again, whole, if it is worth it; run nothing and keep nothing of the part."
-
 PLACES: Final[Mapping[str, tuple[Callable[[str], Made], str, str]]] = {
-    "first_frame": (_as_first, "The first frame is {}; the next call is answered.", _WAIT),
-    "mid": (_in_text, "After part of the text comes {}.", "Show that the answer broke off. " + _AGAIN),
-    "in_tool_input": (_in_tool, "In the middle of a tool's input comes {}.", "Never run the tool. " + _AGAIN),
+    "first_frame": (_as_first, "The first frame is {}; the next call is answered.", "{}"),
+    "mid": (_in_text, "After part of the text comes {}.", "Never take the part for whole. {}"),
+    "in_tool_input": (_in_tool, "In the middle of a tool's input comes {}.", "Never run the tool. {}"),
     "at_end": (
         _at_end,
         "After messageStop, where metadata is due, comes {}.",
-        "Take the answer as failed, or as whole with unknown usage; decide, and never hang.",
+        "Take the answer as failed, or as whole with unknown usage; never hang.",
     ),
 }
-"""Where an exception frame can be: how it is made, what happens, what a consumer does."""
+"""Where an exception frame can be: how it is made, what happens, what a consumer does beside what the error says."""
 
 SHORT: Final[Mapping[tuple[str, str], str]] = {
     ("throttlingException", "first_frame"): "throttle_first_frame",
@@ -189,12 +187,13 @@ SHORT: Final[Mapping[tuple[str, str], str]] = {
 
 def frame_cases() -> Iterator[Case]:
     """Errors inside the stream: every modelled exception at every place, and what is not modelled."""
-    for exception in model.stream_exceptions():
+    for exception, shape in model.stream_exceptions().items():
+        status = model.all_errors()[shape.name].status
         for place, (make, sentence, must) in PLACES.items():
             yield Case(
                 SHORT.get((exception, place), f"{snake(exception)}_{place}"),
                 sentence.format(exception),
-                must,
+                must.format(_MUST_BY_STATUS[status]),
                 RECORDED if (exception, place) == ("validationException", "first_frame") else MODEL,
                 partial(make, exception),
             )

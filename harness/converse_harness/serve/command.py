@@ -13,11 +13,13 @@ from types import FrameType
 from typing import Final, NoReturn, TextIO
 
 from converse_harness.calls import Call
+from converse_harness.cases import Case
 from converse_harness.doors.control.api import ROOT, id_of
 from converse_harness.doors.server.fake import ServerFake
 from converse_harness.errors import DoorError
+from converse_harness.script import Script
 from converse_harness.serve.lines import BOLD, RED, Printer, counted, serving
-from converse_harness.serve.loading import CannotServe, Watcher, load
+from converse_harness.serve.loading import CannotServe, Watcher, load, load_case
 from converse_harness.serve.watched import WatchedServer
 
 LOOK: Final = 0.2
@@ -32,8 +34,12 @@ class Terminated(BaseException):
     """Somebody asked the process to end (SIGTERM)."""
 
 
-def serve(file: Path | None, *, host: str, port: int, reload: bool, out: TextIO, err: TextIO) -> int:
-    """Serve until interrupted; the result is the exit code: 1 if it cannot start, 143 if terminated.
+def serve(
+    file: Path | None, *, case: Case | None = None, host: str, port: int, reload: bool, out: TextIO, err: TextIO
+) -> int:
+    """Serve the file's script, the case or the control API alone until interrupted.
+
+    The result is the exit code: 1 if it cannot start, 143 if terminated.
 
     Raises KeyboardInterrupt.
     """
@@ -42,7 +48,7 @@ def serve(file: Path | None, *, host: str, port: int, reload: bool, out: TextIO,
     try:
         with _terminated_by_signal():
             watcher = Watcher(file) if file is not None and reload else None
-            script = load(file) if file is not None else None
+            script = load(file) if file is not None else load_case(case) if case is not None else None
             server = WatchedServer(lambda fake, call: ended.put((fake, call)), host=host, port=port)
             try:
                 _start(server, err)
@@ -50,7 +56,7 @@ def serve(file: Path | None, *, host: str, port: int, reload: bool, out: TextIO,
                 if fake is not None and script is not None:
                     fake.endpoint.script = script
                 environ = fake.environ if fake is not None else {}
-                for number, line in enumerate(serving(script, server.url, environ)):
+                for number, line in enumerate(serving(_what(script, case), server.url, environ)):
                     printer.say(line, "" if number else BOLD)
                 _follow(ended, printer, fake, watcher)
             finally:
@@ -62,6 +68,12 @@ def serve(file: Path | None, *, host: str, port: int, reload: bool, out: TextIO,
         return 1
     except Terminated:
         return TERMINATED
+
+
+def _what(script: Script | None, case: Case | None) -> str | None:
+    if case is not None:
+        return f"the case {case.name}"
+    return None if script is None else counted(script)
 
 
 def _start(server: WatchedServer, err: TextIO) -> None:

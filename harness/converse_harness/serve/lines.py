@@ -44,9 +44,13 @@ class Printer:
         """Print a line at once."""
         encoding = self.out.encoding or "utf-8"
         text = text.encode(encoding, "backslashreplace").decode(encoding)
+        print(self.styled(text, style), file=self.out, flush=True)
+
+    def styled(self, text: str, style: str) -> str:
+        """The text in a style, where that can be seen."""
         if style and self.out.isatty() and not os.environ.get("NO_COLOR"):
-            text = f"\033[{style}m{text}\033[0m"
-        print(text, file=self.out, flush=True)
+            return f"\033[{style}m{text}\033[0m"
+        return text
 
     def now(self, text: str, style: str = "") -> None:
         """Print a line with the time of day."""
@@ -57,14 +61,14 @@ class Printer:
         self.now(call_line(id, call), RED if is_unexpected(call) else DIM if call.operation == "CountTokens" else "")
 
 
-def serving(script: Script | None, url: str, environ: Mapping[str, str]) -> list[str]:
-    """The lines that a server starts with."""
+def serving(what: str | None, url: str, environ: Mapping[str, str]) -> list[str]:
+    """The lines that a server starts with; `what` it serves, None for the control API alone."""
     protocols = "HTTP/1.1 and HTTP/2"
-    if script is None:
+    if what is None:
         head = f"Serving the control API on {url}        {protocols}"
         return [head, "", f"  POST {url}{FAKES} opens a fake; {url}/__converse/openapi.json describes it", ""]
     exports = [f"  export {' '.join(f'{name}={shlex.quote(environ[name])}' for name in names)}" for names in EXPORTED]
-    return [f"Serving {counted(script)} on {url}        {protocols}", "", *exports, ""]
+    return [f"Serving {what} on {url}        {protocols}", "", *exports, ""]
 
 
 def counted(script: Script) -> str:

@@ -1,4 +1,4 @@
-"""The file that a server serves: Python that defines `script`."""
+"""What a server serves: the `script` that a Python file defines, or a case of the catalogue, for ever."""
 
 from __future__ import annotations
 
@@ -6,17 +6,43 @@ import os
 import sys
 import traceback
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Any, Final, cast
 
+from converse_harness.calls import Call
+from converse_harness.cases import Case
+from converse_harness.damage import Door, check_door
 from converse_harness.errors import ReplyError
+from converse_harness.replies import Reply
 from converse_harness.script import Script
 
 EXAMPLE: Final = 'from converse_harness import reply\n\n    script = [reply.text("hi")]'
 
 
 class CannotServe(ReplyError):
-    """The file cannot be served; says where in it and why."""
+    """The file, or the case, cannot be served; says where in it and why."""
+
+
+def load_case(case: Case) -> Script:
+    """A script that answers every call with the case: with its replies in turn, if it has several.
+
+    Raises CannotServe for one that a server cannot express.
+    """
+    replies = [reply.times(1) for reply in case.replies for _ in range(reply.uses)]
+    try:
+        for reply in replies:
+            check_door(reply.summary, reply.breaches, Door.SERVER)
+    except ReplyError as error:
+        raise CannotServe(f"the case {case.name} cannot be served: {error}") from error
+    in_turn = cycle(replies)
+
+    def next_of_the_case(call: Call) -> Reply:
+        return next(in_turn)
+
+    script = Script()
+    script.fallback.add(replies if len(replies) == 1 else [next_of_the_case], endless=True)
+    return script
 
 
 def load(path: Path) -> Script:
