@@ -79,11 +79,13 @@ NOT_ASGI: Final = frozenset({Door.BOTO, Door.HTTPX, Door.SERVER})
 HANDS_OUT: Final = "hands out the events as they come"
 SKIPS: Final = "skips the event"
 ENDS: Final = "ends without an error"
+FAILS: Final = "raises EventStreamError"
 PARSER: Final = "raises ResponseParserError"
 CHECKSUM: Final = "raises ChecksumMismatch"
 PROTOCOL: Final = "raises urllib3's ProtocolError"
 TIMEOUT: Final = "raises urllib3's ReadTimeoutError"
-"""What botocore does with a fault in a stream."""
+NO_NOTICE: Final = f"{HANDS_OUT}; 1.40 {PROTOCOL}"
+"""What botocore does with a fault in a stream; after a semicolon what an older one does."""
 
 
 def _order(name: str, botocore: str = HANDS_OUT) -> Fault:
@@ -129,7 +131,7 @@ tool_input_in_text: Final = _order("tool_input_in_text")
 citation_after_text: Final = _order("citation_after_text")
 reasoning_after_signature: Final = _order("reasoning_after_signature")
 reasoning_after_redacted: Final = _order("reasoning_after_redacted")
-event_after_exception: Final = _order("event_after_exception")
+event_after_exception: Final = _order("event_after_exception", FAILS)
 unknown_event: Final = _order("unknown_event", SKIPS)
 start_without_member: Final = _order("start_without_member", PARSER)
 delta_without_member: Final = _order("delta_without_member", PARSER)
@@ -211,7 +213,7 @@ wrong_content_length: Final = Fault(
     "The Content-Length says more than is sent before the connection is closed.",
     Level.HTTP,
     Place.NOWHERE,
-    ENDS,
+    NO_NOTICE,
     on_stream=striking.promise_too_much,
     on_body=striking.promise_too_much,
     doors=NOT_ASGI,

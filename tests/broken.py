@@ -1,0 +1,73 @@
+"""A reply for each fault, and what botocore makes of it in the words of the table of faults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from converse_harness import Fake, Reply, ReplyError, faults, model, reply
+from converse_harness.damage import Fault, Level
+from converse_harness.doors.boto import holds_bodies_to_their_length
+
+CITATION: Final = {
+    "title": "Alps",
+    "location": {"documentChar": {"documentIndex": 0, "start": 0, "end": 1}},
+    "sourceContent": [{"text": "d"}],
+}
+CONTENT: Final[tuple[dict[str, Any], ...]] = (
+    {"reasoningContent": {"reasoningText": {"text": "so", "signature": "c2ln"}}},
+    {"reasoningContent": {"redactedContent": b"x"}},
+    {"text": "a b"},
+    {"text": "c"},
+    *(
+        [{"citationsContent": {"citations": [CITATION], "content": [{"text": "d"}]}}]
+        if model.has_shape("Citation")
+        else []
+    ),
+    {"toolUse": {"toolUseId": "t1", "name": "n", "input": {"a": 1, "b": "cd"}}},
+    {"toolUse": {"toolUseId": "t2", "name": "n", "input": {}}},
+)
+WHOLE: Final = reply.message(*CONTENT)
+"""Has a site for every fault that is not of an exception."""
+FAILED: Final = reply.events(
+    [{"messageStart": {"role": "assistant"}}, {"throttlingException": {"message": "Too many requests."}}]
+)
+
+SHORT: Final = {"stall": faults.stall, "slow_first_byte": faults.slow_first_byte.lasting(0.01)}
+
+
+def faulty(fault: Fault) -> Reply:
+    """A reply that the fault is made in; one that lasts does so for a hundredth of a second, or for ever."""
+    fault = SHORT.get(fault.name, fault)
+    try:
+        return WHOLE.broken(fault)
+    except ReplyError:
+        return FAILED.broken(fault)
+
+
+def observed(client: Any, question: dict[str, Any], fault: Fault, fake: Fake) -> str:
+    """What botocore does with a stream that is broken so: as the column of the table says it."""
+    handed_out: list[dict[str, Any]] = []
+    try:
+        handed_out += client.converse_stream(**question)["stream"]
+    except Exception as error:  # noqa: BLE001 - whatever it is, its name is what is asked for
+        library = "urllib3's " if type(error).__module__.startswith("urllib3") else ""
+        return f"raises {library}{type(error).__name__}"
+    (call,) = fake.calls
+    sent = [event for event, _ in call.events]
+    kinds = [next(iter(event)) for event in handed_out]
+    due = sent if fault.level is Level.EVENTS else [*WHOLE.events()]
+    if kinds == [next(iter(event)) for event in due]:
+        return faults.HANDS_OUT
+    return faults.SKIPS if kinds and kinds[-1] == next(iter(due[-1])) else faults.ENDS
+
+
+def expected(fault: Fault) -> str:
+    """The same as the table has it for the installed botocore."""
+    now, _, older = fault.botocore.partition("; 1.40 ")
+    return older if older and holds_bodies_to_their_length() else now
+
+
+def named(level: Level | None = None) -> Iterator[Any]:
+    """The faults of a level, for parametrize."""
+    return (fault for fault in faults.FAULTS.values() if level in (None, fault.level))
