@@ -31,7 +31,7 @@ def loaded_by(module: str) -> set[str]:
     return set(json.loads(run.stdout))
 
 
-@pytest.mark.parametrize("module", ["converse_harness", "converse_harness.plugin"])
+@pytest.mark.parametrize("module", ["converse_harness", "converse_harness.cases", "converse_harness.plugin"])
 def test_import_loads_nothing_heavy(module: str) -> None:
     loaded = loaded_by(module)
     assert module in loaded

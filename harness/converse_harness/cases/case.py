@@ -59,7 +59,7 @@ class Case:
     def available(self) -> bool:
         """Whether the installed botocore has all that the case needs."""
         needed = (need.split(".") for need in self.needs)
-        return all(model.has_shape(shape) and model.has_member(shape, member) for shape, member in needed)
+        return all(model.has_member(shape, member) for shape, member in needed)
 
 
 def _only_streams(reply: Reply) -> bool:

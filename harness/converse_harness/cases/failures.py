@@ -188,12 +188,11 @@ SHORT: Final[Mapping[tuple[str, str], str]] = {
 def frame_cases() -> Iterator[Case]:
     """Errors inside the stream: every modelled exception at every place, and what is not modelled."""
     for exception, shape in model.stream_exceptions().items():
-        status = model.all_errors()[shape.name].status
         for place, (make, sentence, must) in PLACES.items():
             yield Case(
                 SHORT.get((exception, place), f"{snake(exception)}_{place}"),
                 sentence.format(exception),
-                must.format(_MUST_BY_STATUS[status]),
+                must.format(_MUST_BY_STATUS[shape.status]),
                 RECORDED if (exception, place) == ("validationException", "first_frame") else MODEL,
                 partial(make, exception),
             )
