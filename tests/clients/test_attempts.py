@@ -5,12 +5,13 @@ What is repeated is one table; how often is each client's own setting.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import cache
-from inspect import signature
 from typing import Any, Final
 
 import boto3
+import botocore.httpsession
 import pytest
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
@@ -18,14 +19,14 @@ from strands import Agent
 from strands.event_loop._retry import ModelRetryStrategy
 from strands.models import BedrockModel
 
-from converse_harness import Fake, Reply, assemble, model, reply
+from converse_harness import Fake, Reply, assemble, faults, model, reply
 from converse_harness.wire.http import GATEWAY_ERRORS
 from converse_harness.wordings import ERRORS, THROTTLES
 
 MODEL: Final = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
 MESSAGES: Final[list[Any]] = [{"role": "user", "content": [{"text": "hello"}]}]
 MODES: Final = ("legacy", "standard", "adaptive")
-MODEL_CALLS: Final = signature(ModelRetryStrategy).parameters["max_attempts"].default
+MODEL_CALLS: Final = inspect.signature(ModelRetryStrategy).parameters["max_attempts"].default
 
 Attempts = Callable[[Any], int]
 Ask = Callable[[Any], object]
@@ -174,6 +175,32 @@ def test_no_answer(name: str, operation: str, client: Any, converse: Fake, attem
     with pytest.raises(BotoCoreError):
         OPERATIONS[operation](client)
     check_attempts(converse, attempts(client), 0)
+
+
+def test_an_answer_that_is_reset_is_repeated_and_a_stream_is_not(
+    client: Any, converse: Fake, attempts: Attempts
+) -> None:
+    converse.always(ANSWER.broken(faults.reset))
+    with pytest.raises(BotoCoreError):
+        whole(client)
+    check_attempts(converse, attempts(client), 200)
+    with pytest.raises(Exception, match="reset"):
+        streamed(client)
+    assert len(converse.calls) == attempts(client) + 1
+
+
+def test_an_answer_that_ends_early_is_repeated_or_taken_for_a_whole_one(
+    client: Any, converse: Fake, attempts: Attempts
+) -> None:
+    """Botocore 1.40 holds a body to its length, 1.44 does not."""
+    converse.always(ANSWER.broken(faults.closed))
+    if "enforce_content_length=False" in inspect.getsource(botocore.httpsession):
+        assert client.converse(modelId=MODEL, messages=MESSAGES).keys() == {"ResponseMetadata"}
+        check_attempts(converse, 1, 200)
+    else:
+        with pytest.raises(BotoCoreError):
+            whole(client)
+        check_attempts(converse, attempts(client), 200)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
