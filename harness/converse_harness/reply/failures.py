@@ -233,6 +233,6 @@ def _check_json(name: str, body: Mapping[str, object]) -> None:
         raise ReplyError(f"{name}.message is {body['message']!r}; it must be a str.")
     for member, value in body.items():
         try:
-            json.dumps(value, allow_nan=False)
-        except (TypeError, ValueError) as problem:
+            json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+        except (TypeError, ValueError, RecursionError) as problem:
             raise ReplyError(f"{name}.{member} is {value!r}, which is no JSON: {problem}.") from None
