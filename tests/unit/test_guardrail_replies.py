@@ -241,6 +241,16 @@ NONSENSE: list[tuple[Callable[[], Reply], str]] = [
     (lambda: reply.guardrail_blocked(policy=5), "policy=5: a name of topic"),  # type: ignore[arg-type]
     (lambda: reply.guardrail_blocked(policy={"topicPolicy": {}}), "lacks 'topics'"),
     (lambda: reply.guardrail_blocked(policy=MASKED), "'Guardrail masked.', and this reply says 'Guardrail blocked.'"),
+    (lambda: reply.guardrail_blocked(policy={"topicPolicy": 5}), "policy.topicPolicy is 5"),
+    (lambda: reply.guardrail_blocked(policy={"topicPolicy": {"topics": [5]}}), "policy.topicPolicy.topics[0] is 5"),
+    (lambda: reply.guardrail_blocked(policy={"topicPolicy": {"topics": "x"}}), "policy.topicPolicy.topics is 'x'"),
+    (lambda: reply.guardrail_blocked(policy={"topicPolicy": {"topics": 5}}), "policy.topicPolicy.topics is 5"),
+    (lambda: reply.guardrail_blocked(policy={**TOPIC, "invocationMetrics": 5}), "policy.invocationMetrics is 5"),
+    (lambda: reply.guardrail_blocked(side="output", input_assessment=5), "input_assessment"),  # type: ignore[arg-type]
+    (lambda: reply.guardrail_blocked(5), "text=5"),  # type: ignore[arg-type]
+    (lambda: reply.guardrail_blocked(original=5), "original=5"),  # type: ignore[arg-type]
+    (lambda: reply.guardrail_masked(5), "text=5"),  # type: ignore[arg-type]
+    (lambda: reply.guardrail_passed(5), "text=5"),  # type: ignore[arg-type]
     (lambda: reply.guardrail_blocked(side="both"), "'input' or 'output'"),
     (lambda: reply.guardrail_blocked(policy="grounding", side="input"), "Use side='output'"),
     (lambda: reply.guardrail_blocked(policy=GROUNDED, side="input"), "Use side='output'"),

@@ -47,6 +47,7 @@ def guardrail_blocked(
     >>> blocked.summary
     'text "I do not talk about that.", guardrail_intervened'
     """
+    _check_texts(text=text, original=original, streamed=streamed)
     ours = original is not None or streamed is not None or input_assessment is not None
     side, assessment = _assess(policy, "BLOCKED", side, "output" if ours else None)
     if side == "input":
@@ -100,6 +101,7 @@ def guardrail_masked(
     >>> guardrail_masked("Write to {EMAIL}.", original="Write to ada@example.com.").summary
     'text "Write to {EMAIL}.", guardrail_intervened'
     """
+    _check_texts(text=text, original=original)
     if side == "input":
         if original is not None:
             raise ReplyError(
@@ -144,6 +146,7 @@ def guardrail_passed(
     >>> guardrail_passed("18 °C and sunny.").summary
     'text "18 °C and sunny."'
     """
+    _check_texts(text=text)
     side, assessment = _assess({} if policy is None else policy, "NONE", side or ("output" if policy is None else None))
     return message(
         {"text": text},
@@ -174,10 +177,9 @@ def _assess(
             )
     elif isinstance(policy, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # user input
         assessment = dict(policy)
-        model.check("GuardrailAssessment", rails.complete(assessment, action), root="policy")
     else:
         raise ReplyError(f"policy={policy!r}: a name of {', '.join(rails.POLICIES)}, or a GuardrailAssessment.")
-    assessment = rails.complete(assessment, action)
+    assessment = _complete(assessment, action, "policy")
     happened = rails.done(assessment) - {"NONE"}
     if action == "NONE" and happened:
         raise ReplyError(
@@ -197,6 +199,23 @@ def _assess(
             f"policy={policy!r} looks at the {sides[0]} alone, not at the {chosen}. Use side={sides[0]!r}."
         )
     return chosen, assessment
+
+
+def _complete(assessment: Mapping[str, object], action: str, root: str) -> dict[str, Any]:
+    """The assessment with what was done, if AWS could have sent it."""
+    try:
+        whole = rails.complete(assessment, action)
+    except (AttributeError, TypeError, ValueError):  # so much is wrong that nothing can be put into it
+        model.check("GuardrailAssessment", assessment, root=root)
+        raise
+    model.check("GuardrailAssessment", whole, root=root)
+    return whole
+
+
+def _check_texts(**given: object) -> None:
+    for name, value in given.items():
+        if value is not None and not isinstance(value, str):
+            raise ReplyError(f"{name}={value!r}: a text, as str.")
 
 
 def _masked(text: str, original: str, policy: str | Mapping[str, object] | None) -> str | Mapping[str, object]:
@@ -231,8 +250,7 @@ def _trace(
     model.check("GuardrailVersion", version, root="version")
     details = rails.guardrail_details(guardrail_id, version)
     blocked = side == "input" and "BLOCKED" in rails.done(assessment)
-    first = assessment if side == "input" else rails.complete(input_assessment or {}, "NONE")
-    model.check("GuardrailAssessment", first, root="input_assessment")
+    first = assessment if side == "input" else _complete(input_assessment or {}, "NONE", "input_assessment")
     second: Mapping[str, Any] = assessment if side == "output" else {}
     told = [first] if blocked else [first, second]
     characters = rails.INPUT_CHARACTERS
