@@ -111,7 +111,7 @@ ERRORS: Final[Mapping[str, Wording]] = {
     "InvalidSignatureException": Wording(
         "Signature expired: 20251117T063822Z is now earlier than 20251117T063849Z (20251117T064349Z - 5 min.)",
         RECORDED,
-        "agentjido/req_llm",
+        "req_llm",
     ),
     "ModelErrorException": Wording(_MODEL + "An error occurred while processing your request.", OURS),
     "ModelNotReadyException": Wording("Model is not ready for inference. Wait and try your request again.", OURS),

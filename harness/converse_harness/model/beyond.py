@@ -91,7 +91,7 @@ _BAD_TOKEN: Final = Recording(
     "newrelic/newrelic-python-agent", "tests/external_botocore/_mock_external_bedrock_server_converse.py"
 )
 _EXPIRED_TOKEN: Final = Recording("DataDog/dd-trace-py", "tests/contrib/botocore/conftest.py")
-_SLOW_CLOCK: Final = Recording("agentjido/req_llm", "test/support/fixtures/amazon_bedrock")
+_SLOW_CLOCK: Final = Recording("req_llm", "fixtures of amazon_bedrock; in which copy of the repository is not known")
 
 _PADDING: Final = "padding: a prefix of a-zA-Z0-9, 2 to 61 long, in every event of 67 streams"
 _DUPLICATE: Final = "the same number again as in the member without `Count`, from Claude 3.7 on"
