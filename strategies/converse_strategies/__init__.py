@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from converse_strategies.citation import citations as citations
     from converse_strategies.citation import citations_content_blocks as citations_content_blocks
     from converse_strategies.conversation import conversations as conversations
+    from converse_strategies.failing import FaultyReply as FaultyReply
+    from converse_strategies.failing import errors as errors
+    from converse_strategies.failing import faults as faults
+    from converse_strategies.failing import faulty_replies as faulty_replies
+    from converse_strategies.failing import stream_errors as stream_errors
     from converse_strategies.guardrails import guardrail_assessments as guardrail_assessments
     from converse_strategies.guardrails import guardrail_configs as guardrail_configs
     from converse_strategies.guardrails import guardrail_stream_configs as guardrail_stream_configs
@@ -54,6 +59,7 @@ _HOME = {
     "BrokenValue": "json_schema",
     "ChunkedMessage": "chunking",
     "ConversationMachine": "machine",
+    "FaultyReply": "failing",
     "HostileStream": "hostile",
     "assistant_messages": "message",
     "audios": "media",
@@ -68,7 +74,10 @@ _HOME = {
     "converse_requests": "requests",
     "converse_responses": "responses",
     "documents": "media",
+    "errors": "failing",
     "faker_texts": "leaves",
+    "faults": "failing",
+    "faulty_replies": "failing",
     "guardrail_assessments": "guardrails",
     "guardrail_configs": "guardrails",
     "guardrail_stream_configs": "guardrails",
@@ -80,6 +89,7 @@ _HOME = {
     "messages": "message",
     "replies": "answers",
     "schema_values": "json_schema",
+    "stream_errors": "failing",
     "stream_events": "streams",
     "streamable_blocks": "blocks",
     "token_usages": "metadata",
@@ -97,6 +107,7 @@ __all__ = [
     "BrokenValue",
     "ChunkedMessage",
     "ConversationMachine",
+    "FaultyReply",
     "HostileStream",
     "assistant_messages",
     "audios",
@@ -111,7 +122,10 @@ __all__ = [
     "converse_requests",
     "converse_responses",
     "documents",
+    "errors",
     "faker_texts",
+    "faults",
+    "faulty_replies",
     "guardrail_assessments",
     "guardrail_configs",
     "guardrail_stream_configs",
@@ -123,6 +137,7 @@ __all__ = [
     "messages",
     "replies",
     "schema_values",
+    "stream_errors",
     "stream_events",
     "streamable_blocks",
     "token_usages",

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import copy
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness.breaches import BREACHES, OrderBreach
-from converse_harness.chunking import ByFamily, cut_message
+from converse_harness.chunking import ByFamily, chunk, cut_message, default_stop_reason
 from converse_harness.families import NEUTRAL
 from converse_strategies.blocks import Block, Texts, streamable
 from converse_strategies.choices import chosen
 from converse_strategies.chunking import Event
 from converse_strategies.streams import stream_events
 
-_SITES: Final = st.integers(0, 2**16)
+SITES: Final = st.integers(0, 2**16)
+"""Which of the places at which something can be, the first first: the remainder by their number."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,16 @@ class HostileStream:
     events: list[Event]
     breach: OrderBreach
     site: int
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Print code that makes it: hypothesis, for counterexamples, would print the breach field by field."""
+        del cycle  # it cannot hold itself
+        with printer.group(14, "HostileStream(", ")"):
+            printer.text("events=")
+            printer.pretty(self.events)
+            printer.text(",")
+            printer.breakable()
+            printer.text(f"breach=BREACHES[{self.breach.name!r}], site={self.site}")
 
 
 @st.composite
@@ -41,50 +54,72 @@ def hostile_stream_events(
 ) -> HostileStream:
     """Streams with exactly one breach of the order of events, the breach returned with the stream.
 
-    `breaches` are names from `converse_harness.breaches.BREACHES`, all of them if not given; the other arguments are
-    those of `stream_events`. A consumer should raise, or keep what it has and say that the stream is broken; it should
-    never report success. Raises InvalidArgument, when drawn, for an unknown breach, and for one that no stream of these
-    kinds can have.
+    `breaches` are names from `converse_harness.breaches.BREACHES`, all that a stream of these kinds can have if not
+    given; the other arguments are those of `stream_events`. A consumer should raise, or keep what it has and say that
+    the stream is broken; it should never report success. Raises InvalidArgument, when drawn, for an unknown breach, and
+    for one that no stream of these kinds can have.
 
     >>> from hypothesis import find
     >>> hostile = find(hostile_stream_events(breaches=["no_message_stop"]), lambda case: True)
     >>> hostile.breach, [next(iter(event)) for event in hostile.events]
     (<OrderBreach no_message_stop>, ['messageStart', 'metadata'])
     """
-    names = chosen("hostile_stream_events", "breaches", breaches, tuple(BREACHES))
     wanted = chosen("hostile_stream_events", "kinds", kinds, streamable())
-    breach = BREACHES[draw(st.sampled_from(names))]
+    names = chosen("hostile_stream_events", "breaches", breaches, tuple(BREACHES))
+    breach = BREACHES[draw(_sampled(names, wanted) if breaches is None else st.sampled_from(names))]
     events = draw(stream_events(kinds=wanted, max_blocks=max_blocks, texts=texts))
     if not breach.sites(events):
-        events = _with_site(breach, events, wanted)
+        blocks = witness(breach.name, wanted)
+        if blocks is None:
+            raise InvalidArgument(
+                f"hostile_stream_events: no stream of {', '.join(wanted)} can have the breach {breach.name}."
+            )
+        events = with_blocks(events, blocks)
     sites = breach.sites(events)
-    site = sites[draw(_SITES) % len(sites)]
+    site = sites[draw(SITES) % len(sites)]
     return HostileStream(breach.break_at(events, site), breach, site)
 
 
-def _with_site(breach: OrderBreach, events: list[Event], kinds: tuple[str, ...]) -> list[Event]:
-    """The stream, with the fewest blocks more that give the breach a site."""
+@cache
+def _sampled(names: tuple[str, ...], kinds: tuple[str, ...]) -> st.SearchStrategy[str]:
+    return st.sampled_from([name for name in names if witness(name, kinds) is not None])
+
+
+@cache
+def witness(name: str, kinds: tuple[str, ...]) -> tuple[Block, ...] | None:
+    """The fewest blocks of these kinds with which a stream can have the breach; None where it never can."""
     known = [block for kind, blocks in _WITNESSES.items() if kind in kinds for block in blocks]
-    for more in (*([block] for block in known), *(list(pair) for pair in pairwise([*known[:1], *known]))):
-        longer = _longer(events, more)
-        if breach.sites(longer):
-            return longer
-    raise InvalidArgument(f"hostile_stream_events: no stream of {', '.join(kinds)} can have the breach {breach.name}.")
+    for more in ((), *((block,) for block in known), *pairwise([*known[:1], *known])):
+        if BREACHES[name].sites(with_blocks(_BARE, more)):
+            return more
+    return None
 
 
-def _longer(events: list[Event], blocks: list[Block]) -> list[Event]:
-    """A stream with some blocks more; they are cut as the simplest stream has them."""
+def with_blocks(events: Sequence[Event], blocks: Sequence[Block]) -> list[Event]:
+    """A whole stream with some blocks more, cut as the simplest stream has them; those that it has stay."""
     offset = sum("contentBlockStop" in event for event in events)
-    added = list(cut_message({"role": "assistant", "content": blocks}, ByFamily(NEUTRAL, {})))[1:]
+    added = list(cut_message({"role": "assistant", "content": copy.deepcopy(blocks)}, ByFamily(NEUTRAL, {})))[1:]
     for event in added:
         (members,) = event.values()
         members["contentBlockIndex"] += offset
-    return [*events[:-2], *added, *events[-2:]]
+    stop = dict(events[-2]["messageStop"])
+    stop["stopReason"] = stop_reason_with(stop["stopReason"], blocks)
+    return [*events[:-2], *added, {"messageStop": stop}, events[-1]]
 
+
+def stop_reason_with(reason: str, blocks: Sequence[Block]) -> str:
+    """Why an answer stopped that has these blocks as well: it never ends its turn when it asks for a tool."""
+    return default_stop_reason(blocks) if reason == "end_turn" else reason
+
+
+_BARE: Final[Sequence[Event]] = chunk({"role": "assistant", "content": []})
 
 _WITNESSES: Final[Mapping[str, tuple[Block, ...]]] = {
     "text": ({"text": "0"},),
-    "toolUse": ({"toolUse": {"toolUseId": "tooluse_0", "name": "0", "input": {}}},),
+    "toolUse": (
+        {"toolUse": {"toolUseId": "tooluse_0", "name": "0", "input": {}}},
+        {"toolUse": {"toolUseId": "tooluse_1", "name": "0", "input": {"0": 0}}},
+    ),
     "reasoningContent": (
         {"reasoningContent": {"reasoningText": {"text": "0", "signature": "MA=="}}},
         {"reasoningContent": {"redactedContent": b"0"}},

@@ -1,0 +1,322 @@
+"""What goes wrong in an answer: errors before the stream, errors in it, and breaches of the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cache
+from typing import Any, Final
+
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+from converse_harness import model, reply
+from converse_harness.bodies import ErrorBody, EventsBody, MessageBody
+from converse_harness.damage import Breach, Door, Fault, Level, Place
+from converse_harness.errors import ReplyError
+from converse_harness.faults import FAULTS, IN_PROCESS
+from converse_harness.replies import Reply
+from converse_harness.wire.http import GATEWAY_ERRORS
+from converse_harness.wordings import OVERFLOWS, THROTTLES, usual
+from converse_strategies import answers, leaves, shapes
+from converse_strategies.blocks import Texts, streamable
+from converse_strategies.choices import chosen
+from converse_strategies.hostile import SITES, stop_reason_with, with_blocks, witness
+
+OPERATIONS: Final = ("Converse", "ConverseStream")
+
+UNKNOWN_EXCEPTION: Final = "unknown_exception"
+ERROR_FRAME: Final = "error_frame"
+"""What `stream_errors` calls those that are not in AWS's model."""
+
+SHORT: Final = 0.01
+"""Seconds that a fault lasts that must not hold up a test."""
+
+_WORDINGS: Final = {"ThrottlingException": THROTTLES, "ValidationException": OVERFLOWS}
+_UNMODELLED: Final = {
+    UNKNOWN_EXCEPTION: st.sampled_from(("futureException", "modelOverloadedException")),
+    ERROR_FRAME: st.sampled_from(("InternalFailure", "InternalError", "ServiceUnavailable")),
+}
+"""What those are called on the wire: names that no model has, and codes that AWS uses elsewhere."""
+
+_WAITS: Final = st.sampled_from((None, None, None, "seconds", "ms"))
+_DURATIONS: Final = st.integers(0, 3600)
+
+
+@st.composite
+def errors(draw: st.DrawFn, *, names: Collection[str] | None = None, messages: Texts | None = None) -> Reply:
+    """Replies that are HTTP errors before the stream: those of Converse and ConverseStream, and the gateway's.
+
+    `names` are names of errors, `ThrottlingException` for instance, all that the installed botocore's model has if not
+    given. `messages` is what their texts are drawn from: if not given, the known wordings, and any text. Some have the
+    header `retry-after` or `retry-after-ms`. botocore repeats some of them, so answer with `fake.always(error)`. Raises
+    InvalidArgument, when drawn, for an unknown name.
+
+    >>> from hypothesis import find
+    >>> find(errors(names=["ModelTimeoutException"]), lambda error: True)
+    <Reply ModelTimeoutException (408) "Model has timed out in processing the request. Try your...">
+    """
+    name = draw(st.sampled_from(chosen("errors", "names", names, _error_names())))
+    answer = reply.error(name, draw(_messages(name) if messages is None else messages), **_members(draw, name))
+    wait = draw(_WAITS)
+    if wait is not None:
+        answer = answer.retry_after(**{wait: draw(_DURATIONS)})
+    return answer
+
+
+@st.composite
+def stream_errors(
+    draw: st.DrawFn,
+    *,
+    names: Collection[str] | None = None,
+    messages: Texts | None = None,
+    replies: st.SearchStrategy[Reply] | None = None,
+) -> Reply:
+    """Replies whose stream fails: an exception frame, one of the future, or an unmodelled error frame, at any event.
+
+    `names` are names of exception frames, `throttlingException` for instance, or `unknown_exception` and `error_frame`;
+    all of them if not given. `messages` is as for `errors`, `replies` what fails. On plain Converse each is the HTTP
+    error of its type. Raises InvalidArgument, when drawn, for an unknown name and for replies that cannot fail so.
+
+    >>> from hypothesis import find
+    >>> find(stream_errors(names=["throttlingException"]), lambda answer: True).summary
+    '3 events, throttlingException after 0 events'
+    """
+    known = (*model.stream_exceptions(), *_UNMODELLED)
+    name = draw(st.sampled_from(chosen("stream_errors", "names", names, known)))
+    where = draw(SITES)
+    answer = draw(answers.replies() if replies is None else replies)
+    code = draw(_UNMODELLED[name]) if name in _UNMODELLED else name
+    shape = code[:1].upper() + code[1:]
+    message = draw(_messages(shape) if messages is None else messages)
+    try:
+        after = where % max(1, sum(1 for _ in answer.events()))
+        if name == ERROR_FRAME:
+            return answer.error_frame_after(after, code, leaves.visible(message))
+        if name == UNKNOWN_EXCEPTION:
+            return answer.fails_after(after, code, message, strict=False)
+        return answer.fails_after(after, code, message, **_members(draw, shape))
+    except ReplyError as error:
+        raise InvalidArgument(f"stream_errors: {error} Give replies=replies(), or others that are streams.") from error
+
+
+@st.composite
+def faults(
+    draw: st.DrawFn,
+    *,
+    names: Collection[str] | None = None,
+    levels: Collection[str] | None = None,
+    doors: Collection[str] | None = None,
+    operations: Collection[str] | None = None,
+    seconds: st.SearchStrategy[float] | None = None,
+) -> Fault:
+    """Faults, the deliberate breaches of the protocol that `converse_harness.faults` names.
+
+    `names` are their names, `levels` some of events, frames, connection and HTTP; `doors` (boto, httpx, server, asgi)
+    and `operations` (Converse, ConverseStream) keep to what each of these can express. `seconds` is how long those last
+    that last. If it is not given, `slow_first_byte` lasts 10 ms, and `stall` for ever: in process the client's timeout
+    comes at once. Over a socket it would cost the whole of the client's read timeout, so with the doors server and asgi
+    a stall lasts 10 ms as well, unless it is asked for by name, and `read_timeout` comes by name only. Raises
+    InvalidArgument, when drawn, for what is unknown and where there is no such fault.
+
+    >>> from hypothesis import find
+    >>> find(faults(levels=["connection"], doors=["server"]), lambda fault: True)
+    faults.reset
+    """
+    selected = _selected("faults", names, levels, doors, operations)
+    return _lasting(draw, "faults", draw(st.sampled_from(selected)), seconds, _may_wait(names, doors))
+
+
+@dataclass(frozen=True, slots=True)
+class FaultyReply:
+    """A reply with exactly one fault."""
+
+    reply: Reply
+
+    @property
+    def breach(self) -> Breach:
+        """The fault in its place: its `fault`, after `after` of the `events` events that there would be."""
+        (breach,) = self.reply.breaches
+        return breach
+
+    @property
+    def sound(self) -> Reply:
+        """The same reply without the fault."""
+        return replace(self.reply, breaches=())
+
+
+@st.composite
+def faulty_replies(
+    draw: st.DrawFn,
+    *,
+    replies: st.SearchStrategy[Reply] | None = None,
+    kinds: Collection[str] | None = None,
+    names: Collection[str] | None = None,
+    levels: Collection[str] | None = None,
+    doors: Collection[str] | None = None,
+    operations: Collection[str] | None = None,
+    seconds: st.SearchStrategy[float] | None = None,
+) -> FaultyReply:
+    """Replies with exactly one fault, anywhere it can be: `case.reply`, its `case.breach`, and the `case.sound` one.
+
+    `replies` is what is broken, `replies(kinds=kinds)` if not given; one that has no event at which the order can be
+    so broken gets blocks more, of these `kinds`. The other arguments are those of `faults`; what cannot break a reply
+    is left out. Not every fault harms: of some a client only sees that the answer comes slowly, or in other chunks. So
+    a consumer should raise, or give what it gives for `case.sound`. Raises InvalidArgument, when drawn, as `faults`
+    does, and where no fault is left.
+
+    >>> from hypothesis import find
+    >>> case = find(faulty_replies(kinds=["text"], names=["reset"]), lambda case: True)
+    >>> case.reply, case.sound
+    (<Reply 3 events, reset after 0 events>, <Reply 3 events>)
+    """
+    wanted = chosen("faulty_replies", "kinds", kinds, streamable())
+    selected = _selected("faulty_replies", names, levels, doors, operations)
+    which, where = draw(SITES), draw(SITES)  # first, since what comes last is often the smallest
+    answer = draw(answers.replies(kinds=wanted) if replies is None else replies)
+    if answer.breaches:
+        raise InvalidArgument(f"faulty_replies: {answer.summary} has a fault already. Give replies= that are sound.")
+    fitting = _fitting(selected, _sort_of(answer), wanted)
+    if not fitting:
+        raise InvalidArgument(
+            f"faulty_replies: {answer.summary} cannot be broken by {', '.join(each.name for each in selected)}. Give "
+            "other names= or levels=, or replies= and kinds= that can be so broken."
+        )
+    fault = fitting[which % len(fitting)]
+    fault = _lasting(draw, "faulty_replies", fault, seconds, _may_wait(names, doors))
+    return FaultyReply(_broken(answer, fault, where, wanted))
+
+
+def _broken(answer: Reply, fault: Fault, where: int, kinds: tuple[str, ...]) -> Reply:
+    """The reply with the fault at one of its places; with blocks more if it has none for it."""
+    if fault.order is not None:
+        events = list(answer.events())
+        sites: Sequence[int] = fault.order.sites(events)
+        if not sites:
+            answer = _longer(answer, witness(fault.name, kinds) or ())
+            sites = fault.order.sites(list(answer.events()))
+        return answer.broken(fault, after=sites[where % len(sites)])
+    middle = answer.broken(fault)
+    if fault.place is Place.NOWHERE:
+        return middle
+    places = middle.breaches[0].events + (fault.place is Place.BETWEEN)
+    return answer.broken(fault, after=where % places)
+
+
+def _longer(answer: Reply, blocks: Sequence[dict[str, Any]]) -> Reply:
+    match answer.body:
+        case EventsBody(events, strict):
+            return replace(answer, body=EventsBody(tuple(with_blocks([dict(e) for e in events], blocks)), strict))
+        case MessageBody(content, reason) as body:
+            longer = replace(body, content=(*content, *blocks), stop_reason=stop_reason_with(reason, blocks))
+            return replace(answer, body=longer)
+        case ErrorBody():
+            return answer
+
+
+class _Sort(Enum):
+    """What of a reply says which faults it can have."""
+
+    WHOLE = "a stream from messageStart to metadata"
+    FAILING = "a stream that ends otherwise"
+    ERROR = "an error before the stream"
+
+
+def _sort_of(answer: Reply) -> _Sort:
+    match answer.body:
+        case ErrorBody():
+            return _Sort.ERROR
+        case EventsBody((*_, {"messageStop": _}, {"metadata": _})) | MessageBody() if answer.failure is None:
+            return _Sort.WHOLE
+        case _:
+            return _Sort.FAILING
+
+
+@cache
+def _fitting(selected: tuple[Fault, ...], sort: _Sort, kinds: tuple[str, ...]) -> tuple[Fault, ...]:
+    def fits(fault: Fault) -> bool:
+        if fault.order is not None:
+            return sort is _Sort.WHOLE and witness(fault.name, kinds) is not None
+        return sort is not _Sort.ERROR or fault.on_body is not None
+
+    return tuple(filter(fits, selected))
+
+
+def _selected(
+    function: str,
+    names: Collection[str] | None,
+    levels: Collection[str] | None,
+    doors: Collection[str] | None,
+    operations: Collection[str] | None,
+) -> tuple[Fault, ...]:
+    asked = (
+        chosen(function, "names", names, tuple(FAULTS)),
+        chosen(function, "levels", levels, tuple(level.value for level in Level)),
+        () if doors is None else chosen(function, "doors", doors, tuple(door.value for door in Door)),
+        () if operations is None else chosen(function, "operations", operations, OPERATIONS),
+    )
+    found = _of(*asked)
+    if names is None and not _may_wait(names, doors):
+        found = tuple(fault for fault in found if fault.name != "read_timeout")
+    if not found:
+        given = {"names": names, "levels": levels, "doors": doors, "operations": operations}
+        told = ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
+        raise InvalidArgument(
+            f"{function}({told}): there is no fault that is all of this. Leave one out, or see the `level` and `doors` "
+            "of converse_harness.faults.FAULTS."
+        )
+    return found
+
+
+@cache
+def _of(
+    names: tuple[str, ...], levels: tuple[str, ...], doors: tuple[str, ...], operations: tuple[str, ...]
+) -> tuple[Fault, ...]:
+    """The faults of these names and levels that every one of these doors and operations can express."""
+    able = {Door(door) for door in doors}
+    whole = "Converse" in operations
+    return tuple(
+        fault
+        for fault in map(FAULTS.__getitem__, names)
+        if fault.level.value in levels and able <= fault.doors and not (whole and fault.on_body is None)
+    )
+
+
+def _may_wait(names: Collection[str] | None, doors: Collection[str] | None) -> bool:
+    """Whether the client may have to wait for as long as it is ready to: in process that takes no time."""
+    return names is not None or doors is None or {Door(door) for door in doors} <= IN_PROCESS
+
+
+def _lasting(
+    draw: st.DrawFn, function: str, fault: Fault, seconds: st.SearchStrategy[float] | None, may_wait: bool
+) -> Fault:
+    if fault.seconds is None:
+        return fault
+    if seconds is None:
+        return fault if fault.seconds == float("inf") and may_wait else fault.lasting(SHORT)
+    try:
+        return fault.lasting(draw(seconds))
+    except ReplyError as error:
+        raise InvalidArgument(f"{function}(seconds={seconds!r}): {error}") from error
+
+
+@cache
+def _error_names() -> tuple[str, ...]:
+    modelled = dict.fromkeys(name for operation in OPERATIONS for name in model.errors(operation))
+    return (*modelled, *(name for name in model.all_errors() if name in GATEWAY_ERRORS))
+
+
+@cache
+def _messages(name: str) -> Texts:
+    known = (usual(name), *(wording.message for wording in _WORDINGS.get(name, {}).values()))
+    return st.sampled_from(list(dict.fromkeys(known))) | leaves.texts()
+
+
+def _members(draw: st.DrawFn, name: str) -> dict[str, Any]:
+    """What an error says beside its message."""
+    if model.all_errors()[name].members == ("message",):
+        return {}
+    members: dict[str, Any] = draw(shapes.values(name))
+    members.pop("message", None)
+    return members
