@@ -11,6 +11,7 @@ from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any, Final
 
 from converse_harness import Fake
@@ -247,11 +248,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Differs:
-    """How one client makes something else of a case than botocore, and why: members of the Made of each operation."""
+    """How one client makes something else of a case than botocore, and why: members of the Made of each operation.
+
+    `at_times` is what it makes of it at other times, where that is not for us to decide.
+    """
 
     why: str
     stream: Mapping[str, Any] = field(default_factory=dict[str, Any])
     whole: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    at_times: Differs | None = None
 
     def made(self, operation: str, usual: Made) -> Made:
         """What this client makes of it; it must really differ."""
@@ -264,11 +269,22 @@ class Differs:
 Differences = Mapping[str, Differs]
 """By name of the case."""
 
+NONE: Final[Differences] = MappingProxyType({})
 
-def expected_of(name: str, operation: str, row: Row, differences: Differences) -> Made:
-    """What a client makes of a case that differs from botocore in these."""
+
+def expected_of(name: str, operation: str, row: Row, differences: Differences = NONE) -> list[Made]:
+    """What a client that differs from botocore in these may make of a case."""
     usual = row.made(operation)
-    return differences[name].made(operation, usual) if name in differences else usual
+    differs = differences.get(name)
+    if differs is None:
+        return [usual]
+    others = [] if differs.at_times is None else [differs.at_times.made(operation, usual)]
+    return [differs.made(operation, usual), *others]
+
+
+def unraised(expected: list[Made]) -> list[Made]:
+    """The same for a client that is not built on botocore: its exceptions have other classes."""
+    return [replace(each, raised=None) for each in expected]
 
 
 ASKED: Final = [
@@ -306,8 +322,15 @@ def patience(name: str) -> float:
     return 0.3 if name in SILENT else 30.0
 
 
-def check(fake: Fake, result: Made, expected: Made, attempts: int) -> None:
-    """Compare what a client made of an answer, and how often it asked, with what it is known to make of it."""
-    more = attempts - 1 if expected.again == UNTIL_IT_GIVES_UP else expected.again
-    assert result == replace(expected, again=0), f"{result}\nand not {expected}"
-    assert len(fake.calls) == 1 + more, f"{len(fake.calls)} requests and not {1 + more}"
+LOSSY: Final = frozenset({"reset"})
+"""Cases of which the socket may lose the last events: what a client has not read yet is gone when a reset comes."""
+
+
+def check(fake: Fake, name: str, result: Made, expected: list[Made], attempts: int) -> None:
+    """Compare what a client made of a case, and how often it asked, with what it is known to make of it."""
+    asked = len(fake.calls) - 1
+    allowed = [replace(each, again=attempts - 1) if each.again == UNTIL_IT_GIVES_UP else each for each in expected]
+    found = replace(result, again=asked)
+    if name in LOSSY and allowed[0].text.startswith(found.text):
+        found = replace(found, text=allowed[0].text, flow=allowed[0].flow)
+    assert found in allowed, f"{found}\nand not {' or '.join(map(str, allowed))}"

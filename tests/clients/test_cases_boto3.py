@@ -73,7 +73,7 @@ OLDER: Differences = {
 }
 
 
-def expected(name: str, operation: str) -> Made:
+def expected(name: str, operation: str) -> list[Made]:
     """What the installed botocore makes of a case."""
     return expected_of(name, operation, OUTCOMES[name], OLDER if COMPARES_LENGTH else {})
 
@@ -100,7 +100,7 @@ def test_every_case_has_a_row_and_every_row_a_case() -> None:
 def test_in_process(name: str, operation: str) -> None:
     with fake_converse(unused="allow") as fake:
         answer(fake, name)
-        check(fake, ask(connect(name), operation), expected(name, operation), ATTEMPTS)
+        check(fake, name, ask(connect(name), operation), expected(name, operation), ATTEMPTS)
 
 
 @pytest.mark.parametrize(("name", "operation"), asked_at(Door.SERVER))
@@ -111,7 +111,7 @@ def test_over_the_socket(
         answer(fake, name)
         for variable, value in fake.environ.items():
             monkeypatch.setenv(variable, value)
-        check(fake, ask(connect(name), operation), expected(name, operation), ATTEMPTS)
+        check(fake, name, ask(connect(name), operation), expected(name, operation), ATTEMPTS)
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if not can_pass(name, Door.SERVER)])

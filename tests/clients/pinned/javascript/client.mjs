@@ -1,5 +1,6 @@
 // Asks as unchanged JavaScript clients ask. One JSON request a line comes in on standard input; for each, lines go out on
-// standard output: {"piece": text} as soon as the client has one, and at the end {"result": {...}} in neutral words.
+// standard output: {"piece": text} as soon as the client has one, and at the end {"result": {...}} in neutral words. A
+// request with `patience`, in milliseconds, is answered with what the AWS SDK handed out, as it is: {"handedOut": {...}}.
 import { createInterface } from "node:readline";
 import { createAmazonBedrock } from "@ai-sdk/amazon-bedrock";
 import { BedrockRuntimeClient, ConverseCommand, ConverseStreamCommand } from "@aws-sdk/client-bedrock-runtime";
@@ -32,7 +33,7 @@ function failed(error) {
   const said = causes.map((cause) => `${cause.name} ${cause.code ?? ""} ${cause.message}`).join("; ");
   if (error.$fault) return { error: error.name, said };
   if (error.statusCode && ERROR_OF_STATUS[error.statusCode]) return { error: ERROR_OF_STATUS[error.statusCode], said };
-  if (causes.some((cause) => BROKEN.has(cause.code))) return { error: CONNECTION, said };
+  if (causes.some((cause) => BROKEN.has(cause.code) || cause.name === "TimeoutError")) return { error: CONNECTION, said };
   return { error: error.name ?? "an error without a name", said };
 }
 
@@ -83,6 +84,30 @@ async function withAwsSdk(options, { operation, request, leaveAt }) {
   return result;
 }
 
+// As JSON: bytes in base64, and a member of a union that is not in the model as botocore tells of it.
+function plain(key, value) {
+  if (key === "$unknown") return undefined;
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
+  if (Array.isArray(value?.$unknown)) return { SDK_UNKNOWN_MEMBER: { name: value.$unknown[0] } };
+  return value;
+}
+
+async function handedOut(options, { operation, request }) {
+  const given = { events: [], answer: null, error: null, said: "" };
+  const client = new BedrockRuntimeClient(options);
+  const { retryBackoffStrategy } = await client.config.retryStrategy();
+  retryBackoffStrategy.computeNextBackoffDelay = () => 0; // it asks as often as it does, and nobody waits
+  try {
+    if (operation === "Converse") given.answer = await client.send(new ConverseCommand(request));
+    else for await (const event of (await client.send(new ConverseStreamCommand(request))).stream) given.events.push(event);
+  } catch (error) {
+    Object.assign(given, failed(error));
+  } finally {
+    client.destroy();
+  }
+  return JSON.parse(JSON.stringify(given, plain));
+}
+
 // @ai-sdk/amazon-bedrock
 
 async function withAiSdk({ operation, request, leaveAt }) {
@@ -129,6 +154,12 @@ async function withAiSdk({ operation, request, leaveAt }) {
   return result;
 }
 
+// Time limits: with HTTP/2 one for each stream; with HTTP/1.1 one for a socket that is silent.
+const PATIENT = {
+  "aws-sdk": (patience) => ({ requestHandler: { requestTimeout: patience } }),
+  "aws-sdk with NodeHttpHandler": (patience) => ({ requestHandler: new NodeHttpHandler({ socketTimeout: patience }) }),
+};
+
 const CLIENTS = {
   "aws-sdk": (order) => withAwsSdk({}, order),
   "aws-sdk with NodeHttpHandler": (order) => withAwsSdk({ requestHandler: new NodeHttpHandler() }, order),
@@ -138,5 +169,6 @@ const CLIENTS = {
 for await (const line of createInterface({ input: process.stdin })) {
   const order = JSON.parse(line);
   Object.assign(process.env, order.environ);
-  tell({ result: await CLIENTS[order.client](order) });
+  if (order.patience) tell({ handedOut: await handedOut(PATIENT[order.client](order.patience), order) });
+  else tell({ result: await CLIENTS[order.client](order) });
 }

@@ -60,15 +60,7 @@ class Node:
         leave_at: str | None = None,
     ) -> Result:
         """Ask with one client, which is told these variables first."""
-        question = {
-            "client": client,
-            "environ": environ,
-            "operation": operation,
-            "request": REQUEST,
-            "leaveAt": leave_at,
-        }
-        assert self._process.stdin is not None
-        print(json.dumps(question), file=self._process.stdin, flush=True)
+        self._say(client, environ, operation, leaveAt=leave_at)
         while True:
             said = self._read()
             if "result" not in said:
@@ -79,6 +71,20 @@ class Node:
             tools = tuple((name, canonical(given)) for name, given in result.pop("tools"))
             usage = result.pop("usage")
             return Result(**result, tools=tools, usage=None if usage is None else tuple(usage))
+
+    def hand_out(self, client: str, fake: ServerFake, operation: str, patience: float) -> dict[str, Any]:
+        """What the AWS SDK hands out when it is asked with one of its handlers, as it is; it waits that many seconds.
+
+        `events` or `answer`, then `error` and what it `said`.
+        """
+        self._say(client, {**fake.environ, "AWS_MAX_ATTEMPTS": "3"}, operation, patience=1000 * patience)
+        handed: dict[str, Any] = self._read()["handedOut"]
+        return handed
+
+    def _say(self, client: str, environ: Mapping[str, str], operation: str, **more: object) -> None:
+        question = {"client": client, "environ": environ, "operation": operation, "request": REQUEST, **more}
+        assert self._process.stdin is not None
+        print(json.dumps(question), file=self._process.stdin, flush=True)
 
     def _read(self) -> dict[str, Any]:
         assert self._process.stdout is not None
