@@ -1,11 +1,17 @@
 """The command, as a person and as a script run it."""
 
+import json
+import os
+import pty
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from converse_harness.cases import CASES
+from converse_harness.cli import main
 
 COMMAND = Path(sys.executable).parent / "converse-harness"
 
@@ -64,3 +70,59 @@ def test_wrong_usage_is_exit_code_2(arguments: tuple[str, ...]) -> None:
 
 def test_the_version() -> None:
     assert run("--version").stdout.startswith("converse-harness 0.")
+
+
+def test_cases_are_listed_one_per_line() -> None:
+    done = run("cases")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\033[" not in done.stdout
+    lines = done.stdout.splitlines()
+    assert [line.partition(" ")[0] for line in lines] == list(CASES)
+    width = max(map(len, CASES)) + 2
+    assert [line[width:] for line in lines] == [case.sentence for case in CASES.values()]
+
+
+@pytest.mark.parametrize("glob", ["overflow", "overflow_*", "*overflow*"])
+def test_cases_can_be_picked(glob: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cases", glob]) == 0
+    names = [line.partition(" ")[0] for line in capsys.readouterr().out.splitlines()]
+    assert names == [name for name in CASES if name.startswith("overflow_")]
+
+
+def test_cases_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cases", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [each["name"] for each in told] == list(CASES)
+    for each, case in zip(told, CASES.values(), strict=True):
+        assert (each["sentence"], each["must"], each["source"]) == (case.sentence, case.must, case.source)
+        assert each["stream_only"] is case.stream_only
+        assert each["replies"] == [reply.summary for reply in case.replies]
+
+
+def test_no_case_of_that_name_is_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cases", "overflw_pre"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("converse-harness cases: no case is called 'overflw_pre'. Near it: overflow_pre, ")
+
+
+def test_colour_of_cases_is_for_terminals() -> None:
+    ours, theirs = pty.openpty()
+    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    with os.fdopen(ours, encoding="utf-8") as out:
+        done = subprocess.run([COMMAND, "cases", "text_basic"], stdout=theirs, env=environment, timeout=60, check=True)
+        os.close(theirs)
+        assert out.readline().rstrip() == "\033[1mtext_basic\033[0m  One text in several deltas."
+    assert done.returncode == 0
+
+
+def test_a_reader_that_leaves_is_no_error_of_the_cases() -> None:
+    with subprocess.Popen([COMMAND, "cases"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as listing:
+        assert listing.stdout is not None
+        assert listing.stderr is not None
+        listing.stdout.readline()
+        listing.stdout.close()
+        errors = listing.stderr.read()
+        listing.wait(timeout=60)
+    assert errors == ""
+    assert listing.returncode in (0, 1)  # 0 if all was in the pipe before it was closed

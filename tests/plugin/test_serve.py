@@ -19,6 +19,7 @@ import httpx
 import pytest
 
 from converse_harness import reply
+from converse_harness.cli import main
 from converse_harness.doors.environ import ACCESS_KEY, REGION, SECRET_KEY
 from converse_harness.serve.loading import CannotServe, Watcher, load
 
@@ -373,3 +374,38 @@ def test_a_reply_list_is_not_changed_by_loading(script: Path) -> None:
         reply.tool_use("get_weather", {"city": "Bern"}).summary,
         'text "18 °C"',
     ]
+
+
+def test_a_case_answers_every_call() -> None:
+    with serving("--case", "overflow_pre") as served:
+        assert served.head[0].startswith("Serving the case overflow_pre on http://")
+        for _ in range(3):
+            answer = served.ask()
+            assert (answer.status_code, answer.json()) == (400, {"message": "Input is too long for requested model."})
+        assert "ValidationException" in served.line()
+
+
+def test_a_case_of_several_replies_goes_round() -> None:
+    with serving("--case", "throttle_pre") as served:
+        assert [served.ask().status_code for _ in range(7)] == [429, 429, 200, 429, 429, 200, 429]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("--case", "overflw_pre"), 2, "no case is called 'overflw_pre'. Near it: overflow_pre, "),
+        (("weather.py", "--case", "overflow_pre"), 2, "FILE or --case, not both"),
+        (("--case", "overflow_pre", "--reload"), 2, "needs the FILE that it watches"),
+        (("--case", "connection_refused"), 1, "the server door cannot express faults.connection_refused"),
+    ],
+)
+def test_a_case_that_cannot_be_served(
+    arguments: tuple[str, ...], code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done: object
+    try:
+        done = main(["serve", *arguments])
+    except SystemExit as ended:
+        done = ended.code
+    assert done == code
+    assert said in capsys.readouterr().err
