@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any, Final
 
 from converse_harness import Fake, Reply, ReplyError, faults, model, reply
 from converse_harness.damage import Fault, Level
 from converse_harness.doors.boto import holds_bodies_to_their_length
+from converse_harness.families import family_of
 
 CITATION: Final = {
     "title": "Alps",
@@ -49,14 +51,16 @@ def observed(client: Any, question: dict[str, Any], fault: Fault, fake: Fake) ->
     """What botocore does with a stream that is broken so: as the column of the table says it."""
     handed_out: list[dict[str, Any]] = []
     try:
-        handed_out += client.converse_stream(**question)["stream"]
+        with closing(client.converse_stream(**question)["stream"]) as stream:
+            handed_out.extend(stream)
     except Exception as error:  # noqa: BLE001 - whatever it is, its name is what is asked for
         library = "urllib3's " if type(error).__module__.startswith("urllib3") else ""
         return f"raises {library}{type(error).__name__}"
     (call,) = fake.calls
     sent = [event for event, _ in call.events]
     kinds = [next(iter(event)) for event in handed_out]
-    due = sent if fault.level is Level.EVENTS else [*WHOLE.events()]
+    assert call.reply is not None
+    due = sent if fault.level is Level.EVENTS else [*call.reply.events(family_of(call.model_id))]
     if kinds == [next(iter(event)) for event in due]:
         return faults.HANDS_OUT
     return faults.SKIPS if kinds and kinds[-1] == next(iter(due[-1])) else faults.ENDS
