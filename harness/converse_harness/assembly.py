@@ -33,7 +33,7 @@ def assemble(events: Iterable[Mapping[str, Any]]) -> Response:
     """Put the events of a complete ConverseStream together again.
 
     Raises StreamOrderError for an order that ConverseStream never sends, for a stream that an exception frame ended,
-    and for a tool input that is not JSON.
+    for a tool input that is not JSON, and for a member that is missing or of another type than in AWS's model.
 
     >>> from converse_harness import chunk
     >>> assemble(chunk({"role": "assistant", "content": [{"text": "Hi there"}]})).message
@@ -48,7 +48,13 @@ def assemble(events: Iterable[Mapping[str, Any]]) -> Response:
             raise StreamOrderError(
                 f"events[{order.position - 1}] is {name}: a stream that failed amounts to no message."
             )
-        getattr(draft, name)(**event[name])
+        try:
+            getattr(draft, name)(**event[name])
+        except (AttributeError, LookupError, TypeError) as error:
+            raise StreamOrderError(
+                f"With events[{order.position - 1}], {name}, the stream amounts to no message: a member is missing or "
+                f"of another type than in AWS's model ({type(error).__name__}: {error})."
+            ) from error
     order.finish()
     return draft.response()
 
@@ -77,8 +83,8 @@ class _Draft:
         self.content.append(_join_block(len(self.content), self.start, self.deltas))
         self.start, self.deltas = {}, []
 
-    def messageStop(self, **stop: Any) -> None:  # noqa: N802
-        self.stop = stop
+    def messageStop(self, *, stopReason: str, **more: Any) -> None:  # noqa: N802, N803
+        self.stop = {"stopReason": stopReason, **more}
 
     def metadata(self, **meta: Any) -> None:
         self.meta = meta

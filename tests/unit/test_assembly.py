@@ -234,6 +234,29 @@ def test_a_tool_input_that_was_cut_off_is_no_message() -> None:
         assemble(events)
 
 
+@pytest.mark.parametrize(
+    ("place", "member", "left", "reason"),
+    [
+        (0, "messageStart", {}, "TypeError: "),
+        (1, "contentBlockStart", {"start": {"toolUse": 5}}, "TypeError: "),
+        (2, "contentBlockDelta", {"delta": {"toolUse": {}}}, "KeyError: 'input'"),
+        (2, "contentBlockDelta", {"delta": {"toolUse": {"input": 5}}}, "TypeError: "),
+        (4, "messageStop", {}, "TypeError: "),
+    ],
+)
+def test_members_that_are_missing_or_wrong_are_no_message(
+    place: int, member: str, left: dict[str, Any], reason: str
+) -> None:
+    tool = {"toolUse": {"toolUseId": "t", "name": "n", "input": {}}}
+    events = chunk({"role": "assistant", "content": [tool]}, pieces={0: ["{}"]})
+    assert member in events[place]
+    events[place] = {member: {"contentBlockIndex": 0, **left} if member.startswith("content") else left}
+    with pytest.raises(StreamOrderError) as caught:
+        assemble(events)
+    assert "the stream amounts to no message: a member is missing or of another type" in str(caught.value)
+    assert f"({reason}" in str(caught.value)
+
+
 def test_a_server_tool_is_not_the_clients() -> None:
     tool = {"toolUseId": "t", "name": "nova_code_interpreter", "type": "server_tool_use", "input": {}}
     assert chunk({"role": "assistant", "content": [{"toolUse": tool}]})[-2] == {
