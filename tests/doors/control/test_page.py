@@ -7,18 +7,19 @@ from pathlib import Path
 import pytest
 
 from converse_harness import Reply, faults, reply
+from converse_harness.cases import CASES
 from converse_harness.doors.control import ROUTES
 from converse_harness.doors.control.vocabulary import MODIFIERS, REPLIES, read_reply
 from tests.doors.control.conftest import Client, rendered
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 PAGE = (DOCS / "control-api.md").read_text(encoding="utf-8")
-PAIRS = re.findall(r"^\| `(\{.*\})` \| `(reply\..*)` \|$", PAGE, re.MULTILINE)
+PAIRS = re.findall(r"^\| `(\{.*\})` \| `((?:reply\.|CASES\[).*)` \|$", PAGE, re.MULTILINE)
 
 
 @pytest.mark.parametrize(("written", "python"), PAIRS)
 def test_a_reply_is_the_one_beside_it(written: str, python: str) -> None:
-    made = eval(python, {"reply": reply, "faults": faults})
+    made = eval(python, {"reply": reply, "faults": faults, "CASES": CASES})
     assert isinstance(made, Reply)
     for operation in ("converse", "converse-stream"):
         assert rendered(read_reply(json.loads(written), "here"), operation) == rendered(made, operation)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from converse_harness import Reply, ReplyError, faults, reply
 from converse_harness.bodies import ErrorBody
+from converse_harness.cases import CASES
 from converse_harness.damage import Door, Fault, Place
 from converse_harness.doors.control import ROUTES
 from converse_harness.doors.control.arguments import parameters
@@ -105,6 +106,16 @@ EVENTS: list[dict[str, object]] = [
     {"throttlingException": {"message": "Slow down"}},
 ]
 
+_CITATION: dict[str, object] = {"title": "forecast", "location": {"documentChar": {"documentIndex": 0}}}
+AS_WRITTEN: dict[str, tuple[object, Reply]] = {
+    "cited": (["18 °C", _CITATION, " today"], reply.cited("18 °C", _CITATION, " today")),
+    "guardrail_blocked": ({"policy": "pii", "side": "input"}, reply.guardrail_blocked(policy="pii", side="input")),
+    "guardrail_masked": ("I am {NAME}.", reply.guardrail_masked("I am {NAME}.")),
+    "guardrail_passed": ("Fine.", reply.guardrail_passed("Fine.")),
+    "validation_error": ("Wrong.", reply.validation_error("Wrong.")),
+}
+"""Words whose arguments are not drawn."""
+
 Drawn = tuple[dict[str, Any], Reply]
 
 
@@ -135,11 +146,15 @@ def base_both_ways(draw: st.DrawFn, word: str) -> Drawn:
         case "error":
             what = {"name": "Teapot", "message": draw(words)}
             return {"error": {**what, "status": 418}}, reply.error(**what, status=418)
-        case "validation_error":
-            return {"validation_error": "Wrong."}, reply.validation_error("Wrong.")
+        case "case":
+            name = draw(st.sampled_from(["text_basic", "tool_parallel", "overflow_pre", "citation_document"]))
+            return {"case": name}, CASES[name].reply
+        case _ if word in AS_WRITTEN:
+            said, made = AS_WRITTEN[word]
+            return {word: said}, made
         case _:
-            made: Reply = getattr(reply, word)()
-            return {word: True}, made
+            plain: Reply = getattr(reply, word)()
+            return {word: True}, plain
 
 
 def modified_both_ways(draw: st.DrawFn, written: dict[str, Any], made: Reply) -> Drawn:

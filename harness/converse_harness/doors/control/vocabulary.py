@@ -1,6 +1,6 @@
 """The words of a reply in JSON, as two tables: those that make one, and those that change it.
 
-They are the functions of `reply` and the methods of Reply under their own names, with their own arguments.
+They are the functions of `reply` and the methods of Reply under their own names, with their own arguments; and `case`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from types import GenericAlias
 from typing import Any, Final, cast
 
 from converse_harness import model, reply
+from converse_harness.cases import CASES
+from converse_harness.damage import Door, check_door
 from converse_harness.doors.control.arguments import bind, convert, first, parameters
 from converse_harness.doors.control.bodies import an_object, came, known, under
 from converse_harness.doors.control.refusals import Refused
@@ -48,6 +50,13 @@ class Word:
         return named[1:] if self.form is Form.VALUE else []
 
 
+def of_case(case: str) -> Reply:
+    """The first reply of a case of the catalogue. Raises ReplyError for an unknown one, and one no server can send."""
+    made = CASES[case].reply
+    check_door(made.summary, made.breaches, Door.SERVER)
+    return made
+
+
 REPLIES: Final[Mapping[str, Word]] = {
     "text": Word(reply.text, Form.VALUE, places={"content[0].text": "text", "pieces[0]": "pieces"}),
     "tool_use": Word(
@@ -62,6 +71,10 @@ REPLIES: Final[Mapping[str, Word]] = {
     "json": Word(reply.json, Form.VALUE, places={"content[0].text": "json"}),
     "message": Word(reply.message, Form.VALUE, shape="ContentBlock", places={"content[": "message["}),
     "events": Word(reply.events, Form.VALUE, shape="ConverseStreamOutput"),
+    "cited": Word(reply.cited, Form.VALUE, places={"cited: parts[": "cited["}),
+    "guardrail_blocked": Word(reply.guardrail_blocked, Form.ARGUMENTS),
+    "guardrail_masked": Word(reply.guardrail_masked, Form.ARGUMENTS),
+    "guardrail_passed": Word(reply.guardrail_passed, Form.ARGUMENTS),
     "error": Word(reply.error, Form.ARGUMENTS),
     "throttled": Word(reply.throttled, Form.ARGUMENTS),
     "context_overflow": Word(reply.context_overflow, Form.ARGUMENTS),
@@ -79,6 +92,7 @@ REPLIES: Final[Mapping[str, Word]] = {
     "expired_token": Word(reply.expired_token, Form.ARGUMENTS),
     "unknown_operation": Word(reply.unknown_operation, Form.ARGUMENTS),
     "read_timeout": Word(reply.read_timeout, Form.ARGUMENTS),
+    "case": Word(of_case, Form.VALUE),
 }
 """The words that make a reply that a server can give; each reply has exactly one."""
 
