@@ -10,6 +10,7 @@ from converse_harness import ConverseServer
 from converse_harness.damage import Door
 from converse_harness.doors.server.fake import ServerFake
 from tests.clients.case_outcomes import OUTCOMES
+from tests.clients.case_rows import ANSWER, USED, WORDS
 from tests.clients.case_runs import (
     UNTIL_IT_GIVES_UP,
     Differences,
@@ -33,7 +34,6 @@ HTTP1: Final = "aws-sdk with NodeHttpHandler"
 ATTEMPTS: Final = 3
 """How often the SDK asks at most unless it is told otherwise."""
 
-ANSWER: Final = "18 °C and sunny in Zürich."
 WHOLE: Final = {"stop": "end_turn", "error": None}
 
 TAKES_ANY_UNION: Final = "it hands out what is in a union, be it nothing or two members"
@@ -51,8 +51,8 @@ BOTH: Final[Differences] = {
         "every other exception is the error of the stream",
         stream={
             "text": ANSWER,
-            "usage": (32, 8),
-            "flow": "MS D0x3 CE0 ST MD",
+            "usage": USED,
+            "flow": WORDS,
             "again": 1,
             **WHOLE,
         },
@@ -73,14 +73,14 @@ BOTH: Final[Differences] = {
         TAKES_ANY_UNION,
         stream={
             "text": "18 °C and in Zürich.",
-            "usage": (32, 8),
+            "usage": USED,
             "marks": ("nothing",),
             "flow": "MS D0x6 CE0 ST MD",
             **WHOLE,
         },
     ),
     "delta_of_two_members": Differs(
-        TAKES_ANY_UNION, stream={"text": ANSWER, "usage": (32, 8), "flow": "MS D0x6 CE0 ST MD", **WHOLE}
+        TAKES_ANY_UNION, stream={"text": ANSWER, "usage": USED, "flow": "MS D0x6 CE0 ST MD", **WHOLE}
     ),
     "reasoning_without_member": Differs(
         TAKES_ANY_UNION,
