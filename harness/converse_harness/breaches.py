@@ -9,15 +9,33 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from converse_harness.errors import ReplyError, StreamOrderError
-from converse_harness.grammar import BLOCK_EVENTS, symbol
-
-Event = Mapping[str, Any]
-Events = Sequence[Event]
+from converse_harness.errors import ReplyError
+from converse_harness.sites import (
+    CLOSE,
+    DELTA,
+    START,
+    Events,
+    Where,
+    anywhere,
+    before_the_end,
+    before_the_one,
+    between_blocks,
+    first,
+    in_block,
+    in_open_block,
+    inside_tool_input,
+    is_a,
+    not_last,
+    of_block,
+    one_type,
+    only_delta,
+    opening,
+    opening_later,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +45,7 @@ class OrderBreach:
     name: str
     sentence: str
     refusal: str
-    where: Callable[[Events, int], bool]
+    where: Where
     rewrite: Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]
 
     def sites(self, events: Events) -> list[int]:
@@ -53,29 +71,6 @@ class OrderBreach:
 
     def __repr__(self) -> str:
         return f"<OrderBreach {self.name}>"
-
-
-def _symbol(events: Events, place: int) -> str:
-    """The symbol of an event; empty where there is none, or one that is broken already."""
-    if place not in range(len(events)):
-        return ""
-    try:
-        name = symbol(events[place])
-    except (StreamOrderError, AttributeError):  # its members are no mapping
-        return ""
-    (members,) = events[place].values()
-    whole = name.partition(".")[0] not in BLOCK_EVENTS or type(members.get("contentBlockIndex")) is int
-    return name if whole else ""
-
-
-def _is(*types: str) -> Callable[[Events, int], bool]:
-    """Sites at an event whose symbol is one of these, or begins with one and a dot."""
-
-    def at(events: Events, place: int) -> bool:
-        name = _symbol(events, place)
-        return any(name == each or name.startswith(f"{each}.") for each in types)
-
-    return at
 
 
 def _drop(events: list[dict[str, Any]], site: int) -> list[dict[str, Any]]:
@@ -121,7 +116,7 @@ def _renumber(by: int) -> Callable[[list[dict[str, Any]], int], list[dict[str, A
 
     def rewrite(events: list[dict[str, Any]], site: int) -> list[dict[str, Any]]:
         for place in range(site, len(events)):
-            if _of_block(events, place):
+            if of_block(events, place):
                 (members,) = events[place].values()
                 members["contentBlockIndex"] += by
         return events
@@ -138,73 +133,6 @@ def _move(name: str) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any
         return [*rest[: site + 1], moved, *rest[site + 1 :]]
 
     return rewrite
-
-
-_START: Final = _is("contentBlockStart")
-_DELTA: Final = _is("contentBlockDelta")
-_CLOSE: Final = _is("contentBlockStop")
-_END: Final = _is("messageStop", "metadata")
-
-
-def _anywhere(events: Events, place: int) -> bool:
-    return True
-
-
-def _first(events: Events, place: int) -> bool:
-    return place == 0
-
-
-def _not_last(events: Events, place: int) -> bool:
-    return place + 1 < len(events)
-
-
-def _before_the_end(events: Events, place: int) -> bool:
-    return not _END(events, place)
-
-
-def _before_the_one(name: str, where: Callable[[Events, int], bool]) -> Callable[[Events, int], bool]:
-    """Sites behind which the one event of a type can be put, since it comes later."""
-
-    def at(events: Events, place: int) -> bool:
-        return [number > place for number, event in enumerate(events) if name in event] == [True] and where(
-            events, place
-        )
-
-    return at
-
-
-def _in_block(events: Events, place: int) -> bool:
-    """An event behind which a block is open."""
-    return _START(events, place) or _DELTA(events, place)
-
-
-def _of_block(events: Events, place: int) -> bool:
-    return _in_block(events, place) or _CLOSE(events, place)
-
-
-def _opening(events: Events, place: int) -> bool:
-    return _in_block(events, place) and not _in_block(events, place - 1)
-
-
-def _opening_later(events: Events, place: int) -> bool:
-    return _opening(events, place) and _CLOSE(events, place - 1)
-
-
-def _in_open_block(events: Events, place: int) -> bool:
-    return _of_block(events, place) and not _opening(events, place)
-
-
-def _only_delta(events: Events, place: int) -> bool:
-    return _DELTA(events, place) and _opening(events, place) and _CLOSE(events, place + 1)
-
-
-def _between_blocks(events: Events, place: int) -> bool:
-    return _CLOSE(events, place) and _in_block(events, place + 1)
-
-
-def _inside_tool_input(events: Events, place: int) -> bool:
-    tool_input = _is("contentBlockDelta.toolUse")
-    return tool_input(events, place) and tool_input(events, place + 1)
 
 
 def _add_type(event: dict[str, Any]) -> None:
@@ -245,171 +173,175 @@ _CITATION: Final = {"contentBlockDelta": {"delta": {"citation": {"title": "x"}}}
 _STILL_OPEN: Final = r" in block \d+ \(|the open block is"
 
 _TABLE: Final = (
-    OrderBreach("no_events", "There is no event at all.", "ends before any messageStart", _first, _nothing),
-    OrderBreach("no_message_start", "The messageStart is missing.", "before any messageStart", _first, _drop),
+    OrderBreach("no_events", "There is no event at all.", "ends before any messageStart", first, _nothing),
+    OrderBreach("no_message_start", "The messageStart is missing.", "before any messageStart", first, _drop),
     OrderBreach(
         "second_message_start",
         "A messageStart comes again.",
         "is messageStart ",
-        _anywhere,
+        anywhere,
         _insert({"messageStart": {"role": "assistant"}}),
     ),
     OrderBreach(
-        "no_message_stop", "The messageStop is missing.", "is metadata where no block", _is("messageStop"), _drop
+        "no_message_stop", "The messageStop is missing.", "is metadata where no block", is_a("messageStop"), _drop
     ),
     OrderBreach(
-        "second_message_stop", "The messageStop comes twice.", "is messageStop after", _is("messageStop"), _repeat
+        "second_message_stop", "The messageStop comes twice.", "is messageStop after", is_a("messageStop"), _repeat
     ),
     OrderBreach(
         "message_stop_in_block",
         "The messageStop comes in a block.",
         "is messageStop in",
-        _before_the_one("messageStop", _in_block),
+        before_the_one("messageStop", in_block),
         _move("messageStop"),
     ),
-    OrderBreach("no_metadata", "The metadata is missing.", "The stream ends after messageStop", _is("metadata"), _drop),
-    OrderBreach("second_metadata", "The metadata comes twice.", "is metadata after metadata", _is("metadata"), _repeat),
+    OrderBreach(
+        "no_metadata", "The metadata is missing.", "The stream ends after messageStop", is_a("metadata"), _drop
+    ),
+    OrderBreach(
+        "second_metadata", "The metadata comes twice.", "is metadata after metadata", is_a("metadata"), _repeat
+    ),
     OrderBreach(
         "metadata_early",
         "The metadata comes before messageStop.",
         "is metadata (where|in)",
-        _before_the_one("metadata", _before_the_end),
+        before_the_one("metadata", before_the_end),
         _move("metadata"),
     ),
     OrderBreach(
         "cut_off",
         "The stream ends before its messageStop.",
         "The stream ends",
-        _before_the_end,
+        before_the_end,
         lambda e, at: e[: at + 1],
     ),
     OrderBreach(
         "cut_in_tool_input",
         "The stream ends in the middle of a tool's input.",
         "The stream ends",
-        _inside_tool_input,
+        inside_tool_input,
         lambda e, at: e[: at + 1],
     ),
-    OrderBreach("no_block_start", "A contentBlockStart is missing.", "where no block is open", _START, _drop),
+    OrderBreach("no_block_start", "A contentBlockStart is missing.", "where no block is open", START, _drop),
     OrderBreach(
-        "second_block_start", "A contentBlockStart comes twice.", r"is contentBlockStart\.\w+ in block", _START, _repeat
+        "second_block_start", "A contentBlockStart comes twice.", r"is contentBlockStart\.\w+ in block", START, _repeat
     ),
-    OrderBreach("no_block_stop", "A contentBlockStop is missing.", _STILL_OPEN, _CLOSE, _drop),
+    OrderBreach("no_block_stop", "A contentBlockStop is missing.", _STILL_OPEN, CLOSE, _drop),
     OrderBreach(
         "second_block_stop",
         "A contentBlockStop comes twice.",
         "is contentBlockStop where no block is open",
-        _CLOSE,
+        CLOSE,
         _repeat,
     ),
     OrderBreach(
         "block_without_delta",
         "A block that has no contentBlockStart has no delta either.",
         "is contentBlockStop where no block is open",
-        _only_delta,
+        only_delta,
         _drop,
     ),
-    OrderBreach("blocks_interleaved", "A block begins before the last one ended.", _STILL_OPEN, _between_blocks, _swap),
-    OrderBreach("index_skipped", "A contentBlockIndex is left out.", "the next block is", _opening, _renumber(1)),
+    OrderBreach("blocks_interleaved", "A block begins before the last one ended.", _STILL_OPEN, between_blocks, _swap),
+    OrderBreach("index_skipped", "A contentBlockIndex is left out.", "the next block is", opening, _renumber(1)),
     OrderBreach(
         "index_repeated",
         "A block has the contentBlockIndex of the last.",
         "the next block is",
-        _opening_later,
+        opening_later,
         _renumber(-1),
     ),
     OrderBreach(
         "index_of_another_block",
         "An event has the contentBlockIndex of another block than the open one.",
         "the open block is",
-        _in_open_block,
+        in_open_block,
         _change(_index_of_next),
     ),
     OrderBreach(
-        "no_index", "A contentBlockIndex is missing.", "has contentBlockIndex None", _of_block, _change(_no_index)
+        "no_index", "A contentBlockIndex is missing.", "has contentBlockIndex None", of_block, _change(_no_index)
     ),
-    OrderBreach("delta_after_block", "A delta comes after its block.", "the next block is", _CLOSE, _insert(_TEXT)),
+    OrderBreach("delta_after_block", "A delta comes after its block.", "the next block is", CLOSE, _insert(_TEXT)),
     OrderBreach(
         "text_in_tool_use",
         "A text delta comes in a toolUse block.",
         r"is contentBlockDelta\.text in block \d+ \(toolUse\)",
-        _is("contentBlockStart.toolUse", "contentBlockDelta.toolUse"),
+        is_a("contentBlockStart.toolUse", "contentBlockDelta.toolUse"),
         _insert(_TEXT),
     ),
     OrderBreach(
         "tool_input_in_text",
         "A toolUse delta comes in a block of text.",
         r"is contentBlockDelta\.toolUse in block \d+ \((text|cited)\)",
-        _is("contentBlockDelta.text"),
+        is_a("contentBlockDelta.text"),
         _insert(_TOOL_INPUT),
     ),
     OrderBreach(
         "citation_after_text",
         "A citation comes after the text that it supports.",
         r"is contentBlockDelta\.citation in block \d+ \((text|cited)\)",
-        _is("contentBlockDelta.text"),
+        is_a("contentBlockDelta.text"),
         _insert(_CITATION),
     ),
     OrderBreach(
         "reasoning_after_signature",
         "Reasoning goes on after its signature.",
         r"is contentBlockDelta\.reasoningContent\.text in block \d+ \(signed\)",
-        _is("contentBlockDelta.reasoningContent.signature"),
+        is_a("contentBlockDelta.reasoningContent.signature"),
         _insert(_REASONING),
     ),
     OrderBreach(
         "reasoning_after_redacted",
         "Reasoning text comes in a block that is redacted.",
         r"is contentBlockDelta\.reasoningContent\.text in block \d+ \(redacted\)",
-        _is("contentBlockDelta.reasoningContent.redactedContent"),
+        is_a("contentBlockDelta.reasoningContent.redactedContent"),
         _insert(_REASONING),
     ),
     OrderBreach(
         "event_after_exception",
         "Events follow an exception frame.",
         "after an exception frame, which ends a stream",
-        _not_last,
+        not_last,
         _insert({"throttlingException": {"message": "Too many requests, please wait before trying again."}}),
     ),
     OrderBreach(
-        "unknown_event", "An event has a type that is not in the model.", "is ping ", _anywhere, _insert({"ping": {}})
+        "unknown_event", "An event has a type that is not in the model.", "is ping ", anywhere, _insert({"ping": {}})
     ),
     OrderBreach(
         "event_without_type",
         "An event has no key.",
         "^no key in one event",
-        _anywhere,
+        one_type,
         _change(lambda event: event.clear()),
     ),
     OrderBreach(
-        "event_of_two_types", "An event has two keys.", "^'.*' and '.*' in one event", _anywhere, _change(_add_type)
+        "event_of_two_types", "An event has two keys.", "^'.*' and '.*' in one event", one_type, _change(_add_type)
     ),
     OrderBreach(
         "start_without_member",
         "The start of a block is an empty union.",
         "contentBlockStart.start is {}; it has exactly one",
-        _START,
+        START,
         _change(_empty_start),
     ),
     OrderBreach(
         "delta_without_member",
         "A delta is an empty union.",
         "contentBlockDelta.delta is {}; it has exactly one",
-        _DELTA,
+        DELTA,
         _change(_empty_delta),
     ),
     OrderBreach(
         "delta_of_two_members",
         "A delta is a union of two members.",
         r"(?s)contentBlockDelta\.delta is \{.+\}; it has exactly one",
-        _DELTA,
+        DELTA,
         _change(_two_deltas),
     ),
     OrderBreach(
         "reasoning_without_member",
         "A delta's reasoningContent is an empty union.",
         r"contentBlockDelta\.delta\.reasoningContent is {}; it has exactly one",
-        _is("contentBlockDelta.reasoningContent"),
+        is_a("contentBlockDelta.reasoningContent"),
         _change(_empty_reasoning),
     ),
 )

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from converse_harness.breaches import Event, OrderBreach
+from converse_harness.breaches import OrderBreach
 from converse_harness.errors import ReplyError
 from converse_harness.grammar import kind
+from converse_harness.sites import Event
 from converse_harness.wire.http import Response
 
 

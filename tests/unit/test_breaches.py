@@ -1,6 +1,10 @@
 """Every breach of the order of events, on one stream that has a site for each."""
 
+from typing import Any
+
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from converse_harness import ReplyError, StreamOrderError, chunk
 from converse_harness.breaches import BREACHES, OrderBreach
@@ -43,3 +47,33 @@ def test_the_bare_stream_has_a_site_or_says_so(breach: OrderBreach) -> None:
         breach.break_at(events, len(events))
     sites = ", ".join(map(str, breach.sites(events))) or "no event of this stream"
     assert str(caught.value) == f"{breach.name} cannot be made at events[3]. It can be made at: {sites}."
+
+
+ODD: list[dict[str, Any]] = [
+    {},
+    {"ping": {}},
+    {"messageStart": {}, "metadata": {}},
+    {"contentBlockDelta": {}},
+    {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {}}},
+    {"contentBlockDelta": {"delta": {"text": "no index"}}},
+    {"contentBlockStop": {"contentBlockIndex": "0"}},
+    {"contentBlockStop": None},
+    {"throttlingException": {"message": "x"}},
+    {":error": {"code": "x", "message": "y"}},
+]
+
+
+@breaches
+@given(events=st.lists(st.sampled_from([*EVENTS, *ODD]), max_size=8))
+@example(events=EVENTS[:3])
+@example(events=EVENTS[-3:])
+@example(events=EVENTS[::-1])
+def test_any_list_of_events_has_sites_or_none(breach: OrderBreach, events: list[dict[str, Any]]) -> None:
+    before = repr(events)
+    for site in range(-1, len(events) + 1):
+        if site in breach.sites(events):
+            assert breach.break_at(events, site) != events
+        else:
+            with pytest.raises(ReplyError, match="cannot be made at"):
+                breach.break_at(events, site)
+    assert repr(events) == before
