@@ -1,7 +1,7 @@
 """What a user's type checker must refuse: every line that ends in a comment `error`, and no other."""
 
 import converse_harness
-from converse_harness import Fake, fake_converse, reply
+from converse_harness import Fake, citing, fake_converse, reply
 
 converse_harness.replies_  # error
 
@@ -11,6 +11,8 @@ reply.text("a").times("2")  # error
 reply.text("a").paced(0.5)  # error
 reply.tool_use("n", "input")  # error
 reply.nothing()  # error
+reply.cited("a", 5)  # error
+citing({}, pages="1")  # error
 reply.validation_error()  # error
 reply.context_overflow(5)  # error
 reply.throttled(wordings="tokens")  # error
