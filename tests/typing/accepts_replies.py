@@ -26,7 +26,7 @@ def test_scripting(converse: Fake) -> None:
     converse.when(operation="CountTokens").script(reply.throttled(wording="tokens").retry_after(2, ms=5))
     converse.script(reply.model_error(original_status_code=500), reply.context_overflow("prompt_too_long"))
     document = {"name": "policy", "source": {"text": "Twenty days."}}
-    converse.script(reply.cited("You have ", "20 days", citing(document, "Twenty days"), citing(document, characters=6)))
+    converse.script(reply.cited("You have ", "20 days", citing(document, "Twenty days"), citing(document, pages=6)))
     converse.on_operation("InvokeModel", lambda call: {"body": call.raw})
     with converse.script(reply.message({"text": "a"}, {"toolUse": {"name": "n", "input": {}}})) as scripted:
         numbers: list[int] = [call.number for call in scripted.calls]
