@@ -9,10 +9,10 @@ import h11
 import pytest
 from h2.errors import ErrorCodes
 
-from converse_harness import ConverseServer, Reply, faults, reply
+from converse_harness import ConverseServer, faults, reply
 from converse_harness.calls import Outcome
+from converse_harness.damage import Fault
 from converse_harness.doors.server.fake import ServerFake
-from converse_harness.replies import Fault
 from converse_harness.wire.eventstream import Decoder, Frame
 from tests.doors.server.peers import Raw, Raw2, eventually, question
 
@@ -95,8 +95,8 @@ def test_a_reset_waits_until_a_slow_client_has_everything_that_was_sent(opened: 
     assert len(unchunked(body)[0]) == 301
 
 
-def test_a_truncated_frame_ends_with_a_regular_end_of_the_connection(opened: ServerFake) -> None:
-    opened.script(TEXT.broken(faults.truncated_frame, after=AFTER))
+def test_a_closed_connection_has_a_regular_end_in_the_middle_of_a_frame(opened: ServerFake) -> None:
+    opened.script(TEXT.broken(faults.closed, after=AFTER))
     with Raw(opened.url) as peer:
         peer.send(question(opened.url)).until(b"\r\n\r\n")
         body, error = received(peer)
@@ -134,7 +134,7 @@ BODIES = {
 
 
 @pytest.mark.parametrize("name", BODIES)
-@pytest.mark.parametrize("fault", [faults.reset, faults.truncated_frame, faults.stall], ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", [faults.reset, faults.closed, faults.stall], ids=lambda fault: fault.name)
 def test_a_body_is_cut_as_a_stream_is(opened: ServerFake, name: str, fault: Fault) -> None:
     answer, operation = BODIES[name]
     broken = answer.broken(fault, after=0 if "error" in name else AFTER)
@@ -148,7 +148,7 @@ def test_a_body_is_cut_as_a_stream_is(opened: ServerFake, name: str, fault: Faul
     assert f"HTTP/1.1 {whole.status} ".encode() in head
     assert whole.body.startswith(body)
     assert len(body) < len(whole.body)
-    ends = {faults.reset: ConnectionResetError, faults.truncated_frame: None, faults.stall: TimeoutError}
+    ends = {faults.reset: ConnectionResetError, faults.closed: None, faults.stall: TimeoutError}
     assert (None if error is None else type(error)) is ends[fault]
 
 
@@ -162,18 +162,8 @@ def test_a_break_after_everything_lacks_only_the_end(opened: ServerFake) -> None
     assert opened.calls[0].response is not None
 
 
-def test_a_refused_connection_is_reset_before_any_answer(opened: ServerFake) -> None:
-    opened.script(reply.connection_refused())
-    with Raw(opened.url) as peer:
-        body, error = received(peer.send(question(opened.url)))
-    assert (body, type(error)) == (b"", ConnectionResetError)
-    assert opened.calls[0].outcome is Outcome.CUT
-    assert opened.calls[0].status == 0
-
-
-@pytest.mark.parametrize("failure", [reply.read_timeout(), reply.connect_timeout()], ids=repr)
-def test_a_timeout_is_silence_whatever_else_is_asked(opened: ServerFake, failure: Reply) -> None:
-    opened.script(failure)
+def test_a_read_timeout_is_silence_whatever_else_is_asked(opened: ServerFake) -> None:
+    opened.script(reply.read_timeout())
     with Raw(opened.url) as peer:
         peer.send(question(opened.url), question(opened.url))
         peer.socket.settimeout(0.1)
@@ -183,6 +173,65 @@ def test_a_timeout_is_silence_whatever_else_is_asked(opened: ServerFake, failure
         opened.close()
         assert isinstance(received(peer)[1], ConnectionResetError)
     assert len(opened.calls) == 1
+
+
+def test_a_slow_first_byte_comes_with_everything_else(opened: ServerFake) -> None:
+    opened.script(TEXT.broken(faults.slow_first_byte.lasting(0.2)))
+    with Raw(opened.url) as peer:
+        peer.send(question(opened.url))
+        peer.socket.settimeout(0.05)
+        assert (received(peer)[0], opened.calls[0].outcome) == (b"", Outcome.RUNNING)
+        peer.socket.settimeout(10)
+        assert len(decoded(peer.answer().body)) == WHOLE
+
+
+@pytest.mark.parametrize("fault", [faults.slow_first_byte.lasting(60), faults.stall.lasting(60)], ids=repr)
+def test_a_client_that_leaves_meanwhile_is_seen(opened: ServerFake, fault: Fault) -> None:
+    opened.script(TEXT.broken(fault))
+    with Raw(opened.url) as peer:
+        peer.send(question(opened.url))
+        eventually(lambda: len(opened.calls) == 1)
+    eventually(lambda: opened.calls[0].outcome is Outcome.CLOSED)
+
+
+def test_a_stall_of_some_time_goes_on(opened: ServerFake) -> None:
+    opened.script(TEXT.broken(faults.stall.lasting(0.05), after=AFTER))
+    with Raw(opened.url) as peer:
+        assert len(decoded(peer.send(question(opened.url)).answer().body)) == WHOLE
+    times = [event.at for event in opened.calls[0].events]
+    assert times[AFTER] - times[AFTER - 1] >= 0.05
+
+
+def test_a_frame_that_is_cut_ends_with_a_regular_end_of_the_answer(opened: ServerFake) -> None:
+    opened.script(TEXT.broken(faults.truncated_frame, after=AFTER), TEXT)
+    with Raw(opened.url) as peer:
+        count, rest = frames(peer.send(question(opened.url)).answer().body)
+        assert (count, bool(rest)) == (AFTER, True)
+        assert len(decoded(peer.send(question(opened.url)).answer().body)) == WHOLE
+    assert [call.outcome for call in opened.calls] == [Outcome.COMPLETE] * 2
+
+
+@pytest.mark.parametrize("fault", [faults.one_byte_chunks, faults.one_chunk], ids=lambda fault: fault.name)
+def test_chunks_are_cut_as_the_fault_says(opened: ServerFake, fault: Fault) -> None:
+    opened.script(TEXT.broken(fault))
+    with Raw(opened.url) as peer:
+        peer.send(question(opened.url)).until(b"\r\n\r\n")
+        chunks, _ = unchunked(peer.until(b"\r\n0\r\n\r\n"))
+    size = 1 if fault is faults.one_byte_chunks else sum(map(len, chunks))
+    assert {len(chunk) for chunk in chunks if chunk} == {size}
+    assert len(decoded(b"".join(chunks))) == len(opened.calls[0].events) == WHOLE
+
+
+@pytest.mark.parametrize("operation", ["converse", "converse-stream"])
+def test_a_wrong_length_is_followed_by_the_end_of_the_connection(opened: ServerFake, operation: str) -> None:
+    opened.script(TEXT.broken(faults.wrong_content_length))
+    with Raw(opened.url) as peer:
+        head = peer.send(question(opened.url, operation)).until(b"\r\n\r\n")
+        body, error = received(peer)
+    assert error is None
+    assert b"Transfer-Encoding" not in head
+    assert f"\r\nContent-Length: {len(body) + 1}\r\n".encode() in head
+    assert opened.calls[0].outcome is Outcome.CUT
 
 
 # HTTP/2
@@ -203,8 +252,8 @@ def test_a_reset_over_http_2_is_one_of_the_stream(opened: ServerFake) -> None:
     assert opened.calls[0].outcome is Outcome.CUT
 
 
-def test_a_truncated_frame_over_http_2_ends_the_connection(opened: ServerFake) -> None:
-    opened.script(TEXT.broken(faults.truncated_frame, after=AFTER))
+def test_a_closed_connection_over_http_2_has_a_regular_end(opened: ServerFake) -> None:
+    opened.script(TEXT.broken(faults.closed, after=AFTER))
     with Raw2(opened.url) as peer:
         peer.ask(1)
         peer.until(lambda: peer.closed)
@@ -228,9 +277,8 @@ def test_a_stall_over_http_2_is_one_of_the_stream(opened: ServerFake) -> None:
         assert peer.ended == {3}
 
 
-@pytest.mark.parametrize("failure", [reply.read_timeout(), reply.connect_timeout()], ids=repr)
-def test_a_timeout_over_http_2_is_silence_whatever_else_is_asked(opened: ServerFake, failure: Reply) -> None:
-    opened.script(failure, TEXT)
+def test_a_read_timeout_over_http_2_is_silence_whatever_else_is_asked(opened: ServerFake) -> None:
+    opened.script(reply.read_timeout(), TEXT)
     with Raw2(opened.url) as peer:
         peer.ask(1)
         peer.h2.ping(b"12345678")
@@ -242,16 +290,24 @@ def test_a_timeout_over_http_2_is_silence_whatever_else_is_asked(opened: ServerF
         assert 1 not in peer.status
 
 
-def test_a_refused_connection_over_http_2_is_reset(opened: ServerFake) -> None:
-    opened.script(reply.connection_refused())
+def test_a_frame_that_is_cut_over_http_2_ends_its_stream(opened: ServerFake) -> None:
+    opened.script(TEXT.broken(faults.truncated_frame, after=AFTER))
+    with Raw2(opened.url) as peer:
+        peer.ask(1)
+        assert frames(peer.answer(1))[0] == AFTER
+        assert peer.ended == {1}
+
+
+def test_a_wrong_length_over_http_2_ends_the_connection(opened: ServerFake) -> None:
+    opened.script(TEXT.broken(faults.wrong_content_length))
     with Raw2(opened.url) as peer:
         peer.ask(1)
         peer.until(lambda: peer.closed)
-        assert peer.was_reset
-        assert peer.status == {}
+        assert len(decoded(b"".join(peer.frames[1]))) == WHOLE
+        assert (peer.ended, peer.resets, peer.was_reset) == (set(), {}, False)
 
 
 def test_h11_sees_that_a_stream_ended_too_early(opened: ServerFake) -> None:
-    opened.script(TEXT.broken(faults.truncated_frame, after=AFTER))
+    opened.script(TEXT.broken(faults.closed, after=AFTER))
     with Raw(opened.url) as peer, pytest.raises(h11.RemoteProtocolError, match="incomplete chunked read"):
         peer.send(question(opened.url)).answer()
