@@ -7,11 +7,14 @@ from typing import Any
 import pytest
 from hypothesis import find, given, settings
 from hypothesis.errors import InvalidArgument
+from hypothesis.vendor.pretty import pretty
 
-from converse_harness import StreamOrderError
+from converse_harness import StreamOrderError, chunk
 from converse_harness.breaches import BREACHES
 from converse_harness.grammar import check_order
 from converse_strategies import HostileStream, hostile_stream_events
+from converse_strategies.blocks import streamable
+from converse_strategies.hostile import with_blocks, witness
 from tests.strategies.conftest import draw_until
 
 
@@ -43,6 +46,33 @@ def test_a_breach_can_be_asked_for(name: str) -> None:
             check_order(case.events)
 
     only_this()
+
+
+@pytest.mark.parametrize("kind", streamable())
+def test_every_kind_of_block_has_breaches(kind: str) -> None:
+    @given(case=hostile_stream_events(kinds=[kind]))
+    @settings(max_examples=20)
+    def is_refused(case: HostileStream) -> None:
+        with pytest.raises(StreamOrderError) as caught:
+            check_order(case.events)
+        assert case.breach.refuses(str(caught.value))
+
+    is_refused()
+
+
+def test_a_stream_with_blocks_more_still_asks_for_its_tools() -> None:
+    for name in ("no_block_start", "cut_in_tool_input"):
+        blocks = witness(name, streamable())
+        assert blocks
+        events = with_blocks(chunk({"role": "assistant", "content": [{"text": "a b"}]}), blocks)
+        check_order(events)
+        assert events[-2] == {"messageStop": {"stopReason": "tool_use"}}
+        assert BREACHES[name].sites(events)
+
+
+@given(case=hostile_stream_events())
+def test_what_is_printed_makes_the_same_stream(case: HostileStream) -> None:
+    assert eval(pretty(case), {"HostileStream": HostileStream, "BREACHES": BREACHES}) == case
 
 
 @pytest.mark.parametrize(

@@ -24,12 +24,17 @@ NOT_PLAIN = {
     "BrokenValue",
     "ChunkedMessage",
     "ConversationMachine",
+    "FaultyReply",
     "HostileStream",
     "broken_values",
     "chunked_messages",
     "conversation_machine",
+    "errors",
+    "faults",
+    "faulty_replies",
     "hostile_stream_events",
     "replies",
+    "stream_errors",
 }
 NOT_HERE = set[str]() if model.has_shape("AudioBlock") else {"audios"}
 PLAIN = sorted(set(converse_strategies.__all__) - NOT_PLAIN - NOT_HERE)

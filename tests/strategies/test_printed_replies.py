@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.vendor.pretty import pretty
 
 from converse_harness import Reply, faults, reply
-from converse_strategies import replies
+from converse_strategies import errors, faulty_replies, replies, stream_errors
 
 METADATA: dict[str, Any] = {
     "metadata": {"usage": {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}, "metrics": {"latencyMs": 0}}
@@ -72,7 +72,7 @@ def test_a_reply_is_printed_as_it_is_written(written: Reply, printed: str) -> No
     assert plain(pasted(pretty(written))) == plain(written)
 
 
-@given(replies(), st.integers(1, 3))
+@given(replies() | errors() | stream_errors() | faulty_replies().map(lambda case: case.reply), st.integers(1, 3))
 def test_what_is_printed_makes_the_same_reply(answer: Reply, uses: int) -> None:
     printed = pasted(pretty(answer.times(uses)))
     assert plain(printed) == plain(answer.times(uses))
