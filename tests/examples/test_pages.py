@@ -198,6 +198,14 @@ EXAMPLES: Final = [
 ]
 
 
+# pytest-asyncio warns without this setting; -W error holds everything else to account. The plugin of langsmith, which
+# langchain-aws brings along, takes a second to import and does nothing here.
+OPTIONS: Final = (
+    *("-p", "no:cacheprovider", "-p", "no:langsmith_plugin"),
+    *("-o", "asyncio_default_fixture_loop_scope=function", "-W", "error"),
+)
+
+
 def run_block(
     page: Page, block: Block, pytester: pytest.Pytester, run_doctest: Callable[[doctest.DocTest], None]
 ) -> None:
@@ -221,9 +229,7 @@ def run_block(
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(file.code, encoding="utf-8")
     if block.way is Way.TEST:
-        # pytest-asyncio warns without this setting; -W error holds everything else to account.
-        options = ("-p", "no:cacheprovider", "-o", "asyncio_default_fixture_loop_scope=function", "-W", "error")
-        done = run([sys.executable, "-m", "pytest", *options, block.file], pytester.path)
+        done = run([sys.executable, "-m", "pytest", *OPTIONS, block.file], pytester.path)
     else:
         commands = [line.removeprefix("$ ") for line in block.code.splitlines() if line.startswith("$ ")]
         done = run(" && ".join(commands), pytester.path)
