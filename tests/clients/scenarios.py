@@ -173,7 +173,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
         outcomes=(Outcome.CUT,),
     ),
     "closed in the middle of a frame": Scenario(
-        counted().broken(faults.truncated_frame, after=3),
+        counted().broken(faults.closed, after=3),
         stream=Result(text=TWO_DELTAS, error=CONNECTION),
         whole=Result(error=CONNECTION),
         outcomes=(Outcome.CUT,),

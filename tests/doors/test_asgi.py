@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from itertools import pairwise
@@ -370,10 +371,9 @@ def test_a_client_may_leave_while_a_function_thinks() -> None:
 
 
 @pytest.mark.parametrize("operation", ["converse", "converse-stream"])
-@pytest.mark.parametrize("fault", [faults.reset, faults.truncated_frame], ids=lambda fault: fault.name)
-def test_a_break_is_raised_after_what_comes_before_it(fault: Any, operation: str) -> None:
+def test_a_break_is_raised_after_what_comes_before_it(operation: str) -> None:
     async def steps() -> None:
-        app = ConverseApp(reply.text("one two three").broken(fault, after=2))
+        app = ConverseApp(reply.text("one two three").broken(faults.closed, after=2))
         server = Server(asked())
         with pytest.raises(ConnectionAbortedError, match="the script breaks this answer here"):
             await server.run(app, scope(operation))
@@ -386,24 +386,32 @@ def test_a_break_is_raised_after_what_comes_before_it(fault: Any, operation: str
     run(steps())
 
 
-def test_a_refused_connection_is_raised_before_any_answer() -> None:
+def test_a_timeout_is_silence_until_the_client_leaves() -> None:
     async def steps() -> None:
-        app = ConverseApp(reply.connection_refused())
-        server = Server(asked())
-        with pytest.raises(ConnectionAbortedError, match="connection refused"):
-            await server.run(app, scope())
+        app = ConverseApp(reply.read_timeout())
+        server = await ask(app, scope(), asked(), LEFT)
         assert server.sent == []
+        assert app.fake.calls[0].outcome is Outcome.CUT
 
     run(steps())
 
 
-@pytest.mark.parametrize("silent", [reply.connect_timeout(), reply.read_timeout()], ids=lambda silent: silent.summary)
-def test_a_timeout_is_silence_until_the_client_leaves(silent: Reply) -> None:
+def test_a_slow_first_byte_comes_with_everything_else() -> None:
     async def steps() -> None:
-        app = ConverseApp(silent)
-        server = await ask(app, scope(), asked(), LEFT)
-        assert server.sent == []
-        assert app.fake.calls[0].outcome is Outcome.CUT
+        app = ConverseApp(reply.text("one two three").broken(faults.slow_first_byte.lasting(0.02)))
+        started = time.monotonic()
+        server = await ask(app, scope("converse-stream"))
+        assert time.monotonic() - started >= 0.02
+        assert (server.status, server.whole, app.fake.calls[0].outcome) == (200, True, Outcome.COMPLETE)
+
+    run(steps())
+
+
+def test_a_client_that_leaves_before_the_first_byte_is_seen() -> None:
+    async def steps() -> None:
+        app = ConverseApp(reply.text("one two three").broken(faults.slow_first_byte.lasting(60)))
+        server = await ask(app, scope("converse-stream"), asked(), LEFT)
+        assert (server.sent, app.fake.calls[0].outcome) == ([], Outcome.CLOSED)
 
     run(steps())
 
@@ -515,7 +523,7 @@ def test_a_reader_that_leaves_is_seen_through_uvicorn(question: dict[str, Any]) 
 
 
 def test_a_break_is_an_error_through_uvicorn(question: dict[str, Any]) -> None:
-    app = ConverseApp(reply.text("one two three").broken(faults.reset, after=3))
+    app = ConverseApp(reply.text("one two three").broken(faults.closed, after=3))
     with served(app) as url:
         stream = create_client(endpoint_url=url, config=QUIET).converse_stream(**question)["stream"]
         events: list[Any] = []
@@ -534,7 +542,7 @@ from converse_harness.doors.asgi import ConverseApp
 
 app = ConverseApp()
 app.fake.when(last_user_text="who are you?").always(lambda call: reply.text(str(os.getpid())))
-app.fake.when(last_user_text="break").always(reply.text("one two three").broken(faults.reset, after=3))
+app.fake.when(last_user_text="break").always(reply.text("one two three").broken(faults.closed, after=3))
 app.fake.when(model="arn:aws:bedrock:*/us.anthropic.claude").always(reply.text("by its ARN"))
 app.fake.when(turn=1).always(reply.tool_use("get_weather", {"city": "Zürich"}))
 app.fake.when(turn=2).always(reply.text("12 degrees"))

@@ -233,7 +233,8 @@ def test_so_is_one_that_forgets_its_answer(fake: HttpxFake) -> None:
         (reply.connect_timeout(), "ConnectTimeout"),
         (reply.read_timeout(), "ReadTimeout"),
         (reply.text("one two three").broken(faults.reset), "ReadError"),
-        (reply.text("one two three").broken(faults.truncated_frame), "RemoteProtocolError"),
+        (reply.text("one two three").broken(faults.closed), "RemoteProtocolError"),
+        (reply.text("one two three").broken(faults.wrong_content_length), "RemoteProtocolError"),
         (reply.text("one two three").broken(faults.stall), "ReadTimeout"),
     ],
     ids=lambda value: getattr(value, "summary", value),
@@ -250,17 +251,21 @@ def test_broken_connections_are_httpxs_own_errors(
 
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
 def test_a_pause_that_is_longer_than_the_clients_patience(fake: HttpxFake, library: Any) -> None:
-    fake.script(reply.text("one two three").paced(each=5), reply.text("one two three").paced(each=5))
+    text = reply.text("one two three")
+    late = [text.paced(each=500), text.broken(faults.stall.lasting(500), after=1), text.broken(faults.slow_first_byte)]
 
     async def ask() -> None:
-        async with library.AsyncClient(timeout=0.01) as client:
+        async with library.AsyncClient(timeout=0.9) as client:
             await client.post(STREAM, json=BODY)
 
-    with pytest.raises(library.ReadTimeout):
-        library.post(STREAM, json=BODY, timeout=0.01)
-    with pytest.raises(library.ReadTimeout):
-        asyncio.run(ask())
-    assert [(call.outcome, len(call.events)) for call in fake.calls] == [(Outcome.CLOSED, 1), (Outcome.CLOSED, 1)]
+    for answer in late:
+        fake.script(answer.times(2))
+        with pytest.raises(library.ReadTimeout):
+            library.post(STREAM, json=BODY, timeout=0.9)
+        with pytest.raises(library.ReadTimeout):
+            asyncio.run(ask())
+    assert {call.outcome for call in fake.calls} == {Outcome.CLOSED}
+    assert [len(call.events) for call in fake.calls] == [1, 1, 1, 1, 0, 0]
 
 
 def test_a_client_without_timeouts_waits(fake: HttpxFake) -> None:

@@ -30,7 +30,8 @@ def test_without_pytest() -> None:
 
 
 def test_httpx(converse_httpx: HttpxFake) -> None:
-    converse_httpx.script(reply.text("hi").broken(faults.truncated_frame))
+    broken = reply.text("hi").broken(faults.truncated_frame).broken(faults.stall.lasting(0.5), after=1)
+    converse_httpx.script(broken.broken(faults.one_chunk))
     client = httpx.Client(transport=converse_httpx.transport)
     asynchronous = httpx.AsyncClient(transport=converse_httpx.async_transport)
     assert client
