@@ -13,6 +13,7 @@ from converse_harness.grammar import is_exception, kind
 from converse_harness.replies import Reply
 
 RECORDED = "recorded answers of AWS"
+RECORDED_WHOLE = "recorded answers of Converse; in streams from AWS's model"
 MODEL = "AWS's model; not recorded"
 SPECIFICATION = "the specification of event streams; not recorded"
 MEASURED = "measured on clients; AWS is not known to send it"

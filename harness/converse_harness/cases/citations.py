@@ -77,7 +77,7 @@ def cases() -> Iterator[Case]:
         "citation_several",
         "A text leans on two passages, and a later one on a third.",
         _KEEP,
-        RECORDED,
+        MODEL,
         lambda: reply.cited(
             "It is 18 °C in Zürich and 16 °C in Bern",
             citing(_TEXT, "18 °C"),
@@ -92,7 +92,7 @@ def cases() -> Iterator[Case]:
         "citation_without_text",
         "A block has citations and no text, as Nova's web grounding sends it.",
         "Keep the citations with the text before them, or leave them out.",
-        RECORDED,
+        "recorded answers of Nova, with pages of the web",
         lambda: reply.message(
             {"text": ANSWER}, {"citationsContent": {"citations": [CITED["documentChar"].citation()]}}
         ),

@@ -14,7 +14,7 @@ from converse_harness.cases.tools import TOOL
 
 _SHOW: Final = "Show the guardrail's message; take what was blocked out of the history, or it is blocked again."
 _SHOW_MASKED: Final = "Show the masked text, and keep the history."
-_NOT_RECORDED: Final = ("grounding", "automated_reasoning")
+_RECORDED_BLOCKS: Final = ("topic",)
 
 
 def _policy(name: str) -> Made:
@@ -36,7 +36,7 @@ def guardrail_cases() -> Iterator[Case]:
         "guardrail_output_blocked",
         "A guardrail blocks what the model wrote.",
         _SHOW,
-        RECORDED,
+        GUIDE,
         lambda: reply.guardrail_blocked(side="output", original="Buy crypto, and borrow the money for it."),
     )
     yield Case(
@@ -64,7 +64,7 @@ def guardrail_cases() -> Iterator[Case]:
         "guardrail_no_trace",
         "A guardrail blocks, and the trace is disabled: the stop reason alone says so.",
         _SHOW,
-        RECORDED,
+        GUIDE,
         lambda: reply.guardrail_blocked(trace=False),
     )
     yield Case(
@@ -81,7 +81,7 @@ def guardrail_cases() -> Iterator[Case]:
                 f"guardrail_{name}",
                 f"A guardrail {'blocks' if blocks else 'tells'} what its policy {name} finds ({policy.member}).",
                 _SHOW if blocks else "Show the answer; what was found is for the operator.",
-                GUIDE if name in _NOT_RECORDED else RECORDED,
+                RECORDED if name in _RECORDED_BLOCKS else GUIDE,
                 partial(_policy, name),
             )
 
@@ -99,7 +99,7 @@ _STOPS: Final[Mapping[str, str]] = {
 }
 """What a correct consumer does, by stop reason."""
 
-_STOPS_RECORDED: Final = ("end_turn", "tool_use", "max_tokens", "stop_sequence", "guardrail_intervened")
+_STOPS_RECORDED: Final = ("end_turn", "tool_use", "max_tokens", "guardrail_intervened")
 
 
 def _stopped(reason: str) -> Made:

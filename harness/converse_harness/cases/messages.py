@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from converse_harness import faults, reply
-from converse_harness.cases.case import MODEL, RECORDED, Case, Made
+from converse_harness.cases.case import MODEL, RECORDED, RECORDED_WHOLE, Case, Made
 
 ANSWER: Final = "18 °C and sunny in Zürich."
 THOUGHT: Final = "They ask for the weather. I know it already."
@@ -139,7 +139,7 @@ def metadata_cases() -> Iterator[Case]:
         "metadata_cache_details",
         "The usage says for how long what was written stays in the cache.",
         _KEEP_METADATA,
-        RECORDED,
+        RECORDED_WHOLE,
         lambda: text(usage=details),
         (of_cache,),
     )
@@ -147,14 +147,14 @@ def metadata_cases() -> Iterator[Case]:
         "metadata_performance_config",
         "The metadata says which latency the request was served with.",
         _KEEP_METADATA,
-        RECORDED,
+        RECORDED_WHOLE,
         lambda: text(performance_config=fast),
     )
     yield Case(
         "metadata_service_tier",
         "The metadata says which service tier the request was served in.",
         _KEEP_METADATA,
-        RECORDED,
+        RECORDED_WHOLE,
         lambda: text(service_tier=priority),
         (tier,),
     )
@@ -169,6 +169,6 @@ def metadata_cases() -> Iterator[Case]:
         "additional_fields",
         "The answer has additionalModelResponseFields, as a request asked for.",
         "Keep them, or ignore them.",
-        RECORDED,
+        RECORDED_WHOLE,
         lambda: text(stop_reason="stop_sequence", additional={"stop_sequence": "\n\nHuman:"}),
     )

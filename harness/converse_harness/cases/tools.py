@@ -88,8 +88,14 @@ def cases() -> Iterator[Case]:
         RECORDED,
         lambda: reply.tool_use(TOOL, {"city": "Zürich"}, pieces=[json.dumps({"city": "Zürich"}, ensure_ascii=False)]),
     )
-    yield Case("tool_no_input", "A tool has no input: there is no delta.", no_input, RECORDED, lambda: _one_tool([]))
-    yield Case("tool_empty_delta", "A tool's input is one empty delta.", no_input, RECORDED, lambda: _one_tool([""]))
+    yield Case(
+        "tool_no_input",
+        "A tool has no input: there is no delta.",
+        no_input,
+        "measured on clients; recorded once, of a tool that the service ran",
+        lambda: _one_tool([]),
+    )
+    yield Case("tool_empty_delta", "A tool's input is one empty delta.", no_input, MEASURED, lambda: _one_tool([""]))
     yield Case(
         "tool_truncated_json_max_tokens",
         "The tokens end in the middle of a tool's input: its JSON is not complete.",
@@ -129,7 +135,7 @@ def cases() -> Iterator[Case]:
         "tool_unknown",
         "The model asks for a tool that it was not offered.",
         "Answer with a tool result of status error, and run nothing.",
-        "reported by users",
+        "what models do; not recorded",
         lambda: reply.tool_use("delete_everything", {"sure": True}),
     )
     yield Case(
