@@ -10,6 +10,7 @@ from tests.clients.case_rows import (
     ASKED,
     PART,
     THOUGHT,
+    USED,
     WEATHER,
     alike,
     breaks,
@@ -17,7 +18,7 @@ from tests.clients.case_rows import (
     in_stream,
     said,
 )
-from tests.clients.case_runs import UNTIL_IT_GIVES_UP, Made, Row
+from tests.clients.case_runs import UNTIL_IT_GIVES_UP, Differences, Differs, Made, Row
 from tests.clients.scenarios import CONNECTION
 
 OF_THE_ORDER: Final[Mapping[str, Row]] = {
@@ -121,3 +122,34 @@ OF_BYTES: Final[Mapping[str, Row]] = {
 }
 
 FAULTS: Final[Mapping[str, Row]] = {**OF_THE_ORDER, **OF_BYTES}
+
+TAKEN: Final = {"stop": "end_turn", "usage": USED, "error": None, "flow": "MS D0x6 CE0 ST MD"}
+_UNIONS: Final = "it hands out what is in a union, be it nothing or two members"
+
+ANY_UNION: Final[Differences] = {
+    "start_without_member": Differs(
+        _UNIONS,
+        stream={
+            **TAKEN,
+            "tools": (("", WEATHER[1]),),
+            "stop": "tool_use",
+            "usage": (ASKED, 19),
+            "marks": ("start nothing",),
+            "flow": "MS CS0 D0x2 CE0 ST MD",
+        },
+    ),
+    "delta_without_member": Differs(_UNIONS, stream={**TAKEN, "text": "18 °C and in Zürich.", "marks": ("nothing",)}),
+    "delta_of_two_members": Differs(_UNIONS, stream={**TAKEN, "text": ANSWER}),
+    "reasoning_without_member": Differs(
+        _UNIONS,
+        stream={
+            **TAKEN,
+            "text": ANSWER,
+            "reasoning": "They ask for the weather. know it already.",
+            "usage": (ASKED, 40),
+            "marks": ("nothing", "signature"),
+            "flow": "MS D0x10 CE0 D1x6 CE1 ST MD",
+        },
+    ),
+}
+"""What clients make of broken unions that do not look at how many members there are."""

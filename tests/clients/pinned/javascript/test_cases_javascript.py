@@ -9,8 +9,9 @@ import pytest
 from converse_harness import ConverseServer
 from converse_harness.damage import Door
 from converse_harness.doors.server.fake import ServerFake
+from tests.clients.case_fault_outcomes import ANY_UNION, TAKEN
 from tests.clients.case_outcomes import OUTCOMES
-from tests.clients.case_rows import ANSWER, USED, WORDS
+from tests.clients.case_rows import ANSWER, WORDS
 from tests.clients.case_runs import (
     UNTIL_IT_GIVES_UP,
     Differences,
@@ -34,13 +35,11 @@ HTTP1: Final = "aws-sdk with NodeHttpHandler"
 ATTEMPTS: Final = 3
 """How often the SDK asks at most unless it is told otherwise."""
 
-WHOLE: Final = {"stop": "end_turn", "error": None}
-
-TAKES_ANY_UNION: Final = "it hands out what is in a union, be it nothing or two members"
 CHECKS_FRAMES: Final = "its decoder of frames throws an Error that has no name of its own"
 CHECKS_THE_END: Final = "it misses the rest of a frame, which botocore does not"
 
 BOTH: Final[Differences] = {
+    **ANY_UNION,
     "invalid_signature": Differs(
         "it takes it for a clock that is wrong, sets its own and asks again",
         stream={"again": UNTIL_IT_GIVES_UP},
@@ -49,50 +48,9 @@ BOTH: Final[Differences] = {
     "throttle_first_frame": Differs(
         "it reads the first frame before it hands out the stream, and asks again where that is a throttling exception; "
         "every other exception is the error of the stream",
-        stream={
-            "text": ANSWER,
-            "usage": USED,
-            "flow": WORDS,
-            "again": 1,
-            **WHOLE,
-        },
+        stream={**TAKEN, "text": ANSWER, "flow": WORDS, "again": 1},
     ),
     "unknown_exception": Differs("it names the type of the frame", stream={"error": "futureException"}),
-    "start_without_member": Differs(
-        TAKES_ANY_UNION,
-        stream={
-            "tools": (("", '{"city": "Zürich"}'),),
-            "usage": (32, 19),
-            "marks": ("start nothing",),
-            "flow": "MS CS0 D0x2 CE0 ST MD",
-            **WHOLE,
-            "stop": "tool_use",
-        },
-    ),
-    "delta_without_member": Differs(
-        TAKES_ANY_UNION,
-        stream={
-            "text": "18 °C and in Zürich.",
-            "usage": USED,
-            "marks": ("nothing",),
-            "flow": "MS D0x6 CE0 ST MD",
-            **WHOLE,
-        },
-    ),
-    "delta_of_two_members": Differs(
-        TAKES_ANY_UNION, stream={"text": ANSWER, "usage": USED, "flow": "MS D0x6 CE0 ST MD", **WHOLE}
-    ),
-    "reasoning_without_member": Differs(
-        TAKES_ANY_UNION,
-        stream={
-            "text": ANSWER,
-            "reasoning": "They ask for the weather. know it already.",
-            "usage": (32, 40),
-            "marks": ("nothing", "signature"),
-            "flow": "MS D0x10 CE0 D1x6 CE1 ST MD",
-            **WHOLE,
-        },
-    ),
     "bad_crc": Differs(CHECKS_FRAMES, stream={"error": "Error"}),
     "bad_prelude_crc": Differs(CHECKS_FRAMES, stream={"error": "Error"}),
     "garbage_after_end": Differs(CHECKS_FRAMES, stream={"error": "Error"}),
