@@ -26,7 +26,7 @@ from aiobotocore.awsrequest import AioAWSResponse
 from aiobotocore.config import AioConfig
 from aiobotocore.httpxsession import HttpxSession
 
-from converse_harness import BlockedConnection, DoorError, fake_converse, reply
+from converse_harness import BlockedConnection, DoorError, Reply, fake_converse, faults, reply
 from converse_harness.calls import Outcome
 from converse_harness.doors.environ import ACCESS_KEY, BEARER_TOKEN
 
@@ -180,6 +180,80 @@ def test_connection_failures_are_botocores_own(failure: Any, raised: type[Except
         fake.always(failure)
         run_in_asyncio(act)
         assert len(fake.calls) == 2
+
+
+# A pause that is longer than the client's patience
+
+
+PAUSED = reply.text("one two")
+TOO_LATE: dict[str, Reply] = {
+    "paced": PAUSED.paced(each=500),
+    "stall": PAUSED.broken(faults.stall.lasting(500), after=1),
+    "error": reply.throttled().broken(faults.stall.lasting(500)),
+    "slow": PAUSED.broken(faults.slow_first_byte.lasting(500)),
+}
+IMPATIENT = {"read_timeout": 20, "retries": {"total_max_attempts": 2, "mode": "standard"}}
+
+
+@pytest.mark.parametrize("late", TOO_LATE)
+def test_a_whole_body_that_comes_too_late_is_asked_for_again(back_end: tuple[Run, dict[str, Any]], late: str) -> None:
+    run, config = back_end
+
+    async def act() -> None:
+        async with connect({**config, **IMPATIENT}) as client:
+            assert text_of(await client.converse(**QUESTION)) == "ok"
+            with pytest.raises(botocore.exceptions.ReadTimeoutError):
+                await client.converse(**QUESTION)
+
+    with fake_converse(TOO_LATE[late], reply.text("ok"), TOO_LATE[late].times(2)) as fake:
+        run(act)
+        outcomes = [call.outcome for call in fake.calls]
+    assert outcomes == [Outcome.CLOSED, Outcome.COMPLETE, Outcome.CLOSED, Outcome.CLOSED]
+
+
+async def until_it_fails(stream: Any, events: list[Any]) -> str:
+    """The name of what a stream raises, after the events."""
+    try:
+        async for event in stream:
+            events.append(event)  # noqa: PERF401 - those that come before it
+    except Exception as error:  # noqa: BLE001 - it is the library's
+        return type(error).__name__
+    return ""
+
+
+@pytest.mark.parametrize("late", ["paced", "stall"])
+def test_a_stream_that_pauses_for_too_long_is_a_timeout(back_end: tuple[Run, dict[str, Any]], late: str) -> None:
+    run, config = back_end
+    events: list[Any] = []
+
+    async def act() -> None:
+        async with connect({**config, **IMPATIENT}) as client:
+            stream = (await client.converse_stream(**QUESTION))["stream"]
+            assert await until_it_fails(stream, events) == ("ReadTimeout" if config else "SocketTimeoutError")
+            assert await until_it_fails(stream, events) == ""
+
+    with fake_converse(TOO_LATE[late]) as fake:
+        run(act)
+        assert [list(event) for event in events] == [["messageStart"]]
+        assert fake.calls[0].outcome is Outcome.CLOSED
+
+
+def test_what_lasts_for_less_than_that_is_waited_for(back_end: tuple[Run, dict[str, Any]]) -> None:
+    run, config = back_end
+
+    async def act() -> None:
+        async with connect({**config, **IMPATIENT}) as client:
+            for seconds in (0.02, 0.03):
+                started = time.monotonic()
+                async for _ in (await client.converse_stream(**QUESTION))["stream"]:
+                    pass
+                assert time.monotonic() - started >= seconds
+
+    with fake_converse(
+        PAUSED.broken(faults.stall.lasting(0.02)), PAUSED.broken(faults.slow_first_byte.lasting(0.03))
+    ) as fake:
+        run(act)
+        assert [call.outcome for call in fake.calls] == [Outcome.COMPLETE] * 2
 
 
 # Keys
