@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from converse_harness import model
 from converse_harness.assembly import assemble
@@ -37,8 +37,8 @@ class Case:
     sentence: str
     must: str
     source: str
-    make: Callable[[], Made]
-    needs: tuple[str, ...] = ()
+    make: Callable[[], Made] = field(repr=False)
+    needs: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def replies(self) -> tuple[Reply, ...]:
