@@ -37,7 +37,7 @@ def assistant_messages(
     Raises InvalidArgument, when drawn, for a kind that cannot be streamed.
 
     >>> from hypothesis import find
-    >>> find(assistant_messages(), lambda message: len(message["content"]) > 1)
+    >>> find(assistant_messages(kinds=["text"]), lambda message: len(message["content"]) > 1)
     {'role': 'assistant', 'content': [{'text': ''}, {'text': ''}]}
     """
     wanted = chosen("assistant_messages", "kinds", kinds, streamable())

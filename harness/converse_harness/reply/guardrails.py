@@ -41,7 +41,8 @@ def guardrail_blocked(
     mode let through before; one text with the message, on plain Converse as well. `trace=False` is how it looks
     to a request with the trace disabled. The guardrail is the one of the request unless `guardrail_id` names it.
     `usage` and `metrics` are those of `reply.message`. Raises ReplyError for what guardrails cannot do.
-    Source: recordings of AWS; the async stream mode and grounding are not recorded, but in AWS's guide.
+    Source: recordings of AWS (an input blocked by topic); other policies, outputs and the async stream mode are from
+    AWS's model and guide.
 
     >>> blocked = guardrail_blocked("I do not talk about that.")
     >>> blocked.summary
