@@ -135,6 +135,7 @@ class Page:
     blocks: list[Block]
     namespace: dict[str, Any] = field(default_factory=lambda: {"__name__": "__page__"})
     results: dict[int, BaseException | None] = field(default_factory=dict)
+    passed_together: bool | None = None
 
     @classmethod
     def read(cls, path: Path, text: str) -> "Page":
@@ -163,6 +164,13 @@ class Page:
                 if above is not block:
                     pytest.fail(f"{block} builds on {above}, which fails: {failure}", pytrace=False)
                 raise failure
+
+    def tests_that_pass(self) -> list[Block]:
+        """The tests that only have to pass, if they can share a folder."""
+        files = [block.file for block in self.blocks if "file" in block.directives]
+        if len(set(files)) < len(files):
+            return []
+        return [b for b in self.blocks if b.way is Way.TEST and not b.output and "fails" not in b.directives]
 
     def files_above(self, block: Block) -> Iterator[Block]:
         """The blocks above this one that are files of the page's project."""
@@ -206,10 +214,8 @@ OPTIONS: Final = (
 )
 
 
-def run_block(
-    page: Page, block: Block, pytester: pytest.Pytester, run_doctest: Callable[[doctest.DocTest], None]
-) -> None:
-    """Run one block in its way."""
+def run_block(page: Page, block: Block, folder: Path, run_doctest: Callable[[doctest.DocTest], None]) -> None:
+    """Run one block in its way; files are written into the folder."""
 
     def run_plain(plain: Block, namespace: dict[str, Any]) -> None:
         if plain.way is Way.DOCTEST:
@@ -223,20 +229,37 @@ def run_block(
     if block.way in (Way.EXEC, Way.DOCTEST):
         page.reach(block, run_plain)
         return
-    for file in (*page.files_above(block), block):
-        if file.language == "python" or "file" in file.directives:
-            target = pytester.path / file.file
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(file.code, encoding="utf-8")
+    if block in (tests := page.tests_that_pass()) and len(tests) > 1:
+        if page.passed_together is None:  # one start of pytest for all; if one fails, each runs alone and says why
+            page.passed_together = run_tests(page, tests, folder).returncode == 0
+        if page.passed_together:
+            return
     if block.way is Way.TEST:
-        done = run([sys.executable, "-m", "pytest", *OPTIONS, block.file], pytester.path)
+        done = run_tests(page, [block], folder)
     else:
+        write_files(page, block, folder)
         commands = [line.removeprefix("$ ") for line in block.code.splitlines() if line.startswith("$ ")]
-        done = run(" && ".join(commands), pytester.path)
+        done = run(" && ".join(commands), folder)
     print(done.stdout)
     assert done.returncode == int("fails" in block.directives), f"{block} ended with status {done.returncode}"
     shown = block.output + (block.code if block.way is Way.COMMANDS else "")
     assert missing_lines(shown, done.stdout) == [], f"{block} does not print what the page shows"
+
+
+def write_files(page: Page, block: Block, folder: Path) -> None:
+    """Write a block and the files above it into the page's project."""
+    for file in (*page.files_above(block), block):
+        if file.language == "python" or "file" in file.directives:
+            target = folder / file.file
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(file.code, encoding="utf-8")
+
+
+def run_tests(page: Page, blocks: list[Block], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run test files of a page by pytest."""
+    for block in blocks:
+        write_files(page, block, folder)
+    return run([sys.executable, "-m", "pytest", *OPTIONS, *(block.file for block in blocks)], folder)
 
 
 def run(command: list[str] | str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -258,12 +281,18 @@ def run(command: list[str] | str, folder: Path) -> subprocess.CompletedProcess[s
     )
 
 
+RUN: Final = run
 RunBlock = Callable[[Page, Block], None]
 
 
 @pytest.fixture
-def run_one(pytester: pytest.Pytester, run_doctest: Callable[[doctest.DocTest], None]) -> RunBlock:
-    return lambda page, block: run_block(page, block, pytester, run_doctest)
+def run_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_doctest: Callable[[doctest.DocTest], None]
+) -> RunBlock:
+    # Not pytester: it drops the modules that a test imported, and the next would see two copies of them.
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return lambda page, block: run_block(page, block, tmp_path, run_doctest)
 
 
 @pytest.mark.parametrize(("page", "block"), EXAMPLES)
@@ -340,6 +369,25 @@ def test_each_block_runs_in_its_way(run_one: RunBlock) -> None:
     for block in page.blocks:
         if block.way not in (Way.FILE, Way.OUTPUT, Way.LEFT):
             run_one(page, block)
+
+
+def test_those_that_only_have_to_pass_share_a_run(run_one: RunBlock, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[list[str]] = []
+
+    def counted(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+        started.append([argument for argument in command if argument.endswith(".py")])
+        return RUN(command, folder)
+
+    monkeypatch.setitem(globals(), "run", counted)
+    two = PAGE + "\n```python\ndef test_last():\n    assert __name__ == 'test_line_53'\n```\n"
+    together = ["test_line_20.py", "test_line_53.py"]
+    page = Page.read(Path("page.md"), two)
+    run_one(page, page.blocks[3])
+    run_one(page, page.blocks[-1])
+    assert started == [together]
+    spoilt = Page.read(Path("page.md"), two.replace("return 42", "return 41"))
+    run_one(spoilt, spoilt.blocks[-1])
+    assert started == [together, together, together[1:]]
 
 
 def test_block_builds_on_those_above_it(run_one: RunBlock) -> None:
