@@ -26,6 +26,7 @@ from converse_harness.doors.credentials import (
     without_keys,
 )
 from converse_harness.doors.delivery import Delivery, headers
+from converse_harness.doors.httpx_bodies import BREAKS
 from converse_harness.doors.registry import HELD
 from converse_harness.wire.http import Break
 
@@ -78,13 +79,13 @@ def answer(original: Any) -> Any:
 def broken_stream(endpoint: Any, broken: Break) -> Exception:
     """What the library that this endpoint sends with raises to whoever reads a stream that breaks."""
     session = type(endpoint.http_session).__module__
-    stalled = broken is Break.STALLED
     errors: Any
     if session.endswith("httpxsession"):
+        name, message = BREAKS[broken]
         errors = import_module(session).httpx  # httpx or httpx2
-        return cast("Exception", errors.ReadTimeout("") if stalled else errors.ReadError(broken.value))
+        return cast("Exception", getattr(errors, name)(message))
     errors = import_module("aiohttp")
-    if stalled:
+    if broken is Break.STALLED:
         return cast("Exception", errors.SocketTimeoutError("Timeout on reading data from socket"))
     return cast("Exception", errors.ClientPayloadError(f"Response payload is not completed: {broken.value}"))
 

@@ -28,6 +28,7 @@ from aiobotocore.httpxsession import HttpxSession
 
 from converse_harness import BlockedConnection, DoorError, Reply, fake_converse, faults, reply
 from converse_harness.calls import Outcome
+from converse_harness.damage import Fault
 from converse_harness.doors.environ import ACCESS_KEY, BEARER_TOKEN
 
 QUESTION: dict[str, Any] = {
@@ -236,6 +237,29 @@ def test_a_stream_that_pauses_for_too_long_is_a_timeout(back_end: tuple[Run, dic
         run(act)
         assert [list(event) for event in events] == [["messageStart"]]
         assert fake.calls[0].outcome is Outcome.CLOSED
+
+
+BREAKS: dict[Fault, tuple[str, str]] = {
+    faults.reset: ("ClientPayloadError", "ReadError"),
+    faults.closed: ("ClientPayloadError", "RemoteProtocolError"),
+    faults.wrong_content_length: ("ClientPayloadError", "RemoteProtocolError"),
+    faults.stall: ("SocketTimeoutError", "ReadTimeout"),
+}
+"""What aiohttp and httpx raise."""
+
+
+@pytest.mark.parametrize("fault", BREAKS, ids=lambda fault: fault.name)
+def test_a_stream_that_breaks_is_an_error_of_the_library(back_end: tuple[Run, dict[str, Any]], fault: Fault) -> None:
+    run, config = back_end
+
+    async def act() -> None:
+        async with connect({**config, **IMPATIENT}) as client:
+            stream = (await client.converse_stream(**QUESTION))["stream"]
+            assert await until_it_fails(stream, []) == BREAKS[fault][bool(config)]
+
+    with fake_converse(PAUSED.broken(fault)) as fake:
+        run(act)
+        assert fake.calls[0].outcome is Outcome.CUT
 
 
 def test_what_lasts_for_less_than_that_is_waited_for(back_end: tuple[Run, dict[str, Any]]) -> None:
