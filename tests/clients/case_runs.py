@@ -313,13 +313,13 @@ def answer(fake: Fake, name: str) -> None:
     fake.always(last)
 
 
-SILENT: Final = frozenset({"read_timeout", "stall"})
-"""Cases in which a client waits until it gives up."""
+PATIENCE: Final[Mapping[str, float]] = {"read_timeout": 0.1, "stall": 0.5}
+"""Seconds after which a client gives up, in the cases in which it must: nothing comes at all; something came before."""
 
 
 def patience(name: str) -> float:
-    """Seconds after which a client gives up waiting: few where it must, many where a slow machine may not matter."""
-    return 0.3 if name in SILENT else 30.0
+    """The same for any case: few where it must give up, many where a slow machine may not matter."""
+    return PATIENCE.get(name, 30.0)
 
 
 LOSSY: Final = frozenset({"reset"})
