@@ -13,13 +13,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from converse_harness import Call, ConverseServer, Fake, Reply, UnusedReplies, fake_converse, model, reply
 from converse_strategies import leaves
-from converse_strategies.tools import tool_uses
+from converse_strategies.tools import invalid_tool_uses, tool_uses
 
 Ask = Callable[[str], Any]
 ToolUse = Mapping[str, Any]
 
-TROUBLES: Final = ("throttle", "overflow", "break_stream")
-"""The rules in which something goes wrong."""
+TROUBLES: Final = ("throttle", "overflow", "break_stream", "misuse_tool")
+"""The rules in which something goes wrong; a tool can be misused where there is one."""
 
 THROTTLES: Final = 2
 """How often in a row the service throttles: boto3 asks at least three times in each of its retry modes."""
@@ -128,6 +128,11 @@ class ConversationMachine(RuleBasedStateMachine):
         replies = [*_before(uses), broken, whole.times(_SPARES)]
         self._play(text, replies, trouble="break_stream", may_fail=True)
 
+    def misuse_tool(self, text: str, use: ToolUse, answer: str) -> None:
+        """The model asks for a tool that is not there, or gives it a wrong input; then as for `overflow`."""
+        replies = [_asking([use]), reply.text(answer).times(_SPARES)]
+        self._play(text, replies, trouble="misuse_tool", may_fail=True)
+
     def _play(self, text: str, replies: Iterable[Reply], *, trouble: str = "", may_fail: bool = False) -> None:
         __tracebackhide__ = True
         before = len(self.calls)
@@ -163,7 +168,7 @@ def conversation_machine(
     tools: Sequence[Mapping[str, Any]] = (),
     texts: st.SearchStrategy[str] | None = None,
     answers: st.SearchStrategy[str] | None = None,
-    troubles: Collection[str] = TROUBLES,
+    troubles: Collection[str] | None = None,
     may_raise: type[Exception] | tuple[type[Exception], ...] = Exception,
     invariants: Sequence[Callable[[Any], None]] = (),
     server: Literal[False] = False,
@@ -177,7 +182,7 @@ def conversation_machine(
     tools: Sequence[Mapping[str, Any]] = (),
     texts: st.SearchStrategy[str] | None = None,
     answers: st.SearchStrategy[str] | None = None,
-    troubles: Collection[str] = TROUBLES,
+    troubles: Collection[str] | None = None,
     may_raise: type[Exception] | tuple[type[Exception], ...] = Exception,
     invariants: Sequence[Callable[[Any], None]] = (),
     server: Literal[True],
@@ -190,7 +195,7 @@ def conversation_machine(
     tools: Sequence[Mapping[str, Any]] = (),
     texts: st.SearchStrategy[str] | None = None,
     answers: st.SearchStrategy[str] | None = None,
-    troubles: Collection[str] = TROUBLES,
+    troubles: Collection[str] | None = None,
     may_raise: type[Exception] | tuple[type[Exception], ...] = Exception,
     invariants: Sequence[Callable[[Any], None]] = (),
     server: bool = False,
@@ -200,10 +205,11 @@ def conversation_machine(
     `agent` makes a new agent for each conversation, when the fake is open; the agent is called with what the user says.
     With `server` there is a loopback server, and `agent` gets its URL. `tools` are the ToolSpecs that the agent knows:
     the model uses them with inputs that fit. `texts` is what the user says, `answers` what the model does. `troubles`
-    chooses from "throttle" (survived by boto's own retries), "overflow" (of the context) and "break_stream" (an
-    exception amid the events): in the latter two an agent may raise `may_raise`. Whatever else it raises, and replies
-    that it leaves unused in a conversation without trouble, fail the test. `invariants` get the machine after each
-    step; a subclass may have its own with `@invariant()`. Raises InvalidArgument.
+    are some of "throttle" (survived by boto's own retries), "overflow" (of the context), "break_stream" (an exception
+    amid the events) and "misuse_tool" (there is no such tool, or its input is wrong), all of them if not given: in all
+    but the first an agent may raise `may_raise`. Whatever else it raises, and replies that it leaves unused in a
+    conversation without trouble, fail the test. `invariants` get the machine after each step; a subclass may have its
+    own with `@invariant()`. Raises InvalidArgument.
 
     >>> from converse_harness.doors.client import create_client
     >>> def make_agent():
@@ -223,10 +229,13 @@ def conversation_machine(
     >>> from hypothesis.stateful import run_state_machine_as_test
     >>> run_state_machine_as_test(machine, settings=settings(max_examples=5, stateful_step_count=5, deadline=None))
     """
-    _check(agent, tools, troubles, invariants)
+    possible = TROUBLES if tools else [name for name in TROUBLES if name != "misuse_tool"]
+    wanted = possible if troubles is None else troubles
+    _check(agent, tools, wanted, invariants)
     said = leaves.visible_texts() if texts is None else texts
     answered = leaves.visible_texts() if answers is None else answers
     uses = st.one_of([tool_uses(spec).map(_without_id) for spec in tools])
+    wrong = st.one_of([invalid_tool_uses(spec).map(_without_id) for spec in tools])
     # Before the trouble the model may use tools.
     some = {"uses": st.lists(uses, max_size=2)} if tools else {}
     exchange: dict[str, st.SearchStrategy[Any]] = {"text": said, "answer": answered}
@@ -236,8 +245,9 @@ def conversation_machine(
         "throttle": {**exchange, **some, "times": st.integers(1, THROTTLES)},
         "overflow": {**exchange, **some},
         "break_stream": {**exchange, **some, "after": st.integers(0, 9), "exception": st.deferred(_exceptions)},
+        "misuse_tool": {**exchange, "use": wrong},
     }
-    chosen = ["chat", *(["use_tools"] if tools else []), *troubles]
+    chosen = ["chat", *(["use_tools"] if tools else []), *wanted]
     steps = {name: _rule(**arguments[name])(getattr(ConversationMachine, name)) for name in chosen}
     steps |= {f"invariant_{number}": invariant()(each) for number, each in enumerate(invariants)}
     errors = may_raise if isinstance(may_raise, tuple) else (may_raise,)
@@ -270,6 +280,10 @@ def _check(agent: object, tools: Sequence[object], troubles: Collection[str], in
         raise InvalidArgument(
             f"conversation_machine(troubles=...): {unknown[0]!r} is not possible. Give a list of some of: "
             f"{', '.join(TROUBLES)}; an empty one for none."
+        )
+    if "misuse_tool" in troubles and not tools:
+        raise InvalidArgument(
+            "conversation_machine(troubles=...): 'misuse_tool' needs a tool. Give the ToolSpecs of the agent's tools=."
         )
     for each in invariants:
         if not callable(each):

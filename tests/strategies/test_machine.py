@@ -70,8 +70,10 @@ class Loop:
             self.messages.append({"role": "user", "content": [self.run(use) for use in uses]})
 
     def run(self, use: Any) -> Any:
-        result = f"18 °C in {use['input']['city']}"
-        return {"toolResult": {"toolUseId": use["toolUseId"], "content": [{"text": result}]}}
+        known = use["name"] == WEATHER["name"] and isinstance(use["input"].get("city"), str)
+        result = [{"text": f"18 °C in {use['input']['city']}" if known else "No such tool, or no city."}]
+        status = "success" if known else "error"
+        return {"toolResult": {"toolUseId": use["toolUseId"], "content": result, "status": status}}
 
     def model(self) -> Any:
         tools = {"tools": [{"toolSpec": WEATHER}]}
@@ -116,6 +118,11 @@ class AsksForEver(Loop):
     def __call__(self, text: str) -> str:
         while True:
             text = super().__call__(text)
+
+
+class TrustsTheModel(Loop):
+    def run(self, use: Any) -> Any:
+        return super().run({**use, "input": {"city": use["input"]["city"]}})
 
 
 class TriesOnce(Loop):
@@ -223,6 +230,14 @@ def test_trouble_is_no_excuse_for_another_error() -> None:
     )
 
 
+def test_an_agent_that_trusts_the_model_is_found() -> None:
+    machine = weather_machine(TrustsTheModel, troubles=["misuse_tool"], may_raise=ClientError)
+    with pytest.raises(KeyError, match="city") as caught:
+        run_state_machine_as_test(machine, settings=SHORT)
+    step = "misuse_tool(answer='0', text='0', use={'name': 'get_weather', 'input': {}})"
+    assert steps_of(caught.value)[-1] == step
+
+
 def test_what_is_said_can_be_chosen() -> None:
     said = leaves.faker_texts()
     heard: list[str] = []
@@ -286,7 +301,8 @@ def test_what_happens_after_the_last_step_is_seen() -> None:
         ({"agent": "nova"}, "'nova'.*is a function that makes an agent"),
         ({"tools": ["get_weather"]}, "'get_weather' is no ToolSpec of the AWS API"),
         ({"tools": [{"name": "x"}]}, "is no ToolSpec of the AWS API"),
-        ({"troubles": ["throttled"]}, "'throttled' is not possible. .* throttle, overflow, break_stream"),
+        ({"troubles": ["throttled"]}, "'throttled' is not possible. .* throttle, overflow, break_stream, misuse_tool;"),
+        ({"troubles": ["misuse_tool"]}, "'misuse_tool' needs a tool. Give the ToolSpecs"),
         ({"troubles": "overflow"}, "'overflow' is not possible"),
         ({"invariants": ["roles"]}, "'roles' cannot be called"),
     ],
@@ -333,6 +349,11 @@ strands_machine = partial(
 
 def test_strands_survives_throttling(make_strands_agent: Callable[[], Agent]) -> None:
     run_state_machine_as_test(strands_machine(make_strands_agent, troubles=["throttle"]), settings=SHORT)
+
+
+def test_strands_tells_the_model_of_its_mistakes(make_strands_agent: Callable[[], Agent]) -> None:
+    machine = strands_machine(make_strands_agent, troubles=["misuse_tool"], may_raise=())
+    run_state_machine_as_test(machine, settings=SHORT)
 
 
 @pytest.mark.parametrize("trouble", ["overflow", "break_stream"])
