@@ -17,6 +17,7 @@ from converse_harness import ConverseServer, ReplyError, fake_converse
 from converse_harness.cases import CASES
 from converse_harness.damage import Door
 from converse_harness.doors.in_process import BotoFake
+from converse_harness.faults import FAULTS
 from tests.clients.case_outcomes import NEWER, OUTCOMES
 from tests.clients.case_runs import (
     ASKED,
@@ -130,3 +131,11 @@ def ask_for_whole(name: str, fake: BotoFake) -> None:
 def test_what_only_a_stream_can_be_is_refused_for_a_whole_answer(name: str) -> None:
     with pytest.raises(ReplyError, match="only a stream"):
         ask_for_whole(name, fake_converse(unused="allow"))
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_says_what_botocore_does_with_it(name: str) -> None:
+    said, _, _ = FAULTS[name].botocore.partition(";")
+    raised = OUTCOMES[name].stream.raised
+    assert said.startswith("raises ") == (raised is not None)
+    assert said.endswith(raised or "")
