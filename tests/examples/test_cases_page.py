@@ -21,7 +21,7 @@ from converse_harness.damage import EVERY_DOOR, Door, Level
 from converse_harness.faults import FAULTS
 from converse_harness.guardrails import POLICIES, actions
 from converse_harness.reply import failures
-from converse_harness.wire.http import GATEWAY_ERRORS
+from converse_harness.wire.http import GATEWAY_ERROR, GATEWAY_ERRORS, SERVICE_ERROR
 from converse_harness.wordings import CLIENTS, ERRORS, OVERFLOWS, THROTTLES, Wording
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "cases.md"
@@ -181,6 +181,10 @@ def test_a_table_of_the_page_is_that_of_the_code(name: str) -> None:
     assert shown(name, PAGE.read_text(encoding="utf-8")) == table(name), (
         f"docs/cases.md is behind; write it with: python {Path(__file__).relative_to(PAGE.parents[1])}"
     )
+
+
+def test_the_suffixes_are_those_that_are_sent() -> None:
+    assert f"- `{SERVICE_ERROR}`\n- `{GATEWAY_ERROR}`\n" in PAGE.read_text(encoding="utf-8")
 
 
 def test_a_change_would_be_seen() -> None:
