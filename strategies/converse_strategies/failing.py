@@ -174,7 +174,7 @@ def faulty_replies(
     wanted = chosen("faulty_replies", "kinds", kinds, streamable())
     selected = _selected("faulty_replies", names, levels, doors, operations)
     # First, since what comes last is often the smallest.
-    which, where = draw(_up_to(len(selected) - 1)), draw(SITES)
+    fault, where = draw(st.sampled_from(selected)), draw(SITES)
     answer = draw(answers.replies(kinds=wanted) if replies is None else replies)
     if answer.breaches:
         raise InvalidArgument(f"faulty_replies: {answer.summary} has a fault already. Give replies= that are sound.")
@@ -184,14 +184,10 @@ def faulty_replies(
             f"faulty_replies: {answer.summary} cannot be broken by {', '.join(each.name for each in selected)}. Give "
             "other names= or levels=, or replies= and kinds= that can be so broken."
         )
-    fault = fitting[which % len(fitting)]
+    if fault not in fitting:
+        fault = fitting[where % len(fitting)]
     fault = _lasting(draw, "faulty_replies", fault, seconds, _may_wait(names, doors))
     return FaultyReply(_broken(answer, fault, where, wanted))
-
-
-@cache
-def _up_to(most: int) -> st.SearchStrategy[int]:
-    return st.integers(0, most)
 
 
 def _broken(answer: Reply, fault: Fault, where: int, kinds: tuple[str, ...]) -> Reply:
