@@ -17,6 +17,7 @@ import uvicorn
 from botocore.eventstream import EventStreamBuffer
 
 from converse_harness import ConverseServer, Fake, Reply
+from converse_harness.damage import Door
 from converse_harness.doors.asgi import ConverseApp
 from converse_harness.doors.httpx import HttpxFake
 from converse_harness.doors.server.fake import ServerFake
@@ -25,6 +26,7 @@ from tests.clients.scenarios import (
     CONNECTION,
     MODEL,
     REQUEST,
+    SCENARIOS,
     STREAM,
     Fold,
     Order,
@@ -198,9 +200,16 @@ def asgi() -> Iterator[Uvicorn]:
         yield server
 
 
-@pytest.mark.parametrize("door", DOORS)
+def asgi_can(name: str) -> bool:
+    """Whether an ASGI app can express a scenario; tests/doors/test_faults.py has those that it refuses."""
+    return all(Door.ASGI in breach.fault.doors for breach in SCENARIOS[name].reply.breaches)
+
+
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(("name", "operation"), CASES)
+@pytest.mark.parametrize(
+    ("name", "operation", "door"),
+    [(*case, door) for door in DOORS for case in CASES if door != "uvicorn" or asgi_can(case[0])],
+)
 def test_scenario(
     name: str, operation: str, way: str, door: str, converse_server: ConverseServer, asgi: Uvicorn
 ) -> None:
