@@ -14,6 +14,7 @@ from converse_harness.errors import ReplyError
 from converse_harness.families import NEUTRAL, Family
 from converse_harness.grammar import ERROR_FRAME
 from converse_harness.summaries import summarize_body
+from converse_harness.wire.http import ERROR_NAME
 from converse_harness.wordings import usual
 from converse_harness.written import written
 
@@ -65,6 +66,7 @@ class Reply:
                 f"{exception!r} is not an exception of ConverseStream. One of: {', '.join(sorted(exceptions))}. "
                 "For one that is not in the model pass strict=False."
             )
+        _check_name(f"fails_after({events!r}, {exception!r})", exception)
         shape = exception[:1].upper() + exception[1:]
         body = {
             "message": usual(shape) if message is None else message,
@@ -72,7 +74,7 @@ class Reply:
         }
         if strict:
             model.check(exceptions[exception].name, body, root=exception)
-        return self._failing(events, {exception: body}, strict=strict)
+        return self._failing("fails_after", events, {exception: body}, strict=strict)
 
     def error_frame_after(self, events: int, code: str = "InternalFailure", message: str | None = None) -> Reply:
         """Send an unmodelled error frame (`:message-type: error`) after that many events and end the stream.
@@ -85,20 +87,20 @@ class Reply:
         >>> reply.text("The answer is forty-two.").error_frame_after(3, "InternalFailure", "Sorry.").summary
         'text "The answer is forty-two.", InternalFailure after 3 events'
         """
+        _check_name(f"error_frame_after({events!r}, {code!r})", code)
         said = {"code": code, "message": usual(code) if message is None else message}
-        for name, value in said.items():
-            if not value:
-                raise ReplyError(f"error_frame_after({name}={value!r}): a text that is not empty.")
-        return self._failing(events, {ERROR_FRAME: said}, strict=False)
+        if type(said["message"]) is not str or not said["message"]:
+            raise ReplyError(f"error_frame_after(message={message!r}): a text that is not empty.")
+        return self._failing("error_frame_after", events, {ERROR_FRAME: said}, strict=False)
 
-    def _failing(self, after: int, event: Mapping[str, Any], *, strict: bool) -> Reply:
+    def _failing(self, by: str, after: int, event: Mapping[str, Any], *, strict: bool) -> Reply:
         if self.failure is not None:
             raise ReplyError(f"{self.summary}: a stream fails once.")
         self._check_uncounted(f"{self.summary}: say how it fails")
         kinds = [next(iter(each), "") for each in self.events()]
         if isinstance(after, bool) or not 0 <= after <= len(kinds) - (1 if strict else 0):
             raise ReplyError(
-                f"fails_after({after!r}): this reply has {len(kinds)} events ({', '.join(kinds)}); an exception frame "
+                f"{by}({after!r}): this reply has {len(kinds)} events ({', '.join(kinds)}); an exception frame "
                 f"takes the place of one: 0 to {len(kinds) - 1}."
             )
         return replace(self, failure=StreamFailure(after, event))
@@ -253,6 +255,14 @@ class Reply:
                         printer.breakable()
                     printer.text(name)
                     printer.pretty(value)
+
+
+def _check_name(call: str, name: str) -> None:
+    if type(name) is not str or not ERROR_NAME.fullmatch(name):
+        raise ReplyError(
+            f"{call}: a name of ASCII letters, digits, '.', '_' and '-'; on plain Converse it travels in the header "
+            "x-amzn-ErrorType."
+        )
 
 
 def _level(breach: Breach) -> int:

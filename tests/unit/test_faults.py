@@ -500,6 +500,37 @@ def test_an_error_frame_is_a_500_where_there_is_no_stream() -> None:
     assert json.loads(answer.data) == {"message": "Sorry."}
 
 
+NO_NAME = (
+    "a name of ASCII letters, digits, '.', '_' and '-'; on plain Converse it travels in the header x-amzn-ErrorType."
+)
+NO_FAILURES: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
+    ("error_frame_after", (1, "Zürich"), {}, f"error_frame_after(1, 'Zürich'): {NO_NAME}"),
+    ("error_frame_after", (1, ""), {}, f"error_frame_after(1, ''): {NO_NAME}"),
+    ("error_frame_after", (1, "A\r\nB: c"), {}, f"error_frame_after(1, 'A\\r\\nB: c'): {NO_NAME}"),
+    ("error_frame_after", (1, "A", ""), {}, "error_frame_after(message=''): a text that is not empty."),
+    ("error_frame_after", (1, "A", 5), {}, "error_frame_after(message=5): a text that is not empty."),
+    (
+        "error_frame_after",
+        (9,),
+        {},
+        (
+            "error_frame_after(9): this reply has 5 events (messageStart, contentBlockDelta, contentBlockStop, "
+            "messageStop, metadata); an exception frame takes the place of one: 0 to 4."
+        ),
+    ),
+    ("fails_after", (1, "oh noException"), {"strict": False}, f"fails_after(1, 'oh noException'): {NO_NAME}"),
+]
+
+
+@pytest.mark.parametrize(("method", "arguments", "options", "message"), NO_FAILURES)
+def test_a_failure_that_cannot_be(
+    method: str, arguments: tuple[Any, ...], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ReplyError) as raised:
+        getattr(ONE, method)(*arguments, **options)
+    assert str(raised.value) == message
+
+
 # Doors
 
 

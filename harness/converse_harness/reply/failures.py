@@ -7,7 +7,6 @@ times in legacy mode, three in standard and adaptive), and what is known of its 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -15,9 +14,8 @@ from converse_harness import model
 from converse_harness.bodies import ErrorBody
 from converse_harness.errors import ReplyError
 from converse_harness.replies import Reply
+from converse_harness.wire.http import ERROR_NAME
 from converse_harness.wordings import OVERFLOWS, THROTTLES, Wording, usual
-
-_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 
 
 def error(name: str, message: str | None = None, *, status: int | None = None, **members: object) -> Reply:
@@ -220,7 +218,7 @@ _OWN_WORDS: Final = {
 
 
 def _check_name(name: str) -> None:
-    if type(name) is not str or not _NAME.fullmatch(name):
+    if type(name) is not str or not ERROR_NAME.fullmatch(name):
         raise ReplyError(
             f"{name!r} is no name of an error: it travels in the header x-amzn-ErrorType and is made of ASCII letters, "
             "digits, '.', '_' and '-', for instance 'ThrottlingException'."

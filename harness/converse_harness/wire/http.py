@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -63,6 +64,9 @@ GATEWAY_ERROR: Final = ":http://internal.amazon.com/coral/com.amazon.coral.servi
 
 NO_REQUEST_ID: Final = "00000000-0000-4000-8000-000000000000"
 """The request id of an answer to what never became a Call."""
+
+ERROR_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
+"""What the name of an error can be, which travels in the header x-amzn-ErrorType."""
 
 GATEWAY_ERRORS: Final = frozenset(
     {
