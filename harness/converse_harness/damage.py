@@ -86,7 +86,7 @@ class Fault:
         """
         if self.seconds is None:
             raise ReplyError(f"{self.name} has no duration. Those that last: stall, slow_first_byte.")
-        if isinstance(seconds, bool) or not 0 < seconds < float("inf"):
+        if type(seconds) not in (int, float) or not 0 < seconds < float("inf"):
             raise ReplyError(f"{self.name}.lasting({seconds!r}): a number of seconds, more than 0.")
         return replace(self, seconds=seconds)
 
@@ -139,7 +139,7 @@ def place(fault: Fault, after: int | None, events: int) -> Breach:
     if most < 0:
         raise ReplyError(f"broken({fault.name}): this reply has no event that could be so broken.")
     chosen = events // 2 if after is None else after
-    if isinstance(chosen, bool) or not 0 <= chosen <= most:
+    if type(chosen) is not int or not 0 <= chosen <= most:
         raise ReplyError(f"broken({fault.name}, after={after!r}): this reply has {events} events; 0 to {most}.")
     return Breach(fault, chosen, events)
 
@@ -158,7 +158,7 @@ def place_in_order(fault: Fault, order: OrderBreach, after: int | None, events: 
         kinds = ", ".join(map(kind, events)) or "none"
         raise ReplyError(f"broken({fault.name}): no event of this reply can be so broken. Its events: {kinds}.")
     chosen = sites[len(sites) // 2] if after is None else after
-    if isinstance(chosen, bool) or chosen not in sites:
+    if type(chosen) is not int or chosen not in sites:
         raise ReplyError(
             f"broken({fault.name}, after={after!r}): in this reply it can be at event {', '.join(map(str, sites))}."
         )

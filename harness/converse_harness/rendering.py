@@ -28,6 +28,7 @@ from converse_harness.grammar import ERROR_FRAME, is_exception, kind
 from converse_harness.replies import Reply
 from converse_harness.wire.events import LONGEST_PADDING, SHORTEST_PADDING, encode_event
 from converse_harness.wire.http import (
+    ERROR_NAME,
     Chunk,
     Response,
     error_response,
@@ -300,6 +301,11 @@ def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> Respo
     members = event[name]
     if name == ERROR_FRAME:
         name, members = members["code"], {"message": members["message"]}
+    if not ERROR_NAME.fullmatch(name):
+        raise ReplyError(
+            f"{name!r} is sent by a stream alone: on Converse it would be an HTTP error, whose name travels in a header "
+            "and is made of ASCII letters, digits, '.', '_' and '-'."
+        )
     shape = STREAM_ERRORS.get(name, name[:1].upper() + name[1:])
     errors = model.all_errors()
     status = errors[shape].status if shape in errors else 500

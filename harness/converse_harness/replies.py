@@ -98,7 +98,7 @@ class Reply:
             raise ReplyError(f"{self.summary}: a stream fails once.")
         self._check_uncounted(f"{self.summary}: say how it fails")
         kinds = [next(iter(each), "") for each in self.events()]
-        if isinstance(after, bool) or not 0 <= after <= len(kinds) - (1 if strict else 0):
+        if type(after) is not int or not 0 <= after <= len(kinds) - (1 if strict else 0):
             raise ReplyError(
                 f"{by}({after!r}): this reply has {len(kinds)} events ({', '.join(kinds)}); an exception frame "
                 f"takes the place of one: 0 to {len(kinds) - 1}."

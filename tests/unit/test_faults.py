@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pytest
 from hypothesis import given
@@ -373,6 +373,14 @@ NONSENSE: list[tuple[Reply, Any, dict[str, Any], str]] = [
     (ONE, "reset", {}, "broken('reset'): a fault by its name, for instance faults.reset."),
     (ONE, faults.reset, {"after": 9}, "broken(reset, after=9): this reply has 5 events; 0 to 5."),
     (ONE, faults.reset, {"after": -1}, "broken(reset, after=-1): this reply has 5 events; 0 to 5."),
+    (ONE, faults.reset, {"after": "1"}, "broken(reset, after='1'): this reply has 5 events; 0 to 5."),
+    (ONE, faults.reset, {"after": 1.0}, "broken(reset, after=1.0): this reply has 5 events; 0 to 5."),
+    (
+        ONE,
+        faults.no_block_stop,
+        {"after": 2.0},
+        "broken(no_block_stop, after=2.0): in this reply it can be at event 2.",
+    ),
     (ONE, faults.reset, {"after": True}, "broken(reset, after=True): this reply has 5 events; 0 to 5."),
     (ONE, faults.closed, {"after": 5}, "broken(closed, after=5): this reply has 5 events; 0 to 4."),
     (ONE, faults.bad_crc, {"after": 5}, "broken(bad_crc, after=5): this reply has 5 events; 0 to 4."),
@@ -463,9 +471,9 @@ def test_only_what_lasts_has_a_duration(fault: Fault) -> None:
     if fault.name in DURATIONS:
         assert repr(fault.lasting(0.5)) == f"faults.{fault.name}.lasting(0.5)"
         assert fault.lasting(0.5).seconds == 0.5
-        for nonsense in (0, -1, math.inf, math.nan, True):
+        for nonsense in (0, -1, math.inf, math.nan, True, "1", None):
             with pytest.raises(ReplyError) as raised:
-                fault.lasting(nonsense)
+                fault.lasting(cast("float", nonsense))
             assert str(raised.value) == f"{fault.name}.lasting({nonsense!r}): a number of seconds, more than 0."
     else:
         with pytest.raises(ReplyError) as raised:
@@ -529,6 +537,16 @@ def test_a_failure_that_cannot_be(
     with pytest.raises(ReplyError) as raised:
         getattr(ONE, method)(*arguments, **options)
     assert str(raised.value) == message
+
+
+def test_an_exception_that_no_header_can_name_is_for_streams_alone() -> None:
+    odd = reply.events([{"日本Exception": {"message": "x"}}], strict=False)
+    assert len(sent(odd).frames) == 1
+    endpoint, exchange = asked(odd, CONVERSE)
+    assert exchange.response.status == 400
+    assert str(endpoint.problems[0]).startswith(
+        "'日本Exception' is sent by a stream alone: on Converse it would be the "
+    )
 
 
 # Doors
