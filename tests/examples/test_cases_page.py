@@ -25,6 +25,7 @@ from converse_harness.wire.http import GATEWAY_ERROR, GATEWAY_ERRORS, SERVICE_ER
 from converse_harness.wordings import CLIENTS, ERRORS, OVERFLOWS, THROTTLES, Wording
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "cases.md"
+_MADE_WITH: Final = re.compile(r"(?<=made with botocore )[\d.]+\d")
 _TABLE: Final = re.compile(r"(?<=<!-- table: )(\w+)( -->\n)(?:.*?)(?=<!-- end -->)", re.DOTALL)
 
 Row = tuple[str, ...]
@@ -167,7 +168,7 @@ def with_tables(page: str) -> str:
     def written(found: re.Match[str]) -> str:
         return f"{found[1]}{found[2]}\n{table(found[1])}\n"
 
-    return _TABLE.sub(written, page)
+    return _MADE_WITH.sub(model.botocore_version(), _TABLE.sub(written, page))
 
 
 def shown(name: str, page: str) -> str:
@@ -178,7 +179,13 @@ def shown(name: str, page: str) -> str:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_of_the_page_is_that_of_the_code(name: str) -> None:
-    assert shown(name, PAGE.read_text(encoding="utf-8")) == table(name), (
+    page = PAGE.read_text(encoding="utf-8")
+    (made_with,) = _MADE_WITH.findall(page)
+    rows, expected = shown(name, page).splitlines(), table(name).splitlines()
+    # A botocore that is newer than the page may know more stop reasons, errors and locations.
+    if made_with != model.botocore_version():
+        expected = [row for row in expected if row in rows]
+    assert rows == expected, (
         f"docs/cases.md is behind; write it with: python {Path(__file__).relative_to(PAGE.parents[1])}"
     )
 
@@ -191,7 +198,7 @@ def test_a_change_would_be_seen() -> None:
     page = PAGE.read_text(encoding="utf-8")
     spoilt = page.replace("`reset`", "`rested`")
     assert shown("faults", spoilt) != shown("faults", page)
-    assert with_tables(spoilt) == with_tables(page) == page
+    assert with_tables(spoilt) == with_tables(page)
 
 
 if __name__ == "__main__":
