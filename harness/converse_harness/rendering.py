@@ -303,8 +303,8 @@ def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> Respo
         name, members = members["code"], {"message": members["message"]}
     if not ERROR_NAME.fullmatch(name):
         raise ReplyError(
-            f"{name!r} is sent by a stream alone: on Converse it would be an HTTP error, whose name travels in a header "
-            "and is made of ASCII letters, digits, '.', '_' and '-'."
+            f"{name!r} is sent by a stream alone: on Converse it would be an HTTP error, whose name travels in a "
+            "header and is made of ASCII letters, digits, '.', '_' and '-'."
         )
     shape = STREAM_ERRORS.get(name, name[:1].upper() + name[1:])
     errors = model.all_errors()

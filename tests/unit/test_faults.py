@@ -545,7 +545,7 @@ def test_an_exception_that_no_header_can_name_is_for_streams_alone() -> None:
     endpoint, exchange = asked(odd, CONVERSE)
     assert exchange.response.status == 400
     assert str(endpoint.problems[0]).startswith(
-        "'日本Exception' is sent by a stream alone: on Converse it would be the "
+        "'日本Exception' is sent by a stream alone: on Converse it would be an "
     )
 
 
