@@ -103,8 +103,10 @@ class ByFamily:
         return self._given(index, text, text.__eq__) or cut_text(text, self.family)
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
-        """The deltas of a tool's input."""
+        """The deltas of a tool's input; none, if no pieces are what was given for a tool without input."""
         text = tool_input_json(value)
+        if value == {} and len(self.pieces.get(index, text)) == 0:
+            return ()
         if index == self.unfinished:
             spelled = tuple(json.dumps(value, **spelling) for spelling in _SPELLINGS)
             given = self._given(

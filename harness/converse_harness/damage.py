@@ -156,7 +156,10 @@ def place_in_order(fault: Fault, order: OrderBreach, after: int | None, events: 
     sites = order.sites(events)
     if not sites:
         kinds = ", ".join(map(kind, events)) or "none"
-        raise ReplyError(f"broken({fault.name}): no event of this reply can be so broken. Its events: {kinds}.")
+        raise ReplyError(
+            f"broken({fault.name}): no event of this reply can be so broken. Its events: {kinds}. "
+            "Break a reply that has such an event, or break this one otherwise."
+        )
     chosen = sites[len(sites) // 2] if after is None else after
     if type(chosen) is not int or chosen not in sites:
         raise ReplyError(

@@ -38,7 +38,7 @@ WITHOUT_FIXTURE: Final[Mapping[str, Instead]] = {
     "converse_each_case": Instead(
         "fake_converse",
         "from converse_harness import fake_converse; from converse_harness.cases import CASES",
-        answer="*case.replies",
+        answer='*case.replies, unused="allow"',
         parameters="case, ...",
         decorators='    @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))\n',
     ),

@@ -98,10 +98,11 @@ class Reply:
             raise ReplyError(f"{self.summary}: a stream fails once.")
         self._check_uncounted(f"{self.summary}: say how it fails")
         kinds = [next(iter(each), "") for each in self.events()]
-        if type(after) is not int or not 0 <= after <= len(kinds) - (1 if strict else 0):
+        most = len(kinds) - (1 if strict else 0)
+        if type(after) is not int or not 0 <= after <= most:
             raise ReplyError(
-                f"{by}({after!r}): this reply has {len(kinds)} events ({', '.join(kinds)}); an exception frame "
-                f"takes the place of one: 0 to {len(kinds) - 1}."
+                f"{by}({after!r}): this reply has {len(kinds)} events ({', '.join(kinds)}); what ends it takes "
+                f"the place of one: 0 to {most}."
             )
         return replace(self, failure=StreamFailure(after, event))
 

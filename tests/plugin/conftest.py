@@ -53,7 +53,9 @@ def weather(city):
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """A pytester project with the module `agent`."""
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-o asyncio_default_fixture_loop_scope=function")  # or pytest-asyncio warns
+    # Or pytest-asyncio warns; and the plugin of langsmith, which comes with langchain-aws, takes long to start.
+    options = "-o asyncio_default_fixture_loop_scope=function -p no:langsmith_plugin"
+    monkeypatch.setenv("PYTEST_ADDOPTS", options)
     pytester.makepyfile(agent=AGENT)
     pytester.syspathinsert()
     return pytester

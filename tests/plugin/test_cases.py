@@ -135,7 +135,7 @@ def test_inside_given_a_message_says_what_to_write_instead(project: pytest.Pytes
         @given(text=st.text(min_size=1))
         @settings(max_examples=2, database=None)
         def test_right(case, text):
-            with fake_converse(*case.replies) as fake:
+            with fake_converse(*case.replies, unused="allow") as fake:
                 messages = [{"role": "user", "content": [{"text": text}]}]
                 with pytest.raises(Exception, match="too long"):
                     client().converse_stream(modelId="m", messages=messages)
@@ -148,7 +148,7 @@ def test_inside_given_a_message_says_what_to_write_instead(project: pytest.Pytes
         [
             "test_wrong uses @given, and the fixture `converse_each_case` would give all its examples one script*",
             '    @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))',
-            "        with fake_converse(?case.replies) as fake:",
+            "        with fake_converse(?case.replies, unused=?allow?) as fake:",
             "(from converse_harness import fake_converse; from converse_harness.cases import CASES; docs: *",
         ]
     )

@@ -92,7 +92,7 @@ def test_under_xdist(project: pytest.Pytester) -> None:
             converse.script(reply.text("a"))
         """
     )
-    result = project.runpytest("-n", "4")
+    result = project.runpytest("-n", "2")
     result.assert_outcomes(passed=24, failed=1)
     result.stdout.fnmatch_lines(["*UnusedReplies: 1 scripted reply was not used."])
 

@@ -403,14 +403,18 @@ NONSENSE: list[tuple[Reply, Any, dict[str, Any], str]] = [
         {},
         (
             "broken(no_block_start): no event of this reply can be so broken. Its events: messageStart, "
-            "contentBlockDelta, contentBlockStop, messageStop, metadata."
+            "contentBlockDelta, contentBlockStop, messageStop, metadata. Break a reply that has such an event, or "
+            "break this one otherwise."
         ),
     ),
     (
         reply.events([], strict=False),
         faults.no_metadata,
         {},
-        "broken(no_metadata): no event of this reply can be so broken. Its events: none.",
+        (
+            "broken(no_metadata): no event of this reply can be so broken. Its events: none. Break a reply that has "
+            "such an event, or break this one otherwise."
+        ),
     ),
     (
         ONE.fails_after(1, "throttlingException"),
@@ -523,7 +527,7 @@ NO_FAILURES: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
         {},
         (
             "error_frame_after(9): this reply has 5 events (messageStart, contentBlockDelta, contentBlockStop, "
-            "messageStop, metadata); an exception frame takes the place of one: 0 to 4."
+            "messageStop, metadata); what ends it takes the place of one: 0 to 5."
         ),
     ),
     ("fails_after", (1, "oh noException"), {"strict": False}, f"fails_after(1, 'oh noException'): {NO_NAME}"),

@@ -152,3 +152,10 @@ def test_what_is_of_the_future_has_to_be_asked_for(write: Any, told: str) -> Non
 def test_without_strict_what_is_known_must_still_be_right(block: Any, told: str) -> None:
     with pytest.raises(ReplyError, match=told):
         reply.message(block, strict=False)
+
+
+def test_a_tool_without_input_may_have_no_delta() -> None:
+    kinds = [next(iter(event)) for event in reply.tool_use("now", pieces=[]).events()]
+    assert kinds == ["messageStart", "contentBlockStart", "contentBlockStop", "messageStop", "metadata"]
+    with pytest.raises(ReplyError, match=r"pieces\[0\] is \[\]; joined they must be"):
+        reply.tool_use("now", {"zone": "UTC"}, pieces=[])

@@ -61,7 +61,7 @@ STOP_REASONS = ", ".join(repr(reason) for reason in model.enum("StopReason"))
             lambda: reply.text("a").fails_after(5, "throttlingException"),
             (
                 "fails_after(5): this reply has 5 events (messageStart, contentBlockDelta, contentBlockStop, "
-                "messageStop, metadata); an exception frame takes the place of one: 0 to 4."
+                "messageStop, metadata); what ends it takes the place of one: 0 to 4."
             ),
         ),
         (
