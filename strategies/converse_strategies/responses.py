@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from converse_harness import model
 from converse_harness.chunking import default_stop_reason
+from converse_harness.guardrails import in_json
 from converse_strategies import leaves, metadata
 from converse_strategies.blocks import Texts
 from converse_strategies.message import assistant_messages
@@ -47,6 +48,8 @@ def converse_responses(
     }
     for name in draw_names(draw, tuple(name for name in _OPTIONAL if model.has_member("ConverseResponse", name))):
         response[name] = draw(_OPTIONAL[name]())
+    if "trace" in response:
+        response["trace"] = dict(in_json(response["trace"]))
     if traces is not None:
         response["trace"] = draw(traces)
     return response
