@@ -79,8 +79,8 @@ def message(
     """Answer with the content blocks of one assistant message, as the AWS API writes them.
 
     `stop_reason` follows from the blocks if not given; a toolUse may leave its toolUseId out. `usage` (TokenUsage;
-    what it leaves out is estimated), `metrics`, `trace` (ConverseTrace; plain Converse adds the empty `modelOutput` that
-    AWS has there), `additional` (additionalModelResponseFields), `performance_config` and `service_tier` are members of
+    what it leaves out is estimated), `metrics`, `trace` (ConverseTrace; plain Converse adds the empty `modelOutput`
+    of AWS), `additional` (additionalModelResponseFields), `performance_config` and `service_tier` are members of
     ConverseResponse. `pieces` gives the exact deltas of blocks
     by index; those of a last tool use may be the beginning of its input where `max_tokens` cuts it off. With
     `strict=False` there may be members and values that the installed model does not have, as of the future; a stream
