@@ -166,14 +166,3 @@ def place_in_order(fault: Fault, order: OrderBreach, after: int | None, events: 
             f"broken({fault.name}, after={after!r}): in this reply it can be at event {', '.join(map(str, sites))}."
         )
     return Breach(fault, chosen, len(events))
-
-
-def check_door(summary: str, breaches: Sequence[Breach], door: Door | None) -> None:
-    """Raise ReplyError for a fault that the door cannot express."""
-    for breach in breaches:
-        fault = breach.fault
-        if door is not None and door not in fault.doors:
-            able = ", ".join(each.value for each in Door if each in fault.doors)
-            raise ReplyError(
-                f"{summary}: the {door.value} door cannot express faults.{fault.name}. Doors that can: {able}."
-            )

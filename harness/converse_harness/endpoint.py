@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from converse_harness import applying, model
 from converse_harness.calls import Call, Outcome
-from converse_harness.damage import Door, check_door
+from converse_harness.damage import Door
 from converse_harness.errors import CallError, ConverseHarnessError, DamagedData, ReplyError, UnexpectedCall
 from converse_harness.messages import unexpected_call, unknown_operation
 from converse_harness.rendering import Occasion, Renderer, count_tokens, error_json
@@ -167,7 +167,7 @@ class Endpoint:
         """Raise ReplyError for a reply with a fault that the door cannot express."""
         for responder in responders:
             if isinstance(responder, Reply):
-                check_door(responder.summary, responder.breaches, self.door)
+                responder.check_door(self.door)
 
 
 def _computed(result: object, slot: Slot) -> Reply:

@@ -124,22 +124,25 @@ class Renderer:
 
     def _fresh(self, key: tuple[Reply, int, str, str, int], reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
         frames: list[Chunk] = []
-        for chunk in _encoded(_named_events(reply, occasion), reply, occasion):
-            frames.append(chunk)
-            yield chunk
+        yield from _encoded(_named_events(reply, occasion), reply, occasion, frames)
         if len(self._frames) >= _CACHE_SIZE:
             self._frames.clear()  # one step, so that threads need no lock here
         self._frames[key] = frames
         yield from _metadata_chunks(reply, occasion, len(frames))
 
 
-def _encoded(events: Iterable[dict[str, Any]], reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
+def _encoded(
+    events: Iterable[dict[str, Any]], reply: Reply, occasion: Occasion, frames: list[Chunk]
+) -> Iterator[Chunk]:
+    """The chunks of some events, each kept in `frames` as well."""
     pads = b""
     delay, later = reply.pace.first, reply.pace.each
     for index, event in enumerate(events):
         if index >= len(pads):
             pads = occasion.digest("padding", 4 * index + 64).translate(_PAD_LENGTHS)
-        yield Chunk(encode_event(event, pads[index]), delay, event)
+        chunk = Chunk(encode_event(event, pads[index]), delay, event)
+        frames.append(chunk)
+        yield chunk
         delay = later
 
 
@@ -152,7 +155,7 @@ def _broken_order(breach: Breach, reply: Reply, occasion: Occasion) -> Iterator[
     failure = reply.failure
     if failure is not None:
         events = [*events[: failure.after], dict(failure.event)]
-    return _encoded(events, reply, occasion)
+    return _encoded(events, reply, occasion, [])
 
 
 def error_json(name: str, members: Mapping[str, Any]) -> bytes:

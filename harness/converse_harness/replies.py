@@ -9,7 +9,7 @@ from typing import Any
 from converse_harness import model
 from converse_harness.bodies import METADATA, UNPACED, Body, ErrorBody, EventsBody, MessageBody, Pace, StreamFailure
 from converse_harness.chunking import message_events
-from converse_harness.damage import Breach, Fault, Level, Place, place, place_in_order, rearranged
+from converse_harness.damage import Breach, Door, Fault, Level, Place, place, place_in_order, rearranged
 from converse_harness.errors import ReplyError
 from converse_harness.families import NEUTRAL, Family
 from converse_harness.grammar import ERROR_FRAME
@@ -187,6 +187,16 @@ class Reply:
     def order_breach(self) -> Breach | None:
         """The fault of the order of events, if there is one."""
         return next((breach for breach in self.breaches if breach.fault.order is not None), None)
+
+    def check_door(self, door: Door | None) -> None:
+        """Raise ReplyError for a fault that the door cannot express."""
+        for breach in self.breaches:
+            able = breach.fault.doors
+            if door is not None and door not in able:
+                raise ReplyError(
+                    f"{self.summary}: the {door.value} door cannot express faults.{breach.fault.name}. "
+                    f"Doors that can: {', '.join(each.value for each in Door if each in able)}."
+                )
 
     @property
     def no_answer(self) -> bool:

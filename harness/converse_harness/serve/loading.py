@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 from converse_harness.calls import Call
 from converse_harness.cases import Case
-from converse_harness.damage import Door, check_door
+from converse_harness.damage import Door
 from converse_harness.errors import ReplyError
 from converse_harness.replies import Reply
 from converse_harness.script import Script
@@ -32,7 +32,7 @@ def load_case(case: Case) -> Script:
     replies = [reply.times(1) for reply in case.replies for _ in range(reply.uses)]
     try:
         for reply in replies:
-            check_door(reply.summary, reply.breaches, Door.SERVER)
+            reply.check_door(Door.SERVER)
     except ReplyError as error:
         raise CannotServe(f"the case {case.name} cannot be served: {error}") from error
     in_turn = cycle(replies)

@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 
 from converse_harness import model, reply
 from converse_harness.cases import CASES
-from converse_harness.damage import Door, check_door
+from converse_harness.damage import Door
 from converse_harness.doors.control.arguments import bind, convert, first, parameters
 from converse_harness.doors.control.bodies import an_object, came, known, under
 from converse_harness.doors.control.refusals import Refused
@@ -53,7 +53,7 @@ class Word:
 def of_case(case: str) -> Reply:
     """The first reply of a case of the catalogue. Raises ReplyError for an unknown one, and one no server can send."""
     made = CASES[case].reply
-    check_door(made.summary, made.breaches, Door.SERVER)
+    made.check_door(Door.SERVER)
     return made
 
 
