@@ -4,6 +4,7 @@ import ast
 import doctest
 import os
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -252,6 +253,8 @@ def write_files(page: Page, block: Block, folder: Path) -> None:
         if file.language == "python" or "file" in file.directives:
             target = folder / file.file
             target.parent.mkdir(parents=True, exist_ok=True)
+            # Python takes bytecode for that of any source of the same size and second.
+            shutil.rmtree(target.parent / "__pycache__", ignore_errors=True)
             target.write_text(file.code, encoding="utf-8")
 
 
