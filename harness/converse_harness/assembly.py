@@ -70,20 +70,20 @@ class _Draft:
     stop: Mapping[str, Any] = field(default_factory=dict[str, Any])
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
-    def messageStart(self, *, role: str, **_: Any) -> None:  # noqa: N802
+    def messageStart(self, *, role: str, **_: Any) -> None:  # noqa: N802 - AWS's name
         self.role = role
 
-    def contentBlockStart(self, *, start: Mapping[str, Any], **_: Any) -> None:  # noqa: N802
+    def contentBlockStart(self, *, start: Mapping[str, Any], **_: Any) -> None:  # noqa: N802 - AWS's name
         self.start = start
 
-    def contentBlockDelta(self, *, delta: Mapping[str, Any], **_: Any) -> None:  # noqa: N802
+    def contentBlockDelta(self, *, delta: Mapping[str, Any], **_: Any) -> None:  # noqa: N802 - AWS's name
         self.deltas.append(delta)
 
-    def contentBlockStop(self, **_: Any) -> None:  # noqa: N802
+    def contentBlockStop(self, **_: Any) -> None:  # noqa: N802 - AWS's name
         self.content.append(_join_block(len(self.content), self.start, self.deltas))
         self.start, self.deltas = {}, []
 
-    def messageStop(self, *, stopReason: str, **more: Any) -> None:  # noqa: N802, N803
+    def messageStop(self, *, stopReason: str, **more: Any) -> None:  # noqa: N802, N803 - AWS's name
         self.stop = {"stopReason": stopReason, **more}
 
     def metadata(self, **meta: Any) -> None:

@@ -85,7 +85,7 @@ class Fault:
         faults.stall.lasting(0.5)
         """
         if self.seconds is None:
-            raise ReplyError(f"{self.name} has no duration. Those that last: stall, slow_first_byte.")
+            raise ReplyError(f"{self.name} has no duration. Those that last: {', '.join(DURATIONS)}.")
         if type(seconds) not in (int, float) or not 0 < seconds < float("inf"):
             raise ReplyError(f"{self.name}.lasting({seconds!r}): a number of seconds, more than 0.")
         return replace(self, seconds=seconds)
