@@ -5,7 +5,7 @@ Loaded by every pytest of the environment, so it imports nothing heavy: everythi
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import pytest
@@ -150,7 +150,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Let the fakes decide about the test's own outcome: one failure, and no second error at teardown."""
     __tracebackhide__ = True
     server = item.config.stash.get(SERVER, None)
-    before: list[Fake] = []
+    before: Sequence[Fake] = ()
     if server is not None:
         before = server.fakes
         server.settings = _settings(item)
@@ -169,7 +169,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     return result
 
 
-def _fakes_of(item: pytest.Item, before: list[Fake]) -> list[Fake]:
+def _fakes_of(item: pytest.Item, before: Sequence[Fake]) -> list[Fake]:
     """The fakes of the test's fixtures, and those that it opened on the server and left open: they are closed."""
     server = item.config.stash.get(SERVER, None)
     left = [] if server is None else [fake for fake in server.fakes if fake not in before]

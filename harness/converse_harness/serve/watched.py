@@ -34,9 +34,9 @@ class WatchedExchange(Exchange):
 class WatchedFake(ServerFake):
     """A fake that tells of every call that ends."""
 
-    def __init__(self, told: Told, mount: Mount, *replies: Responder, **settings: Any) -> None:
-        super().__init__(mount, *replies, **settings)
+    def __init__(self, told: Told, url: str, mount: Mount, *replies: Responder, **settings: Any) -> None:
         self._told_of = told
+        super().__init__(url, mount, *replies, **settings)
 
     def exchange(self, request: Request, *, service: str = "bedrock-runtime", operation: str = "") -> Exchange:
         """Answer one request; from any thread."""
@@ -51,10 +51,5 @@ class WatchedServer(ConverseServer):
         super().__init__(host=host, port=port)
         self._told_of = told
 
-    def script(self, *replies: Responder, **settings: Any) -> ServerFake:
-        """Open a fake with a URL of its own."""
-        return WatchedFake(self._told_of, self._mounted, *replies, **settings)
-
-    def answer_all(self, *replies: Responder, **settings: Any) -> ServerFake:
-        """Open a fake with the server's own URL."""
-        return WatchedFake(self._told_of, lambda fake: self._mounted(fake, ""), *replies, **settings)
+    def _opened(self, url: str, mount: Mount, *replies: Responder, **settings: Any) -> ServerFake:
+        return WatchedFake(self._told_of, url, mount, *replies, **settings)

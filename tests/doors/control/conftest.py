@@ -44,17 +44,18 @@ class Fakes:
         self.numbers = 0
 
     def open(self, *, seed: int = 0, unused: Strictness = "fail", unexpected: Strictness = "fail") -> ServerFake:
-        return ServerFake(self._mounted, seed=seed, unused=unused, unexpected=unexpected)
+        self.numbers += 1
+        url = f"http://127.0.0.1:4/fake-{self.numbers}"
+        return ServerFake(url, self._mounted, seed=seed, unused=unused, unexpected=unexpected)
 
     def all(self) -> list[ServerFake]:
         return list(self.opened)
 
     @contextmanager
-    def _mounted(self, fake: ServerFake) -> Generator[str, None, None]:
-        self.numbers += 1
+    def _mounted(self, fake: ServerFake) -> Generator[None, None, None]:
         self.opened.append(fake)
         try:
-            yield f"http://127.0.0.1:4/fake-{self.numbers}"
+            yield
         finally:
             self.opened.remove(fake)
 

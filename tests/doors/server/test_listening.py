@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 import threading
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 
@@ -31,6 +35,37 @@ def test_ipv6() -> None:
         with Raw2(fake.url) as other:
             other.ask(1, "converse")
             assert b'"b"' in other.answer(1)
+
+
+@contextmanager
+def threads_that_take_turns() -> Generator[None, None, None]:
+    """Every thread may be interrupted after a few steps of its own."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+def test_a_fake_that_other_threads_see_is_whole() -> None:
+    def looks() -> None:
+        while not over.is_set():
+            assert all(fake.url == fake.environ["AWS_ENDPOINT_URL_BEDROCK_RUNTIME"] for fake in server.fakes)
+
+    def opens() -> None:
+        for _ in range(200):
+            server.script().close()
+
+    over = threading.Event()
+    with ConverseServer() as server, ThreadPoolExecutor(3) as threads, threads_that_take_turns():
+        looking = threads.submit(looks)
+        try:
+            for opening in [threads.submit(opens), threads.submit(opens)]:
+                opening.result()
+        finally:
+            over.set()
+        looking.result()
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])

@@ -19,4 +19,4 @@ class FakesOf:
 
     def all(self) -> list[ServerFake]:
         """Those that are open."""
-        return [fake for fake in self._server.fakes if isinstance(fake, ServerFake)]
+        return self._server.fakes

@@ -12,8 +12,8 @@ from converse_harness.doors.environ import environ
 from converse_harness.doors.fake import Fake, Strictness
 from converse_harness.script import Responder
 
-Mount = Callable[["ServerFake"], AbstractContextManager[str]]
-"""Gives a fake a place on a server for as long as it is open: its URL."""
+Mount = Callable[["ServerFake"], AbstractContextManager[object]]
+"""Lets a server answer with a fake for as long as it is open."""
 
 
 class ServerFake(Fake):
@@ -26,6 +26,7 @@ class ServerFake(Fake):
 
     def __init__(
         self,
+        url: str,
         mount: Mount,
         *replies: Responder,
         seed: int = 0,
@@ -34,8 +35,9 @@ class ServerFake(Fake):
         sleeps: bool = False,
     ) -> None:
         super().__init__(*replies, seed=seed, unused=unused, unexpected=unexpected, sleeps=sleeps)
-        self._url = self._stack.enter_context(mount(self))
-        self.where = f" at {self._url}"
+        self._url = url
+        self.where = f" at {url}"
+        self._stack.enter_context(mount(self))  # last: from here on other threads see it
 
     @property
     def url(self) -> str:

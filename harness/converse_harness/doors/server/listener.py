@@ -22,7 +22,7 @@ from converse_harness.doors.contract import Exchange, RefusingFake
 from converse_harness.doors.environ import is_loopback
 from converse_harness.doors.fake import Fake, Settings
 from converse_harness.doors.server.connection import Connection, failed
-from converse_harness.doors.server.fake import ServerFake
+from converse_harness.doors.server.fake import Mount, ServerFake
 from converse_harness.doors.server.protocol import LIMITS, Limits
 from converse_harness.doors.server.site import Site
 from converse_harness.errors import DoorError
@@ -87,19 +87,23 @@ class ConverseServer:
 
         Raises ReplyError for what is no reply, DoorError if the server is not running.
         """
-        fake = ServerFake(self._mounted, *replies, **self._with_defaults(settings))
+        fake = self._fake_at(self._site.prefix(), *replies, **settings)
         self.recent.append(fake)
         return fake
 
     def answer_all(self, *replies: Responder, **settings: Unpack[Settings]) -> ServerFake:
         """The same with the server's own URL: a fake that answers whatever is no other's."""
-        return ServerFake(lambda fake: self._mounted(fake, ""), *replies, **self._with_defaults(settings))
+        return self._fake_at("", *replies, **settings)
 
-    def _with_defaults(self, settings: Settings) -> Settings:
-        return {**self.settings, **settings}
+    def _fake_at(self, prefix: str, *replies: Responder, **settings: Unpack[Settings]) -> ServerFake:
+        with_defaults: Settings = {**self.settings, **settings}
+        return self._opened(self.url + prefix, lambda fake: self._mounted(fake, prefix), *replies, **with_defaults)
+
+    def _opened(self, url: str, mount: Mount, *replies: Responder, **settings: Unpack[Settings]) -> ServerFake:
+        return ServerFake(url, mount, *replies, **settings)
 
     @property
-    def fakes(self) -> list[Fake]:
+    def fakes(self) -> list[ServerFake]:
         """The fakes that are open."""
         return list(self._site.fakes.values())
 
@@ -169,14 +173,13 @@ class ConverseServer:
         return ControlApi(FakesOf(self)).answer(request)
 
     @contextmanager
-    def _mounted(self, fake: ServerFake, prefix: str | None = None) -> Generator[str, None, None]:
-        base = self.url
+    def _mounted(self, fake: ServerFake, prefix: str) -> Generator[None, None, None]:
         try:
-            url = base + self._site.mount(fake, prefix)
-            with registry.opened(RefusingFake(NOT_AIMED, fake), boto=False, url=url):
-                yield url
+            with registry.opened(RefusingFake(NOT_AIMED, fake), boto=False, url=fake.url):
+                self._site.mount(fake, prefix)
+                yield
         finally:
-            self._site.unmount(fake)
+            self._site.unmount(fake, prefix)
             self._cut(fake)
 
     def _cut(self, fake: Fake) -> None:

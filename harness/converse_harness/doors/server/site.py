@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from converse_harness.doors.contract import Exchange
-from converse_harness.doors.fake import Fake
+from converse_harness.doors.server.fake import ServerFake
 from converse_harness.errors import CallError
 from converse_harness.wire.http import NO_REQUEST_ID, Chunk, Request, Response, error_response
 
@@ -45,20 +45,22 @@ class Site:
     """The open fakes of a server by their prefix; "" is the one that answers all other paths."""
 
     def __init__(self, control: Callable[[Request], Response]) -> None:
-        self.fakes: dict[str, Fake] = {}
+        self.fakes: dict[str, ServerFake] = {}
         self._numbers = itertools.count(1)
         self._control = control
 
-    def mount(self, fake: Fake, prefix: str | None = None) -> str:
-        """Give a fake a prefix, one that was never used before if none is asked for."""
-        chosen = f"/fake-{next(self._numbers)}" if prefix is None else prefix
-        self.fakes[chosen] = fake
-        return chosen
+    def prefix(self) -> str:
+        """A prefix that was never used before."""
+        return f"/fake-{next(self._numbers)}"
 
-    def unmount(self, fake: Fake) -> None:
-        """Take a fake away; one that is not there is nothing to do."""
-        for prefix in [prefix for prefix, mounted in self.fakes.items() if mounted is fake]:
-            self.fakes.pop(prefix, None)
+    def mount(self, fake: ServerFake, prefix: str) -> None:
+        """Answer with a fake at a prefix."""
+        self.fakes[prefix] = fake
+
+    def unmount(self, fake: ServerFake, prefix: str) -> None:
+        """Take a fake away; where another has come to its prefix, that one stays."""
+        if self.fakes.get(prefix) is fake:
+            del self.fakes[prefix]
 
     def answer(self, request: Request) -> Answer:
         """Who answers a request, with the prefix taken off its target."""
@@ -76,7 +78,7 @@ class Site:
         return Answer(self, lambda: Aside(nobody), slow=False)
 
 
-def _of(fake: Fake, request: Request) -> Answer:
+def _of(fake: ServerFake, request: Request) -> Answer:
     def give() -> Exchange:
         try:
             return fake.exchange(request)
