@@ -59,6 +59,8 @@ def test_a_fake_that_other_threads_see_is_whole() -> None:
 
     over = threading.Event()
     with ConverseServer() as server, ThreadPoolExecutor(3) as threads, threads_that_take_turns():
+        for _ in range(300):
+            server.script()  # stays open: what walks over all of them takes a while
         looking = threads.submit(looks)
         try:
             for opening in [threads.submit(opens), threads.submit(opens)]:
