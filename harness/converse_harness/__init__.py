@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from converse_harness.errors import StreamOrderError as StreamOrderError
     from converse_harness.errors import UnexpectedCall as UnexpectedCall
     from converse_harness.errors import UnusedReplies as UnusedReplies
+    from converse_harness.recordings.playing import recording as recording
     from converse_harness.replies import Reply as Reply
 
 _HOME = {
@@ -50,6 +51,7 @@ _HOME = {
     "chunk": "chunking",
     "citing": "citation",
     "fake_converse": "doors.in_process",
+    "recording": "recordings.playing",
 }
 
 __all__ = [
@@ -74,6 +76,7 @@ __all__ = [
     "citing",
     "fake_converse",
     "faults",
+    "recording",
     "reply",
 ]
 

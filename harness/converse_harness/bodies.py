@@ -1,12 +1,14 @@
-"""What a Reply is made of: a message, exact events or an HTTP error; a failure in the stream; pauses."""
+"""What a Reply is made of: a message, exact events, an HTTP error or bare bytes; a failure in the stream; pauses."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain, repeat
 from typing import Any, Final
 
 from converse_harness.grammar import ERROR_FRAME, kind
+from converse_harness.wire.http import Response
 
 UNNAMED_TOOL_USE: Final = "tooluse_0000000000000000000000"
 """Stands for the toolUseId of a block that was written without one, until the Endpoint gives it its own."""
@@ -51,7 +53,39 @@ class ErrorBody:
     headers: tuple[tuple[str, str], ...] = ()
 
 
-Body = MessageBody | EventsBody | ErrorBody
+@dataclass(frozen=True, slots=True, eq=False)
+class BareBody:
+    """An answer of which only the bytes are known: of another operation than Converse and ConverseStream, or damaged.
+
+    `summary` says it in a few words.
+    """
+
+    summary: str
+
+
+WrittenBody = MessageBody | EventsBody | ErrorBody
+"""What people write with `reply`."""
+
+Body = WrittenBody | BareBody
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recorded:
+    """What a service really sent, to be sent again byte for byte where the same operation asks for it.
+
+    The chunks of `response` have the recorded pauses, or none. `partial`: the client that was recorded left before the
+    end, so that what came after is not known.
+    """
+
+    operation: str
+    response: Response
+    partial: bool = False
+
+    def paced(self, first: float, each: float) -> Recorded:
+        """The same with these pauses, in seconds."""
+        delays = chain((first,), repeat(each))
+        chunks = tuple(chunk._replace(delay=delay) for chunk, delay in zip(self.response.chunks, delays, strict=False))
+        return replace(self, response=replace(self.response, chunks=chunks, wait=0.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -46,6 +46,15 @@ class Answered:
     taken: list[tuple[Chunk, float]] = field(default_factory=list[tuple[Chunk, float]])
     outcome: Outcome = Outcome.RUNNING
     waited: float = 0.0
+    passed_on: Callable[[], PassedOn] | None = None
+    """What came, where the call was passed on to the real service: read when somebody asks."""
+
+
+class PassedOn(NamedTuple):
+    """What the client took of an answer of the real service."""
+
+    taken: Sequence[tuple[Chunk, float]]
+    response: Response | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +179,9 @@ class Call:
     @property
     def events(self) -> Sequence[SentEvent]:
         """The stream events that the client took, with their times."""
-        taken = [(chunk, at) for chunk, at in self.answered.taken if chunk.event is not None]
+        passed_on = self.answered.passed_on
+        came = self.answered.taken if passed_on is None else passed_on().taken
+        taken = [(chunk, at) for chunk, at in came if chunk.event is not None]
         return tuple(SentEvent(event, at) for chunk, at in taken for event in (chunk.event, *chunk.more) if event)
 
     @property
@@ -181,6 +192,8 @@ class Call:
     @property
     def response(self) -> Response | None:
         """The whole answer, assembled; None if there was an error or the stream did not end well."""
+        if self.answered.passed_on is not None and (response := self.answered.passed_on().response) is not None:
+            return response
         if self.answered.response is None and self.events:
             try:
                 return assemble(event for event, _ in self.events)

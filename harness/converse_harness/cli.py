@@ -10,6 +10,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from converse_harness.commands import COMMANDS
+
 if TYPE_CHECKING:
     from converse_harness.cases import Case
 
@@ -34,8 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         commands.add_parser("serve", help="serve a script, or the control API, to other processes and languages")
     )
     _add_cases(commands.add_parser("cases", help="list the catalogue: what can go wrong in an answer, by name"))
+    for name, command in COMMANDS.items():
+        command.add_arguments(commands.add_parser(name, help=command.help))
     given = parser.parse_args(arguments)
-    run = {"serve": _serve, "cases": _cases, "demo": _demo}[given.command]
+    run = {"serve": _serve, "cases": _cases, "demo": _demo}.get(given.command) or COMMANDS[given.command].run
     try:
         return run(parser, given)
     except KeyboardInterrupt:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from converse_harness import applying, model
 from converse_harness.calls import Call, Outcome
 from converse_harness.damage import Door
 from converse_harness.errors import CallError, ConverseHarnessError, DamagedData, ReplyError, UnexpectedCall
-from converse_harness.messages import unexpected_call, unknown_operation
+from converse_harness.messages import recorded_no_further, unexpected_call, unknown_operation
 from converse_harness.rendering import Occasion, Renderer, count_tokens, error_json
 from converse_harness.replies import Reply
-from converse_harness.script import NAMED, SCRIPTED, Script, Slot, check_answer
+from converse_harness.script import NAMED, SCRIPTED, Replies, Responder, Script, Slot, check_answer
 from converse_harness.secrets import mask_headers
 from converse_harness.wire.http import Chunk, Request, Response, error_response, json_response
 from converse_harness.wire.outputs import output_response
@@ -30,6 +30,11 @@ class Exchange:
 
     call: Call
     response: Response
+
+    @property
+    def heard(self) -> None:
+        """Nothing: it is answered."""
+        return
 
     @property
     def taken(self) -> list[tuple[Chunk, float]]:
@@ -58,10 +63,10 @@ class Endpoint:
     (200, 'hello')
     """
 
-    def __init__(self, *replies: Reply | Callable[[Call], Reply], seed: int = 0, door: Door | None = None) -> None:
+    def __init__(self, *replies: Responder | Replies, seed: int = 0, door: Door | None = None) -> None:
         self.seed = seed
         self.script = Script()
-        self.script.ordered.add(replies)
+        self.script.add(replies)
         self.calls: list[Call] = []
         self.problems: list[ConverseHarnessError | Exception] = []
         self.handlers: dict[str, Handler] = {}
@@ -91,8 +96,8 @@ class Endpoint:
 
         A handler comes before the script; but where an operation is scripted only by its name, the name comes first.
         """
-        scripted = call.operation in NAMED or (call.operation in SCRIPTED and call.operation not in self.handlers)
-        return self.script.choose(call) if scripted and call.malformed is None else None
+        handled = call.operation in self.handlers and call.operation not in NAMED
+        return None if handled or call.malformed is not None else self.script.choose(call)
 
     def answer(self, call: Call, slot: Slot | None) -> Exchange:
         """Answer a call with the reply that was chosen for it; runs its function, if it is one."""
@@ -161,7 +166,18 @@ class Endpoint:
         self.check(reply)
         check_answer(call.operation, reply)
         call.answered.reply = reply
-        return self._renderer.render(reply, occasion)
+        response = self._renderer.render(reply, occasion)
+        recorded = reply.recorded
+        if recorded is None or not recorded.partial or recorded.operation != call.operation:
+            return response
+        return replace(response, chunks=self._as_far_as_recorded(response.chunks, call))
+
+    def _as_far_as_recorded(self, chunks: Iterable[Chunk], call: Call) -> Iterator[Chunk]:
+        """A client that reads on where the recorded one had left must not take that for the end."""
+        yield from chunks
+        problem = UnexpectedCall(recorded_no_further(call))
+        self.problems.append(problem)
+        raise problem
 
     def check(self, *responders: object) -> None:
         """Raise ReplyError for a reply with a fault that the door cannot express."""

@@ -56,6 +56,15 @@ def unknown_operation(call: Call) -> str:
     )
 
 
+def recorded_no_further(call: Call) -> str:
+    """Why a stream cannot go on."""
+    return mask(
+        f"call {call.number} reads on where its recording ends: the client that was recorded had stopped reading "
+        "there, so what comes after is not known.\n\n"
+        f"{arrived([call])}\n\nRecord the session again with a client that reads to the end."
+    )
+
+
 def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]) -> str:
     """Which replies no call asked for."""
     count = sum((slot.uses or 0) - len(slot.used_by) for slot in unused)

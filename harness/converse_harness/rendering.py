@@ -18,7 +18,7 @@ from uuid import UUID
 from converse_harness import applying, guardrails, model
 from converse_harness.assembly import Response as Assembled
 from converse_harness.assembly import assemble
-from converse_harness.bodies import METADATA, UNNAMED_TOOL_USE, ErrorBody, EventsBody, MessageBody
+from converse_harness.bodies import METADATA, UNNAMED_TOOL_USE, BareBody, ErrorBody, EventsBody, MessageBody
 from converse_harness.calls import Call
 from converse_harness.chunking import estimate_tokens
 from converse_harness.damage import Breach, rearranged
@@ -92,14 +92,28 @@ class Renderer:
                     f"{reply.summary}: only a stream can be broken by faults.{breach.fault.name}, and the client "
                     f"called {occasion.call.operation}, which answers with one whole body."
                 )
-        response = self._sound(reply, occasion)
+        response = self._recorded(reply, occasion) or self._sound(reply, occasion)
         for breach, change in changes:
             response = response if change is None else change(response, breach)
         return response
 
+    def _recorded(self, reply: Reply, occasion: Occasion) -> Response | None:
+        """The recorded bytes, where they are of the operation that asks."""
+        recorded = reply.recorded
+        if recorded is None or recorded.operation != occasion.call.operation:
+            return None
+        if recorded.operation == "Converse" and isinstance(reply.body, MessageBody):
+            occasion.call.answered.response = _assembled(reply, occasion, ())
+        return recorded.response
+
     def _sound(self, reply: Reply, occasion: Occasion) -> Response:
         """The answer before anything breaks it but the order of its events."""
         match reply.body:
+            case BareBody(summary):
+                raise ReplyError(
+                    f"{summary} cannot answer {occasion.call.operation}: only its bytes are known, which are those of "
+                    "another operation or damaged."
+                )
             case ErrorBody(name, status, members, more):
                 body = error_json(name, members)
                 error = error_response(name, status, body, occasion.request_id, delay=reply.pace.first)

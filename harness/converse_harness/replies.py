@@ -7,7 +7,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from converse_harness import model
-from converse_harness.bodies import METADATA, UNPACED, Body, ErrorBody, EventsBody, MessageBody, Pace, StreamFailure
+from converse_harness.bodies import (
+    METADATA,
+    UNPACED,
+    BareBody,
+    Body,
+    ErrorBody,
+    EventsBody,
+    MessageBody,
+    Pace,
+    Recorded,
+    StreamFailure,
+)
 from converse_harness.chunking import message_events
 from converse_harness.damage import Breach, Door, Fault, Level, Place, place, place_in_order, rearranged
 from converse_harness.errors import ReplyError
@@ -32,6 +43,7 @@ class Reply:
     failure: StreamFailure | None = None
     breaches: tuple[Breach, ...] = ()
     pace: Pace = UNPACED
+    recorded: Recorded | None = None
 
     def times(self, uses: int) -> Reply:
         """Make it usable for that many calls in a row.
@@ -104,7 +116,7 @@ class Reply:
                 f"{by}({after!r}): this reply has {len(kinds)} events ({', '.join(kinds)}); what ends it takes "
                 f"the place of one: 0 to {most}."
             )
-        return replace(self, failure=StreamFailure(after, event))
+        return replace(self, failure=StreamFailure(after, event), recorded=None)
 
     def _check_uncounted(self, then: str) -> None:
         """Raise ReplyError where a fault was placed by the number of its event, and that would change."""
@@ -137,16 +149,17 @@ class Reply:
                 f"broken({fault.name}): {self.summary}: where no answer comes, nothing else can be broken."
             )
         breach = self._placed(fault, after)
-        return replace(self, breaches=tuple(sorted((*self.breaches, breach), key=_level)))
+        recorded = self.recorded if fault.order is None else None
+        return replace(self, breaches=tuple(sorted((*self.breaches, breach), key=_level)), recorded=recorded)
 
     def _placed(self, fault: Fault, after: int | None) -> Breach:
         if fault.order is not None:
-            if isinstance(self.body, ErrorBody) or self.failure is not None:
+            if not isinstance(self.body, MessageBody | EventsBody) or self.failure is not None:
                 why = "it has no events" if self.failure is None else "break the order first, then say how it fails"
                 raise ReplyError(f"broken({fault.name}): {self.summary}: {why}.")
             self._check_uncounted(f"broken({fault.name}): {self.summary}: break the order")
             return place_in_order(fault, fault.order, after, list(self.events()))
-        if isinstance(self.body, ErrorBody) and fault.on_body is None:
+        if not isinstance(self.body, MessageBody | EventsBody) and fault.on_body is None:
             raise ReplyError(f"broken({fault.name}): {self.summary}: only a stream can be broken so.")
         return place(fault, after, self._count())
 
@@ -154,7 +167,7 @@ class Reply:
         """How many events are sent; an error before the stream counts as one."""
         if self.failure is not None:
             return self.failure.after + 1
-        return 1 if isinstance(self.body, ErrorBody) else sum(1 for _ in self.events())
+        return sum(1 for _ in self.events()) if isinstance(self.body, MessageBody | EventsBody) else 1
 
     def retry_after(self, seconds: int | None = None, *, ms: int | None = None) -> Reply:
         """Say in an error how long the client should wait: the headers `retry-after` and `retry-after-ms`.
@@ -174,14 +187,14 @@ class Reply:
                 f"retry_after({seconds!r}, ms={ms!r}): a whole number of seconds, or of milliseconds, 0 or more."
             )
         headers = tuple((name, str(value)) for name, value in given.items())
-        return replace(self, body=replace(self.body, headers=headers))
+        return replace(self, body=replace(self.body, headers=headers), recorded=None)
 
     def paced(self, *, first: float = 0.0, each: float = 0.0) -> Reply:
         """Wait `first` seconds before the first event and `each` before every later one; really, on every door."""
         for name, value in (("first", first), ("each", each)):
             if not 0 <= value < float("inf"):
                 raise ReplyError(f"paced({name}={value!r}): a pause is a number of seconds, 0 or more.")
-        return replace(self, pace=Pace(first, each))
+        return replace(self, pace=Pace(first, each), recorded=self.recorded and self.recorded.paced(first, each))
 
     @property
     def order_breach(self) -> Breach | None:
@@ -233,6 +246,8 @@ class Reply:
                 yield {"metadata": {name: body.options[name] for name in METADATA if name in body.options}}
             case ErrorBody():
                 raise ReplyError(f"{self.summary}: it comes before any stream and has no events.")
+            case BareBody():
+                raise ReplyError(f"{self.summary}: it has no events.")
 
     @property
     def summary(self) -> str:
@@ -254,6 +269,9 @@ class Reply:
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Print the code that makes it: hypothesis, for counterexamples, and IPython look for this name."""
         del cycle  # a reply cannot hold itself
+        if isinstance(self.body, BareBody):
+            printer.text(repr(self))  # no code makes it: it is read from a recording
+            return
         for number, (function, arguments, options) in enumerate(
             written(self.body, self.failure, self.breaches, self.pace, self.uses)
         ):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
-from typing import Final, cast
+from typing import Final, Protocol, cast, runtime_checkable
 
 from converse_harness import applying, model
 from converse_harness.bodies import ErrorBody
@@ -17,6 +17,16 @@ from converse_harness.summaries import shorten
 
 Responder = Reply | Callable[[Call], Reply]
 """A Reply, or a function that computes one from the call."""
+
+
+@runtime_checkable
+class Replies(Protocol):
+    """Many replies that know themselves which calls they answer: a recording."""
+
+    def queue(self, name: str) -> Queue:
+        """A queue with all of them, none of them used."""
+        ...
+
 
 Pattern = str | re.Pattern[str]
 """A glob, which must match the whole text, case-sensitively; or a compiled pattern, which is searched."""
@@ -63,7 +73,8 @@ NAMED: Final[Mapping[str, Named]] = {
 def check_answer(operation: str | None, reply: Reply) -> None:
     """Raise ReplyError for a reply that cannot answer the operation, because that one has answers of its own."""
     named = NAMED.get(operation or "")
-    if named is not None and not named.answers(reply):
+    recorded = reply.recorded is not None and reply.recorded.operation == operation
+    if named is not None and not recorded and not named.answers(reply):
         raise ReplyError(f"{reply.summary} cannot answer {operation}: {named.otherwise}")
 
 
@@ -140,6 +151,8 @@ class Slot:
     place: str
     uses: int | None
     used_by: list[int] = field(default_factory=list[int])
+    must: bool = True
+    """Whether it fails the test if it is not used."""
 
     @property
     def left(self) -> bool:
@@ -149,7 +162,7 @@ class Slot:
     @property
     def unused(self) -> bool:
         """Whether it was due and was not used as often as was said."""
-        return self.uses is not None and len(self.used_by) < self.uses
+        return self.must and self.uses is not None and len(self.used_by) < self.uses
 
     @property
     def summary(self) -> str:
@@ -187,32 +200,53 @@ class Queue:
         self.slots += added
         return added
 
-    def next(self) -> Slot | None:
-        """The first slot that can be used once more."""
+    def next(self, call: Call) -> Slot | None:
+        """The first slot that can be used once more, if the queue answers such a call."""
+        named = self.condition is not None and self.condition.operation == call.operation
+        if not named and call.operation not in SCRIPTED:
+            return None
+        if self.condition is not None and self.condition.misses(call):
+            return None
         return next((slot for slot in self.slots if slot.left), None)
+
+    def explain(self, call: Call) -> str:
+        """What to say of a call that it does not answer, beside what is in it; empty where that says it all."""
+        del call  # of what is scripted by hand each slot is shown
+        return ""
 
 
 class Script:
-    """Queues: those with a condition in the order written, then the replies in order, then one for everything else."""
+    """Queues: those with a condition in the order written, recordings, replies in order, one for all other calls."""
 
     def __init__(self) -> None:
         self.whens: list[Queue] = []
+        self.recordings: list[Queue] = []
         self.ordered = Queue("script")
         self.fallback = Queue("always")
 
     def choose(self, call: Call) -> Slot | None:
         """Use up the reply for this call, or None if there is none."""
         for queue in self._queues():
-            named = queue.condition is not None and queue.condition.operation == call.operation
-            if not named and call.operation not in SCRIPTED:
-                continue
-            if queue.condition is not None and queue.condition.misses(call):
-                continue
-            slot = queue.next()
+            slot = queue.next(call)
             if slot is not None:
                 slot.used_by.append(call.number)
                 return slot
         return None
+
+    def add(self, responders: Iterable[object]) -> list[tuple[Queue, Slot]]:
+        """Append replies in order, and recordings as they are; their slots with the queues that they are in.
+
+        Raises ReplyError as `Queue.add` does.
+        """
+        added: list[tuple[Queue, Slot]] = []
+        for responder in responders:
+            if isinstance(responder, Replies):
+                queue = responder.queue(f"recording{len(self.recordings) + 1}")
+                self.recordings.append(queue)
+                added += [(queue, slot) for slot in queue.slots]
+            else:
+                added += [(self.ordered, slot) for slot in self.ordered.add([responder])]
+        return added
 
     def when(self, condition: Condition) -> Queue:
         """A new queue for the calls that meet the condition."""
@@ -240,6 +274,7 @@ class Script:
 
     def _queues(self) -> Iterator[Queue]:
         yield from self.whens
+        yield from self.recordings
         yield self.ordered
         yield self.fallback
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from converse_harness.bodies import Body, ErrorBody, EventsBody, MessageBody
+from converse_harness.bodies import BareBody, Body, ErrorBody, EventsBody, MessageBody
 from converse_harness.chunking import default_stop_reason
 
 
@@ -52,3 +52,5 @@ def summarize_body(body: Body) -> str:
             return f"{len(events)} events"
         case ErrorBody(name, status, members):
             return f"{name} ({status}) {shorten(str(members.get('message', '')))}"
+        case BareBody(summary):
+            return summary

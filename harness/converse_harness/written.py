@@ -9,12 +9,12 @@ from converse_harness import model
 from converse_harness.bodies import (
     UNNAMED_TOOL_USE,
     UNPACED,
-    Body,
     ErrorBody,
     EventsBody,
     MessageBody,
     Pace,
     StreamFailure,
+    WrittenBody,
 )
 from converse_harness.chunking import default_stop_reason
 from converse_harness.damage import Breach, Level, Place
@@ -32,7 +32,7 @@ Call = tuple[str, Sequence[Any], Mapping[str, Any]]
 
 
 def written(
-    body: Body, failure: StreamFailure | None, breaches: Sequence[Breach], pace: Pace, uses: int
+    body: WrittenBody, failure: StreamFailure | None, breaches: Sequence[Breach], pace: Pace, uses: int
 ) -> Iterator[Call]:
     """The calls that make a reply of these parts."""
     alone = next((breach.fault.name for breach in breaches if breach.fault.no_answer), None)
@@ -69,7 +69,7 @@ def _written_failure(failure: StreamFailure) -> Call:
     return "fails_after", (failure.after, name, members.pop("message")), {**members, **lax}
 
 
-def _written_body(body: Body) -> Call:
+def _written_body(body: WrittenBody) -> Call:
     match body:
         case EventsBody(events, strict):
             return "events", (list(events),), {} if strict else {"strict": False}

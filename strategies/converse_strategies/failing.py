@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import model, reply
-from converse_harness.bodies import ErrorBody, EventsBody, MessageBody
+from converse_harness.bodies import BareBody, ErrorBody, EventsBody, MessageBody
 from converse_harness.damage import Breach, Door, Fault, Level, Place
 from converse_harness.errors import ReplyError
 from converse_harness.faults import FAULTS, IN_PROCESS
@@ -213,7 +213,7 @@ def _longer(answer: Reply, blocks: Sequence[dict[str, Any]]) -> Reply:
         case MessageBody(content, reason) as body:
             longer = replace(body, content=(*content, *blocks), stop_reason=stop_reason_with(reason, blocks))
             return replace(answer, body=longer)
-        case ErrorBody():
+        case ErrorBody() | BareBody():
             return answer
 
 
@@ -227,7 +227,7 @@ class _Sort(Enum):
 
 def _sort_of(answer: Reply) -> _Sort:
     match answer.body:
-        case ErrorBody():
+        case ErrorBody() | BareBody():
             return _Sort.ERROR
         case EventsBody((*_, {"messageStop": _}, {"metadata": _})) | MessageBody() if answer.failure is None:
             return _Sort.WHOLE

@@ -279,6 +279,9 @@ class Breaking:
 
         return Response(200, (), chunks())
 
+    records = False
+    heard = None
+
     def ended(self, outcome: str) -> None:
         self.reported.append(outcome)
 

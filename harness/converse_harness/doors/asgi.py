@@ -18,7 +18,7 @@ from converse_harness.doors.delivery import Delivery
 from converse_harness.doors.fake import Fake
 from converse_harness.doors.server.protocol import LIMITS, refusal
 from converse_harness.errors import DoorError
-from converse_harness.script import Responder
+from converse_harness.script import Replies, Responder
 from converse_harness.wire.http import Break, Request, Response
 
 Message = MutableMapping[str, Any]
@@ -64,7 +64,7 @@ class ConverseApp:
     [{'text': 'hi'}]
     """
 
-    def __init__(self, *replies: Responder, seed: int = 0) -> None:
+    def __init__(self, *replies: Responder | Replies, seed: int = 0) -> None:
         self.fake: Fake = _AsgiFake(*replies, seed=seed)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from converse_harness.errors import BlockedConnection
 
 if TYPE_CHECKING:
+    from converse_harness.recordings.heard import Heard
     from converse_harness.wire.http import Chunk, Request, Response
 
 
@@ -15,7 +16,12 @@ class Exchange(Protocol):
 
     @property
     def response(self) -> Response:
-        """What to send."""
+        """What to send; nothing where the call is to be passed on."""
+        ...
+
+    @property
+    def heard(self) -> Heard | None:
+        """Where the door writes what comes back, if it is to pass the request on; None if it is to answer."""
         ...
 
     @property
@@ -48,6 +54,11 @@ class Guarding(Protocol):
 class OpenFake(Guarding, Protocol):
     """What a door sees of a fake that answers. All methods are called from any thread."""
 
+    @property
+    def records(self) -> bool:
+        """Whether calls may be passed on to the real service: the way there is open, with real keys and real waits."""
+        ...
+
     def exchange(self, request: Request, *, service: str, operation: str) -> Exchange:
         """Answer one request, running scripted callables.
 
@@ -65,6 +76,8 @@ class RefusingFake:
     def __init__(self, message: str, behind: Guarding | None = None) -> None:
         self.message = message
         self.behind = behind
+
+    records = False
 
     @property
     def sleeps(self) -> bool:

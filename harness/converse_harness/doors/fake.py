@@ -11,10 +11,11 @@ from typing import ClassVar, Final, Literal, Self, TypedDict, get_args
 from converse_harness import model
 from converse_harness.calls import Call
 from converse_harness.damage import Door
-from converse_harness.endpoint import Endpoint, Exchange, Handler
+from converse_harness.endpoint import Endpoint, Handler
 from converse_harness.errors import BlockedConnection, ReplyError, UnexpectedCall, UnusedReplies
 from converse_harness.messages import transcript, unused_replies
-from converse_harness.script import Condition, Pattern, Queue, Responder, Slot
+from converse_harness.recordings.tape import AnyExchange, Tape
+from converse_harness.script import Condition, Pattern, Queue, Replies, Responder, Slot
 from converse_harness.wire.http import Request
 
 Strictness = Literal["fail", "allow"]
@@ -39,10 +40,10 @@ class Scripted:
     Leaving the block takes back what was not used, and raises UnusedReplies unless the block failed already.
     """
 
-    def __init__(self, fake: Fake, queue: Queue, slots: Sequence[Slot]) -> None:
+    def __init__(self, fake: Fake, added: Sequence[tuple[Queue, Slot]]) -> None:
         self._fake = fake
-        self._queue = queue
-        self._slots = list(slots)
+        self._added = list(added)
+        self._slots = [slot for _, slot in added]
 
     @property
     def calls(self) -> list[Call]:
@@ -63,8 +64,8 @@ class Scripted:
     ) -> None:
         left = [slot for slot in self._slots if slot.unused]
         message = unused_replies(self._fake.endpoint.script, self._fake.calls, left) if left else ""
-        for slot in self._slots:
-            self._queue.slots.remove(slot)
+        for queue, slot in self._added:
+            queue.slots.remove(slot)
         if message and error is None:
             raise UnusedReplies(message)
 
@@ -79,7 +80,7 @@ class When:
     def script(self, *replies: Responder) -> Scripted:
         """Answer these calls with replies in order; when they are used up, the next condition or the script is."""
         self._fake.endpoint.check(*replies)
-        return Scripted(self._fake, self._queue, self._queue.add(replies))
+        return Scripted(self._fake, [(self._queue, slot) for slot in self._queue.add(replies)])
 
     def always(self, reply: Responder) -> None:
         """Answer these calls with one reply, as often as they come."""
@@ -103,7 +104,7 @@ class Fake:
 
     def __init__(
         self,
-        *replies: Responder,
+        *replies: Responder | Replies,
         seed: int = 0,
         unused: Strictness = "fail",
         unexpected: Strictness = "fail",
@@ -113,7 +114,8 @@ class Fake:
             if value not in STRICTNESS:
                 raise ReplyError(f"{name}={value!r}; one of {', '.join(map(repr, STRICTNESS))}.")
         self.endpoint = Endpoint(*replies, seed=seed, door=self.door)
-        self.sleeps = sleeps
+        self.tape: Tape | None = None
+        self._sleeps = sleeps
         self._strict_unused = unused == "fail"
         self._strict_unexpected = unexpected == "fail"
         self._told = 0
@@ -122,12 +124,14 @@ class Fake:
 
     # What a test says
 
-    def script(self, *replies: Responder) -> Scripted:
-        """Append replies, used in this order. Raises ReplyError for what is no reply, or not one of this door."""
+    def script(self, *replies: Responder | Replies) -> Scripted:
+        """Append replies, used in this order, or a recording, which answers what it was asked.
+
+        Raises ReplyError for what is no reply, or not one of this door.
+        """
         self.endpoint.check(*replies)
         with self._lock:
-            queue = self.endpoint.script.ordered
-            return Scripted(self, queue, queue.add(replies))
+            return Scripted(self, self.endpoint.script.add(replies))
 
     def when(
         self,
@@ -219,14 +223,26 @@ class Fake:
 
     # What doors ask
 
-    def exchange(self, request: Request, *, service: str = "bedrock-runtime", operation: str = "") -> Exchange:
-        """Answer one request; from any thread."""
+    @property
+    def records(self) -> bool:
+        """Whether what the script does not answer is passed on to the real service, and recorded."""
+        return self.tape is not None
+
+    @property
+    def sleeps(self) -> bool:
+        """Whether waits between retries are real; the real service is not asked in a hurry."""
+        return self._sleeps or self.records
+
+    def exchange(self, request: Request, *, service: str = "bedrock-runtime", operation: str = "") -> AnyExchange:
+        """Answer one request, or say that it is to be passed on; from any thread."""
         with self._lock:
             call = self.endpoint.receive(request, operation=operation or None)
             try:
                 slot = self.endpoint.choose(call)
             except Exception as error:  # noqa: BLE001 - what a predicate raises must fail the test
                 return self.endpoint.fail(call, error)
+            if slot is None and self.tape is not None and call.operation not in self.endpoint.handlers:
+                return self.tape.pass_on(call)
         return self.endpoint.answer(call, slot)
 
     @property

@@ -20,8 +20,8 @@ from converse_harness.doors.contract import RefusingFake
 from converse_harness.doors.fake import Fake
 from converse_harness.doors.guard import is_bedrock_host
 from converse_harness.doors.httpx_bodies import answer, answer_async, classes
-from converse_harness.endpoint import Exchange
 from converse_harness.errors import DoorError
+from converse_harness.recordings.tape import AnyExchange
 from converse_harness.wire.http import Request
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class HttpxFake(Fake):
         """An asynchronous transport of httpx2."""
         return classes(library).async_transport(library, self)
 
-    def exchange(self, request: Request, *, service: str = "bedrock-runtime", operation: str = "") -> Exchange:
+    def exchange(self, request: Request, *, service: str = "bedrock-runtime", operation: str = "") -> AnyExchange:
         """Answer one request; from any thread. Raises BlockedConnection where the fake is not open."""
         if self not in _open:
             raise contract.refuse(self, NOT_OPEN)

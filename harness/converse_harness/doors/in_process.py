@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from converse_harness.damage import Door
 from converse_harness.doors import registry
 from converse_harness.doors.fake import Fake, Strictness
-from converse_harness.script import Responder
+from converse_harness.script import Replies, Responder
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,7 +26,7 @@ class BotoFake(Fake):
 
     def __init__(
         self,
-        *replies: Responder,
+        *replies: Responder | Replies,
         seed: int = 0,
         unused: Strictness = "fail",
         unexpected: Strictness = "fail",
@@ -60,7 +60,7 @@ class BotoFake(Fake):
 
 
 def fake_converse(
-    *replies: Responder,
+    *replies: Responder | Replies,
     seed: int = 0,
     unused: Strictness = "fail",
     unexpected: Strictness = "fail",

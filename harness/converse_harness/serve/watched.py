@@ -10,7 +10,7 @@ from converse_harness.calls import Call, Outcome
 from converse_harness.doors.server.fake import Mount, ServerFake
 from converse_harness.doors.server.listener import ConverseServer
 from converse_harness.endpoint import Exchange
-from converse_harness.script import Responder
+from converse_harness.script import Replies, Responder
 from converse_harness.wire.http import Request
 
 Told = Callable[[ServerFake, Call], None]
@@ -34,7 +34,7 @@ class WatchedExchange(Exchange):
 class WatchedFake(ServerFake):
     """A fake that tells of every call that ends."""
 
-    def __init__(self, told: Told, url: str, mount: Mount, *replies: Responder, **settings: Any) -> None:
+    def __init__(self, told: Told, url: str, mount: Mount, *replies: Responder | Replies, **settings: Any) -> None:
         self._told_of = told
         super().__init__(url, mount, *replies, **settings)
 
@@ -51,5 +51,5 @@ class WatchedServer(ConverseServer):
         super().__init__(host=host, port=port)
         self._told_of = told
 
-    def _opened(self, url: str, mount: Mount, *replies: Responder, **settings: Any) -> ServerFake:
+    def _opened(self, url: str, mount: Mount, *replies: Responder | Replies, **settings: Any) -> ServerFake:
         return WatchedFake(self._told_of, url, mount, *replies, **settings)

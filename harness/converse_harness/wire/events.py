@@ -47,15 +47,28 @@ def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:
     return frame_bytes(_header_block(name), _to_json(name, body).encode())
 
 
+def standard_frame(name: str, payload: bytes) -> bytes:
+    """The frame of an event or exception of that type around a payload that is taken as it is."""
+    return frame_bytes(_header_block(name), payload)
+
+
 def decode_event(frame: Frame) -> tuple[dict[str, Any], int | None]:
     """The AWS event dict of a frame, and the length of its padding (None where it has none).
 
-    Blobs become bytes. A `p` that is no prefix of PADDING stays in the event. Raises DamagedData for a payload that is
-    not a JSON object, and for a frame that is neither event nor exception nor error.
+    Blobs become bytes. Raises as `read_event` does.
+    """
+    name, members, padding = read_event(frame)
+    return {name: from_wire(name, members)}, padding
+
+
+def read_event(frame: Frame) -> tuple[str, dict[str, Any], int | None]:
+    """The type of a frame's event, its JSON members as they travel, and the length of its padding (None without one).
+
+    A `p` that is no prefix of PADDING is a member. Raises DamagedData for a payload that is not a JSON object, and for
+    a frame that is neither event nor exception nor error.
     """
     if frame.get(":message-type") == "error":
-        said = {"code": frame.get(":error-code") or "", "message": frame.get(":error-message") or ""}
-        return {ERROR_FRAME: said}, None
+        return ERROR_FRAME, {"code": frame.get(":error-code") or "", "message": frame.get(":error-message") or ""}, None
     name = frame.get(":event-type") or frame.get(":exception-type")
     if name is None:
         raise DamagedData(f"A frame with neither :event-type nor :exception-type: {frame.headers!r}.")
@@ -69,8 +82,14 @@ def decode_event(frame: Frame) -> tuple[dict[str, Any], int | None]:
     padding: object = members.get("p")
     if isinstance(padding, str) and PADDING.startswith(padding):
         del members["p"]
-        return {name: _from_json(name, members)}, len(padding)
-    return {name: _from_json(name, members)}, None
+        return name, members, len(padding)
+    return name, members, None
+
+
+def from_wire(name: str, members: dict[str, Any]) -> Any:
+    """The members of an event of that type from their JSON: blobs become bytes."""
+    shape = _shape_of(name)
+    return members if shape is None else model.from_json(shape, members)
 
 
 def _delta_payload(event: Mapping[str, Any], padding: int) -> bytes | None:
@@ -120,8 +139,3 @@ def _shape_of(name: str) -> str | None:
 def _to_json(name: str, body: Mapping[str, Any]) -> str:
     shape = _shape_of(name)
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")) if shape is None else model.to_json(shape, body)
-
-
-def _from_json(name: str, body: dict[str, Any]) -> Any:
-    shape = _shape_of(name)
-    return body if shape is None else model.from_json(shape, body)

@@ -10,7 +10,7 @@ from typing import Self
 from converse_harness.damage import Door
 from converse_harness.doors.environ import environ
 from converse_harness.doors.fake import Fake, Strictness
-from converse_harness.script import Responder
+from converse_harness.script import Replies, Responder
 
 Mount = Callable[["ServerFake"], AbstractContextManager[object]]
 """Lets a server answer with a fake for as long as it is open."""
@@ -28,7 +28,7 @@ class ServerFake(Fake):
         self,
         url: str,
         mount: Mount,
-        *replies: Responder,
+        *replies: Responder | Replies,
         seed: int = 0,
         unused: Strictness = "fail",
         unexpected: Strictness = "fail",

@@ -26,7 +26,7 @@ from converse_harness.doors.server.fake import Mount, ServerFake
 from converse_harness.doors.server.protocol import LIMITS, Limits
 from converse_harness.doors.server.site import Site
 from converse_harness.errors import DoorError
-from converse_harness.script import Responder
+from converse_harness.script import Replies, Responder
 from converse_harness.wire.http import Request, Response
 
 NOT_AIMED: Final = (
@@ -82,7 +82,7 @@ class ConverseServer:
 
     # What a test says
 
-    def script(self, *replies: Responder, **settings: Unpack[Settings]) -> ServerFake:
+    def script(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> ServerFake:
         """Open a fake with a URL of its own; `settings` are those of a Fake: seed, unused, unexpected, sleeps.
 
         Raises ReplyError for what is no reply, DoorError if the server is not running.
@@ -91,15 +91,17 @@ class ConverseServer:
         self.recent.append(fake)
         return fake
 
-    def answer_all(self, *replies: Responder, **settings: Unpack[Settings]) -> ServerFake:
+    def answer_all(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> ServerFake:
         """The same with the server's own URL: a fake that answers whatever is no other's."""
         return self._fake_at("", *replies, **settings)
 
-    def _fake_at(self, prefix: str, *replies: Responder, **settings: Unpack[Settings]) -> ServerFake:
+    def _fake_at(self, prefix: str, *replies: Responder | Replies, **settings: Unpack[Settings]) -> ServerFake:
         with_defaults: Settings = {**self.settings, **settings}
         return self._opened(self.url + prefix, lambda fake: self._mounted(fake, prefix), *replies, **with_defaults)
 
-    def _opened(self, url: str, mount: Mount, *replies: Responder, **settings: Unpack[Settings]) -> ServerFake:
+    def _opened(
+        self, url: str, mount: Mount, *replies: Responder | Replies, **settings: Unpack[Settings]
+    ) -> ServerFake:
         return ServerFake(url, mount, *replies, **settings)
 
     @property

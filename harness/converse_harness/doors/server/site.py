@@ -29,6 +29,11 @@ class Aside:
     response: Response
     taken: list[tuple[Chunk, float]] = field(default_factory=list[tuple[Chunk, float]])
 
+    @property
+    def heard(self) -> None:
+        """Nothing: it is answered."""
+        return
+
     def ended(self, outcome: str) -> None:
         """Nobody asks."""
 

@@ -1,0 +1,22 @@
+"""The commands that work on recordings: a module each, with `add_arguments` and `run`.
+
+They are imported by every start of the command, so what is heavy is imported inside `run`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+
+class Command(NamedTuple):
+    """One command: what `--help` says in a line, how its arguments are declared, and what runs it."""
+
+    help: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.ArgumentParser, argparse.Namespace], int]
+
+
+COMMANDS: Final[Mapping[str, Command]] = {}
+"""The commands by name, in the order in which `--help` lists them."""

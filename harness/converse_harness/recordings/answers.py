@@ -1,0 +1,153 @@
+"""A recorded answer as a Reply: the bytes that came, and what they mean where another operation asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, cast
+
+from converse_harness.bodies import BareBody, Body, ErrorBody, EventsBody, MessageBody, Recorded
+from converse_harness.errors import StreamOrderError
+from converse_harness.grammar import StreamOrder
+from converse_harness.recordings.contents import body_bytes
+from converse_harness.recordings.exchange import Exchange
+from converse_harness.recordings.lines import End, Line, event_of, frame_bytes_of
+from converse_harness.replies import Reply
+from converse_harness.wire.events import from_wire
+from converse_harness.wire.http import (
+    NO_REQUEST_ID,
+    Break,
+    Chunk,
+    ConnectionFailure,
+    Response,
+    error_response,
+    json_response,
+    stream_response,
+)
+
+BREAKS: Final[Mapping[str, Break | None]] = {
+    End.CLOSED_BY_CLIENT.value: None,
+    End.RESET.value: Break.RESET,
+    End.CLOSED.value: Break.CLOSED,
+    End.STALLED.value: Break.STALLED,
+}
+"""What happens to the connection in place of a recorded end."""
+
+OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", "performanceConfig", "serviceTier")
+
+
+def reply_of(exchange: Exchange, pace: float = 0.0) -> Reply:
+    """The Reply that answers as was recorded; its pauses are the recorded ones times `pace`, 0 for none."""
+    response = _response(exchange, pace)
+    partial = exchange.end is not None and exchange.end["end"] == End.CLOSED_BY_CLIENT.value
+    return Reply(_body(exchange), recorded=Recorded(exchange.operation, response, partial))
+
+
+class Chunks:
+    """The chunks of a recorded stream, encoded when they are first asked for."""
+
+    def __init__(self, lines: Sequence[Line], began: int, pace: float) -> None:
+        self._lines = lines
+        self._began = began
+        self._pace = pace / 1000
+        self._made: list[Chunk] | None = None
+
+    def __iter__(self) -> Iterator[Chunk]:
+        if self._made is None:
+            self._made = list(self._make())
+        return iter(self._made)
+
+    def _make(self) -> Iterator[Chunk]:
+        before = self._began
+        waiting: Chunk | None = None
+        for line in self._lines:
+            data, event = frame_bytes_of(line), _event(line)
+            if waiting is not None and line.get("joined"):
+                more = (*waiting.more, event) if event is not None else waiting.more
+                waiting = Chunk(waiting.data + data, waiting.delay, waiting.event, more)
+                continue
+            if waiting is not None:
+                yield waiting
+            waiting = Chunk(data, max(0, line["t"] - before) * self._pace, event)
+            before = line["t"]
+        if waiting is not None:
+            yield waiting
+
+
+def _event(line: Line) -> dict[str, Any] | None:
+    found = event_of(line)
+    if found is None:
+        return None
+    name, members = found
+    return {name: from_wire(name, members)}
+
+
+def _response(exchange: Exchange, pace: float) -> Response:
+    head = exchange.head
+    wait = head["t"] * pace / 1000
+    if "failed" in head:
+        return Response(0, (), (), failure=ConnectionFailure(head["failed"]), wait=wait)
+    request_id = head.get("requestId", NO_REQUEST_ID)
+    body = body_bytes("body", head)
+    if body is None:
+        made = stream_response(Chunks(exchange.events, head["t"], pace), request_id)
+    elif "type" in head:
+        made = error_response(head["type"], head["status"], body, request_id)
+    else:
+        made = json_response(body, request_id)
+    broken = None if exchange.end is None else BREAKS[exchange.end["end"]]
+    return Response(head["status"], tuple(_headers(made.headers, head)), made.chunks, broken=broken, wait=wait)
+
+
+def _headers(usual: Sequence[tuple[str, str]], head: Line) -> Iterator[tuple[str, str]]:
+    """The usual headers in their order, with what was recorded in their place, and then the others."""
+    unusual: dict[str, str | None] = dict(head.get("headers", {}))
+    for name, value in usual:
+        if name == "x-amzn-RequestId" and "requestId" not in head:
+            continue
+        known = unusual.pop(name, value)
+        if known is not None:
+            yield name, known
+    for name, other in unusual.items():
+        if other is not None:
+            yield name, other
+
+
+def _body(exchange: Exchange) -> Body:
+    """What the answer means."""
+    head = exchange.head
+    if "failed" in head:
+        return BareBody(str(head["failed"]))
+    body = head.get("body")
+    members = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
+    name = str(head.get("type") or head.get("headers", {}).get("x-amzn-ErrorType", "")).partition(":")[0]
+    if head["status"] >= 400 and name:
+        return ErrorBody(name, head["status"], members)
+    if exchange.operation == "Converse" and isinstance(members.get("output"), dict):
+        return _message(members)
+    if exchange.operation == "ConverseStream" and exchange.events:
+        events = tuple(event for event in map(_event, exchange.events) if event is not None)
+        return EventsBody(events, strict=_is_legal(events))
+    return BareBody(" ".join(map(str, (exchange.operation, head["status"], members.get("message", "")))).rstrip())
+
+
+def _message(members: Mapping[str, Any]) -> Body:
+    from converse_harness import model
+
+    read = model.from_json("ConverseResponse", members)
+    message = read["output"].get("message")
+    if not isinstance(message, dict) or "content" not in message:
+        return BareBody("Converse 200")
+    options = {name: read[name] for name in OPTIONS if name in read}
+    message = cast("dict[str, Any]", message)
+    content, role = tuple(message["content"]), message.get("role", "assistant")
+    return MessageBody(content, str(members.get("stopReason", "")), role, options=options, strict=False)
+
+
+def _is_legal(events: Sequence[Mapping[str, Any]]) -> bool:
+    order = StreamOrder()
+    try:
+        for event in events:
+            order.feed(event)
+    except (StreamOrderError, LookupError, TypeError):
+        return False
+    return True

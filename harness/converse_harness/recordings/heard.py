@@ -1,0 +1,150 @@
+"""What a door hears of a call that it passes on, and the lines of a recording that this makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from converse_harness.errors import DamagedData
+from converse_harness.recordings.contents import body_members, request_members
+from converse_harness.recordings.lines import End, Line, bytes_line, frame_line
+from converse_harness.wire.eventstream import PRELUDE_LENGTH, Decoder, encode
+from converse_harness.wire.http import (
+    GATEWAY_ERROR,
+    GATEWAY_ERRORS,
+    SERVICE_ERROR,
+    ConnectionFailure,
+    Request,
+)
+from converse_harness.wire.routes import control_route, route
+
+STREAM: Final = "application/vnd.amazon.eventstream"
+JSON: Final = "application/json"
+
+KEPT_REQUEST_HEADERS: Final = ("x-amzn-bedrock-",)
+"""Beginnings of the request headers that say what is asked; all others are dropped."""
+
+KEPT_HEADERS: Final = ("retry-after", "retry-after-ms", "x-amzn-bedrock-")
+"""Beginnings of the response headers that are kept as they are; the usual ones are kept where they are unusual."""
+
+
+@dataclass(slots=True, eq=False)
+class Heard:
+    """One call that is passed on, filled in by a door while its answer comes.
+
+    All times are seconds since the request was sent. `pieces` are the parts of the body as they arrived: with HTTP/1.1
+    chunks, one each. Where no answer came, `failure` says how. `ended` is None where the answer ended well.
+    """
+
+    request: Request
+    operation: str | None = None
+    status: int = 0
+    headers: tuple[tuple[str, str], ...] = ()
+    head_at: float = 0.0
+    pieces: list[tuple[bytes, float]] = field(default_factory=list[tuple[bytes, float]])
+    failure: ConnectionFailure | None = None
+    ended: End | None = None
+    ended_at: float = 0.0
+
+    def header(self, name: str) -> str | None:
+        """The value of a response header, by its name in lower case."""
+        return next((value for key, value in self.headers if key.lower() == name), None)
+
+
+def exchange_lines(heard: Heard, number: int) -> list[Line]:
+    """The lines of one exchange; `number` is that of its call, from 1."""
+    return [_call_line(heard, number), *_answer_lines(heard)]
+
+
+def _call_line(heard: Heard, number: int) -> Line:
+    request = heard.request
+    found = route(request) or control_route(request)
+    path, _, query = request.target.partition("?")
+    line: Line = {"call": number}
+    if found is not None:
+        line |= {"operation": found.operation, **found.path_params}
+    else:
+        line |= {"method": request.method, "path": path}
+    if query:
+        line["query"] = query
+    kept = {name: value for name, value in request.headers if name.lower().startswith(KEPT_REQUEST_HEADERS)}
+    if kept:
+        line["headers"] = kept
+    return line | (request_members(request.body) if request.body else {})
+
+
+def _answer_lines(heard: Heard) -> Iterator[Line]:
+    if heard.failure is not None:
+        yield {"t": _ms(heard.ended_at), "failed": heard.failure.value}
+        return
+    data = b"".join(piece for piece, _ in heard.pieces)
+    streams = heard.status == 200 and (heard.header("content-type") == STREAM or _begins_with_a_frame(data))
+    head = _head_line(heard, data, streams=streams)
+    if streams:
+        yield head
+        yield from _stream_lines(heard)
+    else:
+        yield head | body_members("body", data)
+    if heard.ended is not None:
+        yield {"t": _ms(heard.ended_at), "end": heard.ended.value}
+
+
+def _head_line(heard: Heard, data: bytes, *, streams: bool) -> Line:
+    at = heard.head_at if streams or not heard.pieces else heard.pieces[-1][1]
+    line: Line = {"t": _ms(at), "status": heard.status}
+    error = heard.header("x-amzn-errortype")
+    name, _, _ = (error or "").partition(":")
+    if error is not None and error == name + (GATEWAY_ERROR if name in GATEWAY_ERRORS else SERVICE_ERROR):
+        line["type"] = name
+        error = None
+    request_id = heard.header("x-amzn-requestid")
+    if request_id is not None:
+        line["requestId"] = request_id
+    unusual: dict[str, str | None] = {}
+    if error is not None:
+        unusual["x-amzn-ErrorType"] = error
+    content_type = heard.header("content-type")
+    if content_type != (STREAM if streams else JSON):
+        unusual["Content-Type"] = content_type
+    length = heard.header("content-length")
+    if length is not None and length != str(len(data)) and heard.ended is None:
+        unusual["Content-Length"] = length
+    unusual |= {key: value for key, value in heard.headers if key.lower().startswith(KEPT_HEADERS)}
+    return line | ({"headers": unusual} if unusual else {})
+
+
+def _begins_with_a_frame(data: bytes) -> bool:
+    """Whether it is a stream whatever its header says: recorders that came before us mask that."""
+    try:
+        Decoder().feed(data[:PRELUDE_LENGTH])
+    except DamagedData:
+        return False
+    return len(data) > PRELUDE_LENGTH
+
+
+def _stream_lines(heard: Heard) -> Iterator[Line]:
+    decoder = Decoder()
+    read = 0
+    for data, at in heard.pieces:
+        joined = False
+        try:
+            frames = decoder.feed(data)
+        except DamagedData:
+            break
+        for frame in frames:
+            raw = encode(frame)  # frames decode and encode again to the same bytes
+            yield frame_line(frame, raw, _ms(at), joined=joined)
+            read += len(raw)
+            joined = True
+    # From the first damage on, or what was cut off: bytes, in the pieces in which they came.
+    for data, at in heard.pieces:
+        if read >= len(data):
+            read -= len(data)
+            continue
+        yield bytes_line(data[read:], _ms(at))
+        read = 0
+
+
+def _ms(seconds: float) -> int:
+    return round(1000 * seconds)

@@ -1,0 +1,147 @@
+"""The lines of a recording: what a frame of an event stream, a request and an answer look like in it, and back.
+
+A recording is JSON Lines. The first line is its header; each exchange is a line with the request, one with the head of
+the answer, one for each event of a stream, and one more where it did not end well:
+
+    {"call": 1, "operation": "ConverseStream", "modelId": "amazon.nova-lite-v1:0", "request": {"messages": [...]}}
+    {"t": 398, "status": 200, "requestId": "5d4c..."}
+    {"t": 412, "messageStart": {"role": "assistant"}, "p": 31}
+    {"t": 700, "end": "connection reset"}
+
+`t` is in milliseconds since the request. The line is the truth: who edits it changes what is replayed.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, Final, cast
+
+from converse_harness.errors import DamagedData
+from converse_harness.grammar import ERROR_FRAME
+from converse_harness.wire.events import encode_event, from_wire, read_event, standard_frame
+from converse_harness.wire.eventstream import Frame, decode
+
+FORMAT: Final = "converse-recording"
+VERSION: Final = 1
+
+Line = dict[str, Any]
+
+
+class End(Enum):
+    """How an answer ended that did not end well."""
+
+    CLOSED_BY_CLIENT = "closed by client"
+    RESET = "connection reset"
+    CLOSED = "connection closed"
+    STALLED = "stalled"
+
+
+ENDS: Final = tuple(end.value for end in End)
+
+
+EVENT_KEYS: Final[Mapping[str, str]] = {
+    "t": "milliseconds from the request to the last byte of it",
+    "p": "the length of its padding, absent where it has none",
+    "joined": "true where it came in one HTTP chunk with the event before it",
+    "payload": "the JSON that was sent, where it is not the usual form of the event beside it",
+    "frame": "the frame in base64, where even its headers are not the usual ones, or it cannot be read",
+    "bytes": "bytes in base64 that are no whole frame",
+}
+"""What a line of a stream has beside the event, whose type is its key."""
+
+
+def dump(line: Mapping[str, Any]) -> str:
+    """A line as it is written: JSON with spaces, UTF-8 unescaped where it can be, the keys in their order."""
+    text = json.dumps(line, ensure_ascii=False, allow_nan=False)
+    return text if text.isascii() or _is_utf8(text) else json.dumps(line)
+
+
+def event_of(line: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    """The type of the event on a line of a stream and its members as JSON; None for a line without an event."""
+    for key, value in line.items():
+        if key not in EVENT_KEYS:
+            return key, value
+    return None
+
+
+def frame_line(frame: Frame, data: bytes, at: int, *, joined: bool) -> Line:
+    """The line of one frame that arrived; what it re-encodes to is exactly `data`."""
+    line: Line = {"t": at}
+    try:
+        name, members, padding = read_event(frame)
+    except DamagedData:
+        name, members, padding = "", {}, None
+    if name in ("", *EVENT_KEYS):
+        line["frame"] = base64.b64encode(data).decode()
+    else:
+        line[name] = members
+        if padding is not None:
+            line["p"] = padding
+    if joined:
+        line["joined"] = True
+    if "frame" in line or encoded(name, members, padding) == data:
+        return line
+    try:
+        dump(members)
+    except ValueError:  # a number that JSON cannot carry
+        return {"t": at, "frame": base64.b64encode(data).decode()}
+    return line | _as_it_came(name, frame, data)
+
+
+def bytes_line(data: bytes, at: int) -> Line:
+    """The line of bytes that are no whole frame."""
+    return {"t": at, "bytes": base64.b64encode(data).decode()}
+
+
+def encoded(name: str, members: dict[str, Any], padding: int | None) -> bytes:
+    """The usual frame of an event from its JSON."""
+    return encode_event({name: from_wire(name, members)}, padding)
+
+
+def frame_bytes_of(line: Mapping[str, Any]) -> bytes:
+    """The bytes that a line of a stream stands for: as they came, unless the event beside them was edited since."""
+    if "bytes" in line:
+        return base64.b64decode(line["bytes"])
+    found = event_of(line)
+    if found is None:
+        return base64.b64decode(line["frame"])
+    name, members = found
+    padding = line.get("p")
+    came = _came(name, line)
+    if came is not None and _reads_as(came, name, members, padding):
+        return came
+    return encoded(name, members, padding)
+
+
+def _as_it_came(name: str, frame: Frame, data: bytes) -> Line:
+    """What is kept beside an event whose usual form is another one: the payload as text if that is all that differs."""
+    if name != ERROR_FRAME and standard_frame(name, frame.payload) == data:
+        try:
+            return {"payload": frame.payload.decode()}
+        except UnicodeDecodeError:
+            pass
+    return {"frame": base64.b64encode(data).decode()}
+
+
+def _came(name: str, line: Mapping[str, Any]) -> bytes | None:
+    if "payload" in line:
+        return standard_frame(name, cast("str", line["payload"]).encode())
+    return base64.b64decode(line["frame"]) if "frame" in line else None
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _reads_as(data: bytes, name: str, members: Mapping[str, Any], padding: int | None) -> bool:
+    try:
+        return read_event(decode(data)) == (name, members, padding)
+    except DamagedData:
+        return False

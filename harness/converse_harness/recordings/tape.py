@@ -1,0 +1,110 @@
+"""What is recorded while it runs: the calls that a fake passes on, in the order in which they came."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from converse_harness.assembly import Response as Assembled
+from converse_harness.bodies import MessageBody
+from converse_harness.calls import Call, Outcome, PassedOn
+from converse_harness.endpoint import Exchange
+from converse_harness.recordings import exchange as recorded
+from converse_harness.recordings.answers import reply_of
+from converse_harness.recordings.heard import Heard, exchange_lines
+from converse_harness.recordings.lines import Line
+from converse_harness.recordings.writing import header, text_of, write
+from converse_harness.wire.http import Chunk, Response
+
+UNANSWERED: Final = Response(0, (), ())
+
+
+@dataclass(frozen=True, slots=True)
+class PassedExchange:
+    """A call that is passed on: the door fills in `heard` and reports how it ended."""
+
+    call: Call
+    heard: Heard
+
+    @property
+    def response(self) -> Response:
+        """None: what the real service says is the answer."""
+        return UNANSWERED
+
+    @property
+    def taken(self) -> list[tuple[Chunk, float]]:
+        """Nothing: see `heard`."""
+        return []
+
+    def ended(self, outcome: str) -> None:
+        """The answer ended, with the value of an Outcome; only the first report counts."""
+        if self.call.answered.outcome is Outcome.RUNNING:
+            self.call.answered.status = self.heard.status
+            self.call.answered.outcome = Outcome(outcome)
+
+
+AnyExchange = Exchange | PassedExchange
+"""A call that is answered, or passed on."""
+
+
+@dataclass(slots=True, eq=False)
+class Tape:
+    """The calls that are passed on and what came back; for several threads.
+
+    `path` is where `save` writes them, `before` what the file holds already and keeps.
+    """
+
+    path: Path
+    before: tuple[recorded.Exchange, ...] = ()
+    heard: list[Heard] = field(default_factory=list[Heard])
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def pass_on(self, call: Call) -> PassedExchange:
+        """Take a call that is to be passed on."""
+        heard = Heard(call.request, call.operation)
+        with self._lock:
+            self.heard.append(heard)
+        call.answered.passed_on = cache(lambda: _taken(heard, call.number))
+        return PassedExchange(call, heard)
+
+    def lines(self) -> list[Line]:
+        """The lines of the file: its header, what was there before, what was heard."""
+        lines = [header()]
+        for exchange in self.before:
+            lines += exchange.lines()
+        for number, heard in enumerate(self.heard, len(self.before) + 1):
+            lines += exchange_lines(heard, number)
+        return lines
+
+    def save(self) -> None:
+        """Write the file. Raises OSError, and then leaves what was there."""
+        write(self.path, text_of(self.lines()))
+
+
+def _taken(heard: Heard, number: int) -> PassedOn:
+    call, head, *rest = exchange_lines(heard, number)
+    events = tuple(line for line in rest if "end" not in line)
+    reply = reply_of(recorded.Exchange(1, call, head, events))
+    chunks = () if reply.recorded is None else tuple(reply.recorded.response.chunks)
+    times = [line["t"] / 1000 for line in events if not line.get("joined")]
+    taken = tuple(zip(chunks, times, strict=False)) if events else ()
+    return PassedOn(taken, _whole(reply.body) if head.get("status") == 200 else None)
+
+
+def _whole(body: object) -> Assembled | None:
+    if not isinstance(body, MessageBody):
+        return None
+    options = body.options
+    return Assembled(
+        message={"role": body.role, "content": list(body.content)},
+        stop_reason=body.stop_reason,
+        usage=options.get("usage"),
+        metrics=options.get("metrics"),
+        trace=options.get("trace"),
+        additional=options.get("additionalModelResponseFields"),
+        performance_config=options.get("performanceConfig"),
+        service_tier=options.get("serviceTier"),
+    )
