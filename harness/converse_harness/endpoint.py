@@ -97,7 +97,7 @@ class Endpoint:
         A handler comes before the script; but where an operation is scripted only by its name, the name comes first.
         """
         handled = call.operation in self.handlers and call.operation not in NAMED
-        return None if handled or call.malformed is not None else self.script.choose(call)
+        return None if handled else self.script.choose(call)
 
     def answer(self, call: Call, slot: Slot | None) -> Exchange:
         """Answer a call with the reply that was chosen for it; runs its function, if it is one."""
@@ -132,11 +132,11 @@ class Endpoint:
         return Exchange(call, response)
 
     def _respond(self, call: Call, slot: Slot | None, occasion: Occasion) -> Response:
+        if slot is not None:
+            return self._scripted(call, slot, occasion)
         if call.malformed is not None:
             body = error_json("SerializationException", {"message": call.malformed})
             return error_response("SerializationException", 400, body, occasion.request_id)
-        if slot is not None:
-            return self._scripted(call, slot, occasion)
         handler = self.handlers.get(call.operation or "")
         if handler is not None:
             return self._handle(handler, call, occasion)
