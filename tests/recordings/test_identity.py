@@ -1,0 +1,74 @@
+"""Record -> file -> replay is the identity for every reply that the strategies draw: bytes, chunks, headers, breaks."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converse_harness import Endpoint, Reply
+from converse_harness.recordings.answers import reply_of
+from converse_harness.recordings.heard import Heard, exchange_lines
+from converse_harness.recordings.lines import End
+from converse_harness.recordings.reading import parse
+from converse_harness.recordings.writing import header, text_of
+from converse_harness.wire.http import Break, Request, Response
+from converse_strategies import faulty_replies, replies
+
+ENDS = {None: None, Break.RESET: End.RESET, Break.CLOSED: End.CLOSED, Break.STALLED: End.STALLED}
+
+
+def answered(reply: Reply, operation: str) -> tuple[Request, Response]:
+    """A request, and what a fake answers."""
+    path = {"Converse": "converse", "ConverseStream": "converse-stream"}[operation]
+    body = json.dumps({"messages": [{"role": "user", "content": [{"text": "Grüezi"}]}]}).encode()
+    request = Request("POST", f"/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/{path}", (), body)
+    response = Endpoint(reply).exchange(request).response
+    return request, replace(response, chunks=tuple(response.chunks))
+
+
+def heard_of(request: Request, response: Response) -> Heard:
+    """What a door hears of it that gets every chunk for itself, 10 ms apart."""
+    pieces = [(chunk.data, 0.02 + number / 100) for number, chunk in enumerate(response.chunks)]
+    end = 0.02 + len(pieces) / 100
+    return Heard(
+        request,
+        status=response.status,
+        headers=response.headers,
+        head_at=0.01,
+        pieces=[] if response.failure else pieces,
+        failure=response.failure,
+        ended=ENDS[response.broken],
+        ended_at=end,
+    )
+
+
+def replayed(text: str) -> Response:
+    (exchange,) = parse(text).exchanges
+    recorded = reply_of(exchange).recorded
+    assert recorded is not None
+    return recorded.response
+
+
+def told(response: Response) -> dict[str, Any]:
+    """Everything that a client can see of a response but its pauses."""
+    return {
+        "status": response.status,
+        "headers": dict(response.headers),
+        "chunks": [chunk.data for chunk in response.chunks if chunk.data],
+        "failure": response.failure,
+        "broken": response.broken,
+    }
+
+
+@given(
+    reply=st.one_of(replies(), faulty_replies().map(lambda faulty: faulty.reply)),
+    operation=st.sampled_from(["Converse", "ConverseStream"]),
+)
+def test_what_is_recorded_is_replayed(reply: Reply, operation: str) -> None:
+    request, response = answered(reply, operation)
+    text = text_of([header(), *exchange_lines(heard_of(request, response), 1)])
+    assert told(replayed(text)) == told(response)
+    (exchange,) = parse(text).exchanges
+    assert text_of(exchange.lines()) == text.partition("\n")[2]
