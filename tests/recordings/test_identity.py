@@ -1,18 +1,21 @@
 """Record -> file -> replay is the identity for every reply that the strategies draw: bytes, chunks, headers, breaks."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converse_harness import Endpoint, Reply
+from converse_harness import DamagedData, Endpoint, Reply
 from converse_harness.recordings.answers import reply_of
 from converse_harness.recordings.heard import Heard, exchange_lines
 from converse_harness.recordings.lines import End
 from converse_harness.recordings.reading import parse
 from converse_harness.recordings.writing import header, text_of
+from converse_harness.wire.eventstream import Decoder, encode
 from converse_harness.wire.http import Break, Request, Response
 from converse_strategies import faulty_replies, replies
 
@@ -51,12 +54,22 @@ def replayed(text: str) -> Response:
     return recorded.response
 
 
+def frame_ends(body: bytes) -> list[int]:
+    """Where each frame ends, as far as there are frames."""
+    try:
+        return list(accumulate(len(encode(frame)) for frame in Decoder().feed(body)))
+    except DamagedData:
+        return []
+
+
 def told(response: Response) -> dict[str, Any]:
-    """Everything that a client can see of a response but its pauses."""
+    """Everything that a client can see of a response but its pauses, and cuts in the middle of a frame."""
+    pieces = [chunk.data for chunk in response.chunks]
     return {
         "status": response.status,
         "headers": dict(response.headers),
-        "chunks": [chunk.data for chunk in response.chunks if chunk.data],
+        "body": b"".join(pieces),
+        "cuts": set(accumulate(map(len, pieces))) & set(frame_ends(b"".join(pieces))),
         "failure": response.failure,
         "broken": response.broken,
     }
@@ -72,3 +85,15 @@ def test_what_is_recorded_is_replayed(reply: Reply, operation: str) -> None:
     assert told(replayed(text)) == told(response)
     (exchange,) = parse(text).exchanges
     assert text_of(exchange.lines()) == text.partition("\n")[2]
+
+
+def events_in(response: Response) -> list[Mapping[str, Any]]:
+    """The events that the chunks are known to hold."""
+    return [event for chunk in response.chunks for event in (chunk.event, *chunk.more) if event is not None]
+
+
+@given(reply=replies())
+def test_what_is_replayed_is_known_by_its_events(reply: Reply) -> None:
+    request, response = answered(reply, "ConverseStream")
+    text = text_of([header(), *exchange_lines(heard_of(request, response), 1)])
+    assert events_in(replayed(text)) == events_in(response)

@@ -108,8 +108,8 @@ def _head_line(heard: Heard, data: bytes, *, streams: bool) -> Line:
     if content_type != (STREAM if streams else JSON):
         unusual["Content-Type"] = content_type
     length = heard.header("content-length")
-    if length is not None and length != str(len(data)):
-        unusual["Content-Length"] = length
+    if length is not None and (streams or length != str(len(data))):
+        unusual |= {"Transfer-Encoding": None, "Content-Length": length} if streams else {"Content-Length": length}
     unusual |= {key: value for key, value in heard.headers if key.lower().startswith(KEPT_HEADERS)}
     return line | ({"headers": unusual} if unusual else {})
 
