@@ -16,6 +16,8 @@ from converse_harness.recordings import exchange as recorded
 from converse_harness.recordings.answers import reply_of
 from converse_harness.recordings.heard import Heard, exchange_lines
 from converse_harness.recordings.lines import Line
+from converse_harness.recordings.locks import alone
+from converse_harness.recordings.reading import read
 from converse_harness.recordings.writing import header, text_of, write
 from converse_harness.wire.http import Chunk, Response
 
@@ -54,11 +56,13 @@ AnyExchange = Exchange | PassedExchange
 class Tape:
     """The calls that are passed on and what came back; for several threads.
 
-    `path` is where `save` writes them, `before` what the file holds already and keeps.
+    `path` is where `save` writes them, `before` what the file held already. One that `keeps` takes the file as it is
+    when it saves, for another process may have added to it meanwhile.
     """
 
     path: Path
     before: tuple[recorded.Exchange, ...] = ()
+    keeps: bool = False
     heard: list[Heard] = field(default_factory=list[Heard])
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -80,8 +84,11 @@ class Tape:
         return lines
 
     def save(self) -> None:
-        """Write the file. Raises OSError, and then leaves what was there."""
-        write(self.path, text_of(self.lines()))
+        """Write the file. Raises OSError, and DamagedRecording for one that keeps; then what was there stays."""
+        with alone(self.path):
+            if self.keeps and self.path.exists():
+                self.before = read(self.path).exchanges
+            write(self.path, text_of(self.lines()))
 
 
 def _taken(heard: Heard, number: int) -> PassedOn:
