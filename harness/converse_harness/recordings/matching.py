@@ -1,43 +1,266 @@
-"""Which recorded exchange answers a call: by order, by the exact request, or by its shape."""
+"""Which recorded exchange answers a call: by order, by the exact request, or by its shape.
+
+What a request asks is taken apart into `PARTS`; a rule says which of them must be equal. Account ids of ARNs count as
+equal where they stand in the same places, because a recording holds stand-ins for them.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, get_args
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
-from converse_harness.calls import Call
-from converse_harness.recordings.exchange import Exchange
+from converse_harness import model
+from converse_harness.calls import CONVERSATIONS, Call
+from converse_harness.errors import DamagedData
+from converse_harness.recordings.contents import FORMS, request_members
+from converse_harness.recordings.exchange import CALL_KEYS, Exchange
+from converse_harness.script import NAMED, SCRIPTED
+from converse_harness.wire.routes import control_route, route
 
 Match = Literal["order", "exact", "shape"]
 
-MATCHES: Final[tuple[str, ...]] = get_args(Match)
+MATCHES: Final[tuple[Match, ...]] = get_args(Match)
+
+_BODIES: Final = tuple(f"request{form}" for form in FORMS)
+
+_KEPT_HEADERS: Final = "x-amzn-bedrock-"
+
+_ACCOUNT: Final = re.compile(r"\barn(?P<colon>:|%3[Aa])(?:(?:(?!(?P=colon))[^\s\"])*(?P=colon)){3}(\d{12})(?=(?P=colon))")
 
 
-def by_order(exchange: Exchange, call: Call) -> bool:
-    """Any call of the operation is the next one."""
-    return exchange.operation == call.operation
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a request asks, of a call that came and of a recorded one alike.
+
+    `labels` are those of the path, decoded: `modelId`, `guardrailIdentifier`; `request` is the JSON value of the body,
+    or its text.
+    """
+
+    operation: str
+    labels: Mapping[str, str]
+    query: str
+    headers: Mapping[str, str]
+    request: Any
+
+    @property
+    def conversation(self) -> Mapping[str, Any]:
+        """The object that has the messages; empty where the operation has none."""
+        request: Any = self.request if self.operation in CONVERSATIONS else {}
+        if self.operation == "CountTokens":
+            request = _object(_object(request).get("input")).get("converse")
+        return _object(request)
 
 
-def by_exact_request(exchange: Exchange, call: Call) -> bool:
-    """The same operation, model and request."""
-    return exchange.operation == call.operation and dict(exchange.request) == dict(call.body)
+def asked_by(call: Call) -> Asked:
+    """What a call asks."""
+    request = call.request
+    path, _, query = request.target.partition("?")
+    return Asked(
+        call.operation or f"{request.method} {path}",
+        call.path_params,
+        query,
+        {name.lower(): value for name, value in call.headers.items() if name.startswith(_KEPT_HEADERS)},
+        call.body or _as_read(call.operation, request_members(call.raw) if call.raw else {}),
+    )
 
 
-def by_shape(exchange: Exchange, call: Call) -> bool:
-    """The same operation and model, and requests whose `shape` is the same."""
-    return exchange.operation == call.operation and shape(exchange.request) == shape(call.body)
+def asked_in(exchange: Exchange) -> Asked:
+    """What was asked when it was recorded."""
+    line = exchange.call
+    headers: Mapping[str, str] = line.get("headers", {})
+    return Asked(
+        exchange.operation,
+        {name: str(value) for name, value in line.items() if name not in CALL_KEYS and name not in _BODIES},
+        str(line.get("query", "")),
+        {name.lower(): value for name, value in headers.items()},
+        _as_read(exchange.operation, line),
+    )
 
 
-def shape(request: Mapping[str, Any]) -> object:
-    """What of a request stays the same where only prose changes: roles, kinds of blocks, names of tools."""
+def _as_read(operation: str | None, line: Mapping[str, Any]) -> Any:
+    """The body of a request as the endpoint reads it: a member that is null is not there."""
+    body = next((line[name] for name in _BODIES if name in line), None)
+    if operation in (*SCRIPTED, *NAMED) and operation in model.operations():
+        try:
+            return model.read_json(model.operation(operation).input_shape.name, body)
+        except DamagedData:
+            return body
+    return body
+
+
+def canonical(value: object) -> str:
+    """JSON that is the same text for equal values: the order of keys does not count, 1 and 1.0 are two numbers."""
+    try:
+        return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    except RecursionError:
+        return "nested too deeply to be compared"
+
+
+def without_accounts(text: str) -> str:
+    """A text in which each account id of an ARN is its number in the order of appearance, wherever it stands.
+
+    >>> without_accounts("arn:aws:bedrock:us-east-1:123456789012:prompt/X is of 123456789012")
+    'arn:aws:bedrock:us-east-1:account 1:prompt/X is of account 1'
+    """
+    if "arn" not in text:
+        return text
+    for number, account in enumerate(dict.fromkeys(found[2] for found in _ACCOUNT.finditer(text)), 1):
+        text = re.sub(rf"(?<!\d){account}(?!\d)", f"account {number}", text)
+    return text
+
+
+# The shape of a conversation
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    """A recording may be edited, and a client may send anything: what is no object has no members."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _objects(value: object) -> list[Mapping[str, Any]]:
+    return [_object(each) for each in cast("list[object]", value)] if isinstance(value, list) else []
+
+
+def _kind(block: Mapping[str, Any]) -> str:
+    """The member of a union that is there."""
+    return " + ".join(sorted(block)) if block else "nothing"
+
+
+class _Links:
+    """Ids, each by its number in the order of appearance."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, int] = {}
+
+    def number(self, id: object) -> int:
+        return self._known.setdefault(canonical(id), len(self._known) + 1)
+
+
+def _messages(asked: Asked) -> list[dict[str, Any]]:
+    links = _Links()
     return [
-        (message.get("role"), [next(iter(block), None) for block in message.get("content", ())])
-        for message in request.get("messages", ())
+        {"role": message.get("role"), "content": [_block(block, links) for block in _objects(message.get("content"))]}
+        for message in _objects(asked.conversation.get("messages"))
     ]
 
 
-RULES: Final[Mapping[str, Callable[[Exchange, Call], bool]]] = {
-    "order": by_order,
-    "exact": by_exact_request,
-    "shape": by_shape,
+def _block(block: Mapping[str, Any], links: _Links) -> Any:
+    kind = _kind(block)
+    if kind == "toolUse":
+        use = _object(block[kind])
+        typed = {"type": use["type"]} if "type" in use else {}
+        return {kind: {"toolUseId": links.number(use.get("toolUseId")), "name": use.get("name"), **typed}}
+    if kind == "toolResult":
+        result = _object(block[kind])
+        return {
+            kind: {
+                "toolUseId": links.number(result.get("toolUseId")),
+                "status": result.get("status", "success"),
+                "content": [_kind(each) for each in _objects(result.get("content"))],
+            }
+        }
+    return kind
+
+
+def _system(asked: Asked) -> list[str]:
+    return sorted({_kind(block) for block in _objects(asked.conversation.get("system"))})
+
+
+def _tools(asked: Asked) -> list[str]:
+    tools = _objects(_object(asked.conversation.get("toolConfig")).get("tools"))
+    return sorted(_tool(tool) for tool in tools)
+
+
+def _tool(tool: Mapping[str, Any]) -> str:
+    kind = _kind(tool)
+    name = _object(tool.get(kind)).get("name")
+    return str(name) if kind == "toolSpec" else kind if name is None else f"{kind} {name}"
+
+
+def _tool_choice(asked: Asked) -> Any:
+    choice = _object(_object(asked.conversation.get("toolConfig")).get("toolChoice"))
+    return _object(choice.get("tool")).get("name", "tool") if "tool" in choice else _kind(choice) if choice else None
+
+
+def _free(asked: Asked) -> Any:
+    """The shape of a body that is no conversation of AWS's: that of another operation, a model's own JSON."""
+    return None if asked.operation in CONVERSATIONS and asked.conversation else _free_value(asked.request, "", _Links())
+
+
+COUNTED: Final = frozenset({"role", "type", "name", "source", "status"})
+"""The members of any other body whose texts count."""
+
+LINKS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
+"""The members of any other body that are ids."""
+
+LEFT_OUT: Final = frozenset({"arguments", "description", "input", "input_schema", "inputSchema", "json", "parameters"})
+"""The members of any other body of which only that they are there counts."""
+
+
+def _free_value(value: Any, name: str, links: _Links) -> Any:
+    if name in LEFT_OUT:
+        return "any"
+    if name in LINKS:
+        return links.number(value)
+    if isinstance(value, dict):
+        return {key: _free_value(each, key, links) for key, each in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_free_value(each, name, links) for each in cast("list[Any]", value)]
+    if isinstance(value, str):
+        return value if name in COUNTED else "text"
+    return value if value is None or isinstance(value, bool) else "number"
+
+
+# The table
+
+
+class Part(NamedTuple):
+    """A part of what is asked: what people call it, how it is read, and the rules for which it must be equal."""
+
+    what: str
+    of: Callable[[Asked], Any]
+    rules: tuple[Match, ...]
+
+
+PARTS: Final[Mapping[str, Part]] = {
+    "operation": Part("the operation", lambda asked: asked.operation, ("order", "exact", "shape")),
+    "path": Part("the model id, or what else the path names", lambda asked: dict(asked.labels), MATCHES),
+    "query": Part("the query", lambda asked: asked.query, ("exact", "shape")),
+    "headers": Part("the headers x-amzn-bedrock-*", lambda asked: dict(asked.headers), ("exact",)),
+    "request": Part("the whole request", lambda asked: asked.request, ("exact",)),
+    "messages": Part(
+        "roles, kinds of blocks in their order, names of the tools used, which toolResult belongs to which toolUse, "
+        "whether it is an error, and the kinds of its content",
+        _messages,
+        ("shape",),
+    ),
+    "system": Part("the kinds of system blocks", _system, ("shape",)),
+    "toolConfig.tools": Part("the names of the tools offered, in any order", _tools, ("shape",)),
+    "toolConfig.toolChoice": Part("the kind of toolChoice, and the tool that it names", _tool_choice, ("shape",)),
+    "guardrailConfig": Part(
+        "whether there is a guardrail", lambda asked: "guardrailConfig" in asked.conversation, ("shape",)
+    ),
+    "promptVariables": Part(
+        "the names of prompt variables", lambda asked: sorted(_object(asked.conversation.get("promptVariables"))), ("shape",)
+    ),
+    "body": Part(
+        "of a body that is no conversation: its keys, roles, types and names, which ids are the same",
+        _free,
+        ("shape",),
+    ),
 }
+"""What a request is taken apart into. All that is in no part of a rule may change: for "shape" that is every text, the
+input of tools, their schemas, media, and how the model is to infer."""
+
+
+def parts(rule: Match, asked: Asked) -> dict[str, Any]:
+    """What must be equal for a rule, by the names of PARTS."""
+    return {name: part.of(asked) for name, part in PARTS.items() if rule in part.rules}
+
+
+def key(rule: Match, asked: Asked) -> str:
+    """A text that is equal for two requests exactly if the rule takes one for the other."""
+    return without_accounts(canonical(parts(rule, asked)))
