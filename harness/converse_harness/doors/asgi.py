@@ -19,7 +19,7 @@ from converse_harness.doors.fake import Fake
 from converse_harness.doors.server.protocol import LIMITS, refusal
 from converse_harness.errors import DoorError
 from converse_harness.script import Replies, Responder
-from converse_harness.wire.http import Break, Request, Response
+from converse_harness.wire.http import Break, ConnectionFailure, Request, Response
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -113,8 +113,11 @@ class _Answer:
         """To the end, or until the client leaves. Raises ConnectionAbortedError where the script breaks it."""
         delivery, response = self._delivery, self._response
         try:
+            if response.failure is ConnectionFailure.CLOSED:
+                delivery.end("cut")
+                raise ConnectionAbortedError(BROKEN.format(what=response.failure.value))
             if response.failure is not None:
-                delivery.end("cut")  # a read timeout, the only one that an app can have
+                delivery.end("cut")  # a read timeout, the only other one that an app can have
                 await self._leaving
             elif await self._late() and await self._sent():
                 delivery.finish()

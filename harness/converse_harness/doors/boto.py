@@ -34,6 +34,7 @@ FAILURES = {
     ConnectionFailure.REFUSED: "EndpointConnectionError",
     ConnectionFailure.CONNECT_TIMEOUT: "ConnectTimeoutError",
     ConnectionFailure.READ_TIMEOUT: "ReadTimeoutError",
+    ConnectionFailure.CLOSED: "ConnectionClosedError",
 }
 """What botocore raises for each failure; its own retry rules then apply."""
 

@@ -29,6 +29,7 @@ class ConnectionFailure(Enum):
     REFUSED = "connection refused"
     CONNECT_TIMEOUT = "connect timeout"
     READ_TIMEOUT = "read timeout"
+    CLOSED = "connection closed"
 
 
 class Break(Enum):

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from converse_harness.doors.contract import Exchange
 from converse_harness.doors.server.protocol import Event, HttpProtocol
-from converse_harness.wire.http import Break, Chunk
+from converse_harness.wire.http import Break, Chunk, ConnectionFailure
 
 BATCH: Final = 32_768
 """Bytes that are written before others get their turn."""
@@ -83,9 +83,11 @@ class Delivery:
         """Send the head of a stream at once, that of a whole body with it; and go on."""
         response = self.exchange.response
         if response.failure is not None:
-            # A read timeout, the only one that a peer can have which has accepted the connection: it says nothing.
+            # The two that a peer can have which has accepted the connection: it says nothing, or hangs up.
             self.exchange.ended("cut")
             self.over = True
+            if response.failure is ConnectionFailure.CLOSED:
+                self.link.hang_up()
             return
         if response.wait:
             self._due += response.wait
