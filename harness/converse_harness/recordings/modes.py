@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from converse_harness.errors import ReplyError
-from converse_harness.recordings.matching import Match
-from converse_harness.recordings.playing import Recording, recording
-from converse_harness.recordings.tape import Tape
+
+if TYPE_CHECKING:  # pytest asks this module for its modes when it starts
+    from converse_harness.recordings.matching import Match
+    from converse_harness.recordings.playing import Recording
+    from converse_harness.recordings.tape import Tape
 
 
 class Mode(Enum):
@@ -63,6 +65,9 @@ def open_session(
     `must` says whether an exchange that is not played fails the test. Nothing is written before `Tape.save`. Raises
     MissingRecording where only a file could answer and none is there, DamagedRecording for one that is none.
     """
+    from converse_harness.recordings.playing import recording
+    from converse_harness.recordings.tape import Tape
+
     if mode is Mode.ALL:
         return Opened(None, Tape(path))
     if not path.exists():
