@@ -83,12 +83,16 @@ class Tape:
             lines += exchange_lines(heard, number)
         return lines
 
-    def save(self) -> None:
-        """Write the file. Raises OSError, and DamagedRecording for one that keeps; then what was there stays."""
-        with alone(self.path):
-            if self.keeps and self.path.exists():
-                self.before = read(self.path).exchanges
-            write(self.path, text_of(self.lines()))
+    def save(self, path: Path | None = None) -> None:
+        """Write the file, or another one in its place.
+
+        Raises OSError, and DamagedRecording where what it keeps cannot be read; then what was there stays.
+        """
+        path = path or self.path
+        with alone(path):
+            if self.keeps and path == self.path and path.exists():
+                self.before = read(path).exchanges
+            write(path, text_of(self.lines()))
 
 
 def _taken(heard: Heard, number: int) -> PassedOn:
