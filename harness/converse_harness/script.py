@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
-from typing import Final, Protocol, cast, runtime_checkable
+from typing import Final, NamedTuple, Protocol, cast, runtime_checkable
 
 from converse_harness import applying, model
 from converse_harness.bodies import ErrorBody
@@ -172,6 +172,13 @@ class Slot:
         return f"{getattr(self.responder, '__name__', 'function')}(call)"
 
 
+class Missed(NamedTuple):
+    """Why a queue that knows its calls does not answer one: in a line, and what is to be seen below it."""
+
+    first: str
+    told: str
+
+
 @dataclass(slots=True, eq=False)
 class Queue:
     """Slots in order, for the calls that meet the condition, if there is one."""
@@ -179,6 +186,9 @@ class Queue:
     name: str
     condition: Condition | None = None
     slots: list[Slot] = field(default_factory=list[Slot])
+    _functions: int = field(default=0, init=False, repr=False)
+    _spent: int = field(default=0, init=False, repr=False)
+    """How many of the slots are computed; how many from the first on can be used no more. Every call asks for both."""
 
     def add(self, responders: Iterable[object], *, endless: bool = False) -> list[Slot]:
         """Append checked responders and give their slots.
@@ -198,7 +208,20 @@ class Queue:
             place = f"{self.name}.{len(self.slots) + len(added)}"
             added.append(Slot(cast("Responder", responder), place, uses))
         self.slots += added
+        self._functions += sum(not isinstance(slot.responder, Reply) for slot in added)
         return added
+
+    def remove(self, slots: Iterable[Slot]) -> None:
+        """Take back some of its slots."""
+        taken = {id(slot) for slot in slots}
+        self.slots[:] = [slot for slot in self.slots if id(slot) not in taken]
+        self._functions = sum(not isinstance(slot.responder, Reply) for slot in self.slots)
+        self._spent = 0
+
+    @property
+    def runs_functions(self) -> bool:
+        """Whether a predicate or a computed reply is in it."""
+        return self._functions > 0 or (self.condition is not None and self.condition.predicate is not None)
 
     def next(self, call: Call) -> Slot | None:
         """The first slot that can be used once more, if the queue answers such a call."""
@@ -207,12 +230,18 @@ class Queue:
             return None
         if self.condition is not None and self.condition.misses(call):
             return None
-        return next((slot for slot in self.slots if slot.left), None)
+        return self.first_left()
 
-    def explain(self, call: Call) -> str:
-        """What to say of a call that it does not answer, beside what is in it; empty where that says it all."""
+    def first_left(self) -> Slot | None:
+        """The first slot that can be used once more, whatever is asked."""
+        while self._spent < len(self.slots) and not self.slots[self._spent].left:
+            self._spent += 1
+        return self.slots[self._spent] if self._spent < len(self.slots) else None
+
+    def explain(self, call: Call) -> Missed | None:
+        """Why it does not answer a call; None where what is in it says it all."""
         del call  # of what is scripted by hand each slot is shown
-        return ""
+        return None
 
 
 class Script:
@@ -267,10 +296,7 @@ class Script:
     @property
     def runs_functions(self) -> bool:
         """Whether a predicate or a computed reply is in it."""
-        conditions = (queue.condition for queue in self.whens if queue.condition is not None)
-        return any(condition.predicate is not None for condition in conditions) or any(
-            not isinstance(slot.responder, Reply) for _, slot in self.slots()
-        )
+        return any(queue.runs_functions for queue in self._queues())
 
     def _queues(self) -> Iterator[Queue]:
         yield from self.whens

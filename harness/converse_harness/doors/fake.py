@@ -64,8 +64,8 @@ class Scripted:
     ) -> None:
         left = [slot for slot in self._slots if slot.unused]
         message = unused_replies(self._fake.endpoint.script, self._fake.calls, left) if left else ""
-        for queue, slot in self._added:
-            queue.slots.remove(slot)
+        for queue in {id(queue): queue for queue, _ in self._added}.values():
+            queue.remove(self._slots)
         if message and error is None:
             raise UnusedReplies(message)
 
@@ -166,8 +166,9 @@ class Fake:
         self.endpoint.check(reply)
         with self._lock:
             queue = self.endpoint.script.fallback
-            added = queue.add([reply], endless=True)
-            queue.slots[:] = added
+            before = tuple(queue.slots)
+            queue.add([reply], endless=True)
+            queue.remove(before)
 
     def on_operation(self, name: str, handler: Handler) -> None:
         """Answer an operation that is not scripted, `InvokeModel` or `GetInferenceProfile` for instance.
@@ -244,6 +245,10 @@ class Fake:
             if slot is None and self.tape is not None and call.operation not in self.endpoint.handlers:
                 return self.tape.pass_on(call)
         return self.endpoint.answer(call, slot)
+
+    def take_turns_with(self, other: Fake) -> None:
+        """Take no call while the other takes one: for fakes of two doors that play one recording."""
+        self._lock = other._lock
 
     @property
     def runs_functions(self) -> bool:

@@ -18,7 +18,6 @@ from converse_harness.errors import DamagedData
 from converse_harness.recordings.contents import FORMS, request_members
 from converse_harness.recordings.exchange import CALL_KEYS, Exchange
 from converse_harness.script import NAMED, SCRIPTED
-from converse_harness.wire.routes import control_route, route
 
 Match = Literal["order", "exact", "shape"]
 
@@ -28,7 +27,9 @@ _BODIES: Final = tuple(f"request{form}" for form in FORMS)
 
 _KEPT_HEADERS: Final = "x-amzn-bedrock-"
 
-_ACCOUNT: Final = re.compile(r"\barn(?P<colon>:|%3[Aa])(?:(?:(?!(?P=colon))[^\s\"])*(?P=colon)){3}(\d{12})(?=(?P=colon))")
+_ACCOUNT: Final = re.compile(
+    r"\barn(?P<colon>:|%3[Aa])(?:(?:(?!(?P=colon))[^\s\"])*(?P=colon)){3}(?P<account>\d{12})(?=(?P=colon))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def without_accounts(text: str) -> str:
     """
     if "arn" not in text:
         return text
-    for number, account in enumerate(dict.fromkeys(found[2] for found in _ACCOUNT.finditer(text)), 1):
+    for number, account in enumerate(dict.fromkeys(found["account"] for found in _ACCOUNT.finditer(text)), 1):
         text = re.sub(rf"(?<!\d){account}(?!\d)", f"account {number}", text)
     return text
 
@@ -182,7 +183,7 @@ def _tool(tool: Mapping[str, Any]) -> str:
 
 def _tool_choice(asked: Asked) -> Any:
     choice = _object(_object(asked.conversation.get("toolConfig")).get("toolChoice"))
-    return _object(choice.get("tool")).get("name", "tool") if "tool" in choice else _kind(choice) if choice else None
+    return f"tool {_object(choice['tool']).get('name')}" if "tool" in choice else _kind(choice) if choice else None
 
 
 def _free(asked: Asked) -> Any:
@@ -244,7 +245,9 @@ PARTS: Final[Mapping[str, Part]] = {
         "whether there is a guardrail", lambda asked: "guardrailConfig" in asked.conversation, ("shape",)
     ),
     "promptVariables": Part(
-        "the names of prompt variables", lambda asked: sorted(_object(asked.conversation.get("promptVariables"))), ("shape",)
+        "the names of prompt variables",
+        lambda asked: sorted(_object(asked.conversation.get("promptVariables"))),
+        ("shape",),
     ),
     "body": Part(
         "of a body that is no conversation: its keys, roles, types and names, which ids are the same",

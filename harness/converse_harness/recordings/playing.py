@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -10,9 +12,10 @@ from converse_harness.calls import Call
 from converse_harness.errors import ReplyError
 from converse_harness.recordings.answers import reply_of
 from converse_harness.recordings.exchange import Exchange, Session
-from converse_harness.recordings.matching import MATCHES, RULES, Match
+from converse_harness.recordings.matching import MATCHES, Asked, Match, asked_by, asked_in, key
+from converse_harness.recordings.mismatch import missed
 from converse_harness.recordings.reading import read
-from converse_harness.script import Queue, Slot
+from converse_harness.script import Missed, Queue, Slot
 
 Pace = float | str
 
@@ -23,7 +26,8 @@ RECORDED: Final = "recorded"
 class Recording:
     """A recorded session, made by `recording`: goes wherever replies go, and can be played any number of times.
 
-    `match` and `pace` as for `recording`; `must` says whether an exchange that is not played fails the test.
+    `match` and `pace` as for `recording`; `must` says whether an exchange that is not played fails the test; `again` is
+    the command that records it again, for messages.
     """
 
     path: Path
@@ -31,6 +35,10 @@ class Recording:
     match: Match = "shape"
     pace: float = 0.0
     must: bool = True
+    again: str = ""
+    _keys: dict[tuple[Match, int], str] = field(
+        default_factory=dict[tuple[Match, int], str], init=False, repr=False, compare=False
+    )
 
     def queue(self, name: str) -> Queue:
         """A queue with all of its exchanges, none of them played."""
@@ -41,6 +49,13 @@ class Recording:
         """What was recorded, in its order."""
         return self.session.exchanges
 
+    def key(self, rule: Match, number: int) -> str:
+        """What the request of an exchange, counted from 0, is for a rule; worked out once."""
+        known = self._keys.get((rule, number))
+        if known is None:
+            known = self._keys[rule, number] = key(rule, asked_in(self.exchanges[number]))
+        return known
+
 
 class Playing(Queue):
     """The exchanges of one recording on their way through one script."""
@@ -48,21 +63,74 @@ class Playing(Queue):
     def __init__(self, recording: Recording, name: str) -> None:
         super().__init__(name)
         self.recording = recording
-        self.exchanges: dict[int, Exchange] = {}
-        for number, exchange in enumerate(recording.exchanges):
-            slot = Slot(reply_of(exchange, recording.pace), f"{name}.{number}", 1, must=recording.must)
-            self.exchanges[id(slot)] = exchange
-            self.slots.append(slot)
+        self.slots += (
+            Slot(reply_of(exchange, recording.pace), f"{name}.{number}", 1, must=recording.must)
+            for number, exchange in enumerate(recording.exchanges)
+        )
+        self._all = tuple(self.slots)
+        self._numbers = {id(slot): number for number, slot in enumerate(self._all)}
+        self._groups: dict[str, Group] | None = None
 
     def next(self, call: Call) -> Slot | None:
-        """The first exchange that was not played and matches; of those of the same shape one that is the same."""
-        fits = RULES[self.recording.match]
-        left = [slot for slot in self.slots if slot.left]
-        if self.recording.match == "order":
-            left = left[:1]
-        found = [slot for slot in left if fits(self.exchanges[id(slot)], call)]
-        same = (slot for slot in found if RULES["exact"](self.exchanges[id(slot)], call))
-        return next(same, found[0]) if found else None
+        """The exchange that answers a call; of those of the same shape that were not played, one that is the same.
+
+        It is found at once however many there are: a client may ask thousands of times.
+        """
+        if not self.slots:
+            return None
+        rule = self.recording.match
+        asked = asked_by(call)
+        if rule == "order":
+            slot = self.first_left()
+            return slot if slot is not None and self.key(rule, slot) == key(rule, asked) else None
+        group = self._grouped().get(key(rule, asked))
+        return None if group is None else group.next(self, asked if rule == "shape" else None)
+
+    def key(self, rule: Match, slot: Slot) -> str:
+        """What the request of a slot's exchange is for a rule."""
+        return self.recording.key(rule, self._numbers[id(slot)])
+
+    def remove(self, slots: Iterable[Slot]) -> None:
+        """Take back some of its slots."""
+        super().remove(slots)
+        self._groups = None
+
+    def explain(self, call: Call) -> Missed | None:
+        """Why no exchange answers a call, the nearest one and what differs."""
+        return missed(self.recording.path, [slot.used_by for slot in self._all], call)
+
+    def _grouped(self) -> dict[str, Group]:
+        if self._groups is None:
+            self._groups = {}
+            for slot in self.slots:
+                self._groups.setdefault(self.key(self.recording.match, slot), Group()).slots.append(slot)
+        return self._groups
+
+
+class Group:
+    """The slots whose requests are equal for the rule in force, in the order of the recording."""
+
+    def __init__(self) -> None:
+        self.slots: deque[Slot] = deque()
+        self._same: dict[str, deque[Slot]] | None = None
+
+    def next(self, playing: Playing, asked: Asked | None) -> Slot | None:
+        """The first that was not played; where `asked` is given, first of all one whose request is the same."""
+        slot = _first(self.slots)
+        if slot is None or asked is None or len(self.slots) == 1:
+            return slot
+        if self._same is None:
+            self._same = {}
+            for each in self.slots:
+                self._same.setdefault(playing.key("exact", each), deque()).append(each)
+        return _first(self._same.get(key("exact", asked), deque())) or slot
+
+
+def _first(slots: deque[Slot]) -> Slot | None:
+    """The first slot that is left; those before it are dropped, as they never come back."""
+    while slots and not slots[0].left:
+        slots.popleft()
+    return slots[0] if slots else None
 
 
 def recording(path: str | Path, *, match: Match = "shape", pace: float | str = 0.0) -> Recording:
