@@ -17,6 +17,7 @@ ASYNCIO = ("pytest-asyncio>=1.0",)  # pyproject.toml has settings of it
 AIOBOTOCORE = ("aiobotocore[httpx2]>=3.10", "trio>=0.25", *ASYNCIO)
 AIOBOTOCORE_DOOR = "*/doors/aioboto.py"
 SMITHY = ("aws-sdk-bedrock-runtime>=0.12", *ASYNCIO)
+MINISTACK = ("ministack>=1.5",)
 OLDEST_BOTO = ("botocore==1.40.0", "boto3==1.40.0")
 ENTRY_POINTS = (
     "converse = converse_harness.plugin",
@@ -108,6 +109,13 @@ def litellm(session: nox.Session) -> None:
     """litellm, whose pools of threads live as long as the process: beside them botocore stays patched."""
     session.install(".[test]")
     session.run("pytest", *(session.posargs or ("tests/clients/pinned/litellm",)))
+
+
+@nox.session
+def ministack(session: nox.Session) -> None:
+    """MiniStack, an emulator of AWS, as a service that is recorded: it brings a server of its own."""
+    session.install(".[test]", *MINISTACK)
+    session.run("pytest", *(session.posargs or ("tests/clients/pinned/ministack",)))
 
 
 @nox.session

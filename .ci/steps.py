@@ -99,7 +99,7 @@ def steps(arguments: argparse.Namespace, work: Path) -> dict[str, Step]:
             f"tests-{version}": f"PATH={Path(pythons[version]).parent}:$PATH {nox} tests-{version}"
             for version in list(pythons)[1:-1]
         },
-        **{name: f"{nox} {name}" for name in ("floor", "aiobotocore", "javascript", "litellm", "dist")},
+        **{name: f"{nox} {name}" for name in ("floor", "aiobotocore", "javascript", "litellm", "ministack", "dist")},
         "smithy": f"PATH={Path(pythons['3.12']).parent}:$PATH {nox} smithy"
         if "3.12" in pythons
         else "echo 'aws-sdk-bedrock-runtime needs Python 3.12, and it is not found.'; false",
