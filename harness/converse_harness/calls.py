@@ -51,8 +51,9 @@ class Answered:
 
 
 class PassedOn(NamedTuple):
-    """What the client took of an answer of the real service."""
+    """What the client took of an answer of the real service; `status` is 0 until it has begun."""
 
+    status: int
     taken: Sequence[tuple[Chunk, float]]
     response: Response | None
 
@@ -169,7 +170,8 @@ class Call:
     @property
     def status(self) -> int:
         """The HTTP status that was answered; 0 for a connection failure."""
-        return self.answered.status
+        passed_on = self.answered.passed_on
+        return self.answered.status if passed_on is None else passed_on().status
 
     @property
     def reply(self) -> Reply | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from converse_harness import applying, model
 from converse_harness.calls import Call, Outcome
@@ -22,6 +22,12 @@ from converse_harness.wire.routes import control_route, route
 
 Handler = Callable[[Call], "Reply | Mapping[str, Any]"]
 """Answers an operation that is not scripted: with the members of its output, or with a Reply that is an error."""
+
+SOCKETS: Final = (Door.SERVER, Door.ASGI)
+"""The doors that write without being asked to."""
+
+TIME_TO_LEAVE: Final = 1.0
+"""Seconds in which a client behind a socket closes, where the one that was recorded did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +179,13 @@ class Endpoint:
         return replace(response, chunks=self._as_far_as_recorded(response.chunks, call))
 
     def _as_far_as_recorded(self, chunks: Iterable[Chunk], call: Call) -> Iterator[Chunk]:
-        """A client that reads on where the recorded one had left must not take that for the end."""
+        """A client that reads on where the recorded one had left must not take that for the end.
+
+        Doors look one chunk ahead: behind an empty one it is seen only when the client wants more. A client behind a
+        socket is given the time to leave.
+        """
         yield from chunks
+        yield Chunk(b"", TIME_TO_LEAVE if self.door in SOCKETS else 0.0)
         problem = UnexpectedCall(recorded_no_further(call))
         self.problems.append(problem)
         raise problem

@@ -3,7 +3,7 @@
 All of a client's own work still runs: parameter validation, endpoint rules, hooks, signing (with dummy keys, see
 `credentials`), retries, parsing. Only `Endpoint._send`, the last step before urllib3, is ours. Services whose endpoint
 prefix starts with `bedrock` go to the fake, all others to where they went before. `aioboto` has the asynchronous
-counterparts.
+counterparts; `passing` has what happens to a call that the fake passes on to the real service.
 
 The functions here make a replacement out of an original, for the table in `points`. With no fake open, each of them
 does exactly what the original does.
@@ -27,6 +27,7 @@ from converse_harness.doors import registry
 from converse_harness.doors.contract import Exchange, OpenFake
 from converse_harness.doors.credentials import is_bedrock
 from converse_harness.doors.delivery import Delivery, headers
+from converse_harness.doors.passing import pass_on
 from converse_harness.doors.registry import HELD
 from converse_harness.wire.http import Break, ConnectionFailure, Request, Response
 
@@ -63,7 +64,7 @@ def hold_call(original: Any) -> Any:
 
 
 def answer(original: Any) -> Any:
-    """`Endpoint._send`: the fake answers instead of the network."""
+    """`Endpoint._send`: the fake answers instead of the network, or hears what that answers."""
     from botocore.awsrequest import AWSResponse
 
     @functools.wraps(original)
@@ -73,6 +74,8 @@ def answer(original: Any) -> Any:
             return original(self, request)
         started = monotonic()
         exchange = ask(fake, self, request)
+        if exchange.heard is not None:
+            return pass_on(exchange, exchange.heard, self, functools.partial(original, self, request))
         response = exchange.response
         if response.wait:
             time.sleep(wait_for(exchange, self, request.url))
@@ -294,7 +297,8 @@ def leave_bedrock(original: Any) -> Any:
     @functools.wraps(original)
     def answer_the_rest(self: Any, event_name: str, request: Any, **kwargs: Any) -> Any:
         _, _, service = event_name.partition(".")
-        if is_bedrock(service) and registry.guarding() is not None:
+        # A call that is held and not guarded is passed on, to the real Bedrock and no other fake.
+        if is_bedrock(service) and (HELD.get() is not None or registry.guarding() is not None):
             return None
         return original(self, event_name, request, **kwargs)
 

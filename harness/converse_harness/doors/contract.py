@@ -44,6 +44,11 @@ class Guarding(Protocol):
         """True: retry waits are really slept."""
         ...
 
+    @property
+    def records(self) -> bool:
+        """Whether calls may be passed on to the real service: the way there is open, with real keys and real waits."""
+        ...
+
     def waited(self, seconds: float) -> None:
         """A retry wait of this length was skipped."""
 
@@ -53,11 +58,6 @@ class Guarding(Protocol):
 
 class OpenFake(Guarding, Protocol):
     """What a door sees of a fake that answers. All methods are called from any thread."""
-
-    @property
-    def records(self) -> bool:
-        """Whether calls may be passed on to the real service: the way there is open, with real keys and real waits."""
-        ...
 
     def exchange(self, request: Request, *, service: str, operation: str) -> Exchange:
         """Answer one request, running scripted callables.
@@ -77,7 +77,10 @@ class RefusingFake:
         self.message = message
         self.behind = behind
 
-    records = False
+    @property
+    def records(self) -> bool:
+        """As the fake behind says: its own door passes calls on."""
+        return self.behind is not None and self.behind.records
 
     @property
     def sleeps(self) -> bool:

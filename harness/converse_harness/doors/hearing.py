@@ -118,7 +118,7 @@ def end_of(error: BaseException) -> End:
     causes = list(_causes(error))
     if any(isinstance(each, TimeoutError) or "Timeout" in type(each).__name__ for each in causes):
         return End.STALLED
-    if any(isinstance(each, ConnectionResetError) or getattr(each, "errno", None) == errno.ECONNRESET for each in causes):
+    if any(isinstance(each, ConnectionResetError) or getattr(each, "errno", 0) == errno.ECONNRESET for each in causes):
         return End.RESET
     return End.CLOSED
 

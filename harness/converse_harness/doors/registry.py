@@ -6,7 +6,8 @@ Three things are looked up here, and nowhere else:
 * `answering()`: the fake that must answer a boto call right now, which is the one under which it began. That call is
   refused when its fake was closed meanwhile, and so is a thread that outlived the fake it was born under. A call
   belongs to the fake of the server at whose URL it is aimed, else to the newest that answers boto clients, else to the
-  newest of another door, which refuses it unless it is aimed at this machine itself;
+  newest of another door, which refuses it unless it is aimed at this machine itself. One that records and is newer than
+  a server hears what is aimed at that;
 * when botocore must be patched: from the first open fake until none is open, no call that began under one still runs
   and no such thread is alive.
 
@@ -70,10 +71,18 @@ class Held:
 
     @property
     def fake(self) -> OpenFake:
-        """The fake that answers this call. Raises BlockedConnection once it is closed."""
-        if self.entry.closed:
+        """The fake that answers this call. Raises BlockedConnection once it is closed, unless it records.
+
+        What goes to the real service anyway may end there; of what comes after the recording is saved nobody hears.
+        """
+        if self.entry.closed and not self.records:
             raise refuse(self.entry.answers, CLOSED_MEANWHILE)
         return self.entry.answers
+
+    @property
+    def records(self) -> bool:
+        """Whether this call may go to the real service."""
+        return self.entry.answers.records
 
     @property
     def skips_waits(self) -> OpenFake | None:
@@ -154,9 +163,15 @@ def take(operation: str, endpoint: str) -> Held | None:
 
 def _entry_for(endpoint: str) -> _Entry | None:
     newest_first = _entries[::-1]
-    aimed_at = next((entry for entry in newest_first if entry.serves(endpoint)), None)
-    answers = next((entry for entry in newest_first if entry.boto), None)
-    return aimed_at or answers or next(iter(newest_first), None)
+    answers = None
+    for entry in newest_first:
+        if entry.serves(endpoint):
+            return entry
+        if entry.boto and answers is None:
+            answers = entry
+            if entry.answers.records:
+                break
+    return answers or next(iter(newest_first), None)
 
 
 def give_back(held: Held) -> None:
@@ -184,12 +199,15 @@ def answering(endpoint: str) -> OpenFake | None:
 
 
 def guarding() -> OpenFake | None:
-    """The fake in whose name another way to Bedrock is stopped right now, or None where it is free."""
+    """The fake in whose name another way to Bedrock is stopped right now, or None where it is free.
+
+    A fake that records stops nobody: what it passes on is sent with real keys, to where it was going.
+    """
     held = HELD.get()
-    if held is not None:
-        return held.entry.answers
-    fake = current()
-    return _outlived.get(threading.current_thread()) if fake is None and _outlived else fake
+    fake = current() if held is None else held.entry.answers
+    if fake is None:
+        return _outlived.get(threading.current_thread()) if _outlived else None
+    return None if fake.records else fake
 
 
 def refuse_outlived() -> None:

@@ -3,7 +3,8 @@
 botocore waits between attempts in `Endpoint._needs_retry` (legacy and standard mode) and in `TokenBucket` (adaptive
 mode), aiobotocore and strands-agents in asyncio. Each wait that is skipped is reported to the fake; `sleeps=True` on
 the fake makes them real. The retry quota of a client (standard mode) would be used up after some dozens of failures,
-and the number of attempts would fall from then on: calls that belong to a fake use up nothing.
+and the number of attempts would fall from then on: calls that belong to a fake use up nothing. While a fake records,
+waits and quotas are the client's own.
 
 The global `time.sleep` and `asyncio.sleep` stay what they are: what is replaced is the reference to the module in the
 library that waits.
@@ -133,6 +134,7 @@ def without_drain(original: Any) -> Any:
 
     @functools.wraps(original)
     def acquire(self: Any, capacity_amount: int) -> Any:
-        return True if HELD.get() is not None else original(self, capacity_amount)
+        held = HELD.get()
+        return original(self, capacity_amount) if held is None or held.records else True
 
     return acquire

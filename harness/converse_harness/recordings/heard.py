@@ -25,7 +25,7 @@ JSON: Final = "application/json"
 KEPT_REQUEST_HEADERS: Final = ("x-amzn-bedrock-",)
 """Beginnings of the request headers that say what is asked; all others are dropped."""
 
-KEPT_HEADERS: Final = ("retry-after", "retry-after-ms", "x-amzn-bedrock-")
+KEPT_HEADERS: Final = ("content-encoding", "retry-after", "retry-after-ms", "x-amzn-bedrock-")
 """Beginnings of the response headers that are kept as they are; the usual ones are kept where they are unusual."""
 
 
@@ -34,7 +34,8 @@ class Heard:
     """One call that is passed on, filled in by a door while its answer comes.
 
     All times are seconds since the request was sent. `pieces` are the parts of the body as they arrived: with HTTP/1.1
-    chunks, one each. Where no answer came, `failure` says how. `ended` is None where the answer ended well.
+    chunks, one each. Where no answer came, `failure` says how. `ended` is None where the answer ended well; while it is
+    `running`, nobody knows.
     """
 
     request: Request
@@ -46,6 +47,12 @@ class Heard:
     failure: ConnectionFailure | None = None
     ended: End | None = None
     ended_at: float = 0.0
+    running: bool = False
+
+    @property
+    def answered(self) -> bool:
+        """Whether anything came, or is known not to come."""
+        return self.status != 0 or self.failure is not None
 
     def header(self, name: str) -> str | None:
         """The value of a response header, by its name in lower case."""
@@ -86,7 +93,10 @@ def _answer_lines(heard: Heard) -> Iterator[Line]:
         yield from _stream_lines(heard)
     else:
         yield head | body_members("body", data)
-    if heard.ended is not None:
+    if heard.running:
+        # As if the client had left here: what comes after is not in the recording.
+        yield {"t": _ms(heard.pieces[-1][1] if heard.pieces else heard.head_at), "end": End.CLOSED_BY_CLIENT.value}
+    elif heard.ended is not None:
         yield {"t": _ms(heard.ended_at), "end": heard.ended.value}
 
 

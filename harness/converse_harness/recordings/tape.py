@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -44,7 +43,7 @@ class PassedExchange:
     def ended(self, outcome: str) -> None:
         """The answer ended, with the value of an Outcome; only the first report counts."""
         if self.call.answered.outcome is Outcome.RUNNING:
-            self.call.answered.status = self.heard.status
+            self.heard.running = False
             self.call.answered.outcome = Outcome(outcome)
 
 
@@ -68,18 +67,22 @@ class Tape:
 
     def pass_on(self, call: Call) -> PassedExchange:
         """Take a call that is to be passed on."""
-        heard = Heard(call.request, call.operation)
+        heard = Heard(call.request, call.operation, running=True)
         with self._lock:
             self.heard.append(heard)
-        call.answered.passed_on = cache(lambda: _taken(heard, call.number))
+        call.answered.passed_on = _Taken(heard, call.number)
         return PassedExchange(call, heard)
 
     def lines(self) -> list[Line]:
-        """The lines of the file: its header, what was there before, what was heard."""
+        """The lines of the file: its header, what was there before, what was heard.
+
+        Of an answer that still comes it is what came; a call without any answer yet is left out.
+        """
         lines = [header()]
         for exchange in self.before:
             lines += exchange.lines()
-        for number, heard in enumerate(self.heard, len(self.before) + 1):
+        answered = [heard for heard in self.heard if heard.answered]
+        for number, heard in enumerate(answered, len(self.before) + 1):
             lines += exchange_lines(heard, number)
         return lines
 
@@ -95,6 +98,22 @@ class Tape:
             write(path, text_of(self.lines()))
 
 
+class _Taken:
+    """What the client took of an answer, by now; read anew while more comes."""
+
+    def __init__(self, heard: Heard, number: int) -> None:
+        self._heard = heard
+        self._number = number
+        self._read: tuple[object, PassedOn] | None = None
+
+    def __call__(self) -> PassedOn:
+        heard = self._heard
+        now = (heard.status, len(heard.pieces), heard.running)
+        if self._read is None or self._read[0] != now:
+            self._read = now, _taken(heard, self._number)
+        return self._read[1]
+
+
 def _taken(heard: Heard, number: int) -> PassedOn:
     call, head, *rest = exchange_lines(heard, number)
     events = tuple(line for line in rest if "end" not in line)
@@ -102,7 +121,7 @@ def _taken(heard: Heard, number: int) -> PassedOn:
     chunks = () if reply.recorded is None else tuple(reply.recorded.response.chunks)
     times = [line["t"] / 1000 for line in events if not line.get("joined")]
     taken = tuple(zip(chunks, times, strict=False)) if events else ()
-    return PassedOn(taken, _whole(reply.body) if head.get("status") == 200 else None)
+    return PassedOn(heard.status, taken, _whole(reply.body) if head.get("status") == 200 else None)
 
 
 def _whole(body: object) -> Assembled | None:

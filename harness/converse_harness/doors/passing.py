@@ -1,0 +1,145 @@
+"""Boto calls that are passed on to the real service: the client gets its answer as ever, and the fake hears it.
+
+botocore makes an `AWSResponse` around the raw response as soon as the head is there, and reads a whole body at once
+after that. There the raw response is told to write down what the client takes of it: it stays the object that it was,
+of a subclass of its class. `aiopassing` has the asynchronous counterparts.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import get_ident
+from time import monotonic
+from typing import Any, Final
+
+from converse_harness.doors.contract import Exchange
+from converse_harness.doors.hearing import Hearing
+from converse_harness.errors import DoorError
+from converse_harness.recordings.heard import Heard
+
+Tee = Callable[[Any, Hearing], None]
+"""Makes a raw response tell a Hearing what is taken of it."""
+
+_PASSING: ContextVar[tuple[Hearing, Tee] | None] = ContextVar("converse_harness_passing", default=None)
+"""The attempt that is being sent in this context, until its head is there."""
+
+NOT_HEARD: Final = (
+    "cannot record a call to Bedrock: {what}, of which nothing can be heard. Record with the HTTP session that botocore "
+    "or aiobotocore comes with, or through the recording proxy: `converse-harness record`"
+)
+
+
+def pass_on(exchange: Exchange, heard: Heard, endpoint: Any, send: Callable[[], Any]) -> Any:
+    """Send one attempt as botocore would. What is raised is what the client sees."""
+    with passing(exchange, heard, tee) as hearing:
+        return check_heard(hearing, endpoint, send())
+
+
+@contextmanager
+def passing(exchange: Exchange, heard: Heard, how: Tee) -> Generator[Hearing, None, None]:
+    """Hears of the attempt that is sent in the block."""
+    hearing = Hearing(exchange, heard)
+    before = _PASSING.get()
+    try:
+        try:
+            _PASSING.set((hearing, how))
+            yield hearing
+        except BaseException as error:
+            hearing.broke(error)
+            raise
+        finally:
+            _PASSING.set(before)
+    finally:
+        # Again, for an interrupt in the first one: no later response may be taken for the answer to this attempt.
+        _PASSING.set(before)
+
+
+def check_heard(hearing: Hearing, endpoint: Any, response: Any) -> Any:
+    """The response. Raises DoorError where it came by a way that cannot be heard."""
+    if not hearing.heard.status:
+        session = type(endpoint.http_session).__qualname__
+        raise DoorError(NOT_HEARD.format(what=f"the HTTP session {session} answered with a response made elsewhere"))
+    return response
+
+
+def hear_response(original: Any) -> Any:
+    """`AWSResponse.__init__`, also of aiobotocore: the head of an answer is there, and nothing of its body is read."""
+
+    @functools.wraps(original)
+    def __init__(self: Any, url: Any, status_code: Any, headers: Any, raw: Any) -> None:  # noqa: N807 - it stands for it
+        passing = _PASSING.get()
+        if passing is not None:
+            hearing, how = passing
+            _PASSING.set(None)
+            hearing.began(status_code, headers.items())
+            how(raw, hearing)
+        original(self, url, status_code, headers, raw)
+
+    return __init__
+
+
+def tee(raw: Any, hearing: Hearing) -> None:
+    """A response of urllib3 tells what is taken of it. Raises DoorError for one of another kind."""
+    try:
+        raw._converse_harness = hearing
+        raw._converse_harness_reader = None
+        raw.__class__ = _heard(type(raw))
+    except (AttributeError, TypeError) as error:
+        raise DoorError(NOT_HEARD.format(what=f"a raw response is a {type(raw).__qualname__}")) from error
+
+
+@functools.cache
+def _heard(kind: Any) -> Any:
+    """A subclass of urllib3's response class. All that it can do goes through these methods."""
+
+    class HeardResponse(kind):  # type: ignore[misc]  # whatever class it is
+        _converse_harness: Hearing
+        _converse_harness_reader: tuple[Any, int] | None
+
+        def read(self, *args: Any, **kwargs: Any) -> Any:
+            return self._converse_harness_take(super().read, args, kwargs)
+
+        def read1(self, *args: Any, **kwargs: Any) -> Any:
+            return self._converse_harness_take(super().read1, args, kwargs)
+
+        def _converse_harness_take(self, read: Any, args: Any, kwargs: Any) -> Any:
+            hearing = self._converse_harness
+            try:
+                data = read(*args, **kwargs)
+            except BaseException as error:
+                hearing.broke(error)
+                raise
+            hearing.took(data)
+            if self.closed:
+                hearing.complete()
+            return data
+
+        def read_chunked(self, *args: Any, **kwargs: Any) -> Iterator[bytes]:
+            hearing = self._converse_harness
+            took, started = hearing.pieces.append, hearing.started
+            chunks = super().read_chunked(*args, **kwargs)
+            self._converse_harness_reader = chunks, get_ident()
+            try:
+                for data in chunks:
+                    took((data, monotonic() - started))
+                    yield data
+            except BaseException as error:
+                hearing.broke(error)
+                raise
+            finally:
+                chunks.close()
+            hearing.complete()
+
+        def close(self) -> None:
+            # urllib3 closes it itself where it finds it broken, which is still to be raised.
+            chunks, reader = self._converse_harness_reader or (None, 0)
+            if chunks is None or not chunks.gi_running or reader != get_ident():
+                self._converse_harness.left()
+            super().close()
+
+    HeardResponse.__name__, HeardResponse.__qualname__ = kind.__name__, kind.__qualname__
+    HeardResponse.__module__ = kind.__module__
+    return HeardResponse
