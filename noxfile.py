@@ -74,7 +74,7 @@ def lint(session: nox.Session) -> None:
 def typing(session: nox.Session) -> None:
     """Both type checkers on the project, and on what a user writes with it."""
     # pyright needs node; its extra brings one that installs like any other package. The pinned suites need trio.
-    session.install("mypy", "nox", "pyright[nodejs]", "trio", ".[test]")
+    session.install("mypy", "nox", "pyright[nodejs]", "trio", "types-pyyaml", ".[test]")
     session.run("mypy")
     session.run("pyright", "--pythonpath", f"{session.bin}/python")
     session.run("python", "tests/typing/check.py")

@@ -9,6 +9,8 @@ import argparse
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
+from converse_harness.commands import import_
+
 
 class Command(NamedTuple):
     """One command: what `--help` says in a line, how its arguments are declared, and what runs it."""
@@ -18,5 +20,7 @@ class Command(NamedTuple):
     run: Callable[[argparse.ArgumentParser, argparse.Namespace], int]
 
 
-COMMANDS: Final[Mapping[str, Command]] = {}
+COMMANDS: Final[Mapping[str, Command]] = {
+    "import": Command("make recordings of vcrpy's cassettes", import_.add_arguments, import_.run),
+}
 """The commands by name, in the order in which `--help` lists them."""

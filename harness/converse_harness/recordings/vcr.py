@@ -1,0 +1,145 @@
+"""Import of vcrpy's cassettes: what Bedrock was asked and answered becomes a recording, the rest is left alone."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from converse_harness.errors import DamagedData
+from converse_harness.recordings.answers import reply_of
+from converse_harness.recordings.cassettes import CannotImport, Interaction, kind_of, read_cassette
+from converse_harness.recordings.heard import Heard
+from converse_harness.recordings.interactions import (
+    Unreadable,
+    body_of,
+    decoded,
+    headers_of,
+    kept_headers,
+    pieces_of,
+    status_of,
+)
+from converse_harness.recordings.reading import read
+from converse_harness.recordings.tape import Tape
+from converse_harness.wire.http import Request
+from converse_harness.wire.routes import Route, control_route, route
+
+
+class Verdict(Enum):
+    """What a replayed answer is, compared with the one in the cassette."""
+
+    EQUAL = "equal byte for byte"
+    RESERIALISED = "re-serialised"
+    MASKED = "equal but for what was masked"
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """Which hosts are Bedrock: those that `is_bedrock` knows, and the `others`, `name` or `name:port`."""
+
+    is_bedrock: Callable[[str], bool]
+    others: frozenset[str] = frozenset()
+
+    def find(self, method: str, uri: str) -> tuple[str, Route | None]:
+        """The raw target that Bedrock was asked for, and its route; None for a host or path of another kind."""
+        parts = urlsplit(uri)
+        name, port = parts.hostname or "", parts.port
+        query = f"?{parts.query}" if parts.query else ""
+        if self.is_bedrock(name):
+            return parts.path + query, _route(method, parts.path)
+        if name in self.others or f"{name}:{port}" in self.others:
+            # What passes on to Bedrock may do so below a path of its own.
+            for start in (found.start() for found in re.finditer("/", parts.path)):
+                known = _route(method, parts.path[start:])
+                if known is not None:
+                    return parts.path[start:] + query, known
+        return parts.path + query, None
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of one cassette: a verdict on each exchange, and how many interactions of which hosts were left."""
+
+    verdicts: tuple[Verdict, ...]
+    alone: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class _Tracks:
+    heard: list[Heard] = field(default_factory=list[Heard])
+    reserialised: list[bool] = field(default_factory=list[bool])
+    alone: Counter[str] = field(default_factory=Counter[str])
+    problems: list[CannotImport] = field(default_factory=list[CannotImport])
+
+
+class CannotImportAll(DamagedData):
+    """A cassette with interactions that cannot be imported: nothing of it is; `problems` has them all."""
+
+    def __init__(self, problems: list[CannotImport]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = problems
+
+
+def import_cassette(source: Path, target: Path, hosts: Hosts) -> Imported:
+    """Write the exchanges of a cassette to a recording, which is then read and compared; none of them, no file.
+
+    All times are 0, and each frame of a stream is a chunk: a cassette has neither. Raises CannotImport, CannotImportAll
+    and OSError, and then `target` is as it was.
+    """
+    tracks = _Tracks()
+    for interaction in read_cassette(source):
+        try:
+            _take(interaction, hosts, tracks)
+        except Unreadable as error:
+            tracks.problems.append(CannotImport(source, interaction.line, str(error)))
+    if tracks.problems:
+        raise CannotImportAll(tracks.problems)
+    if not tracks.heard:
+        return Imported((), tracks.alone)
+    Tape(target, heard=tracks.heard).save()
+    return Imported(tuple(_verdicts(target, tracks)), tracks.alone)
+
+
+def _verdicts(target: Path, tracks: _Tracks) -> Iterator[Verdict]:
+    """What a client of the written file gets, beside what the cassette has."""
+    exchanges = read(target).exchanges
+    for exchange, heard, reserialised in zip(exchanges, tracks.heard, tracks.reserialised, strict=True):
+        recorded = reply_of(exchange).recorded
+        chunks = () if recorded is None else recorded.response.chunks
+        same = b"".join(chunk.data for chunk in chunks) == b"".join(piece for piece, _ in heard.pieces)
+        yield Verdict.MASKED if not same else Verdict.RESERIALISED if reserialised else Verdict.EQUAL
+
+
+def _take(interaction: Interaction, hosts: Hosts, tracks: _Tracks) -> None:
+    request, response = interaction.request, interaction.response
+    method, uri = str(request.get("method", "")).upper(), request.get("uri")
+    if not isinstance(uri, str):
+        raise Unreadable(f"the uri of its request is {kind_of(uri)}; it is a text.")
+    try:
+        target, found = hosts.find(method, uri)
+        name = urlsplit(uri).netloc.rpartition("@")[2]
+    except ValueError as error:
+        raise Unreadable(f"the uri of its request is none ({error}).") from error
+    if found is None:
+        tracks.alone[name] += 1
+        return
+    asked, _ = body_of(request, "request")
+    sent = Request(method, target, tuple(headers_of(request, "request")), asked)
+    status = status_of(response)
+    answered, reserialised = body_of(response, "response")
+    headers = tuple(headers_of(response, "response"))
+    if not reserialised:
+        answered = decoded(answered, headers)
+    pieces = [(piece, 0.0) for piece in pieces_of(answered)]
+    kept = tuple(kept_headers(headers, status, pieces, answered))
+    tracks.heard.append(Heard(sent, found.operation, status, kept, pieces=pieces))
+    tracks.reserialised.append(reserialised)
+
+
+def _route(method: str, path: str) -> Route | None:
+    request = Request(method, path, (), b"")
+    return route(request) or control_route(request)
