@@ -94,6 +94,9 @@ class Held:
 HELD: ContextVar[Held | None] = ContextVar("converse_harness_held", default=None)
 """The call that runs in this context."""
 
+PASSING_ON: ContextVar[bool] = ContextVar("converse_harness_passing_on", default=False)
+"""Whether a server passes on a recorded call in this context: nobody else may use the way that this opens."""
+
 _lock = threading.RLock()
 _entries: tuple[_Entry, ...] = ()
 _running: WeakSet[Held] = WeakSet()
@@ -203,11 +206,23 @@ def guarding() -> OpenFake | None:
 
     A fake that records stops nobody: what it passes on is sent with real keys, to where it was going.
     """
+    if PASSING_ON.get():
+        return None
     held = HELD.get()
     fake = current() if held is None else held.entry.answers
     if fake is None:
         return _outlived.get(threading.current_thread()) if _outlived else None
     return None if fake.records else fake
+
+
+@contextmanager
+def passing_on() -> Generator[None, None, None]:
+    """For a `with` block this context, and no other, reaches the real service with real keys."""
+    token = PASSING_ON.set(True)
+    try:
+        yield
+    finally:
+        PASSING_ON.reset(token)
 
 
 def refuse_outlived() -> None:

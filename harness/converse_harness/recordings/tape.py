@@ -16,7 +16,7 @@ from converse_harness.recordings.answers import reply_of
 from converse_harness.recordings.heard import Heard, exchange_lines
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.locks import alone
-from converse_harness.recordings.reading import read
+from converse_harness.recordings.reading import parse, read
 from converse_harness.recordings.writing import header, text_of, write
 from converse_harness.wire.http import Chunk, Response
 
@@ -56,13 +56,15 @@ class Tape:
     """The calls that are passed on and what came back; for several threads.
 
     `path` is where `save` writes them, `before` what the file held already. One that `keeps` takes the file as it is
-    when it saves, for another process may have added to it meanwhile.
+    when it saves, for another process may have added to it meanwhile. It can be saved again and again.
     """
 
     path: Path
     before: tuple[recorded.Exchange, ...] = ()
     keeps: bool = False
     heard: list[Heard] = field(default_factory=list[Heard])
+    _own: frozenset[str] = frozenset()
+    """What it wrote itself into a file that it keeps."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def pass_on(self, call: Call) -> PassedExchange:
@@ -93,9 +95,19 @@ class Tape:
         """
         path = path or self.path
         with alone(path):
-            if self.keeps and path == self.path and path.exists():
-                self.before = read(path).exchanges
-            write(path, text_of(self.lines()))
+            keeps = self.keeps and path == self.path
+            if keeps and path.exists():
+                self.before = tuple(each for each in read(path).exchanges if _unnumbered(each) not in self._own)
+            text = text_of(self.lines())
+            write(path, text)
+            if keeps:
+                self._own = frozenset(map(_unnumbered, parse(text, path).exchanges[len(self.before) :]))
+
+
+def _unnumbered(exchange: recorded.Exchange) -> str:
+    """An exchange as it is written, wherever in the file it stands."""
+    call, *rest = exchange.lines()
+    return text_of([call | {"call": 0}, *rest])
 
 
 class _Taken:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from asyncio import AbstractEventLoop, TimerHandle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Final, Protocol
 
 from converse_harness.doors.contract import Exchange
@@ -12,6 +14,17 @@ from converse_harness.wire.http import Break, Chunk, ConnectionFailure
 
 BATCH: Final = 32_768
 """Bytes that are written before others get their turn."""
+
+WAITING: Final = Chunk(b"", math.inf)
+"""What stands in place of a chunk that is not there yet."""
+
+
+class Arriving(Iterator[Chunk]):
+    """Chunks that come from elsewhere while the answer is sent: the next one may be WAITING."""
+
+    def wakes(self, woken: Callable[[], None]) -> None:
+        """Call `woken`, in any thread, when it is worth asking again after WAITING."""
+        raise NotImplementedError
 
 
 class Link(Protocol):
@@ -41,8 +54,8 @@ class Link(Protocol):
 class Delivery:
     """Moves one exchange; has no task and no thread: `run` goes on until it has to wait for something.
 
-    It waits for a timer, for the socket (`Link.writable`) or for the client's window; whoever sees that change calls
-    `run` again. `owner` is whoever may cut it: the fake that answers.
+    It waits for a timer, for the socket (`Link.writable`), for the client's window or for chunks that are still to
+    come; whoever sees that change calls `run` again. `owner` is whoever may cut it: the fake that answers.
     """
 
     __slots__ = (
@@ -98,6 +111,8 @@ class Delivery:
     def _begin(self) -> None:
         self._timer = None
         response = self.exchange.response
+        if isinstance(response.chunks, Arriving):
+            response.chunks.wakes(self._wake)
         self._chunks = iter(response.chunks)
         self._advance()
         if any(name == "Transfer-Encoding" for name, _ in response.headers):
@@ -109,6 +124,11 @@ class Delivery:
         link = self.link
         while not self.over and self._timer is None:
             chunk = self._chunk
+            if chunk is WAITING:
+                self._advance()
+                if self._chunk is WAITING:
+                    break
+                continue
             if chunk is None:
                 self._finish()
                 return
@@ -171,6 +191,10 @@ class Delivery:
     def _ring(self) -> None:
         self._timer, self._ripe = None, True
         self.run()
+
+    def _wake(self) -> None:
+        with suppress(RuntimeError):  # the server has stopped meanwhile
+            self.link.loop.call_soon_threadsafe(self.run)
 
     def _advance(self) -> None:
         self._ripe = False
