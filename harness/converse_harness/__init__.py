@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from converse_harness.doors.fake import Fake as Fake
     from converse_harness.doors.in_process import fake_converse as fake_converse
     from converse_harness.doors.server.listener import ConverseServer as ConverseServer
+    from converse_harness.doors.recorder import record as record
     from converse_harness.endpoint import Endpoint as Endpoint
     from converse_harness.errors import BlockedConnection as BlockedConnection
     from converse_harness.errors import CallError as CallError
@@ -51,6 +52,7 @@ _HOME = {
     "chunk": "chunking",
     "citing": "citation",
     "fake_converse": "doors.in_process",
+    "record": "doors.recorder",
     "recording": "recordings.playing",
 }
 
@@ -76,6 +78,7 @@ __all__ = [
     "citing",
     "fake_converse",
     "faults",
+    "record",
     "recording",
     "reply",
 ]

@@ -27,8 +27,8 @@ _PASSING: ContextVar[tuple[Hearing, Tee] | None] = ContextVar("converse_harness_
 """The attempt that is being sent in this context, until its head is there."""
 
 NOT_HEARD: Final = (
-    "cannot record a call to Bedrock: {what}, of which nothing can be heard. Record with the HTTP session that botocore "
-    "or aiobotocore comes with, or through the recording proxy: `converse-harness record`"
+    "cannot record a call to Bedrock: {what}, of which nothing can be heard. Record with an HTTP session that botocore or "
+    "aiobotocore comes with, or through the recording proxy: `converse-harness record`"
 )
 
 
