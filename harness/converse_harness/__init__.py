@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from converse_harness.errors import DamagedData as DamagedData
     from converse_harness.errors import DoorError as DoorError
     from converse_harness.errors import ReplyError as ReplyError
+    from converse_harness.errors import SecretFound as SecretFound
     from converse_harness.errors import StreamOrderError as StreamOrderError
     from converse_harness.errors import UnexpectedCall as UnexpectedCall
     from converse_harness.errors import UnusedReplies as UnusedReplies
@@ -45,6 +46,7 @@ _HOME = {
     "Reply": "replies",
     "ReplyError": "errors",
     "Response": "assembly",
+    "SecretFound": "errors",
     "StreamOrderError": "errors",
     "UnexpectedCall": "errors",
     "UnusedReplies": "errors",
@@ -69,6 +71,7 @@ __all__ = [
     "Reply",
     "ReplyError",
     "Response",
+    "SecretFound",
     "StreamOrderError",
     "UnexpectedCall",
     "UnusedReplies",

@@ -2,6 +2,7 @@
 
 `ReplyError`: you wrote a reply, script or option wrong. `CallError`: the client under test did something that the
 script does not allow. `DamagedData`: bytes or a file are not what they claim to be. `DoorError`: a door cannot open.
+`SecretFound`: what is to be written holds a secret.
 """
 
 
@@ -39,6 +40,10 @@ class BlockedConnection(CallError):
 
 class DoorError(ConverseHarnessError):
     """A door cannot open: the library that it patches is not as expected."""
+
+
+class SecretFound(ConverseHarnessError):
+    """A recording was not written because it would hold a secret; says where and of what kind, never the secret."""
 
 
 # Under the name by which people import them, in tracebacks as well; they are found there again when they are unpickled.

@@ -1,8 +1,10 @@
-"""What must never be shown or written, as one table of patterns and one of headers."""
+"""What must never be shown or written, as one table of kinds of secrets and one of headers."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from converse_harness.wire.http import Request
@@ -13,16 +15,162 @@ SECRET_HEADERS: Final = frozenset(
     {"api-key", "authorization", "cookie", "proxy-authorization", "x-amz-security-token", "x-api-key"}
 )
 
-PATTERNS: Final = (
-    # The account id of an ARN, also in a path, where each colon is %3A
-    re.compile(r"(?P<kept>\barn(?P<colon>:|%3[Aa])(?:(?:(?!(?P=colon))\S)*(?P=colon)){3})\d{12}(?=(?P=colon))"),
-    re.compile(r"(?P<kept>)\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),  # an AWS access key id
-    re.compile(r"(?P<kept>)\bABSK[A-Za-z0-9+/=]{16,}"),  # a long-term Bedrock API key
-    re.compile(r"(?P<kept>)\bbedrock-api-key-[A-Za-z0-9+/=_-]{16,}"),  # a short-term Bedrock API key
-    re.compile(r"(?P<kept>\bBearer\s+)[A-Za-z0-9._~+/=-]{16,}"),
-    re.compile(r"(?P<kept>[?&]X-Amz-(?:Signature|Security-Token|Credential)=)[^&\s]+"),  # a signed URL
+STAND_IN: Final = "111122"
+"""How the account ids begin that stand in recordings for real ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of secret: whatever `pattern` matches has one of the `hints` in it.
+
+    What is matched after the group `kept`, if there is one, is the secret. `masked`: recordings have a mask in its
+    place; a file with any other kind of secret is not written.
+    """
+
+    name: str
+    hints: tuple[str, ...]
+    pattern: str
+    masked: bool = False
+
+
+_START: Final = r"(?<![A-Za-z0-9])"
+_BASE64_START: Final = r"(?<![A-Za-z0-9+/_-])"
+# Between the name of a member or header and its value: also in JSON, in JSON inside a string, in Python and in YAML.
+_IS: Final = r"""["'\\]{0,4}\s{0,3}[:=]\s{0,3}["'\\]{0,4}"""
+_URL_IS: Final = r"(?:=|%3D|%253D|\\u003[dD])"
+_URL_VALUE: Final = r"""(?!\*\*\*)(?:(?!%26|%2526)[^&\s"'<>\\,;()\[\]{}])+"""
+
+ACCOUNT_IN_ARN: Final = Kind(
+    "an AWS account id",
+    ("arn",),
+    # Also in a path, where each colon is %3A, and in one that was quoted twice
+    r"(?P<kept>\barn(?P<colon>:|%3[Aa]|%253[Aa])(?:(?:(?!(?P=colon))[^\s\"'])*(?P=colon)){3})\d{12}(?!\d)",
+    masked=True,
 )
-"""What matches is masked but for the group `kept`."""
+ACCOUNT_BY_NAME: Final = Kind(
+    "an AWS account id",
+    ("ccount", "CCOUNT", "ucketOwner"),
+    rf"(?P<kept>(?i:account[ _-]?id|aws[ _-]?account(?:[ _-]?number)?|bucketOwner)(?:{_IS}|\s))\d{{12}}(?!\d)",
+    masked=True,
+)
+
+KINDS: Final = (
+    ACCOUNT_IN_ARN,
+    ACCOUNT_BY_NAME,
+    Kind(
+        "the signature of a URL",
+        ("X-Amz-", "x-amz-", "X-Goog-", "x-goog-", "ignature", "sig", "AWSAccessKeyId", "GoogleAccessId"),
+        r"(?P<kept>(?:(?i:X-(?:Amz|Goog)-(?:Signature|Credential|Security-Token))"
+        rf"|(?:[?&;]|%26|%3F|\\u0026)(?:sig|Signature|Key-Pair-Id|AWSAccessKeyId|GoogleAccessId)){_URL_IS}){_URL_VALUE}",
+        masked=True,
+    ),
+    Kind(  # as AWS repeats it when a signature does not match
+        "an AWS session token",
+        ("ecurity-", "ECURITY-"),
+        rf"(?P<kept>(?i:x-amz-security-token){_IS})[A-Za-z0-9+/=%_-]{{16,}}",
+        masked=True,
+    ),
+    Kind(
+        "an AWS access key id",
+        ("AKIA", "ASIA", "ABIA", "ACCA"),
+        rf"{_START}A(?:KI|SI|BI|CC)A[A-Z0-9]{{16}}(?![A-Z0-9])",
+    ),
+    Kind(
+        "an AWS secret access key",
+        ("ecret", "ECRET"),
+        rf"(?P<kept>(?i:secret[_ -]?(?:access[_ -]?)?key){_IS})[A-Za-z0-9+/]{{40}}(?![A-Za-z0-9+/])",
+    ),
+    Kind(
+        "an AWS session token",
+        ("ession", "ESSION", "IQoJb3JpZ2lu", "QoGZXIvYXdz"),
+        rf"(?P<kept>(?i:aws_session_token){_IS})[A-Za-z0-9+/=_-]{{16,}}"
+        rf"|(?i:session_?token){_IS}[A-Za-z0-9+/=_-]{{100,}}"
+        rf"|{_BASE64_START}(?:IQoJb3JpZ2lu|F[wQ]oGZXIvYXdz)[A-Za-z0-9+/=%_-]{{32,}}",
+    ),
+    Kind("a Bedrock API key", ("ABSK",), rf"{_BASE64_START}ABSK[A-Za-z0-9+/]{{16,}}={{0,2}}"),
+    Kind("a short-term Bedrock API key", ("bedrock-api-key-",), rf"{_START}bedrock-api-key-[A-Za-z0-9+/=_-]{{16,}}"),
+    Kind(
+        "a bearer token",
+        ("earer", "EARER"),
+        # With a digit: "the bearer responsibilities" are none
+        rf"(?P<kept>{_START}[Bb](?:earer|EARER)\s+)(?=[A-Za-z._~+/=-]*\d)[A-Za-z0-9._~+/=-]{{16,}}",
+    ),
+    Kind(
+        "the value of an Authorization header",
+        ("uthorization", "UTHORIZATION", "AWS4-HMAC"),
+        rf"(?P<kept>(?i:authorization){_IS}(?:Basic|Digest|Token|ApiKey|Negotiate)\s+)[A-Za-z0-9._~+/=-]{{12,}}"
+        r"|AWS4-HMAC-SHA256\s+Credential=[^\s,*]+",
+    ),
+    Kind("a signature of AWS", ("Signature=",), r"(?P<kept>\bSignature=)[0-9a-f]{64}"),
+    Kind(
+        "a cookie",
+        ("ookie", "OOKIE"),
+        rf"(?P<kept>(?i:\b(?:set-)?cookie){_IS}[\w.-]{{1,64}}=)(?=[^\s;,\"']*\d)[^\s;,\"']{{16,}}",
+    ),
+    Kind(
+        "the value of an API key header",
+        ("pi-", "PI-"),
+        rf"(?P<kept>(?i:\b(?:x-)?api-key){_IS})(?=[A-Za-z._-]*\d)[A-Za-z0-9._-]{{16,}}",
+    ),
+    Kind("an Anthropic API key", ("sk-ant-",), rf"{_START}sk-ant-[A-Za-z0-9_-]{{16,}}"),
+    Kind(
+        "an OpenAI API key",
+        ("sk-",),
+        rf"{_START}sk-(?:(?:proj|svcacct|admin|None|or-v1)-[A-Za-z0-9_-]{{16,}}|[A-Za-z0-9]{{20,}})",
+    ),
+    Kind("a Google API key", ("AIza",), rf"{_BASE64_START}AIza[A-Za-z0-9_-]{{35}}(?![A-Za-z0-9_-])"),
+    Kind("a Google OAuth token", ("ya29.", "GOCSPX-"), rf"{_START}(?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{{20,}}"),
+    Kind(
+        "a GitHub token",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        rf"{_START}(?:gh[pousr]_[A-Za-z0-9]{{30,}}|github_pat_[A-Za-z0-9_]{{22,}})",
+    ),
+    Kind(
+        "a GitLab token",
+        ("glpat-", "gldt-", "glrt-", "glptt-", "glcbt-"),
+        rf"{_START}gl(?:pat|dt|rt|ptt|cbt)-[A-Za-z0-9_-]{{20,}}",
+    ),
+    Kind(
+        "a Slack token",
+        ("xox", "xapp-", "hooks.slack.com"),
+        rf"{_START}(?:xox[abeoprs]-(?=[A-Za-z-]*\d)[A-Za-z0-9-]{{10,}}|xapp-\d-[A-Za-z0-9-]{{10,}})"
+        r"|hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{30,}",
+    ),
+    Kind(
+        "a Stripe key",
+        ("k_live_", "k_test_", "whsec_"),
+        rf"{_START}(?:[rs]k_(?:live|test)_[A-Za-z0-9]{{16,}}|whsec_[A-Za-z0-9+/]{{24,}})",
+    ),
+    Kind("a Hugging Face token", ("hf_",), rf"{_START}hf_[A-Za-z0-9]{{30,}}"),
+    Kind("an npm token", ("npm_",), rf"{_START}npm_[A-Za-z0-9]{{30,}}"),
+    Kind("a PyPI token", ("pypi-AgE",), rf"{_START}pypi-AgE[A-Za-z0-9_-]{{16,}}"),
+    Kind(
+        "a JSON Web Token",
+        ("eyJ",),
+        rf"{_BASE64_START}eyJ[A-Za-z0-9_-]{{10,}}\.[A-Za-z0-9_-]{{4,}}\.[A-Za-z0-9_-]{{10,}}",
+    ),
+    Kind(
+        "a private key",
+        ("PRIVATE KEY", "openssh-key-v1\0"),
+        r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+        r"[^\x00]{0,300}?[A-Za-z0-9+/=]{16,}(?:(?:\s|\\[nr])+[A-Za-z0-9+/=]+)*"
+        r"|openssh-key-v1\x00",
+    ),
+)
+"""Every kind of secret. What people say about secrets, hashes, ids and signatures of reasoning are none."""
+
+
+@cache
+def compiled(kind: Kind) -> re.Pattern[str]:
+    """The pattern of a kind, made when it is first needed: to make all of them takes milliseconds."""
+    return re.compile(kind.pattern, re.ASCII)
+
+
+def secret_spans(kind: Kind, text: str) -> list[tuple[int, int]]:
+    """Where in a text there is a secret of this kind: start and end of each."""
+    if not any(hint in text for hint in kind.hints):
+        return []
+    return [(_start(found), found.end()) for found in compiled(kind).finditer(text)]
 
 
 def mask(text: str) -> str:
@@ -33,8 +181,9 @@ def mask(text: str) -> str:
     >>> mask("/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aprompt%2Fx/other")
     '/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A***%3Aprompt%2Fx/other'
     """
-    for pattern in PATTERNS:
-        text = pattern.sub(lambda found: found["kept"] + MASK, text)
+    for kind in KINDS:
+        for start, end in reversed(secret_spans(kind, text)):
+            text = text[:start] + MASK + text[end:]
     return text
 
 
@@ -42,3 +191,8 @@ def mask_headers(request: Request) -> Request:
     """The request with the values of its secret headers masked."""
     headers = tuple((name, MASK if name.lower() in SECRET_HEADERS else value) for name, value in request.headers)
     return Request(request.method, request.target, headers, request.body)
+
+
+def _start(found: re.Match[str]) -> int:
+    kept = found.re.groupindex.get("kept")
+    return found.start() if kept is None or found.start(kept) < 0 else found.end(kept)
