@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from converse_harness.calls import Call
-from converse_harness.script import NAMED, SCRIPTED, Script, Slot, describe
+from converse_harness.script import NAMED, SCRIPTED, Missed, Script, Slot, describe
 from converse_harness.secrets import mask
 
 WIDTH: Final = 48
@@ -28,6 +28,9 @@ _ADVICE: Final = {
 
 def unexpected_call(script: Script, call: Call) -> str:
     """Why a call has no reply."""
+    missed = [told for queue in script.recordings if (told := queue.explain(call)) is not None]
+    if missed:
+        return _missed(script, call, missed)
     slots = [slot for _, slot in script.slots()]
     if not slots:
         first, advice = f"call {call.number} has no reply: nothing is scripted.", "nothing scripted"
@@ -38,6 +41,17 @@ def unexpected_call(script: Script, call: Call) -> str:
     else:
         first, advice = f"call {call.number} has no reply left.", "tool loop" if call.tool_results else "another turn"
     return mask(f"{first}\n\n{arrived([call])}\n{scripted(script, call)}\n\n{_ADVICE[advice]}")
+
+
+def _missed(script: Script, call: Call, missed: Sequence[Missed]) -> str:
+    """What the recordings say of a call, and what else is scripted."""
+    head = arrived([call])
+    if describe(script, recordings=False):
+        head += f"\n{scripted(script, call, recordings=False)}"
+    if len(missed) == 1:
+        return mask(f"{missed[0].first}\n\n{head}\n{missed[0].told}")
+    first = f"call {call.number} matches no exchange of {len(missed)} recordings."
+    return mask("\n\n".join((first, head, *(f"{each.first}\n{each.told}" for each in missed))))
 
 
 def unknown_operation(call: Call) -> str:
@@ -83,9 +97,10 @@ def arrived(calls: Sequence[Call]) -> str:
     return _column("arrived", [(row, "") for row in rows])
 
 
-def scripted(script: Script, call: Call | None = None) -> str:
+def scripted(script: Script, call: Call | None = None, *, recordings: bool = True) -> str:
     """The script, one reply a line, with what became of each."""
-    rows = [(f"{number}. {what}", state) for number, (what, state) in enumerate(describe(script, call), 1)]
+    described = describe(script, call, recordings=recordings)
+    rows = [(f"{number}. {what}", state) for number, (what, state) in enumerate(described, 1)]
     return _column("scripted", rows or [("nothing", "")])
 
 

@@ -243,6 +243,10 @@ class Queue:
         del call  # of what is scripted by hand each slot is shown
         return None
 
+    def answers(self, call: Call) -> bool:
+        """Whether the operation is one that it could answer."""
+        return call.operation in SCRIPTED
+
 
 class Script:
     """Queues: those with a condition in the order written, recordings, replies in order, one for all other calls."""
@@ -305,10 +309,15 @@ class Script:
         yield self.fallback
 
 
-def describe(script: Script, call: Call | None = None) -> list[tuple[str, str]]:
-    """What is scripted, a line each with what became of it; for a call, why a condition did not match, best first."""
+def describe(script: Script, call: Call | None = None, *, recordings: bool = True) -> list[tuple[str, str]]:
+    """What is scripted, a line each with what became of it; for a call, why a condition did not match, best first.
+
+    Without `recordings` only what is written by hand.
+    """
     rows: list[tuple[int, str, str]] = []
     for queue, slot in script.slots():
+        if not recordings and queue in script.recordings:
+            continue
         misses = queue.condition.misses(call) if call is not None and queue.condition is not None else []
         used = _used(slot)
         state = f"no match: {', '.join(misses)}" if misses else used

@@ -33,11 +33,15 @@ MANY: Final = 2000
 
 
 class Difference(NamedTuple):
-    """One place where two values differ: the steps that lead there, and what each has, ABSENT for nothing."""
+    """One place where two values differ: the steps that lead there, and what each has, ABSENT for nothing.
+
+    `was` are the steps that lead there in the old value, where items before it came or went.
+    """
 
     path: tuple[Step, ...]
     old: Any
     new: Any
+    was: tuple[Step, ...]
 
 
 class Pair(NamedTuple):
@@ -47,30 +51,34 @@ class Pair(NamedTuple):
     new: int | None
 
 
-def differences(old: object, new: object, path: tuple[Step, ...] = ()) -> Iterator[Difference]:
+def differences(
+    old: object, new: object, path: tuple[Step, ...] = (), was: tuple[Step, ...] = ()
+) -> Iterator[Difference]:
     """Where two JSON values differ. Of a list an item may be gone or new: the others are still compared in pairs.
 
     The index in a path is that of the new list, of the old one for what is gone. 1, 1.0 and true are three values.
 
     >>> for difference in differences({"a": [1, 2, 3], "b": "x"}, {"a": [1, 3], "b": "y"}):
     ...     print(*difference)
-    ('a', 1) 2 absent
-    ('b',) x y
+    ('a', 1) 2 absent ('a', 1)
+    ('b',) x y ('b',)
     """
-    if isinstance(old, dict) and isinstance(new, dict):
+    kinds = type(old), type(new)
+    if kinds == (dict, dict):
         before, after = cast("dict[str, object]", old), cast("dict[str, object]", new)
         for name in [*before, *(name for name in after if name not in before)]:
-            yield from differences(before.get(name, ABSENT), after.get(name, ABSENT), (*path, name))
-    elif isinstance(old, list) and isinstance(new, list):
+            yield from differences(before.get(name, ABSENT), after.get(name, ABSENT), (*path, name), (*was, name))
+    elif kinds == (list, list):
         items, others = cast("list[object]", old), cast("list[object]", new)
         for pair in aligned(items, others):
             yield from differences(
                 ABSENT if pair.old is None else items[pair.old],
                 ABSENT if pair.new is None else others[pair.new],
                 (*path, cast("int", pair.old if pair.new is None else pair.new)),
+                (*was, cast("int", pair.new if pair.old is None else pair.old)),
             )
     elif _differ(old, new):
-        yield Difference(path, old, new)
+        yield Difference(path, old, new, was)
 
 
 def _differ(old: object, new: object) -> bool:
@@ -155,7 +163,7 @@ def shown(old: object, new: object, width: int = WIDTH) -> tuple[str, str]:
     if isinstance(old, str) and isinstance(new, str):
         before, after = mask(old), mask(new)
         if before == after:
-            before, after = f"{before} (another one, masked)", after
+            after = f"{after} (another one)"
     else:
         before, after = _flat(old), _flat(new)
     start = max(0, _alike(before, after) - BEFORE)

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, cast, get_args
+from typing import Any, Final, Literal, cast, get_args
 
 from converse_harness import model
 from converse_harness.calls import CONVERSATIONS, Call
@@ -100,17 +100,25 @@ def canonical(value: object) -> str:
         return "nested too deeply to be compared"
 
 
-def without_accounts(text: str) -> str:
+def without_accounts(text: str, like: str | None = None) -> str:
     """A text in which each account id of an ARN is its number in the order of appearance, wherever it stands.
+
+    The order is that of the text `like`, if one is given.
 
     >>> without_accounts("arn:aws:bedrock:us-east-1:123456789012:prompt/X is of 123456789012")
     'arn:aws:bedrock:us-east-1:account 1:prompt/X is of account 1'
     """
     if "arn" not in text:
         return text
-    for number, account in enumerate(dict.fromkeys(found["account"] for found in _ACCOUNT.finditer(text)), 1):
+    accounts = dict.fromkeys(found["account"] for found in _ACCOUNT.finditer(like or text))
+    for number, account in enumerate(accounts, 1):
         text = re.sub(rf"(?<!\d){account}(?!\d)", f"account {number}", text)
     return text
+
+
+def with_accounts_equal(value: object) -> Any:
+    """A JSON value, its keys in their order, in which accounts that count as equal are. Raises RecursionError."""
+    return json.loads(without_accounts(json.dumps(value, ensure_ascii=False), canonical(value)))
 
 
 # The shape of a conversation
@@ -209,7 +217,7 @@ def _free_value(value: Any, name: str, links: _Links) -> Any:
     if isinstance(value, dict):
         return {key: _free_value(each, key, links) for key, each in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):
-        return [_free_value(each, name, links) for each in cast("list[Any]", value)]
+        return [_free_value(each, name, links) for each in cast("list[object]", value)]
     if isinstance(value, str):
         return value if name in COUNTED else "text"
     return value if value is None or isinstance(value, bool) else "number"
@@ -218,7 +226,8 @@ def _free_value(value: Any, name: str, links: _Links) -> Any:
 # The table
 
 
-class Part(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Part:
     """A part of what is asked: what people call it, how it is read, and the rules for which it must be equal."""
 
     what: str

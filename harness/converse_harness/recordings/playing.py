@@ -13,7 +13,7 @@ from converse_harness.errors import ReplyError
 from converse_harness.recordings.answers import reply_of
 from converse_harness.recordings.exchange import Exchange, Session
 from converse_harness.recordings.matching import MATCHES, Asked, Match, asked_by, asked_in, key
-from converse_harness.recordings.mismatch import missed
+from converse_harness.recordings.mismatch import State, missed
 from converse_harness.recordings.reading import read
 from converse_harness.script import Missed, Queue, Slot
 
@@ -97,7 +97,17 @@ class Playing(Queue):
 
     def explain(self, call: Call) -> Missed | None:
         """Why no exchange answers a call, the nearest one and what differs."""
-        return missed(self.recording.path, [slot.used_by for slot in self._all], call)
+        if self._all and not self.slots:
+            return None  # it was scripted for a while, which is over
+        recording = self.recording
+        used = [slot.used_by for slot in self._all]
+        state = State(recording.path, recording.match, recording.exchanges, used, recording.key, recording.again)
+        return missed(state, call)
+
+    def answers(self, call: Call) -> bool:
+        """Whether such a call was recorded."""
+        operation = asked_by(call).operation
+        return any(exchange.operation == operation for exchange in self.recording.exchanges)
 
     def _grouped(self) -> dict[str, Group]:
         if self._groups is None:
