@@ -408,8 +408,10 @@ def patched() -> Patched:
     methods = [
         (owner.__name__, getattr(owner, name))
         for owners, name in (
-            ((httpcore.ConnectionPool, httpcore.HTTPProxy, httpx2.HTTPTransport), "handle_request"),
-            ((httpcore.AsyncConnectionPool, httpx2.AsyncHTTPTransport), "handle_async_request"),
+            ((httpcore.ConnectionPool, httpcore.HTTPProxy), "handle_request"),
+            ((httpcore.AsyncConnectionPool,), "handle_async_request"),
+            ((httpx.HTTPTransport, httpx2.HTTPTransport), "handle_request"),
+            ((httpx.AsyncHTTPTransport, httpx2.AsyncHTTPTransport), "handle_async_request"),
             ((httpx.Client, httpx.AsyncClient), "_transport_for_url"),
         )
         for owner in owners
@@ -531,7 +533,7 @@ def test_a_transport_answers_only_while_its_fake_is_open(when: str, way: Any) ->
     if when == "after it closed":
         with fake:
             pass
-    with pytest.raises(BlockedConnection, match="HttpxFake that is not open"):
+    with pytest.raises(BlockedConnection, match="a fake that is not open"):
         way(httpx, fake)
     assert fake.calls == []
     with pytest.raises(BlockedConnection):

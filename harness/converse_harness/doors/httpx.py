@@ -6,23 +6,26 @@ its own clients are answered by a patch (`points`) at the transport.
 
 from __future__ import annotations
 
-import functools
-import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib.metadata import version
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from converse_harness.damage import Door
-from converse_harness.doors import contract, registry
+from converse_harness.doors import registry
 from converse_harness.doors.contract import RefusingFake
 from converse_harness.doors.fake import Fake
 from converse_harness.doors.guard import is_bedrock_host
-from converse_harness.doors.httpx_bodies import answer, answer_async, classes
+from converse_harness.doors.httpx_recording import (
+    ask,
+    ask_async,
+    listening,
+    recording_async_transport,
+    recording_is_on,
+    recording_transport,
+)
 from converse_harness.errors import DoorError
-from converse_harness.recordings.tape import AnyExchange
-from converse_harness.wire.http import Request
 
 if TYPE_CHECKING:
     import httpx
@@ -32,17 +35,10 @@ NOT_BOTO: Final = (
     "the fixture `converse` (beside converse_httpx, if the agent uses both)"
 )
 
-NOT_OPEN: Final = (
-    "a client asked Bedrock over the transport of an HttpxFake that is not open. Its test is over, or its `with` block "
-    "has not begun: make the client anew for each fake, with the transport of that fake"
-)
 UNHOOKED: Final = (
     "cannot open a fake of the httpx door: respx {respx} with httpcore {httpcore} is not as expected: {found}. Nothing "
     "was patched. Install releases of respx and httpcore that know each other, or a newer converse-harness"
 )
-
-_open: list[HttpxFake] = []
-"""Newest first."""
 
 
 class HttpxFake(Fake):
@@ -61,7 +57,6 @@ class HttpxFake(Fake):
     """
 
     where = " (httpx)"
-    _process = 0
 
     @property
     def transport(self) -> httpx.BaseTransport:
@@ -79,34 +74,26 @@ class HttpxFake(Fake):
 
     def transport_for(self, library: ModuleType) -> Any:
         """A transport of httpx2: `httpx2.Client(transport=fake.transport_for(httpx2))`."""
-        return classes(library).transport(library, self)
+        return recording_transport(library, self)
 
     def async_transport_for(self, library: ModuleType) -> Any:
         """An asynchronous transport of httpx2."""
-        return classes(library).async_transport(library, self)
-
-    def exchange(self, request: Request, *, service: str = "bedrock-runtime", operation: str = "") -> AnyExchange:
-        """Answer one request; from any thread. Raises BlockedConnection where the fake is not open."""
-        if self not in _open:
-            raise contract.refuse(self, NOT_OPEN)
-        if self._process != os.getpid():
-            raise contract.refuse(self, contract.FORKED.format(child=os.getpid(), parent=self._process))
-        return super().exchange(request, service=service, operation=operation)
+        return recording_async_transport(library, self)
 
     @contextmanager
     def _door(self) -> Generator[None, None, None]:
-        self._process = os.getpid()
         routes: list[_Route] = []
         try:
             with registry.opened(RefusingFake(NOT_BOTO, self), boto=False):
                 try:
                     registry.alone(lambda: _enter(self, routes))
-                    yield
+                    with listening(self):
+                        yield
                 finally:
-                    registry.alone(lambda: _leave(self, routes))
+                    registry.alone(lambda: _leave(routes))
         finally:
             # Again, for an interrupt at the door of the first one: leaving twice does nothing.
-            registry.alone(lambda: _leave(self, routes))
+            registry.alone(lambda: _leave(routes))
 
 
 def _enter(fake: HttpxFake, routes: list[_Route]) -> None:
@@ -127,13 +114,10 @@ def _enter(fake: HttpxFake, routes: list[_Route]) -> None:
     # What respx does not find it passes over.
     if not runs_already and before & {ConnectionPool.handle_request, AsyncConnectionPool.handle_async_request}:
         raise _unhooked("it does not replace the connection pools of httpcore")
-    _open.insert(0, fake)
 
 
-def _leave(fake: HttpxFake, routes: list[_Route]) -> None:
+def _leave(routes: list[_Route]) -> None:
     """Give everything back, however far `_enter` came."""
-    if fake in _open:
-        _open.remove(fake)
     for route in routes:
         route.mocker.unregister(route)
         route.mocker.stop()
@@ -159,17 +143,23 @@ class _Route:
         """Answer a synchronous client. Raises what respx knows as "not mine"."""
         import httpx
 
-        if not is_bedrock_host(request.url.host):
-            raise self._not_mine(request)
-        return cast("httpx.Response", answer(httpx, self._fake, request))
+        return cast("httpx.Response", ask(httpx, self._fake_for(request), request, self._to_the_others))
 
     async def async_handler(self, request: httpx.Request) -> httpx.Response:
         """Answer an asynchronous client. Raises what respx knows as "not mine"."""
         import httpx
 
-        if not is_bedrock_host(request.url.host):
+        return cast("httpx.Response", await ask_async(httpx, self._fake_for(request), request, self._to_the_others))
+
+    def _fake_for(self, request: httpx.Request) -> Fake:
+        """The fake, where it is to answer. A newer one that passes on has passed this one by."""
+        if not is_bedrock_host(request.url.host) or recording_is_on():
             raise self._not_mine(request)
-        return cast("httpx.Response", await answer_async(httpx, self._fake, request))
+        return self._fake
+
+    def _to_the_others(self, request: httpx.Request) -> NoReturn:
+        """Where a call is to be passed on."""
+        raise self._not_mine(request)
 
     def _not_mine(self, request: httpx.Request) -> Exception:
         """Where a router of the test's own may know the request, let it; else to the network."""
@@ -178,41 +168,3 @@ class _Route:
         if all(isinstance(router, _Route) for router in self.mocker.routers):
             return PassThrough("not for Bedrock", request=request, origin=cast("Any", self))
         return AllMockedAssertionError(f"{request!r} is not for Bedrock")
-
-
-def answer_httpx2(original: Any) -> Any:
-    """`HTTPTransport.handle_request` of httpx2."""
-
-    @functools.wraps(original)
-    def handle_request(self: Any, request: Any) -> Any:
-        fake = _newest_for(request)
-        if fake is None:
-            return original(self, request)
-        request.read()
-        return answer(_library(), fake, request)
-
-    return handle_request
-
-
-def answer_httpx2_async(original: Any) -> Any:
-    """`AsyncHTTPTransport.handle_async_request` of httpx2."""
-
-    @functools.wraps(original)
-    async def handle_async_request(self: Any, request: Any) -> Any:
-        fake = _newest_for(request)
-        if fake is None:
-            return await original(self, request)
-        await request.aread()
-        return await answer_async(_library(), fake, request)
-
-    return handle_async_request
-
-
-def _newest_for(request: Any) -> HttpxFake | None:
-    return next(iter(_open), None) if is_bedrock_host(request.url.host) else None
-
-
-def _library() -> Any:
-    import httpx2
-
-    return httpx2

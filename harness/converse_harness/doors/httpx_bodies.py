@@ -1,23 +1,24 @@
-"""Requests, responses and transports of httpx; it is a parameter, because httpx2 has the same under its own name."""
+"""Requests and responses of httpx; it is a parameter, because httpx2 has the same under its own name."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 from functools import cache, partial
-from time import monotonic
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from converse_harness.doors.contract import Exchange
 from converse_harness.doors.delivery import Delivery, headers
-from converse_harness.doors.fake import Fake
 from converse_harness.wire.http import Break, Chunk, ConnectionFailure, Request
+from converse_harness.wire.routes import route
 
 FAILURES: Final = {
     ConnectionFailure.REFUSED: ("ConnectError", "[Errno 111] Connection refused"),
     ConnectionFailure.CONNECT_TIMEOUT: ("ConnectTimeout", "timed out"),
     ConnectionFailure.READ_TIMEOUT: ("ReadTimeout", "timed out"),
+    ConnectionFailure.CLOSED: ("RemoteProtocolError", "Server disconnected without sending a response."),
 }
 """What httpx raises in place of a response."""
 
@@ -29,34 +30,17 @@ BREAKS: Final = {
 """What httpx raises to whoever reads a body that breaks."""
 
 
-class Classes(NamedTuple):
-    """The classes for one library."""
-
-    body: Any
-    transport: Any
-    async_transport: Any
-
-
-def answer(httpx: Any, fake: Fake, request: Any) -> Any:
-    """The response to a request whose body is read. Raises httpx's exception for a scripted connection failure."""
-    started = monotonic()
-    exchange = fake.exchange(_read(request))
+def answer(httpx: Any, exchange: Exchange, request: Any, started: float) -> Any:
+    """The response to a request. Raises httpx's exception for a scripted connection failure."""
     if exchange.response.wait:
         time.sleep(_wait(httpx, exchange, request))
     return _response(httpx, exchange, request, started)
 
 
-async def answer_async(httpx: Any, fake: Fake, request: Any) -> Any:
-    """The same without blocking the event loop where a function of the script may take its time."""
-    started = monotonic()
-    if fake.runs_functions:
-        from anyio.to_thread import run_sync  # httpx needs anyio itself
-
-        exchange = await run_sync(partial(fake.exchange, _read(request)))
-    else:
-        exchange = fake.exchange(_read(request))
+async def answer_async(httpx: Any, exchange: Exchange, request: Any, started: float) -> Any:
+    """The same without blocking the event loop."""
     if exchange.response.wait:
-        from anyio import sleep
+        from anyio import sleep  # httpx needs anyio itself
 
         await sleep(_wait(httpx, exchange, request))
     return _response(httpx, exchange, request, started)
@@ -82,20 +66,31 @@ def _error(httpx: Any, named: tuple[str, str], request: Any) -> Exception:
     return made
 
 
-def _read(request: Any) -> Request:
+def read(request: Any) -> Request:
+    """A request of httpx, whose body is read, as Bedrock would get it: without the path of a gateway before it."""
     pairs = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw)
-    return Request(request.method, request.url.raw_path.decode("ascii"), pairs, request.content)
+    whole = Request(request.method, request.url.raw_path.decode("ascii"), pairs, request.content)
+    return _below_gateway(whole) or whole
+
+
+def _below_gateway(request: Request) -> Request | None:
+    """The request whose target is the end of this one's, from some `/` on, where that is an operation's."""
+    if route(request) is not None:
+        return None
+    target = request.target
+    starts = [at for at, character in enumerate(target.partition("?")[0]) if character == "/" and at]
+    shorter = (replace(request, target=target[at:]) for at in starts)
+    return next((each for each in shorter if route(each) is not None), None)
 
 
 def _response(httpx: Any, exchange: Exchange, request: Any, started: float) -> Any:
-    response = exchange.response
+    response, broken = exchange.response, exchange.response.broken
     if response.failure is not None:
         exchange.ended("cut")
         raise _error(httpx, FAILURES[response.failure], request)
-    broken = response.broken
     delivery = Delivery(exchange, started, None if broken is None else _error(httpx, BREAKS[broken], request))
     give_up = partial(_error, httpx, BREAKS[Break.STALLED], request)
-    body = classes(httpx).body(delivery, _patience(request), give_up)
+    body = of_library(Body, httpx, "SyncByteStream", "AsyncByteStream")(delivery, _patience(request), give_up)
     extensions = {"http_version": b"HTTP/1.1"}
     return httpx.Response(response.status, headers=headers(exchange), stream=body, extensions=extensions)
 
@@ -145,37 +140,7 @@ class Body:
     __del__ = close
 
 
-class Transport:
-    """Answers whatever a client asks from one fake."""
-
-    def __init__(self, httpx: Any, fake: Fake) -> None:
-        self._httpx = httpx
-        self._fake = fake
-
-    def handle_request(self, request: Any) -> Any:
-        """What httpx calls."""
-        request.read()
-        return answer(self._httpx, self._fake, request)
-
-
-class AsyncTransport:
-    """The same for an asynchronous client."""
-
-    def __init__(self, httpx: Any, fake: Fake) -> None:
-        self._httpx = httpx
-        self._fake = fake
-
-    async def handle_async_request(self, request: Any) -> Any:
-        """What httpx calls."""
-        await request.aread()
-        return await answer_async(self._httpx, self._fake, request)
-
-
 @cache
-def classes(httpx: Any) -> Classes:
-    """The classes above as those of a library: it looks at what they are derived from."""
-    return Classes(
-        type("Body", (Body, httpx.SyncByteStream, httpx.AsyncByteStream), {}),
-        type("Transport", (Transport, httpx.BaseTransport), {}),
-        type("AsyncTransport", (AsyncTransport, httpx.AsyncBaseTransport), {}),
-    )
+def of_library(kind: type, httpx: Any, *bases: str) -> Any:
+    """A class of ours as one of a library: it looks at what a class is derived from."""
+    return type(kind.__name__, (kind, *(getattr(httpx, base) for base in bases)), {})

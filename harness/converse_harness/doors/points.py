@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from converse_harness.doors import aioboto, boto, children, credentials, guard, httpx, retries
+from converse_harness.doors import aioboto, boto, children, credentials, guard, passing, retries
+from converse_harness.doors.httpx_recording import heard, heard_async
 from converse_harness.doors.patching import ANY, Patches, Point
 
 _ME = ("self",)
 _SEND = ("self", "request")
+_REQUEST = ("request", "...")  # other test tools replace them too, with functions that have no self
 _CALL = ("self", "request_dict", "operation_model")
+_RESPONSE = ("self", "url", "status_code", "headers", "raw")
 _ATTEMPT = ("self", "request", "operation_model", "context")
 _SIGN = ("self", "signing_name", "region_name", "signature_version", "request_credentials", "...")
 _CLIENT = ("self", "service_name", "region_name", "config", "...")
@@ -37,6 +40,7 @@ POINTS = (
     _boto("botocore.endpoint", "Endpoint._send_request", _CALL, boto.hold_call),
     _boto("botocore.endpoint", "Endpoint._do_get_response", _ATTEMPT, None, mentions=("_send",)),
     _boto("botocore.endpoint", "Endpoint._send", _SEND, boto.answer),
+    _boto("botocore.awsrequest", "AWSResponse.__init__", _RESPONSE, passing.hear_response),
     Point("aiobotocore.endpoint", "AioEndpoint._send_request", _CALL, aioboto.hold_call),
     Point("aiobotocore.endpoint", "AioEndpoint._do_get_response", _ATTEMPT, None, mentions=("_send",)),
     Point("aiobotocore.endpoint", "AioEndpoint._send", _SEND, aioboto.answer),
@@ -60,9 +64,11 @@ POINTS = (
     ),
     Point("aiobotocore.retries.bucket", "AsyncTokenBucket.acquire", _BUCKET, retries.acquire_at_once_async),
     Point("strands.event_loop._retry", "asyncio", None, _in_test),
-    # Clients of httpx2; those of httpx are answered through respx
-    Point("httpx2", "HTTPTransport.handle_request", _SEND, httpx.answer_httpx2),
-    Point("httpx2", "AsyncHTTPTransport.handle_async_request", _SEND, httpx.answer_httpx2_async),
+    # Clients of httpx and httpx2, to be heard; those of httpx are answered through respx
+    Point("httpx", "HTTPTransport.handle_request", _REQUEST, heard("httpx", answers=False)),
+    Point("httpx", "AsyncHTTPTransport.handle_async_request", _REQUEST, heard_async("httpx", answers=False)),
+    Point("httpx2", "HTTPTransport.handle_request", _REQUEST, heard("httpx2", answers=True)),
+    Point("httpx2", "AsyncHTTPTransport.handle_async_request", _REQUEST, heard_async("httpx2", answers=True)),
     # The guard
     Point("socket", "socket.connect", ANY, guard.checked_address, inherited=True),
     Point("socket", "socket.connect_ex", ANY, guard.checked_address, inherited=True),
