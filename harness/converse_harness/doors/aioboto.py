@@ -1,7 +1,7 @@
 """The boto door for aiobotocore, whatever it sends with (aiohttp, httpx) and runs on (asyncio, trio).
 
 aiobotocore overrides what botocore does from signing to parsing with coroutines, so each function of `boto` and
-`credentials` has its counterpart here.
+`credentials` has its counterpart here; `aiopassing` has what happens to a call that is passed on.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from time import monotonic
 from typing import Any, cast
 
 from converse_harness.doors import registry
+from converse_harness.doors.aiopassing import pass_on
 from converse_harness.doors.boto import ask, outlasts, patience, wait_for
 from converse_harness.doors.contract import Exchange
 from converse_harness.doors.credentials import (
@@ -55,7 +56,7 @@ def hold_call(original: Any) -> Any:
 
 
 def answer(original: Any) -> Any:
-    """`AioEndpoint._send`: the fake answers instead of the network."""
+    """`AioEndpoint._send`: the fake answers instead of the network, or hears what that answers."""
     response_class: Any = import_module("aiobotocore.awsrequest").AioAWSResponse
 
     @functools.wraps(original)
@@ -65,6 +66,8 @@ def answer(original: Any) -> Any:
             return await original(self, request)
         started = monotonic()
         exchange = ask(fake, self, request)
+        if exchange.heard is not None:
+            return await pass_on(exchange, exchange.heard, self, functools.partial(original, self, request))
         response = exchange.response
         if response.wait:
             await sleep_of(self)(wait_for(exchange, self, request.url))
