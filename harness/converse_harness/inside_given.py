@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import pytest
 
 INSIDE_GIVEN: Final = """\
-{name} uses @given, and the fixture `{fixture}` would give all its examples one script and one list of calls.
+{name} uses @given, and the {kind} `{fixture}` would give all its examples one script and one list of calls.
 Open a fake for each example instead:
 
 {decorators}    @given(...)
@@ -30,11 +30,18 @@ class Instead:
     answer: str = "answer"
     parameters: str = "..."
     decorators: str = ""
+    kind: str = "fixture"
 
 
 WITHOUT_FIXTURE: Final[Mapping[str, Instead]] = {
     "converse": Instead("fake_converse", "from converse_harness import fake_converse"),
     "converse_httpx": Instead("HttpxFake", "from converse_harness.doors.httpx import HttpxFake"),
+    "converse_recording": Instead(
+        "fake_converse",
+        "from converse_harness import fake_converse, recording",
+        answer='recording("recordings/...")',
+        kind="marker",
+    ),
     "converse_each_case": Instead(
         "fake_converse",
         "from converse_harness import fake_converse; from converse_harness.cases import CASES",

@@ -10,39 +10,28 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import pytest
 
-from converse_harness import case_fixtures, sample_fixtures
+from converse_harness import case_fixtures, recording_plugin, sample_fixtures
+from converse_harness.fixture_settings import GROUP, OPTIONS, own_fakes, settings_of
 from converse_harness.inside_given import refuse_inside_given
 
 if TYPE_CHECKING:
-    from converse_harness.doors.fake import Fake, Settings
+    from converse_harness.doors.fake import Fake
     from converse_harness.doors.httpx import HttpxFake
     from converse_harness.doors.server.listener import ConverseServer
 
 AnyFake = TypeVar("AnyFake", bound="Fake")
 
-FAKES: Final = pytest.StashKey["list[Fake]"]()
-"""The fakes of a test's own fixtures, on the test item."""
-
 SERVER: Final = pytest.StashKey["ConverseServer"]()
 """The server of the fixture `converse_server`, on the session's config."""
 
-OPTIONS: Final = {
-    "unused": ("fail", "what becomes of a test that leaves replies unused: fail or allow"),
-    "unexpected": ("fail", "what becomes of a test whose client makes a call that is not scripted: fail or allow"),
-    "sleeps": ("no", "whether clients really wait between retries: yes or no"),
-    "seed": ("0", "a whole number that changes every generated id and padding length"),
-}
-"""Each setting of the marker `converse`, with its default and meaning; also an ini and a command-line option."""
-
-_BOOLEANS: Final = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
-
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Each setting as an option of the command line and of the ini file; and the fixtures of samples and cases."""
+    """Each setting as an option of the command line and of the ini file; samples, cases and recordings."""
     # Not by `pytest_plugins`: for that, pytest looks through all that is installed once more.
     pluginmanager.register(sample_fixtures, "converse_samples")
     pluginmanager.register(case_fixtures, "converse_cases")
-    group = parser.getgroup("converse", "fake Amazon Bedrock Converse endpoint (converse-harness)")
+    pluginmanager.register(recording_plugin, "converse_recordings")
+    group = parser.getgroup(*GROUP)
     for name, (default, meaning) in OPTIONS.items():
         group.addoption(
             f"--converse-{name}", default=None, metavar=name.upper(), help=f"{meaning} (default: {default})"
@@ -54,31 +43,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """The marker, with its settings."""
     arguments = ", ".join(f"{name}=" for name in OPTIONS)
     config.addinivalue_line("markers", f"converse({arguments}): settings of the fixture converse, see --help")
-
-
-def _settings(item: pytest.Item) -> Settings:
-    """The settings of a test: its marker, else the command line, else the ini file."""
-    settings: dict[str, Any] = {
-        name: item.config.getoption(f"--converse-{name}") or item.config.getini(f"converse_{name}") for name in OPTIONS
-    }
-    for marker in reversed(list(item.iter_markers("converse"))):
-        unknown = sorted(set(marker.kwargs) - set(OPTIONS))
-        if unknown or marker.args:
-            came = f"{unknown[0]}=" if unknown else repr(marker.args[0])
-            raise pytest.UsageError(
-                f"@pytest.mark.converse: {came} is no setting. Settings: {', '.join(f'{name}=' for name in OPTIONS)}."
-            )
-        settings.update(marker.kwargs)
-    try:
-        sleeps = settings["sleeps"]
-        settings["sleeps"] = sleeps if isinstance(sleeps, bool) else _BOOLEANS[str(sleeps).lower()]
-        settings["seed"] = int(settings["seed"])
-    except (KeyError, ValueError):
-        raise pytest.UsageError(
-            f"converse settings: sleeps is yes or no and seed a whole number; got sleeps={settings['sleeps']!r}, "
-            f"seed={settings['seed']!r}."
-        ) from None
-    return cast("Settings", settings)
 
 
 @pytest.fixture
@@ -108,9 +72,9 @@ def converse_httpx(request: pytest.FixtureRequest) -> Iterator[HttpxFake]:
 @pytest.fixture
 def converse_client(converse: Fake) -> Any:
     """A ready boto client for bedrock-runtime, on the fake of the fixture `converse`."""
-    from converse_harness.doors.client import create_client
+    from converse_harness.doors.client import create_client, create_real_client
 
-    return create_client()
+    return create_real_client() if converse.records else create_client()
 
 
 @pytest.fixture(scope="session")
@@ -135,8 +99,9 @@ def converse_server(request: pytest.FixtureRequest) -> Iterator[ConverseServer]:
 def _fixture_fake(request: pytest.FixtureRequest, kind: type[AnyFake]) -> Iterator[AnyFake]:
     item = cast("pytest.Item", request.node)
     refuse_inside_given(item, str(request.fixturename))
-    fake = kind(**_settings(item))
-    _own_fakes(item).append(fake)
+    fake = kind(**settings_of(item))
+    own_fakes(item).append(fake)
+    recording_plugin.give(item, fake)
     fake.open()
     try:
         yield fake
@@ -153,7 +118,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     before: Sequence[Fake] = ()
     if server is not None:
         before = server.fakes
-        server.settings = _settings(item)
+        server.settings = settings_of(item)
         server.recent.clear()
     try:
         result = yield
@@ -175,11 +140,7 @@ def _fakes_of(item: pytest.Item, before: Sequence[Fake]) -> list[Fake]:
     left = [] if server is None else [fake for fake in server.fakes if fake not in before]
     for fake in left:
         fake.close()
-    return [*_own_fakes(item), *left]
-
-
-def _own_fakes(item: pytest.Item) -> list[Fake]:
-    return item.stash.setdefault(FAKES, [])
+    return [*own_fakes(item), *left]
 
 
 def _what_fakes_say(fakes: list[Fake], error: BaseException | None) -> None:
@@ -205,7 +166,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     report = yield
     if report.when == "call" and report.failed:
         server = item.config.stash.get(SERVER, None)
-        for fake in [*_own_fakes(item), *(server.recent if server is not None else ())]:
+        for fake in [*own_fakes(item), *(server.recent if server is not None else ())]:
             if fake.calls:
                 report.sections.append((f"Bedrock Converse calls{fake.where}", fake.transcript))
     return report

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from converse_harness.errors import ReplyError
+from converse_harness.recordings.opened import OPENED, identity
 
 if TYPE_CHECKING:  # pytest asks this module for its modes when it starts
     from converse_harness.recordings.matching import Match
@@ -68,6 +69,7 @@ def open_session(
     from converse_harness.recordings.playing import recording
     from converse_harness.recordings.tape import Tape
 
+    OPENED.add(identity(path))
     if mode is Mode.ALL:
         return Opened(None, Tape(path))
     if not path.exists():
