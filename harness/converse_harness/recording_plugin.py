@@ -209,13 +209,14 @@ def _session(item: pytest.Item, name: object = None, **how: Any) -> Session:
     mode, setting = mode_of_run(config), setting_of_run(config)
     first, was_there = config.stash[TALLY].owner(path, item)
     second = first != item.nodeid and mode is not Mode.NONE
+    again = f"pytest --converse-record={Mode.ALL.value} {_quoted(config, first)}"
     if second and (mode is Mode.ALL or not was_there):
         quoted = _quoted(config, first)
         raise ReplyError(
             SECOND.format(test=item.nodeid, path=shown(config, path), first=first, setting=setting, quoted=quoted)
         )
     try:
-        opened = open_session(path, Mode.ONCE if second else mode, **how)
+        opened = open_session(path, Mode.ONCE if second else mode, again=again, **how)
     except MissingRecording as error:
         raise ReplyError(_missing(item, path)) from error
     note = NOT_RECORDED.format(first=first, path=shown(config, path)) if second and mode is Mode.NEW_EPISODES else ""

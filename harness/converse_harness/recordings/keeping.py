@@ -45,8 +45,8 @@ class Kept:
 
 
 def keep(tape: Tape, *, passed: bool, failed: Failed = Failed.ASIDE) -> Kept:
-    """Write what is on a tape, as its test ended. A tape without a call writes nothing; what was there stays."""
-    exchanges = len(tape.heard)
+    """Write what is on a tape, as its test ended. A tape without an answer writes nothing; what was there stays."""
+    exchanges = _answered(tape)
     if not exchanges or (failed is Failed.DROP and not passed):
         return Kept(exchanges)
     aside = not passed and failed is Failed.ASIDE
@@ -62,7 +62,7 @@ def keep(tape: Tape, *, passed: bool, failed: Failed = Failed.ASIDE) -> Kept:
 
 def _elsewhere(tape: Tape, path: Path, error: Exception) -> Kept:
     """A folder of its own among the temporary files takes what its place would not."""
-    exchanges = len(tape.heard)
+    exchanges = _answered(tape)
     refused = f"{path} could not be written ({_reason(error)}); what was there is as it was."
     try:
         other = Path(tempfile.mkdtemp(prefix="converse-recording-"), path.name)
@@ -76,6 +76,10 @@ def _elsewhere(tape: Tape, path: Path, error: Exception) -> Kept:
         nowhere = f"Nor could a temporary file ({_reason(second)})."
         return Kept(exchanges, problem=f"{refused} {nowhere} {_lost(exchanges)}")
     return Kept(exchanges, other, f"{refused} {_number(exchanges)} kept in {other}: move it there, or record again.")
+
+
+def _answered(tape: Tape) -> int:
+    return sum(heard.answered for heard in tape.heard)
 
 
 def _lost(exchanges: int) -> str:

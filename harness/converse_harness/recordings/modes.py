@@ -59,11 +59,11 @@ def mode_of(value: Mode | str) -> Mode:
 
 
 def open_session(
-    path: Path, mode: Mode, *, match: Match = "shape", pace: float | str = 0.0, must: bool = False
+    path: Path, mode: Mode, *, match: Match = "shape", pace: float | str = 0.0, must: bool = False, again: str = ""
 ) -> Opened:
     """What is there to be played at `path`, and where the rest is recorded, as the mode says.
 
-    `must` says whether an exchange that is not played fails the test. Nothing is written before `Tape.save`. Raises
+    `must` says whether an exchange that is not played fails the test, `again` how it is recorded again. Nothing is written before `Tape.save`. Raises
     MissingRecording where only a file could answer and none is there, DamagedRecording for one that is none.
     """
     from converse_harness.recordings.playing import recording
@@ -76,7 +76,7 @@ def open_session(
         if mode is Mode.NONE:
             raise MissingRecording(path)
         return Opened(None, Tape(path))
-    found = replace(recording(path, match=match, pace=pace), must=must)
+    found = replace(recording(path, match=match, pace=pace), must=must, again=again)
     if mode is Mode.NEW_EPISODES:
         return Opened(found, Tape(path, found.exchanges, keeps=True))
     return Opened(found, None)

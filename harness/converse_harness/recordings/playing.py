@@ -14,6 +14,7 @@ from converse_harness.recordings.answers import reply_of
 from converse_harness.recordings.exchange import Exchange, Session
 from converse_harness.recordings.matching import MATCHES, Asked, Match, asked_by, asked_in, key
 from converse_harness.recordings.mismatch import State, missed
+from converse_harness.recordings.opened import OPENED, identity
 from converse_harness.recordings.reading import read
 from converse_harness.script import Missed, Queue, Slot
 
@@ -153,6 +154,7 @@ def recording(path: str | Path, *, match: Match = "shape", pace: float | str = 0
     if match not in MATCHES:
         raise ReplyError(f"recording(match={match!r}): one of {', '.join(map(repr, MATCHES))}.")
     where = Path(path)
+    OPENED.add(identity(where))
     try:
         session = read(where)
     except OSError as error:
