@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from converse_harness.commands import import_
+from converse_harness.commands import diff, import_
 
 
 class Command(NamedTuple):
@@ -21,6 +21,7 @@ class Command(NamedTuple):
 
 
 COMMANDS: Final[Mapping[str, Command]] = {
+    "diff": Command("show what differs between two recordings", diff.add_arguments, diff.run),
     "import": Command("make recordings of vcrpy's cassettes", import_.add_arguments, import_.run),
 }
 """The commands by name, in the order in which `--help` lists them."""

@@ -11,6 +11,8 @@ from converse_harness.recordings.matching import canonical
 from converse_harness.secrets import mask
 
 Step = str | int
+Path = tuple[Step, ...]
+"""The keys and indexes that lead to a value."""
 
 
 class Absent:
@@ -38,10 +40,10 @@ class Difference(NamedTuple):
     `was` are the steps that lead there in the old value, where items before it came or went.
     """
 
-    path: tuple[Step, ...]
+    path: Path
     old: Any
     new: Any
-    was: tuple[Step, ...]
+    was: Path
 
 
 class Pair(NamedTuple):
@@ -93,7 +95,7 @@ def aligned(old: Sequence[Any], new: Sequence[Any], *keys: Callable[[Any], str],
     Items belong together that are equal by the first of `keys`; of what lies between those, the ones that are equal by
     the next. `leftovers`: what is left between two pairs belongs together in its order, as far as it goes.
     """
-    return list(_aligned(range(len(old)), range(len(new)), old, new, keys or (canonical, _outline), leftovers))
+    return list(_aligned(range(len(old)), range(len(new)), old, new, keys or (canonical, outline), leftovers))
 
 
 def _aligned(
@@ -133,7 +135,7 @@ def _alike(before: Sequence[str], after: Sequence[str]) -> int:
     return next((number for number, (one, other) in pairs if one != other), min(len(before), len(after)))
 
 
-def _outline(value: object) -> str:
+def outline(value: object) -> str:
     """What two items have in common that were one before somebody edited it: the keys, and the role of a message."""
     if isinstance(value, dict):
         members = cast("dict[str, object]", value)
@@ -196,6 +198,14 @@ def _cut(text: str, start: int, width: int, *, quoted: bool) -> str:
     if start + width < len(text):
         piece = f"{piece}..."
     return printable(json.dumps(piece, ensure_ascii=False) if quoted else piece)
+
+
+def lines_of(difference: Difference) -> Iterator[str]:
+    """A difference for people: a line with `-` for what is gone, one with `+` for what is new."""
+    values = zip("-+", (difference.old, difference.new), shown(difference.old, difference.new), strict=True)
+    for sign, value, text in values:
+        if value is not ABSENT:
+            yield f"{sign} {printable(path_text(difference.path))}  {text}"
 
 
 def printable(text: str) -> str:

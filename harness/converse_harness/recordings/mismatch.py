@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from converse_harness.calls import Call
-from converse_harness.recordings.differences import ABSENT, Difference, Step, differences, path_text, shown
+from converse_harness.recordings.differences import ABSENT, Difference, Step, differences, lines_of
 from converse_harness.recordings.exchange import Exchange
 from converse_harness.recordings.matching import (
     MATCHES,
@@ -261,7 +261,7 @@ def _at(value: Any, path: Sequence[Step], otherwise: Any) -> Any:
 def _lines(found: Sequence[Difference]) -> Iterator[str]:
     lines = 0
     for number, difference in enumerate(found):
-        rows = list(difference_lines(difference))
+        rows = list(lines_of(_named(difference)))
         if lines + len(rows) > LINES - (number < len(found) - 1):
             yield f"and {len(found) - number} more difference{'s' * (len(found) - number > 1)}"
             return
@@ -269,15 +269,10 @@ def _lines(found: Sequence[Difference]) -> Iterator[str]:
         lines += len(rows)
 
 
-def difference_lines(difference: Difference) -> Iterator[str]:
-    """A difference in a line for what is gone and one for what is new."""
-    old, new = shown(difference.old, difference.new)
-    path = list(difference.path)
-    if path[0] in ("request", "path") and len(path) > 1:
-        del path[0]  # as people know them: `messages[0]`, `modelId`
-    for sign, value, text in (("-", difference.old, old), ("+", difference.new, new)):
-        if value is not ABSENT:
-            yield f"{sign} {path_text(path)}  {text}"
+def _named(difference: Difference) -> Difference:
+    """With the path that people know: `messages[0]` of a request, `modelId` of a path."""
+    first, *rest = difference.path
+    return difference._replace(path=tuple(rest)) if rest and first in ("request", "path") else difference
 
 
 def _other_rules(state: State, number: int, asked: Asked) -> Iterator[str]:
