@@ -63,8 +63,9 @@ def open_session(
 ) -> Opened:
     """What is there to be played at `path`, and where the rest is recorded, as the mode says.
 
-    `must` says whether an exchange that is not played fails the test, `again` how it is recorded again. Nothing is written before `Tape.save`. Raises
-    MissingRecording where only a file could answer and none is there, DamagedRecording for one that is none.
+    `must` says whether an exchange that is not played fails the test, `again` how it is recorded again. Nothing is
+    written before `Tape.save`. Raises MissingRecording where only a file could answer and none is there,
+    DamagedRecording for one that is none.
     """
     from converse_harness.recordings.playing import recording
     from converse_harness.recordings.tape import Tape
