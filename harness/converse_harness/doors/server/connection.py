@@ -36,8 +36,8 @@ LOOK_AGAIN: Final = 0.005
 CUT: Final = object()
 """The owner of an answer that was cut before it was there."""
 
-InThread = Callable[[Callable[[], Exchange], Callable[[Exchange], None]], None]
-"""Runs the first in a thread, and the second with its result in the event loop."""
+InThread = Callable[[Callable[[], Exchange], Callable[[Exchange], None], bool], None]
+"""Runs the first in a thread, and the second with its result in the event loop; the third is `Answer.abroad`."""
 
 
 def failed(loop: asyncio.AbstractEventLoop, error: Exception) -> Exchange:
@@ -287,7 +287,7 @@ class Connection(asyncio.Protocol):
 
     def _ask(self, stream: int, request: Request) -> None:
         started = self.loop.time()
-        owner, give, slow = self._site.answer(request)
+        owner, give, slow, abroad = self._site.answer(request)
         if not slow:
             try:
                 exchange = give()
@@ -308,7 +308,7 @@ class Connection(asyncio.Protocol):
                 return
             self.flush()
 
-        self._slow(give, answered)
+        self._slow(give, answered, abroad)
 
     def _deliver(self, stream: int, exchange: Exchange, owner: object, started: float | None = None) -> None:
         delivery = Delivery(self, stream, exchange, owner, self.loop.time() if started is None else started)

@@ -8,9 +8,11 @@ from contextlib import AbstractContextManager
 from typing import Self
 
 from converse_harness.damage import Door
+from converse_harness.doors.contract import Exchange
 from converse_harness.doors.environ import environ
 from converse_harness.doors.fake import Fake, Strictness
 from converse_harness.script import Replies, Responder
+from converse_harness.wire.http import Request
 
 Mount = Callable[["ServerFake"], AbstractContextManager[object]]
 """Lets a server answer with a fake for as long as it is open."""
@@ -52,6 +54,10 @@ class ServerFake(Fake):
         `subprocess.run(command, env={**os.environ, **fake.environ})`.
         """
         return environ(self._url, os.environ)
+
+    def answer(self, request: Request) -> Exchange:
+        """What the server sends for a request; in a thread where that may take its time."""
+        return self.exchange(request)
 
     def open(self) -> Self:
         """It is open already."""

@@ -11,9 +11,10 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from types import TracebackType
-from typing import Final, Self, Unpack
+from typing import TYPE_CHECKING, Final, Self, Unpack
 from weakref import WeakSet
 
 from converse_harness.calls import Outcome
@@ -28,6 +29,10 @@ from converse_harness.doors.server.site import Site
 from converse_harness.errors import DoorError
 from converse_harness.script import Replies, Responder
 from converse_harness.wire.http import Request, Response
+
+if TYPE_CHECKING:  # most never record
+    from converse_harness.doors.server.proxy import Options, RecordingFake
+    from converse_harness.recordings.modes import Mode
 
 NOT_AIMED: Final = (
     "a boto client called Bedrock itself while a fake of a ConverseServer is open, which answers at its own URL only. "
@@ -95,6 +100,36 @@ class ConverseServer:
         """The same with the server's own URL: a fake that answers whatever is no other's."""
         return self._fake_at("", *replies, **settings)
 
+    def record(
+        self,
+        path: str | Path,
+        *,
+        upstream: str | None = None,
+        region: str | None = None,
+        mode: Mode | str = "all",
+        **settings: Unpack[Settings],
+    ) -> ServerFake:
+        """Open a fake with a URL of its own that passes on what it is asked to Bedrock, live, and records it.
+
+        What it passes on is signed anew with the credentials of this environment, as boto3 finds them, or sent with
+        AWS_BEARER_TOKEN_BEDROCK. `upstream` is a URL in place of Bedrock's in the `region` (default: the
+        environment's); `mode` is "all", "new_episodes", "once" or "none". The file is written anew after each call that
+        ended, and when the fake closes, which raises what keeps it from being written. Raises DoorError without
+        credentials or a region.
+        """
+        fake = self._recording_at(self._site.prefix(), settings, path, upstream=upstream, region=region, mode=mode)
+        self.recent.append(fake)
+        return fake
+
+    def _recording_at(
+        self, prefix: str, settings: Settings, path: str | Path, **options: Unpack[Options]
+    ) -> RecordingFake:
+        from converse_harness.doors.server.proxy import open_recording
+
+        with_defaults: Settings = {**self.settings, **settings}
+        url = self.url + prefix
+        return open_recording(url, lambda fake: self._mounted(fake, prefix), with_defaults, path, **options)
+
     def _fake_at(self, prefix: str, *replies: Responder | Replies, **settings: Unpack[Settings]) -> ServerFake:
         with_defaults: Settings = {**self.settings, **settings}
         return self._opened(self.url + prefix, lambda fake: self._mounted(fake, prefix), *replies, **with_defaults)
@@ -139,9 +174,16 @@ class ConverseServer:
         return self
 
     def stop(self) -> None:
-        """Close every fake, without a check, every connection and the thread; stopping twice does nothing."""
-        for fake in self.fakes:
-            fake.close()
+        """Close every fake, without a check, every connection and the thread; stopping twice does nothing.
+
+        Raises what keeps a recording from being written, when all is closed.
+        """
+        with ExitStack() as closing:
+            closing.callback(self._stop)
+            for fake in self.fakes:
+                closing.callback(fake.close)
+
+    def _stop(self) -> None:
         thread, self._thread = self._thread, None
         atexit.unregister(self.stop)
         _RUNNING.discard(self)
@@ -262,8 +304,8 @@ class ConverseServer:
         assert self._loop is not None  # it runs this
         self._loop.stop()
 
-    def _in_thread(self, give: Callable[[], Exchange], answered: Callable[[Exchange], None]) -> None:
-        """Run functions of a script where they block nobody."""
+    def _in_thread(self, give: Callable[[], Exchange], answered: Callable[[Exchange], None], abroad: bool) -> None:
+        """Run functions of a script, or ask somebody else, where that blocks nobody."""
         loop = self._loop
         assert loop is not None  # it runs this
 
@@ -281,7 +323,10 @@ class ConverseServer:
                 self._workers.discard(threading.current_thread())
 
         worker = threading.Thread(target=work, name="converse-harness function", daemon=True)
-        self._workers.add(worker)
+        if abroad:
+            registry.exempt(worker)
+        else:
+            self._workers.add(worker)
         worker.start()
 
     def _wait_for_functions(self) -> None:

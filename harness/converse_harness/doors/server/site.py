@@ -39,11 +39,16 @@ class Aside:
 
 
 class Answer(NamedTuple):
-    """Who answers a request and how; `slow`: it may take its time, so not in the event loop."""
+    """Who answers a request and how.
+
+    `slow`: it may take its time, so not in the event loop; `abroad`: the time of somebody else, for whom nobody waits
+    when the server stops.
+    """
 
     owner: object
     give: Callable[[], Exchange]
     slow: bool
+    abroad: bool = False
 
 
 class Site:
@@ -86,7 +91,7 @@ class Site:
 def _of(fake: ServerFake, request: Request) -> Answer:
     def give() -> Exchange:
         try:
-            return fake.exchange(request)
+            return fake.answer(request)
         except Exception as error:  # a mistake of ours
             fake.endpoint.problems.append(error)
             raise
@@ -97,4 +102,4 @@ def _of(fake: ServerFake, request: Request) -> Answer:
             body = json.dumps({"message": str(problem)}).encode()
             return Aside(error_response("ValidationException", 400, body, NO_REQUEST_ID))
 
-    return Answer(fake, give, slow=fake.runs_functions)
+    return Answer(fake, give, slow=fake.runs_functions or fake.records, abroad=fake.records)

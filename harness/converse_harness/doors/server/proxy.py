@@ -1,0 +1,166 @@
+"""The server door as a proxy that records: what is asked is passed on to the real service, live, and written down."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+from converse_harness.calls import Call, Outcome
+from converse_harness.doors import registry
+from converse_harness.doors.contract import Exchange
+from converse_harness.doors.fake import Settings
+from converse_harness.doors.server.fake import Mount, ServerFake
+from converse_harness.doors.server.relay import THREAD, Relay
+from converse_harness.doors.server.upstream import Upstream, find
+from converse_harness.errors import DoorError
+from converse_harness.recordings.modes import Mode, Opened, mode_of, open_session
+from converse_harness.recordings.tape import PassedExchange, Tape
+from converse_harness.wire.http import Chunk, Request, Response
+
+Told = Callable[[Call, Exception | None], None]
+"""Is called when a call is over and on disk, or with what kept it from being written; it must not wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """The exchange of a call that the recording answered, which tells of its end."""
+
+    exchange: Exchange
+    call: Call
+    tell: Told
+
+    @property
+    def heard(self) -> None:
+        """Nothing: it is answered."""
+        return
+
+    @property
+    def response(self) -> Response:
+        """What was recorded."""
+        return self.exchange.response
+
+    @property
+    def taken(self) -> list[tuple[Chunk, float]]:
+        """What the client took."""
+        return self.exchange.taken
+
+    def ended(self, outcome: str) -> None:
+        """The answer ended; only the first report counts."""
+        ran = self.call.outcome is Outcome.RUNNING
+        self.exchange.ended(outcome)
+        if ran:
+            self.tell(self.call, None)
+
+
+class Saver:
+    """Writes a tape anew whenever a call has ended, in a thread: if the process is killed, what ended is on disk."""
+
+    def __init__(self, tape: Tape, told: Told) -> None:
+        self._tape = tape
+        self._tell = told
+        self._ended: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name=THREAD, daemon=True)
+        registry.exempt(self._thread)
+
+    def ended(self, call: Call) -> None:
+        """A call has ended."""
+        self._ended.put(call)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        """Write the file for the last time. Raises what keeps it from being written."""
+        self._ended.put(None)
+        self._thread.join()
+        if any(heard.answered for heard in self._tape.heard):
+            self._tape.save()
+
+    def _run(self) -> None:
+        calls: list[Call | None] = []
+        while None not in calls:
+            calls = [self._ended.get()]
+            while not self._ended.empty():
+                calls.append(self._ended.get())
+            self._save([call for call in calls if call is not None])
+
+    def _save(self, calls: list[Call]) -> None:
+        if not calls:
+            return
+        failure: Exception | None = None
+        try:
+            self._tape.save()
+        except Exception as error:  # noqa: BLE001 - it is tried again, and raised when the fake closes
+            failure = error
+        for call in calls:
+            self._tell(call, failure)
+
+
+class RecordingFake(ServerFake):
+    """A fake whose calls are passed on to the real service, and recorded.
+
+    Its file is written anew after each call that ended, and when it closes; of what is still coming then it keeps what
+    came. Closing raises what keeps the file from being written.
+    """
+
+    def __init__(
+        self, url: str, mount: Mount, opened: Opened, upstream: Upstream | None, told: Told, settings: Settings
+    ) -> None:
+        self._upstream = upstream
+        self._tell = told
+        self._saver = None if opened.tape is None else Saver(opened.tape, told)
+
+        @contextmanager
+        def saved(fake: ServerFake) -> Generator[None, None, None]:
+            fake.tape = opened.tape
+            with self._saver or nullcontext(), mount(fake):
+                yield
+
+        super().__init__(url, saved, *() if opened.recording is None else (opened.recording,), **settings)
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """As of any fake, with the region in which it records: clients choose models by it."""
+        region = "" if self._upstream is None else self._upstream.region
+        regions = dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION"), region) if region else {}
+        return {**super().environ, **regions}
+
+    def answer(self, request: Request) -> Exchange:
+        """Answer one request with what was recorded, or pass it on, which takes as long as the real service does."""
+        exchange = self.exchange(request)
+        if self._upstream is None or self._saver is None or not isinstance(exchange, PassedExchange):
+            return Played(exchange, exchange.call, self._tell)
+        relay = Relay(exchange, self._saver.ended)
+        try:
+            relay.ask(self._upstream, request)
+        except DoorError as error:
+            return Played(self.endpoint.fail(exchange.call, error), exchange.call, self._tell)
+        return relay
+
+
+class Options(TypedDict, total=False):
+    """How it is recorded: see `ConverseServer.record`."""
+
+    upstream: str | None
+    region: str | None
+    mode: Mode | str
+    told: Told
+
+
+def nobody_is_told(call: Call, failure: Exception | None) -> None:
+    """What failed is raised when the fake closes."""
+
+
+def open_recording(
+    url: str, mount: Mount, settings: Settings, path: str | Path, **options: Unpack[Options]
+) -> RecordingFake:
+    """A fake at a URL that records. Raises DoorError without credentials or a region, and what `open_session` does."""
+    opened = open_session(Path(path), mode_of(options.get("mode", Mode.ALL)))
+    with registry.passing_on():
+        found = None if opened.tape is None else find(options.get("upstream"), options.get("region"))
+    return RecordingFake(url, mount, opened, found, options.get("told", nobody_is_told), settings)
