@@ -87,7 +87,7 @@ class HttpxFake(Fake):
             with registry.opened(RefusingFake(NOT_BOTO, self), boto=False):
                 try:
                     registry.alone(lambda: _enter(self, routes))
-                    with listening(self):
+                    with listening(self, respx=True):
                         yield
                 finally:
                     registry.alone(lambda: _leave(routes))

@@ -1,4 +1,4 @@
-"""What of httpx is recorded: which clients and requests are heard, and the transports that pass on.
+"""Which clients and requests of httpx are a fake's, and the transports that ask it.
 
 While a fake that records is open, whatever a client of this process asks a host of Bedrock is passed on and written
 down; so is what it asks the address that the environment names as Bedrock's, or the test as `upstream`. Every other
@@ -23,6 +23,7 @@ from converse_harness.doors.fake import Fake
 from converse_harness.doors.guard import is_bedrock_host
 from converse_harness.doors.httpx_bodies import answer, answer_async, of_library, read
 from converse_harness.doors.httpx_passing import PASSING, pass_on, pass_on_async
+from converse_harness.errors import ReplyError
 from converse_harness.recordings.tape import AnyExchange
 
 NOT_OPEN: Final = (
@@ -33,12 +34,19 @@ NOT_OPEN: Final = (
 LIBRARIES: Final = ("httpx", "httpx2")
 """The libraries whose transports can be wrapped."""
 
+RESPX_SEES: Final = "httpx"
+
 
 class Opened(NamedTuple):
-    """A fake that hears what httpx asks: the address that is asked in place of Bedrock, if any, and its process."""
+    """A fake that hears what httpx asks, and its process.
+
+    `upstream` is the address that is asked in place of Bedrock, if there is one. `respx`: it answers clients of httpx
+    through that, and is asked at the transport only while it records.
+    """
 
     fake: Fake
     upstream: str
+    respx: bool
     process: int
 
 
@@ -47,12 +55,9 @@ OPEN: list[Opened] = []
 
 
 @contextmanager
-def listening(fake: Fake, upstream: str = "") -> Generator[None, None, None]:
-    """For a `with` block the clients of httpx and httpx2 are this fake's.
-
-    `upstream` is a URL that stands for Bedrock while the fake records.
-    """
-    entry = Opened(fake, upstream, os.getpid())
+def listening(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generator[None, None, None]:
+    """For a `with` block the clients of httpx and httpx2 are this fake's, for what they ask Bedrock or `upstream`."""
+    entry = Opened(fake, upstream, respx, os.getpid())
     try:
         try:
             registry.alone(lambda: OPEN.insert(0, entry))
@@ -69,25 +74,17 @@ def forget(fake: Fake) -> None:
     OPEN[:] = [opened for opened in OPEN if opened.fake is not fake]
 
 
-def newest_for(url: Any) -> Fake | None:
-    """The fake to which a request to this URL belongs."""
-    opened = next(iter(OPEN), None)
-    if opened is None:
-        return None
-    if is_bedrock_host(url.host) or (opened.fake.records and _is_upstream(url, opened.upstream)):
-        return opened.fake
-    return None
-
-
 def recording_is_on() -> bool:
     """Whether the newest fake passes on: then no older one answers."""
     return bool(OPEN) and OPEN[0].fake.records
 
 
-def _is_upstream(url: Any, named: str) -> bool:
-    asked = str(url)
-    known = (named, *(os.environ.get(name, "") for name in ENDPOINTS))
-    return any(f"{asked}/".startswith(f"{base.rstrip('/')}/") for base in known if base)
+def _is_for_bedrock(url: Any, opened: Opened) -> bool:
+    """Whether a request to this URL belongs to the fake."""
+    if is_bedrock_host(url.host):
+        return True
+    named = [os.environ.get(name, "") for name in ENDPOINTS] if opened.fake.records else []
+    return any(f"{url}/".startswith(f"{base.rstrip('/')}/") for base in (opened.upstream, *named) if base)
 
 
 # Transports
@@ -98,12 +95,23 @@ def recording_transport(library: ModuleType, fake: Fake, inner: Any = None) -> A
 
     What is passed on goes to `inner`, any other transport of that library, or to the network.
     """
-    return of_library(Transport, library, "BaseTransport")(library, fake, inner)
+    return of_library(Transport, library, "BaseTransport")(library, fake, _checked(inner, "handle_request"))
 
 
 def recording_async_transport(library: ModuleType, fake: Fake, inner: Any = None) -> Any:
     """The same for an asynchronous client."""
-    return of_library(AsyncTransport, library, "AsyncBaseTransport")(library, fake, inner)
+    return of_library(AsyncTransport, library, "AsyncBaseTransport")(
+        library, fake, _checked(inner, "handle_async_request")
+    )
+
+
+def _checked(inner: Any, method: str) -> Any:
+    if inner is not None and not callable(getattr(inner, method, None)):
+        raise ReplyError(
+            f"{inner!r} is no transport to record over: it has no {method}(). Give the transport that the client would "
+            "have without recording, httpx.HTTPTransport() or httpx.AsyncHTTPTransport() for instance."
+        )
+    return inner
 
 
 def library_of(inner: object) -> ModuleType:
@@ -227,13 +235,13 @@ def exchange_of(fake: Fake, request: Any) -> AnyExchange:
 # What is replaced in the libraries: see `points`
 
 
-def heard(library: str, *, answers: bool) -> Callable[[Any], Any]:
-    """`HTTPTransport.handle_request`: a fake that records hears what Bedrock is asked; any fake, if this `answers`."""
+def heard(library: str) -> Callable[[Any], Any]:
+    """`HTTPTransport.handle_request`: what Bedrock is asked goes to the newest fake, which answers or hears it."""
 
     def replace(original: Any) -> Any:
         @functools.wraps(original)
         def handle_request(self: Any, request: Any) -> Any:
-            fake = _fake_for(request, answers=answers)
+            fake = _fake_for(request, library)
             if fake is None:
                 return original(self, request)
             return ask(sys.modules[library], fake, request, partial(original, self))
@@ -243,13 +251,13 @@ def heard(library: str, *, answers: bool) -> Callable[[Any], Any]:
     return replace
 
 
-def heard_async(library: str, *, answers: bool) -> Callable[[Any], Any]:
+def heard_async(library: str) -> Callable[[Any], Any]:
     """The same for `AsyncHTTPTransport.handle_async_request`."""
 
     def replace(original: Any) -> Any:
         @functools.wraps(original)
         async def handle_async_request(self: Any, request: Any) -> Any:
-            fake = _fake_for(request, answers=answers)
+            fake = _fake_for(request, library)
             if fake is None:
                 return await original(self, request)
             return await ask_async(sys.modules[library], fake, request, partial(original, self))
@@ -259,9 +267,11 @@ def heard_async(library: str, *, answers: bool) -> Callable[[Any], Any]:
     return replace
 
 
-def _fake_for(request: Any, *, answers: bool) -> Fake | None:
-    fake = newest_for(request.url) if OPEN else None
-    if fake is None or not fake.records:
-        return fake if answers else None
-    # What a transport passes on, or the boto door, is written down there.
-    return None if PASSING.get() or registry.HELD.get() is not None else fake
+def _fake_for(request: Any, library: str) -> Fake | None:
+    opened = next(iter(OPEN), None)
+    if opened is None or not _is_for_bedrock(request.url, opened):
+        return None
+    if opened.fake.records:
+        # What a transport passes on, or the boto door, is written down there.
+        return None if PASSING.get() or registry.HELD.get() is not None else opened.fake
+    return None if opened.respx and library == RESPX_SEES else opened.fake

@@ -64,11 +64,11 @@ POINTS = (
     ),
     Point("aiobotocore.retries.bucket", "AsyncTokenBucket.acquire", _BUCKET, retries.acquire_at_once_async),
     Point("strands.event_loop._retry", "asyncio", None, _in_test),
-    # Clients of httpx and httpx2, to be heard; those of httpx are answered through respx
-    Point("httpx", "HTTPTransport.handle_request", _REQUEST, heard("httpx", answers=False)),
-    Point("httpx", "AsyncHTTPTransport.handle_async_request", _REQUEST, heard_async("httpx", answers=False)),
-    Point("httpx2", "HTTPTransport.handle_request", _REQUEST, heard("httpx2", answers=True)),
-    Point("httpx2", "AsyncHTTPTransport.handle_async_request", _REQUEST, heard_async("httpx2", answers=True)),
+    # Clients of httpx and httpx2; those of httpx are answered through respx by an HttpxFake
+    Point("httpx", "HTTPTransport.handle_request", _REQUEST, heard("httpx")),
+    Point("httpx", "AsyncHTTPTransport.handle_async_request", _REQUEST, heard_async("httpx")),
+    Point("httpx2", "HTTPTransport.handle_request", _REQUEST, heard("httpx2")),
+    Point("httpx2", "AsyncHTTPTransport.handle_async_request", _REQUEST, heard_async("httpx2")),
     # The guard
     Point("socket", "socket.connect", ANY, guard.checked_address, inherited=True),
     Point("socket", "socket.connect_ex", ANY, guard.checked_address, inherited=True),

@@ -7,9 +7,15 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Unpack
+from typing import Any, Unpack
 
 from converse_harness.doors.fake import Settings
+from converse_harness.doors.httpx_recording import (
+    library_of,
+    listening,
+    recording_async_transport,
+    recording_transport,
+)
 from converse_harness.doors.in_process import BotoFake
 from converse_harness.errors import ReplyError
 from converse_harness.recordings.keeping import FAILED_MEANINGS, Failed, keep
@@ -33,6 +39,7 @@ class Recorder(BotoFake):
         match: Match = "shape",
         pace: float | str = 0.0,
         failed: Failed | str = Failed.ASIDE,
+        upstream: str = "",
         **settings: Unpack[Settings],
     ) -> None:
         super().__init__(**settings)
@@ -43,7 +50,21 @@ class Recorder(BotoFake):
         self._match: Match = match
         self._pace = pace
         self._passed = self._kept = True
-        self._fresh = functools.partial(Recorder, path, mode=mode, match=match, pace=pace, failed=failed, **settings)
+        self._upstream = upstream
+        self._fresh = functools.partial(
+            Recorder, path, mode=mode, match=match, pace=pace, failed=failed, upstream=upstream, **settings
+        )
+
+    def transport(self, inner: Any) -> Any:
+        """For one client: records whatever it asks over `inner`, a transport of httpx or httpx2 of any kind.
+
+        `httpx.Client(transport=recorder.transport(httpx.HTTPTransport()))`. Closing it closes `inner`.
+        """
+        return recording_transport(library_of(inner), self, inner)
+
+    def async_transport(self, inner: Any) -> Any:
+        """The same for an `AsyncClient`, on asyncio or trio."""
+        return recording_async_transport(library_of(inner), self, inner)
 
     @contextmanager
     def _door(self) -> Generator[None, None, None]:
@@ -54,7 +75,7 @@ class Recorder(BotoFake):
         self._passed, self._kept, self.saved = True, False, None
         if played is not None:
             self.script(played)
-        with super()._door():
+        with super()._door(), listening(self, self._upstream):
             yield
 
     def close(self) -> None:
@@ -85,15 +106,19 @@ def record(
     match: Match = "shape",
     pace: float | str = 0.0,
     failed: Failed | str = Failed.ASIDE,
+    upstream: str = "",
     **settings: Unpack[Settings],
 ) -> Recorder:
-    """Records every boto3 and aiobotocore client of the process while it is open: `with`, `async with` or a decorator.
+    """Records the clients of boto3, aiobotocore and httpx while it is open: `with`, `async with` or a decorator.
 
-    The calls go to the real Bedrock, with real credentials, and clients see their answers live. `mode` is "all" (anew,
-    in place of what was there), "new_episodes" (play what matches, record the rest), "once" (record if there is no
-    file) or "none" (only play); `match` and `pace` say how it is played, as for `recording`. `failed` says what becomes
-    of what was recorded where the block raised: "aside" (as `trip.failed.jsonl`), "write" or "drop". Further settings
-    are those of a Fake.
+    The calls go to the real Bedrock, with real credentials, and clients see their answers live. Clients of httpx and
+    httpx2 are heard when they ask a host of Bedrock, or `upstream`, a URL that stands for it; for one that asks others
+    there are `.transport` and `.async_transport`.
+
+    `mode` is "all" (anew, in place of what was there), "new_episodes" (play what matches, record the rest), "once"
+    (record if there is no file) or "none" (only play); `match` and `pace` say how it is played, as for `recording`.
+    `failed` says what becomes of what was recorded where the block raised: "aside" (as `trip.failed.jsonl`), "write" or
+    "drop". Further settings are those of a Fake.
 
     A call that still runs when it closes may end normally; of its answer the file has what had come by then, marked as
     left by the client, and nothing where that had not begun. The written file is played by `recording(path)`.
@@ -111,7 +136,7 @@ def record(
     ...     boto3.client("bedrock-runtime").converse(**question)["output"] == recorded
     True
     """
-    return Recorder(path, mode=mode, match=match, pace=pace, failed=failed, **settings)
+    return Recorder(path, mode=mode, match=match, pace=pace, failed=failed, upstream=upstream, **settings)
 
 
 def _failed_of(value: Failed | str) -> Failed:
