@@ -7,10 +7,13 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from converse_harness.calls import Call
-from converse_harness.script import NAMED, SCRIPTED, Missed, Script, Slot, describe
+from converse_harness.script import NAMED, NOT_USED, SCRIPTED, Missed, Script, Slot, describe
 from converse_harness.secrets import mask
 
 WIDTH: Final = 48
+
+ROWS: Final = 50
+"""The most replies of a script that are listed."""
 
 _ADVICE: Final = {
     "nothing scripted": "Nothing is scripted. Say what the model answers before the agent runs:\n"
@@ -101,6 +104,11 @@ def scripted(script: Script, call: Call | None = None, *, recordings: bool = Tru
     """The script, one reply a line, with what became of each."""
     described = describe(script, call, recordings=recordings)
     rows = [(f"{number}. {what}", state) for number, (what, state) in enumerate(described, 1)]
+    if len(rows) > ROWS:
+        # Of a long recording what was not used says more than what was.
+        left = [row for row in rows if row[1].startswith(NOT_USED)]
+        kept = (left or rows)[:ROWS]
+        rows = [*kept, (f"and {len(rows) - len(kept)} more", "")]
     return _column("scripted", rows or [("nothing", "")])
 
 

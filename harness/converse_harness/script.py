@@ -40,6 +40,12 @@ SUBJECTS: Final[dict[str, Callable[[Call], str | list[str]]]] = {
 """What a Pattern is held against; of a list any item may match."""
 
 
+NOT_USED: Final = "not used"
+
+FALLBACK: Final = "always"
+"""The name of the queue that answers all other calls."""
+
+
 SCRIPTED: Final = ("Converse", "ConverseStream")
 """The operations that every reply of a script may answer."""
 
@@ -238,6 +244,13 @@ class Queue:
             self._spent += 1
         return self.slots[self._spent] if self._spent < len(self.slots) else None
 
+    def where(self, slot: Slot) -> str:
+        """What tells the slot from others, before its reply."""
+        del slot  # all of a queue have that in common
+        if self.condition is not None:
+            return f"{self.condition}: "
+        return f"{self.name}: " if self.name == FALLBACK else ""
+
     def explain(self, call: Call) -> Missed | None:
         """Why it does not answer a call; None where what is in it says it all."""
         del call  # of what is scripted by hand each slot is shown
@@ -255,7 +268,7 @@ class Script:
         self.whens: list[Queue] = []
         self.recordings: list[Queue] = []
         self.ordered = Queue("script")
-        self.fallback = Queue("always")
+        self.fallback = Queue(FALLBACK)
 
     def choose(self, call: Call) -> Slot | None:
         """Use up the reply for this call, or None if there is none."""
@@ -321,17 +334,14 @@ def describe(script: Script, call: Call | None = None, *, recordings: bool = Tru
         misses = queue.condition.misses(call) if call is not None and queue.condition is not None else []
         used = _used(slot)
         state = f"no match: {', '.join(misses)}" if misses else used
-        where = (
-            f"{queue.condition}: " if queue.condition is not None else "always: " if queue is script.fallback else ""
-        )
-        rows.append((len(misses), where + slot.summary, state))
+        rows.append((len(misses), queue.where(slot) + slot.summary, state))
     rows.sort(key=lambda row: row[0])
     return [(what, state) for _, what, state in rows]
 
 
 def _used(slot: Slot) -> str:
     if not slot.used_by:
-        return "not used"
+        return NOT_USED
     calls = ", ".join(map(str, slot.used_by))
     used = f"used by call{'s' * (len(slot.used_by) > 1)} {calls}"
     return f"{used}, {slot.uses - len(slot.used_by)} left" if slot.unused and slot.uses is not None else used

@@ -96,6 +96,11 @@ class Playing(Queue):
         super().remove(slots)
         self._groups = None
 
+    def where(self, slot: Slot) -> str:
+        """The file and line of its exchange."""
+        exchange = self.recording.exchanges[self._numbers[id(slot)]]
+        return f"{self.recording.path}:{exchange.at}: "
+
     def explain(self, call: Call) -> Missed | None:
         """Why no exchange answers a call, the nearest one and what differs."""
         if self._all and not self.slots:
