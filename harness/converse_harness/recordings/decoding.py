@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeGuard
 from urllib.parse import unquote
 
 DEPTH: Final = 6
@@ -22,6 +22,16 @@ MOST: Final = 64 * 1024 * 1024
 """Bytes that are unpacked from one compressed text at most."""
 
 Path = tuple[str | int, ...]
+
+
+def is_dict(value: object) -> TypeGuard[dict[str, Any]]:
+    """Whether a value that was parsed from JSON is an object."""
+    return type(value) is dict
+
+
+def is_list(value: object) -> TypeGuard[list[Any]]:
+    """Whether a value that was parsed from JSON is a list."""
+    return type(value) is list
 
 
 class View(NamedTuple):
@@ -55,7 +65,7 @@ class Joined:
 def levels(views: Iterable[View]) -> Iterator[Joined]:
     """These views in groups to be searched, then what is encoded in them, then what is encoded in that."""
     seen: set[str] = set()
-    level = list(views)
+    level: list[View] = list(views)
     for _ in range(DEPTH + 1):
         groups = list(_groups(level))
         yield from groups
@@ -82,7 +92,7 @@ def views_of(line: Any, number: int) -> Iterator[View]:
     stack: list[tuple[Any, Path]] = [(line, ())]
     while stack:
         value, path = stack.pop()
-        if type(value) is dict:
+        if is_dict(value):
             later: list[tuple[Any, Path]] = []
             for key, item in value.items():
                 if type(item) is str or (type(item) is int and item > _LARGE_NUMBER):
@@ -91,7 +101,7 @@ def views_of(line: Any, number: int) -> Iterator[View]:
                     yield View(str(key), number, (*path, key))
                     later.append((item, (*path, key)))
             stack += reversed(later)
-        elif type(value) is list:
+        elif is_list(value):
             stack += reversed([(item, (*path, index)) for index, item in enumerate(value)])
         elif type(value) is str:
             yield View(value, number, path)

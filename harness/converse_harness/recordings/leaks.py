@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from converse_harness.errors import SecretFound
-from converse_harness.recordings.decoding import Joined, Path, View, levels, views_of
+from converse_harness.recordings.decoding import Joined, Path, View, is_dict, is_list, levels, views_of
 from converse_harness.recordings.lines import Line, event_of
 from converse_harness.secrets import ACCOUNT_BY_NAME, ACCOUNT_IN_ARN, KINDS, MASK, STAND_IN, secret_spans
 
@@ -127,7 +127,7 @@ def streamed(lines: Sequence[Line]) -> Iterator[list[tuple[int, Path, str]]]:
         elif "contentBlockDelta" in line:
             found = event_of(line)
             members = found[1] if found is not None else None
-            if type(members) is dict:
+            if is_dict(members):
                 for path, text in _strings(members.get("delta"), ("contentBlockDelta", "delta")):
                     groups.setdefault((members.get("contentBlockIndex"), path), []).append((number, path, text))
     yield from groups.values()
@@ -136,9 +136,12 @@ def streamed(lines: Sequence[Line]) -> Iterator[list[tuple[int, Path, str]]]:
 def _strings(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
     if type(value) is str:
         yield path, value
-    elif type(value) is dict:
+    elif is_dict(value):
         for key, item in value.items():
             yield from _strings(item, (*path, key))
+    elif is_list(value):
+        for index, item in enumerate(value):
+            yield from _strings(item, (*path, index))
 
 
 def _secrets_in(group: Joined, own: Iterable[str]) -> Iterator[tuple[View, str]]:

@@ -116,6 +116,15 @@ def frame_bytes_of(line: Mapping[str, Any]) -> bytes:
     return encoded(name, members, padding)
 
 
+def without_contradiction(line: Line) -> Line:
+    """The line of an event without the bytes that are kept beside it, if they do not say what the event says."""
+    found = event_of(line)
+    came = None if found is None else _came(found[0], line)
+    if found is None or came is None or _reads_as(came, *found, line.get("p")):
+        return line
+    return {key: value for key, value in line.items() if key not in ("payload", "frame")}
+
+
 def _as_it_came(name: str, frame: Frame, data: bytes) -> Line:
     """What is kept beside an event whose usual form is another one: the payload as text if that is all that differs."""
     if name != ERROR_FRAME and standard_frame(name, frame.payload) == data:
