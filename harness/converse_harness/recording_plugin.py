@@ -54,13 +54,12 @@ Any number of tests may play one recording, each from its beginning, but only on
 
 or give this one a file of its own: @pytest.mark.converse_recording("another/name")."""
 
-NOT_RECORDED: Final = "Nothing is recorded for this test: {first} is the one that records {path}."
+NOT_RECORDED: Final = "\nNothing is recorded for this test: {first} is the one that records {path}."
 
-NO_ACCOUNT: Final = (
-    "This test is being recorded ({setting}), so its calls go to the real service as any client's do: with credentials "
-    "(AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK) and a region "
-    "(AWS_REGION and AWS_DEFAULT_REGION). What is recorded already is played without {setting}, and needs neither."
-)
+NO_ACCOUNT: Final = """
+This test is being recorded ({setting}): its calls go to the real service as any client's do, with
+credentials (AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK) and a region
+(AWS_REGION and AWS_DEFAULT_REGION). What is recorded already is played without {setting}, and needs neither."""
 
 NO_ACCOUNT_ERRORS: Final = frozenset(
     {
@@ -107,6 +106,11 @@ class Session:
         if self.recording is not None:
             fake.script(self)
         fake.tape = self.tape
+
+    @property
+    def answers(self) -> bool:
+        """Whether a fake plays and records for it already."""
+        return bool(self._fakes)
 
     @property
     def slots(self) -> Sequence[Slot]:
@@ -168,20 +172,56 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 # The recording begins before the first fixture of the test itself, and ends after the last: what fixtures of a wider
-# scope call is not the test's own.
+# scope call is not the test's own. What is wrong with it is said before any fixture, but after skip marks.
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Open the recording of a test with the marker."""
+    if item.get_closest_marker(MARKER) is None:
+        return
+    refuse_inside_given(item, MARKER)
+    try:
+        session, problem = _session(item, **settings_of_recording(item) or {}), ""
+    except ConverseHarnessError as error:
+        session, problem = None, str(error)
+    if session is None:
+        pytest.fail(problem, pytrace=False)
+    item.stash[SESSION] = session
+    item.config.stash[RUNNING].append(session)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_fixture_setup(request: Any) -> None:
-    """Open the recording before the first fixture that is made for this test alone."""
+    """Answer from before the first fixture on that is made for this test alone."""
     if request.scope == "function":
-        _open(request.node)
+        _answer(request.node)
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Open the recording of a test that has no such fixture."""
-    _open(item)
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Answer in a test without such a fixture."""
+    __tracebackhide__ = True
+    _answer(item)
+    return (yield)
+
+
+def _answer(item: pytest.Item) -> None:
+    """The marker needs no fixture; and where there is one, what other fixtures call before it is answered too."""
+    session = item.stash.get(SESSION, None)
+    if session is None or session.answers:
+        return
+    from converse_harness.doors.in_process import BotoFake
+
+    fake = BotoFake(**settings_of(item))
+    own_fakes(item).append(fake)
+    session.give(fake)
+
+    def close() -> None:
+        fake.close()
+        fake.check_problems()  # of what other fixtures did after the test
+
+    item.addfinalizer(close)
+    fake.open()
 
 
 def give(item: pytest.Item, fake: Fake) -> None:
@@ -189,19 +229,6 @@ def give(item: pytest.Item, fake: Fake) -> None:
     session = item.stash.get(SESSION, None)
     if session is not None:
         session.give(fake)
-
-
-def _open(item: pytest.Item) -> None:
-    if SESSION in item.stash or item.get_closest_marker(MARKER) is None:
-        return
-    refuse_inside_given(item, MARKER)
-    try:
-        session = _session(item, **settings_of_recording(item) or {})
-    except ConverseHarnessError as error:
-        pytest.fail(str(error), pytrace=False)
-    item.stash[SESSION] = session
-    item.config.stash[RUNNING].append(session)
-    _open_fake(item, session)
 
 
 def _session(item: pytest.Item, name: object = None, **how: Any) -> Session:
@@ -246,22 +273,6 @@ def _quoted(config: pytest.Config, nodeid: str) -> str:
     from shlex import quote
 
     return quote(text)
-
-
-def _open_fake(item: pytest.Item, session: Session) -> None:
-    """The marker needs no fixture; and where there is one, what other fixtures call before it is answered too."""
-    from converse_harness.doors.in_process import BotoFake
-
-    fake = BotoFake(**settings_of(item))
-    own_fakes(item).append(fake)
-    session.give(fake)
-
-    def close() -> None:
-        fake.close()
-        fake.check_problems()  # of what other fixtures did after the test
-
-    item.addfinalizer(close)
-    fake.open()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

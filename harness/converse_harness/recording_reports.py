@@ -171,7 +171,7 @@ def _became(tally: Tally) -> Iterator[str]:
         elif passed:
             yield f"{PREFIX}wrote {path} ({many})"
         else:
-            yield f"{PREFIX}wrote {path} ({many}), though {nodeid} did not pass"
+            yield f"{PREFIX}wrote {path} ({many}): {nodeid} did not pass"
     for problem in tally.problems:
         yield f"{PREFIX}{problem}"
 
