@@ -87,9 +87,7 @@ def _lost(exchanges: int) -> str:
 
 
 def _number(exchanges: int) -> str:
-    return (
-        "The exchange that was recorded is" if exchanges == 1 else f"The {exchanges} exchanges that were recorded are"
-    )
+    return "The recorded exchange is" if exchanges == 1 else f"The {exchanges} recorded exchanges are"
 
 
 def _reason(error: Exception) -> str:
