@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, Literal, cast, get_args
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
 from converse_harness import model
 from converse_harness.calls import CONVERSATIONS, Call
@@ -18,6 +18,10 @@ from converse_harness.errors import DamagedData
 from converse_harness.recordings.contents import FORMS, request_members
 from converse_harness.recordings.exchange import CALL_KEYS, Exchange
 from converse_harness.script import NAMED, SCRIPTED
+from converse_harness.secrets import ACCOUNT_IN_ARN, compiled
+
+if TYPE_CHECKING:
+    from converse_harness.recordings.redaction import Redaction
 
 Match = Literal["order", "exact", "shape"]
 
@@ -26,10 +30,6 @@ MATCHES: Final[tuple[Match, ...]] = get_args(Match)
 _BODIES: Final = tuple(f"request{form}" for form in FORMS)
 
 _KEPT_HEADERS: Final = "x-amzn-bedrock-"
-
-_ACCOUNT: Final = re.compile(
-    r"\barn(?P<colon>:|%3[Aa])(?:(?:(?!(?P=colon))[^\s\"])*(?P=colon)){3}(?P<account>\d{12})(?=(?P=colon))"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,18 @@ def asked_in(exchange: Exchange) -> Asked:
     )
 
 
+def as_recorded(asked: Asked, redaction: Redaction) -> Asked:
+    """What is asked with all replaced that is replaced when it is recorded, and account ids numbered everywhere.
+
+    For what was recorded the empty Redaction does the same.
+    """
+    asks = {"labels": asked.labels, "query": asked.query, "headers": asked.headers, "request": asked.request}
+    try:
+        return replace(asked, **redaction.normalised(asks))
+    except RecursionError:
+        return asked
+
+
 def _as_read(operation: str | None, line: Mapping[str, Any]) -> Any:
     """The body of a request as the endpoint reads it: a member that is null is not there."""
     body = next((line[name] for name in _BODIES if name in line), None)
@@ -110,7 +122,8 @@ def without_accounts(text: str, like: str | None = None) -> str:
     """
     if "arn" not in text:
         return text
-    accounts = dict.fromkeys(found["account"] for found in _ACCOUNT.finditer(like or text))
+    found = compiled(ACCOUNT_IN_ARN).finditer(like or text)
+    accounts = dict.fromkeys(each[0].removeprefix(each["kept"]) for each in found)
     for number, account in enumerate(accounts, 1):
         text = re.sub(rf"(?<!\d){account}(?!\d)", f"account {number}", text)
     return text

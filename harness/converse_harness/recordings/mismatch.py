@@ -16,7 +16,6 @@ from converse_harness.recordings.matching import (
     MATCHES,
     Asked,
     Match,
-    asked_by,
     asked_in,
     canonical,
     key,
@@ -48,13 +47,14 @@ RULES: Final[Mapping[Match, str]] = {
 class State:
     """A recording while it is played: `used` has the numbers of the calls that each exchange answered.
 
-    `key` gives the key of an exchange, counted from 0, for a rule.
+    `asked` gives what was asked in an exchange, counted from 0, `key` its key for a rule.
     """
 
     path: Path
     rule: Match
     exchanges: Sequence[Exchange]
     used: Sequence[Sequence[int]]
+    asked: Callable[[int], Asked]
     key: Callable[[Match, int], str]
     again: str = ""
 
@@ -68,9 +68,8 @@ class State:
         return next((number for number, calls in enumerate(self.used) if not calls), None)
 
 
-def missed(state: State, call: Call) -> Missed:
-    """Why no exchange answers a call."""
-    asked = asked_by(call)
+def missed(state: State, call: Call, asked: Asked) -> Missed:
+    """Why no exchange answers a call, which asks that."""
     wanted = key(state.rule, asked)
     fits = [number for number in range(len(state.exchanges)) if state.key(state.rule, number) == wanted]
     if not state.exchanges:
@@ -135,7 +134,7 @@ def _titled(title: str, rows: Sequence[str]) -> list[str]:
 def _row(state: State, number: int) -> str:
     calls = state.used[number]
     played = f"played by {_calls(iter(calls))}" if calls else "not played"
-    return f"{state.place(number)}, {played}: {summary(asked_in(state.exchanges[number]))}"
+    return f"{state.place(number)}, {played}: {summary(state.asked(number))}"
 
 
 def summary(asked: Asked) -> str:
@@ -171,7 +170,7 @@ def nearest(state: State, asked: Asked) -> int:
 
     leaves = _leaves(asked)
     best = nlargest(LOOKED_AT, range(len(recorded)), key=at_first_sight)
-    return max(best, key=lambda number: (at_first_sight(number)[:4], _likeness(leaves, recorded[number]), -number))
+    return max(best, key=lambda number: (at_first_sight(number)[:4], _likeness(leaves, state.asked(number)), -number))
 
 
 def _count(asked: Asked) -> int:
@@ -205,7 +204,7 @@ def _leaves(asked: Asked) -> Counter[str]:
 def _compared(state: State, asked: Asked) -> str:
     """The nearest exchange, what differs, and what another rule would say."""
     number = nearest(state, asked)
-    recorded = asked_in(state.exchanges[number])
+    recorded = state.asked(number)
     rows = [_row(state, number)]
     found = _that_count(state.rule, recorded, asked)
     differ = _lines(found)
@@ -294,7 +293,7 @@ def _other_rules(state: State, number: int, asked: Asked) -> Iterator[str]:
 
 def _differing(state: State, number: int, asked: Asked) -> str:
     """The names of the parts that are not the same in shape."""
-    recorded = asked_in(state.exchanges[number])
+    recorded = state.asked(number)
     old, new = (with_accounts_equal(parts("shape", each)) for each in (recorded, asked))
     return ", ".join(name for name in old if canonical(old[name]) != canonical(new[name]))
 
