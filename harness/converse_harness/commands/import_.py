@@ -194,12 +194,14 @@ class _Import:
         if self.verdicts[Verdict.RESERIALISED.value]:
             yield "Re-serialised: the cassette holds parsed JSON and no bytes; spacing and order of keys are ours."
         if self.without:
-            yield f"{_several(self.without, 'file')} without a word of Bedrock."
+            yield f"Nothing of Bedrock in {_several(self.without, 'file')}."
         if self.alone:
-            hosts = [f"{count} of {host or 'no host'}" for host, count in self.alone.most_common(SHOWN_HOSTS)]
+            hosts = [f"{count} to {host or 'no host'}" for host, count in self.alone.most_common(SHOWN_HOSTS)]
             more = len(self.alone) - len(hosts)
             listed = ", ".join([*hosts, *([f"{_several(more, 'more host')}"] if more else [])])
             yield f"{_several(self.alone.total(), 'interaction')} left alone: {listed}."
+            if not self.verdicts:
+                yield "If one of these hosts passes on to Bedrock, name it: --host HOST"
         if self.refused:
             yield f"{_several(self.refused, 'file')} could not be imported."
 

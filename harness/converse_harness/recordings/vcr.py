@@ -48,10 +48,11 @@ class Hosts:
         """The raw target that Bedrock was asked for, and its route; None for a host or path of another kind."""
         parts = urlsplit(uri)
         name, port = parts.hostname or "", parts.port
+        host = f"[{name}]" if ":" in name else name
         query = f"?{parts.query}" if parts.query else ""
         if self.is_bedrock(name):
             return parts.path + query, _route(method, parts.path)
-        if name in self.others or f"{name}:{port}" in self.others:
+        if {host, f"{host}:{port}"} & self.others:
             # What passes on to Bedrock may do so below a path of its own.
             for start in (found.start() for found in re.finditer("/", parts.path)):
                 known = _route(method, parts.path[start:])

@@ -1,0 +1,228 @@
+"""`converse-harness import`: single cassettes and whole folders, what it says of them, and its exit codes."""
+
+import gzip
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from converse_harness import recording
+from converse_harness.cli import main
+from converse_harness.commands import import_
+from tests.recordings.hand_made import ANSWER, MEND, NOVA, interaction, written
+
+
+def folder_of_cassettes(root: Path) -> None:
+    """A folder as projects have them."""
+    ours = interaction({"body": {"string": ANSWER}})
+    theirs = interaction({}, "https://api.openai.com/v1/chat/completions")
+    parsed = interaction({"parsed_body": {"message": "no"}, "status": {"code": 400}})
+    written(root, ours, theirs, parsed, name="test_agent/test_mixed[v1].yaml")
+    written(root, ours, ours, name="test_agent/test_two.yml")
+    written(root, theirs, theirs, name="test_other.yaml")
+    written(root, ours, interaction({}, "http://localhost:4000/"), name="test_zipped.yaml")
+    zipped = root / "test_zipped.yaml"
+    Path(f"{zipped}.gz").write_bytes(gzip.compress(zipped.read_bytes()))
+    zipped.unlink()
+    (root / "settings.json").write_text('{"not": "a cassette"}')
+    (root / "notes.txt").write_text("nor this")
+
+
+def test_a_folder_is_mirrored_and_the_report_says_what_became_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder_of_cassettes(Path("tests/cassettes"))
+    assert main(["import", "tests/cassettes", "-o", "recordings/"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.splitlines() == [
+        (
+            "tests/cassettes/test_agent/test_mixed[v1].yaml -> recordings/test_agent/test_mixed[v1].jsonl: "
+            "2 exchanges, 1 equal byte for byte, 1 re-serialised; 1 left alone"
+        ),
+        (
+            "tests/cassettes/test_agent/test_two.yml -> recordings/test_agent/test_two.jsonl: "
+            "2 exchanges, 2 equal byte for byte"
+        ),
+        (
+            "tests/cassettes/test_zipped.yaml.gz -> recordings/test_zipped.jsonl: "
+            "1 exchange, 1 equal byte for byte; 1 left alone"
+        ),
+        "5 exchanges in 3 recordings: 4 equal byte for byte, 1 re-serialised.",
+        "Re-serialised: the cassette holds parsed JSON and no bytes; spacing and order of keys are ours.",
+        "Nothing of Bedrock in 2 files.",
+        "4 interactions left alone: 3 to api.openai.com, 1 to localhost:4000.",
+    ]
+    made = sorted(str(each) for each in Path("recordings").rglob("*") if each.is_file())
+    assert made == [
+        "recordings/test_agent/test_mixed[v1].jsonl",
+        "recordings/test_agent/test_two.jsonl",
+        "recordings/test_zipped.jsonl",
+    ]
+    assert [len(recording(each).exchanges) for each in made] == [2, 2, 1]
+
+
+def test_what_could_not_be_imported_is_said_and_the_rest_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    good = interaction({"body": {"string": ANSWER}})
+    for name in ("a.yaml", "a.yml", "b.yaml", "there.yaml"):
+        written(tmp_path, good, name=f"cassettes/{name}")
+    (tmp_path / "cassettes/bad.yaml").write_text("a: !!python/name:os.system ''")
+    (tmp_path / "cassettes/there.jsonl").write_text("mine")
+    assert main(["import", "cassettes"]) == 1
+    out, err = capsys.readouterr()
+    assert out.splitlines() == [
+        "cassettes/a.yaml -> cassettes/a.jsonl: 1 exchange, 1 equal byte for byte",
+        "cassettes/b.yaml -> cassettes/b.jsonl: 1 exchange, 1 equal byte for byte",
+        "2 exchanges in 2 recordings: 2 equal byte for byte.",
+        "3 files could not be imported.",
+    ]
+    assert err.splitlines() == [
+        (
+            "converse-harness import: cassettes/a.yml:1: it would become cassettes/a.jsonl, which cassettes/a.yaml "
+            "became just now. Rename one of them, or import them into different folders."
+        ),
+        (
+            "converse-harness import: cassettes/bad.yaml:1: the tag !!python/name:os.system is refused: it is not "
+            f"plain data, and nothing of it was run. {MEND}"
+        ),
+        (
+            "converse-harness import: cassettes/there.yaml:1: cassettes/there.jsonl is there already. "
+            "--force overwrites it."
+        ),
+    ]
+    assert (tmp_path / "cassettes/there.jsonl").read_text() == "mine"
+    assert main(["import", "cassettes/there.yaml", "--force"]) == 0
+    assert len(recording("cassettes/there.jsonl").exchanges) == 1
+
+
+def test_a_cassette_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, interaction({"body": {"string": ANSWER}}), name="cassettes/one.yaml")
+    written(tmp_path, interaction({"body": {"string": ANSWER}}), name="two")
+    (tmp_path / "none.json").write_text("{}")
+    assert main(["import", "cassettes/one.yaml"]) == 0
+    assert main(["import", "cassettes/one.yaml", "-o", "named/weather.jsonl"]) == 0
+    assert main(["import", "cassettes/one.yaml", "two", "-o", "both"]) == 0
+    made = {str(each.relative_to(tmp_path)) for each in tmp_path.rglob("*.jsonl")}
+    assert made == {"cassettes/one.jsonl", "named/weather.jsonl", "both/one.jsonl", "both/two.jsonl"}
+    # Found in a folder it is another file; named, it was meant to be a cassette.
+    capsys.readouterr()
+    assert main(["import", "none.json"]) == 1
+    out, err = capsys.readouterr()
+    assert err == f"converse-harness import: none.json:1: its keys are none; a cassette has interactions. {MEND}\n"
+    assert out == "0 exchanges in 0 recordings.\n1 file could not be imported.\n"
+
+
+def test_hosts_that_pass_on_to_bedrock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    hosts = ["127.0.0.1:4000", "127.0.0.1:5000", "llm.internal", "[::1]:80", "d", "e", "f"]
+    uris = [f"http://{host}/proxy/model/{NOVA}/converse" for host in hosts]
+    written(tmp_path, *(interaction({"body": {"string": ANSWER}}, uri) for uri in uris), name="a.yaml")
+    assert main(["import", "a.yaml"]) == 0
+    assert capsys.readouterr().out == (
+        "0 exchanges in 0 recordings.\n"
+        "Nothing of Bedrock in 1 file.\n"
+        "7 interactions left alone: 1 to 127.0.0.1:4000, 1 to 127.0.0.1:5000, 1 to llm.internal, 1 to [::1]:80, "
+        "1 to d, 2 more hosts.\n"
+        "If one of these hosts passes on to Bedrock, name it: --host HOST\n"
+    )
+    assert not Path("a.jsonl").exists()
+    options = ["--host", "127.0.0.1:4000", "--host", "https://LLM.internal/", "--host", "[::1]:80"]
+    assert main(["import", "a.yaml", *options]) == 0
+    assert "3 exchanges in 1 recording: 3 equal byte for byte." in capsys.readouterr().out
+    assert main(["import", "a.yaml", "--host", "127.0.0.1", "--force"]) == 0
+    assert "2 exchanges in 1 recording: 2 equal byte for byte." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["gone.yaml"], "import: there is no gone.yaml"),
+        (["empty"], "import: in empty is no file that ends in .yaml, .yml or .json, with or without .gz"),
+        (["full", "-o", "x.jsonl"], "import: x.jsonl is one recording; for several cassettes -o is a folder"),
+        (
+            ["full/a.yaml", "full/a.yaml", "-o", "x.jsonl"],
+            "import: x.jsonl is one recording; for several cassettes -o is a folder",
+        ),
+        (["full", "--host", "a b"], "argument --host: 'a b' is no host; it is NAME or NAME:PORT"),
+        ([], "the following arguments are required: CASSETTE"),
+    ],
+)
+def test_wrong_usage(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty").mkdir()
+    written(tmp_path, name="full/a.yaml")
+    with pytest.raises(SystemExit) as left:
+        main(["import", *arguments])
+    assert left.value.code == 2
+    assert capsys.readouterr().err.splitlines()[-1].endswith(said)
+
+
+def test_what_the_file_system_refuses_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, interaction({"body": {"string": ANSWER}}), name="a.yaml")
+    Path("a.jsonl").mkdir()
+    Path("file").write_text("")
+    assert main(["import", "a.yaml", "--force"]) == 1
+    assert main(["import", "a.yaml", "-o", "file/made.jsonl"]) == 1
+    errors = capsys.readouterr().err.splitlines()
+    assert [line.rpartition(": ")[2] for line in errors] == ["Is a directory.", "File exists."]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("patience", "terminal"), [(-1, True), (1000, True), (-1, False)])
+def test_progress_is_for_terminals_and_for_what_takes_its_time(
+    patience: float, terminal: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+    for name in ("a", "b"):
+        written(tmp_path, interaction({"body": {"string": ANSWER}}), name=f"{name}.yaml")
+    monkeypatch.setattr(import_, "PATIENCE", patience)
+    out, err = io.StringIO(), Terminal() if terminal else io.StringIO()
+    monkeypatch.setattr("sys.stdout", out)
+    monkeypatch.setattr("sys.stderr", err)
+    assert main(["import", "a.yaml", "b.yaml"]) == 0
+    shown = patience < 0 and terminal
+    assert err.getvalue() == ("\r1 of 2 cassettes\r\033[K\r2 of 2 cassettes\r\033[K" if shown else "")
+    assert "2 exchanges in 2 recordings: 2 equal byte for byte.\n" in out.getvalue()
+
+
+def test_without_pyyaml_json_is_read_and_yaml_says_what_to_install(tmp_path: Path) -> None:
+    """In a process of its own: here PyYAML is loaded."""
+    written(tmp_path, interaction({"body": {"string": ANSWER}}))
+    plain = {"interactions": [interaction({"body": {"string": ANSWER.decode()}})], "version": 1}
+    (tmp_path / "plain.json").write_text(json.dumps(plain))
+    script = "import sys; sys.modules['yaml'] = None; from converse_harness.cli import main; sys.exit(main())"
+    run = subprocess.run(
+        [sys.executable, "-c", script, "import", "hand.yaml", "plain.json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert run.stderr == (
+        "converse-harness import: hand.yaml:1: this is YAML, and PyYAML, which reads it, is not installed. "
+        "Install it: pip install 'converse-harness[import]'\n"
+    )
+    assert (run.returncode, recording(tmp_path / "plain.jsonl").exchanges[0].operation) == (1, "Converse")
