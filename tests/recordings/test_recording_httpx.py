@@ -29,7 +29,7 @@ from botocore.credentials import Credentials
 
 from converse_harness import BlockedConnection, ConverseServer, Fake, ReplyError, record, recording, reply
 from converse_harness.calls import Outcome
-from converse_harness.doors import httpx_recording, registry
+from converse_harness.doors import registry
 from converse_harness.doors.httpx import HttpxFake
 from converse_harness.doors.httpx_recording import recording_async_transport, recording_transport
 from converse_harness.doors.recorder import Recorder
@@ -282,7 +282,6 @@ def test_an_upstream_is_named(path: Path, server: ConverseServer, slash: str) ->
         again = [way(httpx, played, named.url, "converse") for way in (own, own_async)]
         assert own(httpx2, played, f"https://{BEDROCK}", "converse") == again[0]
     assert again == came
-    assert httpx_recording.OPEN == []
 
 
 @either
@@ -316,6 +315,36 @@ def test_boto_over_httpx_is_written_down_by_its_own_door(path: Path, server: Con
             assert held is not None
             registry.give_back(held)
     assert recorder.calls == []
+
+
+@pytest.mark.parametrize(
+    ("named", "asked", "heard"),
+    [
+        ("http://gateway.example", "http://gateway.example:80/model/m/converse", True),
+        ("https://Gateway.example:443/aws/", "https://gateway.example/aws/model/m/converse?x=1", True),
+        ("https://gateway.example/aws", "https://gateway.example/aws2/model/m/converse", False),
+        ("https://gateway.example", "http://gateway.example/model/m/converse", False),
+        ("https://gateway.example:8443", "https://gateway.example/model/m/converse", False),
+        ("nonsense", "https://gateway.example/model/m/converse", False),
+        ("http://[", "https://gateway.example/model/m/converse", False),
+    ],
+)
+def test_which_addresses_are_bedrocks(
+    path: Path, monkeypatch: pytest.MonkeyPatch, named: str, asked: str, heard: bool
+) -> None:
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", lambda self, request: httpx.Response(200, json={}))
+    monkeypatch.setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", named)
+    with recorded_by(path) as recorder:
+        httpx.post(asked, json=BODY)
+    assert [call.operation for call in recorder.calls] == ["Converse"] * heard
+
+
+@pytest.mark.parametrize("upstream", ["127.0.0.1:8080", "ftp://x.example", "http://", "http://[", "http://x:y"])
+def test_an_upstream_that_is_no_url(path: Path, upstream: str) -> None:
+    before = registry.current()
+    with pytest.raises(ReplyError, match=r"upstream=.*: the URL of"), record(path, upstream=upstream):
+        pass
+    assert registry.current() is before
 
 
 def test_what_is_no_transport(path: Path) -> None:

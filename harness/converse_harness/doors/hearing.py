@@ -62,7 +62,9 @@ class Hearing:
         self._end(None, "complete")
 
     def left(self) -> None:
-        """The client closes it, or drops it; this may come from a finalizer."""
+        """The client closes it, or drops it; this may come from a finalizer, and after the end."""
+        if self._over:
+            return
         if is_whole(self.heard):
             self.complete()
         elif self.heard.status:

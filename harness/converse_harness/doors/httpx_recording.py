@@ -10,12 +10,13 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from time import monotonic
 from types import ModuleType
 from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
 from converse_harness.doors import contract, registry
 from converse_harness.doors.environ import ENDPOINTS
@@ -36,6 +37,8 @@ LIBRARIES: Final = ("httpx", "httpx2")
 
 RESPX_SEES: Final = "httpx"
 
+PORTS: Final = {"http": 80, "https": 443}
+
 
 class Opened(NamedTuple):
     """A fake that hears what httpx asks, and its process.
@@ -50,41 +53,87 @@ class Opened(NamedTuple):
     process: int
 
 
-OPEN: list[Opened] = []
-"""Newest first."""
+_open: tuple[Opened, ...] = ()
+"""Newest first; never changed but replaced, as other threads look at it meanwhile."""
 
 
 @contextmanager
 def listening(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generator[None, None, None]:
-    """For a `with` block the clients of httpx and httpx2 are this fake's, for what they ask Bedrock or `upstream`."""
+    """For a `with` block the clients of httpx and httpx2 are this fake's, for what they ask Bedrock or `upstream`.
+
+    Raises ReplyError for an `upstream` that is no URL.
+    """
+    if upstream:
+        address_of(upstream)
     entry = Opened(fake, upstream, respx, os.getpid())
     try:
         try:
-            registry.alone(lambda: OPEN.insert(0, entry))
+            registry.alone(lambda: _listen(entry))
             yield
         finally:
-            registry.alone(lambda: forget(fake))
+            registry.alone(lambda: _forget(entry))
     finally:
         # Again, for an interrupt at the door of the first one: forgetting twice does nothing.
-        registry.alone(lambda: forget(fake))
+        registry.alone(lambda: _forget(entry))
 
 
-def forget(fake: Fake) -> None:
-    """It hears nothing more."""
-    OPEN[:] = [opened for opened in OPEN if opened.fake is not fake]
+def _listen(entry: Opened) -> None:
+    global _open
+    _open = (entry, *_open)
+
+
+def _forget(entry: Opened) -> None:
+    global _open
+    _open = tuple(opened for opened in _open if opened is not entry)
 
 
 def recording_is_on() -> bool:
     """Whether the newest fake passes on: then no older one answers."""
-    return bool(OPEN) and OPEN[0].fake.records
+    opened = next(iter(_open), None)
+    return opened is not None and opened.fake.records
+
+
+class Address(NamedTuple):
+    """Where a URL leads, with the path below which everything is Bedrock."""
+
+    scheme: str
+    host: str
+    port: int | None
+    path: str
+
+
+def address_of(url: str) -> Address:
+    """The parts of a URL that stands for Bedrock. Raises ReplyError for what is none."""
+    try:
+        parts = urlsplit(url)
+        found = Address(parts.scheme, parts.hostname or "", parts.port or PORTS.get(parts.scheme), parts.path)
+    except ValueError:
+        found = Address("", "", None, "")
+    if not found.host or found.scheme not in PORTS:
+        raise ReplyError(
+            f"upstream={url!r}: the URL of what answers in place of Bedrock, http://127.0.0.1:8080 perhaps."
+        )
+    return found
 
 
 def _is_for_bedrock(url: Any, opened: Opened) -> bool:
     """Whether a request to this URL belongs to the fake."""
-    if is_bedrock_host(url.host):
-        return True
-    named = [os.environ.get(name, "") for name in ENDPOINTS] if opened.fake.records else []
-    return any(f"{url}/".startswith(f"{base.rstrip('/')}/") for base in (opened.upstream, *named) if base)
+    return is_bedrock_host(url.host) or any(_leads_to(url, address) for address in _upstreams(opened))
+
+
+def _upstreams(opened: Opened) -> Iterator[Address]:
+    if opened.upstream:
+        yield address_of(opened.upstream)
+    if opened.fake.records:
+        for name in ENDPOINTS:
+            with suppress(ReplyError):  # one that makes no sense is not for us to judge
+                yield address_of(os.environ.get(name, ""))
+
+
+def _leads_to(url: Any, address: Address) -> bool:
+    place = (url.scheme, url.host, url.port or PORTS.get(url.scheme))
+    path: str = url.raw_path.decode("ascii").partition("?")[0]
+    return place == address[:3] and f"{path}/".startswith(f"{address.path.rstrip('/')}/")
 
 
 # Transports
@@ -224,7 +273,7 @@ async def ask_async(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], 
 
 def exchange_of(fake: Fake, request: Any) -> AnyExchange:
     """What a fake says to a request whose body is read. Raises BlockedConnection where the fake is not open."""
-    opened = next((opened for opened in OPEN if opened.fake is fake), None)
+    opened = next((opened for opened in _open if opened.fake is fake), None)
     if opened is None:
         raise contract.refuse(fake, NOT_OPEN)
     if opened.process != os.getpid():
@@ -268,7 +317,7 @@ def heard_async(library: str) -> Callable[[Any], Any]:
 
 
 def _fake_for(request: Any, library: str) -> Fake | None:
-    opened = next(iter(OPEN), None)
+    opened = next(iter(_open), None)
     if opened is None or not _is_for_bedrock(request.url, opened):
         return None
     if opened.fake.records:
