@@ -51,11 +51,15 @@ class Answered:
 
 
 class PassedOn(NamedTuple):
-    """What the client took of an answer of the real service; `status` is 0 until it has begun."""
+    """What the client took of an answer of the real service; `status` is 0 until it has begun.
+
+    `summary` says it in a few words.
+    """
 
     status: int
     taken: Sequence[tuple[Chunk, float]]
     response: Response | None
+    summary: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,6 +181,13 @@ class Call:
     def reply(self) -> Reply | None:
         """The Reply that was used, if one was."""
         return self.answered.reply
+
+    @property
+    def summary(self) -> str:
+        """What was answered, in a few words; empty where nothing was."""
+        if self.answered.passed_on is not None:
+            return self.answered.passed_on().summary
+        return self.answered.reply.summary if self.answered.reply is not None else ""
 
     @property
     def events(self) -> Sequence[SentEvent]:

@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from converse_harness.commands import diff, import_
+from converse_harness.commands import diff, import_, record
 
 
 class Command(NamedTuple):
@@ -21,6 +21,7 @@ class Command(NamedTuple):
 
 
 COMMANDS: Final[Mapping[str, Command]] = {
+    "record": Command("pass calls on to Bedrock and record them, for any program", record.add_arguments, record.run),
     "diff": Command("show what differs between two recordings", diff.add_arguments, diff.run),
     "import": Command("make recordings of vcrpy's cassettes", import_.add_arguments, import_.run),
 }

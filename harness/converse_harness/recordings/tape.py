@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from converse_harness.assembly import Response as Assembled
-from converse_harness.bodies import MessageBody
+from converse_harness.assembly import assemble
+from converse_harness.bodies import EventsBody, MessageBody
 from converse_harness.calls import Call, Outcome, PassedOn
 from converse_harness.endpoint import Exchange
+from converse_harness.errors import StreamOrderError
 from converse_harness.recordings import exchange as recorded
 from converse_harness.recordings.answers import reply_of
 from converse_harness.recordings.heard import Heard, exchange_lines
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.locks import alone
 from converse_harness.recordings.reading import parse, read
-from converse_harness.recordings.writing import header, text_of, write
+from converse_harness.recordings.redaction import Redaction
+from converse_harness.recordings.storing import store
+from converse_harness.recordings.writing import header, text_of
+from converse_harness.replies import Reply
+from converse_harness.summaries import summarize_body
 from converse_harness.wire.http import Chunk, Response
 
 UNANSWERED: Final = Response(0, (), ())
@@ -56,12 +63,14 @@ class Tape:
     """The calls that are passed on and what came back; for several threads.
 
     `path` is where `save` writes them, `before` what the file held already. One that `keeps` takes the file as it is
-    when it saves, for another process may have added to it meanwhile. It can be saved again and again.
+    when it saves, for another process may have added to it meanwhile. It can be saved again and again. `redaction` is
+    what is replaced in what it writes.
     """
 
     path: Path
     before: tuple[recorded.Exchange, ...] = ()
     keeps: bool = False
+    redaction: Redaction = field(default_factory=Redaction)
     heard: list[Heard] = field(default_factory=list[Heard])
     _own: frozenset[str] = frozenset()
     """What it wrote itself into a file that it keeps."""
@@ -76,30 +85,30 @@ class Tape:
         return PassedExchange(call, heard)
 
     def lines(self) -> list[Line]:
-        """The lines of the file: its header, what was there before, what was heard.
+        """The lines of the file: its header, what was there before, what was heard, redacted.
 
         Of an answer that still comes it is what came; a call without any answer yet is left out.
         """
         lines = [header()]
         for exchange in self.before:
             lines += exchange.lines()
+        kept = len(lines)
         answered = [heard for heard in self.heard if heard.answered]
         for number, heard in enumerate(answered, len(self.before) + 1):
             lines += exchange_lines(heard, number)
-        return lines
+        return self.redaction.redacted(lines, kept)
 
     def save(self, path: Path | None = None) -> None:
         """Write the file, or another one in its place.
 
-        Raises OSError, and DamagedRecording where what it keeps cannot be read; then what was there stays.
+        Raises OSError, SecretFound, and DamagedRecording where what it keeps cannot be read; then what was there stays.
         """
         path = path or self.path
         with alone(path):
             keeps = self.keeps and path == self.path
             if keeps and path.exists():
                 self.before = tuple(each for each in read(path).exchanges if _unnumbered(each) not in self._own)
-            text = text_of(self.lines())
-            write(path, text)
+            text = store(path, self.lines())
             if keeps:
                 self._own = frozenset(map(_unnumbered, parse(text, path).exchanges[len(self.before) :]))
 
@@ -133,7 +142,17 @@ def _taken(heard: Heard, number: int) -> PassedOn:
     chunks = () if reply.recorded is None else tuple(reply.recorded.response.chunks)
     times = [line["t"] / 1000 for line in events if not line.get("joined")]
     taken = tuple(zip(chunks, times, strict=False)) if events else ()
-    return PassedOn(heard.status, taken, _whole(reply.body) if head.get("status") == 200 else None)
+    whole = _whole(reply.body) if head.get("status") == 200 else None
+    return PassedOn(heard.status, taken, whole, _summary(reply) if heard.answered else "")
+
+
+def _summary(reply: Reply) -> str:
+    """The message of a stream, if it is whole, as that says more than the number of its events."""
+    if isinstance(reply.body, EventsBody):
+        with suppress(StreamOrderError):
+            whole = assemble(reply.body.events)
+            return summarize_body(MessageBody(tuple(whole.message["content"]), whole.stop_reason))
+    return reply.summary
 
 
 def _whole(body: object) -> Assembled | None:

@@ -16,6 +16,7 @@ from converse_harness.calls import Call
 from converse_harness.cases import Case
 from converse_harness.doors.control.api import ROOT, id_of
 from converse_harness.doors.server.fake import ServerFake
+from converse_harness.doors.server.listener import ConverseServer
 from converse_harness.errors import DoorError
 from converse_harness.script import Script
 from converse_harness.serve.lines import BOLD, RED, Printer, counted, serving
@@ -46,12 +47,12 @@ def serve(
     ended: Ended = queue.SimpleQueue()
     printer = Printer(out)
     try:
-        with _terminated_by_signal():
+        with terminated_by_signal():
             watcher = Watcher(file) if file is not None and reload else None
             script = load(file) if file is not None else load_case(case) if case is not None else None
             server = WatchedServer(lambda fake, call: ended.put((fake, call)), host=host, port=port)
             try:
-                _start(server, err)
+                start(server, err)
                 fake = server.answer_all() if script is not None else None
                 if fake is not None and script is not None:
                     fake.endpoint.script = script
@@ -76,12 +77,13 @@ def _what(script: Script | None, case: Case | None) -> str | None:
     return None if script is None else counted(script)
 
 
-def _start(server: WatchedServer, err: TextIO) -> None:
+def start(server: ConverseServer, err: TextIO, command: str = "serve") -> None:
+    """Start a server, and say what it warns of. Raises DoorError."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         server.start()
     for each in caught:
-        Printer(err).say(f"converse-harness serve: warning: {each.message}", RED)
+        Printer(err).say(f"converse-harness {command}: warning: {each.message}", RED)
 
 
 def _follow(ended: Ended, printer: Printer, fake: ServerFake | None, watcher: Watcher | None) -> NoReturn:
@@ -112,7 +114,7 @@ def _reload(path: Path, fake: ServerFake, printer: Printer) -> None:
 
 
 @contextmanager
-def _terminated_by_signal() -> Generator[None, None, None]:
+def terminated_by_signal() -> Generator[None, None, None]:
     """Raise Terminated in the main thread when SIGTERM comes, so that everything is closed as for Ctrl-C."""
 
     def terminate(number: int, frame: FrameType | None) -> None:

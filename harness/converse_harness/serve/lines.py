@@ -61,14 +61,14 @@ class Printer:
         self.now(call_line(id, call), RED if is_unexpected(call) else DIM if call.operation == "CountTokens" else "")
 
 
-def serving(what: str | None, url: str, environ: Mapping[str, str]) -> list[str]:
+def serving(what: str | None, url: str, environ: Mapping[str, str], doing: str = "Serving") -> list[str]:
     """The lines that a server starts with; `what` it serves, None for the control API alone."""
     protocols = "HTTP/1.1 and HTTP/2"
     if what is None:
         head = f"Serving the control API on {url}        {protocols}"
         return [head, "", f"  POST {url}{FAKES} opens a fake; {url}/__converse/openapi.json describes it", ""]
     exports = [f"  export {' '.join(f'{name}={shlex.quote(environ[name])}' for name in names)}" for names in EXPORTED]
-    return [f"Serving {what} on {url}        {protocols}", "", *exports, ""]
+    return [f"{doing} {what} on {url}        {protocols}", "", *exports, ""]
 
 
 def counted(script: Script) -> str:
@@ -85,11 +85,9 @@ def call_line(id: str, call: Call) -> str:
     if is_unexpected(call):
         answered = _cut(_refused(call), REFUSAL)
     else:
-        answered = (
-            f"{_cut(call.reply.summary if call.reply is not None else str(call.status or ''), SUMMARY):<{SUMMARY}}"
-        )
+        answered = f"{_cut(call.summary or str(call.status or ''), SUMMARY):<{SUMMARY}}"
     counts = f"{len(call.events)} events" if call.operation == "ConverseStream" and call.status == 200 else ""
-    taken = f"{1000 * call.answered.taken[-1][1]:.0f} ms" if call.answered.taken else ""
+    taken = f"{1000 * at:.0f} ms" if (at := _taken_at(call)) is not None else ""
     line = f"{fake}{operation:<14}  {call.model_id:<26} {asked:<{TEXT}}  -> {answered} {counts:>10} {taken:>8}"
     if call.attempt > 1:
         line += f"  attempt {call.attempt}"
@@ -100,7 +98,14 @@ def call_line(id: str, call: Call) -> str:
 
 def is_unexpected(call: Call) -> bool:
     """Whether the fake had no reply for it."""
-    return call.reply is None and call.status >= 400
+    return call.reply is None and call.answered.passed_on is None and call.status >= 400
+
+
+def _taken_at(call: Call) -> float | None:
+    """Seconds from the request to the last that the client took of the answer."""
+    passed_on = call.answered.passed_on
+    taken = call.answered.taken if passed_on is None else passed_on().taken
+    return taken[-1][1] if taken else None
 
 
 def _refused(call: Call) -> str:

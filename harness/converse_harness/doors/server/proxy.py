@@ -124,6 +124,11 @@ class RecordingFake(ServerFake):
         super().__init__(url, saved, *() if opened.recording is None else (opened.recording,), **settings)
 
     @property
+    def upstream(self) -> str:
+        """The URL that calls are passed on to; empty where none is."""
+        return "" if self._upstream is None else self._upstream.url
+
+    @property
     def environ(self) -> dict[str, str]:
         """As of any fake, with the region in which it records: clients choose models by it."""
         region = "" if self._upstream is None else self._upstream.region

@@ -1,0 +1,143 @@
+"""What `converse-harness record` does: open the proxy, print what happens, stop when asked to."""
+
+from __future__ import annotations
+
+import errno
+import os
+import queue
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NoReturn, TextIO, TypedDict, Unpack
+from urllib.parse import urlsplit
+
+from converse_harness.calls import Call
+from converse_harness.doors.server.listener import ConverseServer
+from converse_harness.doors.server.proxy import RecordingFake, Told
+from converse_harness.errors import ConverseHarnessError, DoorError
+from converse_harness.recordings.tape import Tape
+from converse_harness.serve.command import TERMINATED, Terminated, start, terminated_by_signal
+from converse_harness.serve.lines import BOLD, RED, Printer, serving
+
+ITSELF: Final = "{url} is where the proxy itself listens; give the URL that it is to pass calls on to"
+UNWRITABLE: Final = "{path} cannot be written: {problem}."
+AGAIN: Final = "It is tried again with the next call."
+
+
+class Places(TypedDict):
+    """Where calls go, and what becomes of the file: see `ConverseServer.record`."""
+
+    upstream: str | None
+    region: str | None
+    mode: str
+
+
+class RecordingServer(ConverseServer):
+    """A server that passes on whatever it is asked."""
+
+    def record_all(self, path: Path, *, told: Told, **options: Unpack[Places]) -> RecordingFake:
+        """As `record`, with the server's own URL. Raises DoorError."""
+        upstream = options["upstream"]
+        if upstream is not None and self._is_itself(upstream):
+            raise DoorError(ITSELF.format(url=upstream))
+        return self._recording_at("", {}, path, told=told, **options)
+
+    def _is_itself(self, url: str) -> bool:
+        try:
+            here, there = urlsplit(self.url), urlsplit(url)
+            names = (here.hostname, "localhost") if here.hostname in ("127.0.0.1", "::1") else (here.hostname,)
+            return there.port == here.port and there.hostname in names
+        except ValueError:
+            return False  # it is refused where it is looked at
+
+
+@dataclass(slots=True)
+class _Session:
+    """One run of the command."""
+
+    path: Path
+    printer: Printer
+    complaints: Printer
+    ended: queue.SimpleQueue[tuple[Call, Exception | None]] = field(
+        default_factory=queue.SimpleQueue[tuple[Call, Exception | None]]
+    )
+
+    def told(self, call: Call, failure: Exception | None) -> None:
+        """A call is over; from any thread."""
+        self.ended.put((call, failure))
+
+    def follow(self) -> NoReturn:
+        """Print what happens, for ever."""
+        while True:
+            self._tell(*self.ended.get())
+
+    def end(self, server: RecordingServer, fake: RecordingFake | None) -> None:
+        """Stop, and say what is on disk. Raises what keeps it from getting there."""
+        try:
+            server.stop()
+        finally:
+            while not self.ended.empty():
+                self._tell(*self.ended.get())
+        if fake is not None and fake.tape is not None:
+            self.printer.say(_written(self.path, fake.tape), BOLD)
+
+    def _tell(self, call: Call, failure: Exception | None) -> None:
+        self.printer.call("", call)
+        if failure is not None:
+            self.complaints.say(f"converse-harness record: {_what(self.path, failure)} {AGAIN}", RED)
+
+
+def record(path: Path, *, host: str, port: int, out: TextIO, err: TextIO, **options: Unpack[Places]) -> int:
+    """Record into a file until interrupted.
+
+    The result is the exit code: 1 if it cannot start, or the recording cannot be written, 143 if terminated.
+
+    Raises KeyboardInterrupt.
+    """
+    session = _Session(path, Printer(out), Printer(err))
+    server = RecordingServer(host=host, port=port)
+    fake: RecordingFake | None = None
+    try:
+        with terminated_by_signal():
+            try:
+                _check_writable(path)
+                start(server, err, "record")
+                fake = server.record_all(path, told=session.told, **options)
+                what = f"{fake.upstream} into {path}"
+                for number, line in enumerate(serving(what, server.url, fake.environ, "Recording")):
+                    session.printer.say(line, "" if number else BOLD)
+                session.follow()
+            finally:
+                session.end(server, fake)
+    except (ConverseHarnessError, OSError) as error:
+        session.complaints.say(f"converse-harness record: {_what(path, error)}", RED)
+        return 1
+    except Terminated:
+        return TERMINATED
+
+
+def _check_writable(path: Path) -> None:
+    """Make the folder. Raises OSError where a recording could not be written: better now than when it is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    number = errno.EISDIR if path.is_dir() else 0 if os.access(path.parent, os.W_OK | os.X_OK) else errno.EACCES
+    if number:
+        raise OSError(number, os.strerror(number))
+
+
+def _what(path: Path, error: Exception) -> str:
+    if isinstance(error, OSError):
+        return UNWRITABLE.format(path=path, problem=error.strerror or error)
+    return str(error)
+
+
+def _written(path: Path, tape: Tape) -> str:
+    made = sum(heard.answered for heard in tape.heard)
+    if not made:
+        return f"Nothing came that could be recorded; {path} {'is as it was' if path.exists() else 'was not written'}."
+    total = f", which has {made + len(tape.before)} now" if tape.before else ""
+    unanswered = len(tape.heard) - made
+    left_out = f" Not in it: {_counted(unanswered, 'call')} without an answer yet." if unanswered else ""
+    return f"{_counted(made, 'exchange')} {'added' if tape.before else 'written'} to {path}{total}.{left_out}"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
