@@ -1,0 +1,376 @@
+"""Which exchange of a recording answers a call: by order, by the exact request, by shape.
+
+Compared with: what hypothesis draws, changed in one way.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from converse_harness import Endpoint, Fake, ReplyError, model, recording, reply
+from converse_harness.recordings.exchange import Exchange
+from converse_harness.recordings.matching import MATCHES, PARTS, Match, asked_by, asked_in, canonical, key
+from converse_harness.recordings.redaction import Redaction
+from converse_harness.wire.http import Request
+from converse_strategies import converse_requests
+from tests.recordings.asking import (
+    NOVA,
+    ask,
+    body,
+    exchange,
+    request,
+    result,
+    throttled,
+    tools,
+    use,
+    user,
+    with_other_prose,
+    write,
+)
+
+ARN = "arn:aws:bedrock:us-east-1:{}:application-inference-profile/abc"
+
+
+def key_of(rule: Match, asked: Any, *, operation: str = "Converse", model: str = NOVA) -> str:
+    """What a call with this request is for a rule."""
+    return key(rule, asked_by(Endpoint().receive(request(asked, operation=operation, model=model))))
+
+
+def recorded_key(rule: Match, asked: Any, *, operation: str = "Converse", model: str = NOVA) -> str:
+    """What an exchange with this request is for a rule."""
+    return key(rule, asked_in(Exchange(2, {"call": 1, "operation": operation, "modelId": model, "request": asked}, {})))
+
+
+# What counts for shape
+
+
+BASE = body(
+    user("What is it like?"),
+    use("tooluse_1"),
+    result("tooluse_1"),
+    {"role": "assistant", "content": [{"text": "Warm."}]},
+    user("And", "tomorrow?"),
+    system=[{"text": "You are a weather agent."}],
+    toolConfig=tools("get_weather", "pay"),
+)
+
+
+def changed(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+    """The request above with a change."""
+    made = deepcopy(BASE)
+    change(made)
+    return made
+
+
+def renamed(request: Any, old: str, new: str) -> Any:
+    return json.loads(json.dumps(request).replace(old, new))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        changed(lambda it: it["system"].append({"text": "Be brief."})),
+        changed(lambda it: it["messages"][0]["content"][0].update(text="Is it nice there?")),
+        changed(lambda it: it["messages"][1]["content"][0]["toolUse"].update(input={"town": "Bern", "days": 2})),
+        changed(lambda it: it["messages"][2]["content"][0]["toolResult"].update(content=[{"text": "rain"}])),
+        changed(lambda it: it["messages"][2]["content"][0]["toolResult"].update(status="success")),
+        changed(lambda it: it["toolConfig"]["tools"].reverse()),
+        changed(
+            lambda it: it["toolConfig"]["tools"][0]["toolSpec"].update(description="d", inputSchema={"json": {"a": 1}})
+        ),
+        changed(lambda it: it.update(inferenceConfig={"temperature": 0.5})),
+        changed(lambda it: it.update(additionalModelRequestFields={"top_k": 5}, requestMetadata={"a": "b"})),
+        renamed(BASE, "tooluse_1", "tooluse_another"),
+    ],
+    ids=[
+        "system",
+        "text",
+        "input",
+        "result",
+        "status",
+        "order of tools",
+        "schema",
+        "inference",
+        "fields",
+        "ids",
+    ],
+)
+def test_prose_may_change(other: dict[str, Any]) -> None:
+    assert key_of("shape", other) == recorded_key("shape", BASE)
+    assert key_of("exact", other) != recorded_key("exact", BASE)
+
+
+@pytest.mark.parametrize(
+    ("other", "part"),
+    [
+        (changed(lambda it: it.pop("system")), "system"),
+        (changed(lambda it: it["system"].append({"cachePoint": {"type": "default"}})), "system"),
+        (changed(lambda it: it["messages"][4].update(role="assistant")), "messages"),
+        (changed(lambda it: it["messages"].pop()), "messages"),
+        (changed(lambda it: it["messages"][4]["content"].pop()), "messages"),
+        (changed(lambda it: it["messages"][4]["content"].append({"cachePoint": {"type": "default"}})), "messages"),
+        (changed(lambda it: it["messages"][4]["content"].insert(0, {"image": {"format": "png"}})), "messages"),
+        (changed(lambda it: it["messages"][1]["content"][0]["toolUse"].update(name="pay")), "messages"),
+        (changed(lambda it: it["messages"][2]["content"][0]["toolResult"].update(toolUseId="other")), "messages"),
+        (changed(lambda it: it["messages"][2]["content"][0]["toolResult"].update(status="error")), "messages"),
+        (changed(lambda it: it["messages"][2]["content"][0]["toolResult"].update(content=[{"json": {}}])), "messages"),
+        (changed(lambda it: it["toolConfig"].update(tools("get_weather"))), "toolConfig.tools"),
+        (changed(lambda it: it["toolConfig"].update(toolChoice={"any": {}})), "toolConfig.toolChoice"),
+        (changed(lambda it: it.update(guardrailConfig={"guardrailIdentifier": "g"})), "guardrailConfig"),
+        (changed(lambda it: it.update(promptVariables={"a": {"text": "b"}})), "promptVariables"),
+    ],
+)
+def test_structure_may_not_change(other: dict[str, Any], part: str) -> None:
+    ours, theirs = json.loads(key_of("shape", other)), json.loads(recorded_key("shape", BASE))
+    assert [name for name in PARTS if ours.get(name) != theirs.get(name)] == [part]
+
+
+def test_the_tool_that_is_forced_counts() -> None:
+    choices: list[dict[str, Any]] = [{"tool": {"name": "a"}}, {"tool": {"name": "b"}}, {"auto": {}}]
+    asked = [body(user("a"), toolConfig=tools("a", "b", toolChoice=choice)) for choice in choices]
+    assert len({key_of("shape", each) for each in asked}) == 3
+
+
+def test_a_conversation_that_is_to_be_counted_has_the_same_shape() -> None:
+    counted = recorded_key("shape", {"input": {"converse": BASE}}, operation="CountTokens")
+    other = changed(lambda it: it["messages"][0]["content"][0].update(text="Is it nice there?"))
+    assert key_of("shape", {"input": {"converse": other}}, operation="CountTokens") == counted
+    other = changed(lambda it: it["messages"][0].update(role="assistant"))
+    assert key_of("shape", {"input": {"converse": other}}, operation="CountTokens") != counted
+
+
+def test_links_between_uses_and_results_count() -> None:
+    crossed = [{"toolResult": {"toolUseId": each, "content": [{"text": "a"}]}} for each in ("tooluse_b", "tooluse_a")]
+    uses = {"role": "assistant", "content": [use(each)["content"][0] for each in ("tooluse_a", "tooluse_b")]}
+    assert key_of("shape", body(user("a"), uses, user(*crossed))) != recorded_key(
+        "shape", body(user("a"), uses, user(*reversed(crossed)))
+    )
+
+
+@pytest.mark.parametrize("rule", MATCHES)
+def test_operation_and_model_count_for_every_rule(rule: Match) -> None:
+    known = recorded_key(rule, BASE)
+    assert key_of(rule, BASE) == known
+    assert key_of(rule, BASE, operation="ConverseStream") != known
+    assert key_of(rule, BASE, model="us.amazon.nova-pro-v1:0") != known
+
+
+@pytest.mark.parametrize("rule", MATCHES)
+def test_of_the_account_that_a_model_belongs_to_only_its_place_counts(rule: Match) -> None:
+    known = recorded_key(rule, BASE, model=ARN.format("111122000001"))
+    assert key_of(rule, BASE, model=ARN.format("210987654321")) == known
+    assert key_of(rule, BASE, model=ARN.format("210987654321").replace("abc", "abd")) != known
+
+
+def test_of_a_request_that_is_the_same_null_is_absent_and_the_order_of_keys_does_not_count() -> None:
+    one = {"messages": [user("a")], "system": None, "inferenceConfig": {"temperature": 1, "topP": 0.5}}
+    other = {"inferenceConfig": {"topP": 0.5, "temperature": 1}, "messages": [user("a")]}
+    assert key_of("exact", one) == recorded_key("exact", other) == recorded_key("exact", one)
+
+
+@pytest.mark.parametrize("broken", [{}, {"messages": 5}, {"messages": [5, {"content": "a"}]}, {"system": {}}, [1], "a"])
+def test_an_edited_request_that_is_none_has_a_key_too(broken: Any) -> None:
+    for rule in MATCHES:
+        assert recorded_key(rule, broken) == recorded_key(rule, deepcopy(broken))
+    assert recorded_key("exact", broken) != recorded_key("exact", BASE)
+
+
+def test_nesting_without_end_has_a_key_too() -> None:
+    deep: Any = {}
+    for _ in range(100_000):
+        deep = {"a": deep}
+    assert "too deeply" in canonical(deep)
+
+
+# Properties
+
+
+def json_of(params: dict[str, Any]) -> tuple[str, Any]:
+    """The model id, and the body that boto3 sends for these keyword arguments."""
+    members = {name: value for name, value in params.items() if name != "modelId"}
+    return params["modelId"], json.loads(model.to_json("ConverseRequest", members))
+
+
+@given(converse_requests())
+def test_every_request_is_itself(params: dict[str, Any]) -> None:
+    model_id, asked = json_of(params)
+    for rule in MATCHES:
+        assert key_of(rule, asked, model=model_id) == recorded_key(rule, asked, model=model_id)
+
+
+@given(converse_requests(min_turns=1))
+def test_every_text_and_every_id_may_change(params: dict[str, Any]) -> None:
+    model_id, asked = json_of(params)
+    other = with_other_prose(asked)
+    assert other != asked
+    assert recorded_key("shape", other, model=model_id) == recorded_key("shape", asked, model=model_id)
+
+
+@given(converse_requests(), st.data())
+def test_a_change_of_role_kind_or_tool_is_seen(params: dict[str, Any], data: st.DataObject) -> None:
+    model_id, asked = json_of(params)
+    assume(asked.get("messages"))  # a prompt of Prompt management may have none
+    other = deepcopy(asked)
+    message = data.draw(st.sampled_from(other["messages"]))
+    block = data.draw(st.sampled_from(message["content"]))
+    uses = [each["toolUse"] for each in message["content"] if "toolUse" in each]
+    specs = [each["toolSpec"] for each in other.get("toolConfig", {}).get("tools", ()) if "toolSpec" in each]
+    changes: dict[str, Callable[[], object]] = {
+        "role": lambda: message.update(role={"user": "assistant", "assistant": "user"}[message["role"]]),
+        "kind": lambda: (block.clear(), block.update(aKindOfTheFuture={})),
+        "fewer": message["content"].pop,
+        "more": lambda: message["content"].insert(0, {"text": "more"}),
+    }
+    if uses:
+        changes["name of a use"] = lambda: uses[0].update(name=uses[0]["name"] + "_")
+    if specs:
+        changes["name of a tool"] = lambda: specs[0].update(name=specs[0]["name"] + "_")
+    changes[data.draw(st.sampled_from(sorted(changes)))]()
+    assert recorded_key("shape", other, model=model_id) != recorded_key("shape", asked, model=model_id)
+
+
+# What is played
+
+
+@pytest.mark.parametrize(
+    ("rule", "asked", "answers"),
+    [
+        ("order", ["b", "a", "b"], ["1", "2", "3"]),
+        ("exact", ["b", "a", "b"], ["2", "1", "3"]),
+        ("shape", ["b", "x", "x"], ["2", "1", "3"]),
+        ("shape", ["x", "b", "a"], ["1", "2", "3"]),
+        ("shape", ["b", "b", "a"], ["2", "3", "1"]),
+    ],
+)
+def test_which_exchange_is_played(tmp_path: Path, rule: Match, asked: list[str], answers: list[str]) -> None:
+    texts = {"1": "a", "2": "b", "3": "b"}
+    file = write(tmp_path / "a.jsonl", *(exchange(body(user(text)), answer) for answer, text in texts.items()))
+    endpoint = Endpoint(recording(file, match=rule))
+    assert [ask(endpoint, body(user(text))) for text in asked] == answers
+    assert endpoint.problems == []
+
+
+@pytest.mark.parametrize("rule", MATCHES)
+def test_a_retry_of_the_same_request_plays_what_came_for_it(tmp_path: Path, rule: Match) -> None:
+    asked = body(user("a"))
+    file = write(tmp_path / "a.jsonl", throttled(asked), throttled(asked), exchange(asked, "well"))
+    endpoint = Endpoint(recording(file, match=rule))
+    told = [ask(endpoint, asked, attempt=attempt) for attempt in (1, 2, 3)]
+    assert told == ["Too many requests", "Too many requests", "well"]
+    assert [call.status for call in endpoint.calls] == [429, 429, 200]
+
+
+def test_other_operations_are_matched_by_path_and_form(tmp_path: Path) -> None:
+    def invoked(label: str, text: str) -> list[dict[str, Any]]:
+        asked = {"anthropic_version": "v", "max_tokens": 9, "messages": [{"role": "user", "content": text}]}
+        call = {"call": 0, "operation": "InvokeModel", "modelId": label, "request": asked}
+        return [call, {"t": 1, "status": 200, "body": {"said": label}}]
+
+    endpoint = Endpoint(recording(write(tmp_path / "a.jsonl", invoked("one", "a"), invoked("two", "a"))))
+
+    def said(label: str, asked: dict[str, Any]) -> Any:
+        sent = Request("POST", f"/model/{label}/invoke", (), json.dumps(asked).encode())
+        (chunk,) = endpoint.exchange(sent).response.chunks
+        return json.loads(chunk.data)
+
+    asked: dict[str, Any] = {
+        "anthropic_version": "w",
+        "max_tokens": 8,
+        "messages": [{"role": "user", "content": "another"}],
+    }
+    assert said("two", asked) == {"said": "two"}
+    asked["messages"][0]["role"] = "assistant"
+    assert said("one", asked)["message"].startswith("call 2 matches no exchange of ")
+    asked["messages"][0]["role"] = "user"
+    assert said("one", asked) == {"said": "one"}
+
+
+def test_what_was_asked_of_the_control_plane_is_played(tmp_path: Path) -> None:
+    call = {"call": 0, "operation": "GetInferenceProfile", "inferenceProfileIdentifier": "a"}
+    file = write(tmp_path / "a.jsonl", [call, {"t": 1, "status": 200, "body": {"models": []}}])
+    endpoint = Endpoint(recording(file))
+    assert endpoint.exchange(Request("GET", "/inference-profiles/b", (), b"")).response.status == 400
+    assert endpoint.exchange(Request("GET", "/inference-profiles/a", (), b"")).response.status == 200
+
+
+def test_tokens_are_counted_as_recorded_and_then_estimated(tmp_path: Path) -> None:
+    counted = {"input": {"converse": body(user("a"))}}
+    call = {"call": 0, "operation": "CountTokens", "modelId": NOVA, "request": counted}
+    file = write(tmp_path / "a.jsonl", [call, {"t": 1, "status": 200, "body": {"inputTokens": 4711}}])
+    endpoint = Endpoint(recording(file))
+    sent = [request({"input": {"converse": body(user("b" * 40))}}, operation="CountTokens") for _ in range(2)]
+    told = [next(iter(endpoint.exchange(each).response.chunks)).data for each in sent]
+    assert [json.loads(each)["inputTokens"] == 4711 for each in told] == [True, False]
+    assert endpoint.problems == []
+
+
+def test_what_was_masked_when_it_was_recorded_does_not_tell_requests_apart(tmp_path: Path) -> None:
+    url = "https://b.s3.amazonaws.com/k?X-Amz-Signature={}&X-Amz-Date=1"
+    recorded = body(user(url.format("***"), f"of {ARN.format('111122000001')} (111122000001)", "for cust-1"))
+    live = body(user(url.format("0f" * 32), f"of {ARN.format('210987654321')} (210987654321)", "for cust-4711"))
+    file = write(tmp_path / "a.jsonl", exchange(recorded, "yes"), exchange(recorded, "again"))
+    redaction = Redaction({re.compile(r"cust-\d+"): "cust-1"})
+    endpoint = Endpoint(recording(file, match="exact", redaction=redaction))
+    assert ask(endpoint, live) == "yes"
+    assert ask(Endpoint(recording(file, match="exact")), live).startswith("call 1 matches no exchange")
+    live["messages"][0]["content"][0]["text"] += "2"
+    assert ask(endpoint, live).startswith("call 2 matches no exchange")
+
+
+def test_a_tool_that_was_renamed_by_redaction_keeps_its_shape(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.jsonl", exchange(body(user("a"), toolConfig=tools("acme_pay")), "yes"))
+    redaction = Redaction({"bigcorp": "acme"})
+    live = body(user("b"), toolConfig=tools("bigcorp_pay"))
+    assert ask(Endpoint(recording(file, redaction=redaction)), live) == "yes"
+
+
+def test_a_recording_that_is_scripted_for_a_while_is_gone_afterwards(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.jsonl", exchange(body(user("a")), "1"), exchange(body(user("a")), "2"))
+    fake = Fake(reply.text("by hand"), unused="allow")
+    with fake.script(recording(file)):
+        assert ask(fake.endpoint, body(user("a"))) == "1"
+        assert ask(fake.endpoint, body(user("a"))) == "2"
+    assert ask(fake.endpoint, body(user("a"))) == "by hand"
+    assert ask(fake.endpoint, body(user("a"))) == "call 4 has no reply left."
+
+
+def test_a_recording_plays_from_its_beginning_in_each_script(tmp_path: Path) -> None:
+    session = recording(write(tmp_path / "a.jsonl", exchange(body(user("a")), "1")))
+    assert [ask(Endpoint(session), body(user("a"))) for _ in range(2)] == ["1", "1"]
+
+
+def test_a_rule_that_is_none_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.jsonl", exchange(body(user("a"))))
+    with pytest.raises(ReplyError, match=r"recording\(match='prose'\): one of 'order', 'exact', 'shape'\."):
+        recording(file, match="prose")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rule", MATCHES)
+def test_thousands_of_exchanges_are_asked_for_once_each(
+    tmp_path: Path, rule: Match, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What each exchange is for a rule is worked out once, however often the recording is asked."""
+    from converse_harness.recordings import playing
+
+    worked_out = 0
+
+    def counted(exchange: Exchange) -> Any:
+        nonlocal worked_out
+        worked_out += 1
+        return asked_in(exchange)
+
+    monkeypatch.setattr(playing, "asked_in", counted)
+    texts = [f"question {number}" for number in range(300)]
+    file = write(tmp_path / "a.jsonl", *(exchange(body(user(text)), text) for text in texts))
+    session = recording(file, match=rule)
+    for _ in range(2):
+        endpoint = Endpoint(session)
+        assert [ask(endpoint, body(user(text))) for text in texts] == texts
+    assert worked_out <= 2 * len(texts)  # for shape: its shape, and whether it is the same
