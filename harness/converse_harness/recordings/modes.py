@@ -65,11 +65,12 @@ def open_session(
 
     `must` says whether an exchange that is not played fails the test, `again` how it is recorded again. Nothing is
     written before `Tape.save`. Raises MissingRecording where only a file could answer and none is there,
-    DamagedRecording for one that is none.
+    DamagedRecording for one that is none, and ReplyError for a `match` or a `pace` that is none.
     """
-    from converse_harness.recordings.playing import recording
+    from converse_harness.recordings.playing import check_how, recording
     from converse_harness.recordings.tape import Tape
 
+    check_how(match, pace)
     OPENED.add(identity(path))
     if mode is Mode.ALL:
         return Opened(None, Tape(path))

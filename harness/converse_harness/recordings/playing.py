@@ -206,18 +206,20 @@ def recording(
     equal to a recorded one if only that tells them apart. Raises DamagedRecording for a file that is none, ReplyError
     for a file that is not there.
     """
-    if match not in MATCHES:
-        raise ReplyError(f"recording(match={match!r}): one of {', '.join(map(repr, MATCHES))}.")
+    factor = check_how(match, pace)
     where = Path(path)
     OPENED.add(identity(where))
     try:
         session = read(where)
     except OSError as error:
         raise ReplyError(f"recording({str(path)!r}): {error.strerror or error}.") from error
-    return Recording(where, session, match, _pace(pace), redaction=redaction)
+    return Recording(where, session, match, factor, redaction=redaction)
 
 
-def _pace(pace: Any) -> float:
+def check_how(match: object, pace: Any) -> float:
+    """What pauses are multiplied by. Raises ReplyError for a `match` or a `pace` that is none."""
+    if match not in MATCHES:
+        raise ReplyError(f"recording(match={match!r}): one of {', '.join(map(repr, MATCHES))}.")
     if pace == RECORDED:
         return 1.0
     if type(pace) not in (int, float) or not 0 <= pace < float("inf"):
