@@ -280,11 +280,8 @@ def test_other_operations_are_matched_by_path_and_form(tmp_path: Path) -> None:
         (chunk,) = endpoint.exchange(sent).response.chunks
         return json.loads(chunk.data)
 
-    asked: dict[str, Any] = {
-        "anthropic_version": "w",
-        "max_tokens": 8,
-        "messages": [{"role": "user", "content": "another"}],
-    }
+    messages = [{"role": "user", "content": "another"}]
+    asked = {"anthropic_version": "w", "max_tokens": 8, "messages": messages}
     assert said("two", asked) == {"said": "two"}
     messages[0]["role"] = "assistant"
     assert said("one", asked)["message"].startswith("call 2 matches no exchange of ")
