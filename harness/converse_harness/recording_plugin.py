@@ -33,6 +33,7 @@ from converse_harness.recordings.names import failed_path
 if TYPE_CHECKING:
     from converse_harness.doors.fake import Fake
     from converse_harness.recordings.playing import Recording
+    from converse_harness.recordings.redaction import Redaction
     from converse_harness.recordings.tape import Tape
     from converse_harness.script import Queue, Slot
 
@@ -126,6 +127,9 @@ class Session:
 SESSION: Final = pytest.StashKey[Session]()
 """The recording of a test while it runs, on the test item."""
 
+REDACTION: Final = pytest.StashKey["Redaction"]()
+"""What the ini file says is replaced in recordings, on the config."""
+
 RUNNING: Final = pytest.StashKey[list[Session]]()
 """The same, on the config: an interrupted test has no end of its own."""
 
@@ -149,10 +153,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help=f"what becomes of what a test recorded that did not pass (default: {Failed.ASIDE.value}). {kept}",
     )
     parser.addini("converse_recordings", "the folder of recordings, relative to rootdir", default="recordings")
+    parser.addini(
+        "converse_redact",
+        "what is replaced in recordings, a line each: pattern => replacement (a regular expression)",
+        type="linelist",
+        default=[],
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The marker; and a mode that there is. Raises UsageError."""
+    """The marker, and what the ini file says. Raises UsageError."""
     config.addinivalue_line(
         "markers",
         f"{MARKER}(name=None, *, match='shape', pace=0): plays the recording of the test, or makes it where "
@@ -161,8 +171,20 @@ def pytest_configure(config: pytest.Config) -> None:
     given, modes = config.getini("converse_record"), [mode.value for mode in Mode]
     if given not in modes:
         raise pytest.UsageError(f"converse_record = {given}: one of {', '.join(modes)}.")
+    replaced: list[str] = config.getini("converse_redact")
+    if replaced:
+        config.stash[REDACTION] = _redaction(replaced)
     config.stash[RUNNING] = []
     config.pluginmanager.register(Reports(config), "converse_recording_reports")
+
+
+def _redaction(lines: list[str]) -> Redaction:
+    from converse_harness.recordings.redaction import Redaction
+
+    try:
+        return Redaction.of_lines(lines)
+    except ReplyError as error:
+        raise pytest.UsageError(str(error)) from error
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -243,7 +265,8 @@ def _session(item: pytest.Item, name: object = None, **how: Any) -> Session:
             SECOND.format(test=item.nodeid, path=shown(config, path), first=first, setting=setting, quoted=quoted)
         )
     try:
-        opened = open_session(path, Mode.ONCE if second else mode, again=again, **how)
+        redaction = config.stash.get(REDACTION, None)
+        opened = open_session(path, Mode.ONCE if second else mode, again=again, redaction=redaction, **how)
     except MissingRecording as error:
         raise ReplyError(_missing(item, path)) from error
     note = NOT_RECORDED.format(first=first, path=shown(config, path)) if second and mode is Mode.NEW_EPISODES else ""

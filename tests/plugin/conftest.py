@@ -1,9 +1,12 @@
 """A small agent that pytester projects test: plain botocore, written as if nobody had thought of tests."""
 
+from collections.abc import Iterator
+
 import botocore.session
 import pytest
 
 from converse_harness import fake_converse, reply
+from tests.plugin.upstream import Upstream, echo, service
 
 # pytester drops the modules that a run in this process imported first; the next run would see two copies of them.
 with fake_converse(reply.text("everything is loaded now")):
@@ -59,3 +62,10 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
     pytester.makepyfile(agent=AGENT)
     pytester.syspathinsert()
     return pytester
+
+
+@pytest.fixture
+def upstream(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
+    """A service that repeats what it is asked, for a project that records it."""
+    with service(echo) as running:
+        yield Upstream(project, running, monkeypatch)

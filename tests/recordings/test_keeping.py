@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from converse_harness import ConverseHarnessError, DamagedData, recording
-from converse_harness.recordings import writing
 from converse_harness.recordings.heard import Heard
 from converse_harness.recordings.keeping import Failed, keep
 from converse_harness.recordings.modes import MissingRecording, Mode, open_session
@@ -297,7 +296,7 @@ def test_an_interrupt_while_it_writes_leaves_nothing_behind(tmp_path: Path, monk
     def interrupted(*args: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(writing.os, "replace", interrupted)
+    monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         tape_with(path, "new").save()
     assert texts_in(path) == ["old"]

@@ -14,6 +14,7 @@ from converse_harness.recordings.opened import OPENED, identity
 if TYPE_CHECKING:  # pytest asks this module for its modes when it starts
     from converse_harness.recordings.matching import Match
     from converse_harness.recordings.playing import Recording
+    from converse_harness.recordings.redaction import Redaction
     from converse_harness.recordings.tape import Tape
 
 
@@ -59,26 +60,36 @@ def mode_of(value: Mode | str) -> Mode:
 
 
 def open_session(
-    path: Path, mode: Mode, *, match: Match = "shape", pace: float | str = 0.0, must: bool = False, again: str = ""
+    path: Path,
+    mode: Mode,
+    *,
+    match: Match = "shape",
+    pace: float | str = 0.0,
+    must: bool = False,
+    again: str = "",
+    redaction: Redaction | None = None,
 ) -> Opened:
     """What is there to be played at `path`, and where the rest is recorded, as the mode says.
 
-    `must` says whether an exchange that is not played fails the test, `again` how it is recorded again. Nothing is
-    written before `Tape.save`. Raises MissingRecording where only a file could answer and none is there,
-    DamagedRecording for one that is none, and ReplyError for a `match` or a `pace` that is none.
+    `must` says whether an exchange that is not played fails the test, `again` how it is recorded again, `redaction`
+    what is replaced in what is recorded. Nothing is written before `Tape.save`. Raises MissingRecording where only a
+    file could answer and none is there, DamagedRecording for one that is none, and ReplyError for a `match` or a `pace`
+    that is none.
     """
     from converse_harness.recordings.playing import check_how, recording
+    from converse_harness.recordings.redaction import Redaction
     from converse_harness.recordings.tape import Tape
 
+    redaction = redaction or Redaction()
     check_how(match, pace)
     OPENED.add(identity(path))
     if mode is Mode.ALL:
-        return Opened(None, Tape(path))
+        return Opened(None, Tape(path, redaction=redaction))
     if not path.exists():
         if mode is Mode.NONE:
             raise MissingRecording(path)
-        return Opened(None, Tape(path))
-    found = replace(recording(path, match=match, pace=pace), must=must, again=again)
+        return Opened(None, Tape(path, redaction=redaction))
+    found = replace(recording(path, match=match, pace=pace, redaction=redaction), must=must, again=again)
     if mode is Mode.NEW_EPISODES:
-        return Opened(found, Tape(path, found.exchanges, keeps=True))
+        return Opened(found, Tape(path, found.exchanges, keeps=True, redaction=redaction))
     return Opened(found, None)
