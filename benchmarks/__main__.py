@@ -10,7 +10,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import clients, encoding, loopback, properties, startup, streams
+from benchmarks import clients, encoding, loopback, properties, recorded, startup, streams
 from benchmarks.budgets import BUDGETS, Row, table
 
 SUBJECTS = {
@@ -19,6 +19,7 @@ SUBJECTS = {
     "streams": streams.rows,
     "clients": clients.rows,
     "properties": properties.rows,
+    "recorded": recorded.rows,
     "loopback": loopback.rows,
 }
 

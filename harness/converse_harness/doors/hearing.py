@@ -8,10 +8,8 @@ from time import monotonic
 from typing import Final
 
 from converse_harness.doors.contract import Exchange
-from converse_harness.errors import DamagedData
 from converse_harness.recordings.heard import Heard
 from converse_harness.recordings.lines import End
-from converse_harness.wire.eventstream import Decoder
 from converse_harness.wire.http import ConnectionFailure
 
 FAILURES: Final = {
@@ -27,9 +25,6 @@ FAILURES: Final = {
     "WriteError": ConnectionFailure.CLOSED,
 }
 """What botocore and httpx raise in place of an answer; everything else is a connection that did not come about."""
-
-LAST: Final = ((":event-type", "metadata"), (":message-type", "exception"), (":message-type", "error"))
-"""A header of the frames after which none comes."""
 
 
 class Hearing:
@@ -65,7 +60,7 @@ class Hearing:
         """The client closes it, or drops it; this may come from a finalizer, and after the end."""
         if self._over:
             return
-        if is_whole(self.heard):
+        if self.heard.is_whole():
             self.complete()
         elif self.heard.status:
             self._end(End.CLOSED_BY_CLIENT, "closed by client")
@@ -92,21 +87,6 @@ class Hearing:
             self._over = True
             self.heard.ended, self.heard.ended_at = end, monotonic() - self.started
             self._exchange.ended(outcome)
-
-
-def is_whole(heard: Heard) -> bool:
-    """Whether nothing is missing, although the client has not asked whether there is more."""
-    data = b"".join(piece for piece, _ in heard.pieces)
-    length = heard.header("content-length")
-    if length is not None:
-        return length == str(len(data))
-    decoder = Decoder()
-    try:
-        frames = decoder.feed(data)
-        decoder.close()
-    except DamagedData:
-        return False
-    return bool(frames) and any(frames[-1].get(name) == value for name, value in LAST)
 
 
 def failure_of(error: BaseException) -> ConnectionFailure:

@@ -29,6 +29,10 @@ KEPT_HEADERS: Final = ("content-encoding", "retry-after", "retry-after-ms", "x-a
 """Beginnings of the response headers that are kept as they are; the usual ones are kept where they are unusual."""
 
 
+LAST: Final = ((":event-type", "metadata"), (":message-type", "exception"), (":message-type", "error"))
+"""A header of the frames after which none comes."""
+
+
 @dataclass(slots=True, eq=False)
 class Heard:
     """One call that is passed on, filled in by a door while its answer comes.
@@ -57,6 +61,20 @@ class Heard:
     def header(self, name: str) -> str | None:
         """The value of a response header, by its name in lower case."""
         return next((value for key, value in self.headers if key.lower() == name), None)
+
+    def is_whole(self) -> bool:
+        """Whether nothing is missing, although the client has not asked whether there is more."""
+        data = b"".join(piece for piece, _ in self.pieces)
+        length = self.header("content-length")
+        if length is not None:
+            return length == str(len(data))
+        decoder = Decoder()
+        try:
+            frames = decoder.feed(data)
+            decoder.close()
+        except DamagedData:
+            return False
+        return bool(frames) and any(frames[-1].get(name) == value for name, value in LAST)
 
 
 def exchange_lines(heard: Heard, number: int) -> list[Line]:
@@ -93,7 +111,7 @@ def _answer_lines(heard: Heard) -> Iterator[Line]:
         yield from _stream_lines(heard)
     else:
         yield head | body_members("body", data)
-    if heard.running:
+    if heard.running and not heard.is_whole():
         # As if the client had left here: what comes after is not in the recording.
         yield {"t": _ms(heard.pieces[-1][1] if heard.pieces else heard.head_at), "end": End.CLOSED_BY_CLIENT.value}
     elif heard.ended is not None:

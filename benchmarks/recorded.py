@@ -1,0 +1,88 @@
+"""Recordings: loading one, replaying it beside vcrpy, and what recording adds to a stream."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks.budgets import Row
+from benchmarks.floor import ASKED, MODEL, answered, read_stream, story
+from benchmarks.measure import Rounds, per_call, wall
+from converse_harness import ConverseServer, fake_converse, record, recording
+from converse_harness.doors.client import create_client
+from converse_harness.recordings.heard import Heard, exchange_lines
+from converse_harness.recordings.reading import read
+from converse_harness.recordings.writing import header, text_of, write
+from converse_harness.wire.http import Request
+
+EVENTS = 50
+LOADED = 5_000
+RECORDED = 1_000
+
+
+def rows() -> list[Row]:
+    """Loading, replaying, recording; and the size of a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        return [*_loaded(Path(folder)), *_replayed(Path(folder)), *_recorded(Path(folder))]
+
+
+def _file(path: Path, events: int) -> tuple[Path, int]:
+    """A recording of one stream of that many events, and the bytes of its request and answer."""
+    headers, chunks = answered(story(events), "converse-stream")
+    body = json.dumps({"messages": ASKED["messages"]}).encode()
+    request = Request("POST", f"/model/{MODEL.replace(':', '%3A')}/converse-stream", (), body)
+    pieces = [(chunk, 0.4 + number / 50) for number, chunk in enumerate(chunks)]
+    heard = Heard(request, "ConverseStream", 200, tuple(headers.items()), 0.4, pieces)
+    write(path, text_of([header(), *exchange_lines(heard, 1)]))
+    return path, len(body) + sum(map(len, chunks))
+
+
+def _loaded(folder: Path) -> Iterator[Row]:
+    path, sent = _file(folder / "long.jsonl", LOADED)
+    rounds = Rounds(20, ours=lambda: per_call(lambda: read(path)))
+    yield Row("load", 1000 * rounds.median("ours"))
+    yield Row("recording size", path.stat().st_size / sent)
+
+
+def _replayed(folder: Path) -> Iterator[Row]:
+    """One stream, from its file to the last event, by the same client."""
+    import vcr
+
+    ours, _ = _file(folder / "ours.jsonl", EVENTS)
+    theirs = folder / "theirs.yaml"
+    read_ours = read_stream(create_client())
+    with ConverseServer() as server, server.script(story(EVENTS)) as fake:
+        client = create_client(endpoint_url=fake.url)
+        read_theirs = read_stream(client)
+        with vcr.use_cassette(str(theirs), record_mode="all"):
+            read_theirs()
+
+    def replay_ours() -> object:
+        with fake_converse(recording(ours)):
+            return read_ours()
+
+    def replay_theirs() -> object:
+        with vcr.use_cassette(str(theirs), record_mode="none", match_on=["method", "path"]):
+            return read_theirs()
+
+    if (replay_ours(), replay_theirs()) != (EVENTS, EVENTS):
+        raise RuntimeError("both must replay the whole stream")
+    rounds = Rounds(60, ours=lambda: per_call(replay_ours, 5), theirs=lambda: per_call(replay_theirs, 5))
+    ratio = rounds.ratio("ours", "theirs") / 100
+    yield Row("replay / vcrpy", ratio, ours=1000 * rounds.median("ours"), theirs=1000 * rounds.median("theirs"))
+
+
+def _recorded(folder: Path) -> Iterator[Row]:
+    """The time of a stream from another server, recorded and not; the file is written afterwards."""
+    with ConverseServer() as server, server.script(unused="allow") as upstream:
+        upstream.always(story(RECORDED))
+        read = read_stream(create_client(endpoint_url=upstream.url))
+        rounds = Rounds(40, recorded=lambda: _within(folder, read), plain=lambda: per_call(read, clock=wall))
+    yield Row("recording", rounds.share("recorded", "plain"))
+
+
+def _within(folder: Path, read: Callable[[], object]) -> float:
+    with record(folder / "made.jsonl"):
+        return per_call(read, clock=wall)
