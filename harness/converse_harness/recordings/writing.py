@@ -30,13 +30,14 @@ def text_of(lines: Iterable[Line]) -> str:
     return "".join(f"{dump(line)}\n" for line in lines)
 
 
-def write(path: Path, text: str) -> None:
+def write(path: Path, content: str | bytes) -> None:
     """Put a text in the place of a file, which stays whole until then. Raises OSError, and leaves nothing behind."""
+    data = content.encode() if isinstance(content, str) else content
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(name, path)

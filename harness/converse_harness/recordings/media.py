@@ -1,0 +1,205 @@
+"""Images, documents, videos and audio beside a recording, each in a file of its own, named by its hash.
+
+On the line the base64 of such bytes gives way to `{"$media": "trip.media/9f86d081884c7d65.png"}`, for the recording
+`trip.jsonl`: an object where AWS has a string. An object that has this key itself is one level deeper,
+`{"$media": {"$media": ...}}`, so that nothing can be mistaken for it.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from converse_harness import model
+from converse_harness.errors import DamagedData
+from converse_harness.recordings.decoding import is_dict, is_list
+from converse_harness.recordings.lines import Line, event_of
+
+KEY: Final = "$media"
+
+MARK: Final = f'"{KEY}"'
+"""What the text of a recording with media has in it."""
+
+THRESHOLD: Final = 4096
+"""The longest base64, in characters, that stays on its line."""
+
+FOLDER_SUFFIX: Final = ".media"
+
+_HASH_LENGTH: Final = 16
+_NAME: Final = re.compile(rf"(?:[^/\\:\0]+/)*(?P<hash>[0-9a-f]{{{_HASH_LENGTH}}})\.[a-z0-9]{{1,16}}")
+_FORMAT: Final = re.compile(r"(?:[a-z]+/)?(?P<format>[a-z0-9]{1,16})")
+_FORMAT_MEMBERS: Final = ("format", "media_type", "mediaType")
+
+
+class DamagedMedia(DamagedData):
+    """What a line says is beside the recording is not there, or is something else."""
+
+
+def folder_of(recording: Path) -> str:
+    """The name of the folder beside a recording that has its media.
+
+    >>> folder_of(Path("recordings/trip.jsonl"))
+    'trip.media'
+    """
+    return f"{recording.stem}{FOLDER_SUFFIX}"
+
+
+def set_aside(lines: Sequence[Line], recording: Path) -> tuple[list[Line], dict[str, bytes]]:
+    """The lines without long media, and these by the names of their files, seen from the recording's folder.
+
+    What is media is said by AWS's model; in the body of an operation of another form, InvokeModel for instance, it is
+    every string that is base64. Media in an event whose exact bytes are kept stays where it is.
+    """
+    files: dict[str, bytes] = {}
+    made: list[Line] = []
+    operation = ""
+    for line in lines:
+        if "call" in line:
+            operation = str(line.get("operation", ""))
+        made.append(_Aside(folder_of(recording), files).line(line, operation))
+    return made, files
+
+
+def put_back(line: Line, folder: Path) -> Line:
+    """A line with its media in it again; `folder` is that of the recording. Raises DamagedMedia."""
+    return line | {key: _whole(line[key], folder) for key in _keys(line)}
+
+
+def references(line: Line) -> Iterator[str]:
+    """The names of the files that a line refers to."""
+    for key in _keys(line):
+        yield from _references(line[key])
+
+
+def _keys(line: Line) -> tuple[str, ...]:
+    """The keys of a line whose values may have media aside: not those of an event whose exact bytes are kept."""
+    if "call" in line or "status" in line:
+        return tuple(key for key in ("request", "body") if key in line)
+    event = event_of(line)
+    return () if event is None or "payload" in line or "frame" in line else (event[0],)
+
+
+def _whole(value: Any, folder: Path) -> Any:
+    if is_dict(value):
+        if value.keys() == {KEY}:
+            inner = value[KEY]
+            if isinstance(inner, str):
+                return _read(inner, folder)
+            value = inner if is_dict(inner) else value
+        return {key: _whole(item, folder) for key, item in value.items()}
+    return [_whole(item, folder) for item in value] if is_list(value) else value
+
+
+def _references(value: Any) -> Iterator[str]:
+    if is_dict(value):
+        if value.keys() == {KEY}:
+            inner = value[KEY]
+            if isinstance(inner, str):
+                yield inner
+                return
+            value = inner if is_dict(inner) else value
+        for item in value.values():
+            yield from _references(item)
+    elif is_list(value):
+        for item in value:
+            yield from _references(item)
+
+
+class _Aside:
+    """Takes media out of lines into `files`."""
+
+    def __init__(self, folder: str, files: dict[str, bytes]) -> None:
+        self._folder = folder
+        self._files = files
+
+    def line(self, line: Line, operation: str) -> Line:
+        return line | {key: self._value(line[key], _shape_of(line, key, operation), "") for key in _keys(line)}
+
+    def _value(self, value: Any, shape: Any, format: str) -> Any:
+        if isinstance(value, str):
+            is_media = len(value) > THRESHOLD and (shape is None or shape.type_name == "blob")
+            return self._media(value, format) if is_media else value
+        kind: str = getattr(shape, "type_name", "")
+        if is_list(value):
+            inner = shape.member if kind == "list" else _other(shape)
+            return [self._value(item, inner, format) for item in value]
+        if not is_dict(value):
+            return value
+        format = _format(value) or format  # noqa: A001  (as AWS calls it)
+        members: Mapping[str, Any] = shape.members if kind == "structure" else {}
+        other = shape.value if kind == "map" else _other(shape)
+        made = {key: self._value(item, members.get(key, other), format) for key, item in value.items()}
+        return {KEY: made} if KEY in made else made
+
+    def _media(self, text: str, format: str) -> Any:
+        try:
+            data = base64.b64decode(text, validate=True)
+        except ValueError:
+            return text
+        if base64.b64encode(data) != text.encode():
+            return text
+        name = f"{self._folder}/{sha256(data).hexdigest()[:_HASH_LENGTH]}.{format or 'bin'}"
+        self._files[name] = data
+        return {KEY: name}
+
+
+class _Text:
+    """Stands for the shape of what is no media, whatever it is: a document, or a member that is not in the model."""
+
+    type_name: Final = "document"
+
+
+_TEXT: Final = _Text()
+
+
+def _other(shape: Any) -> Any:
+    """The shape of what a shape says nothing about."""
+    return None if shape is None else _TEXT
+
+
+def _shape_of(line: Line, key: str, operation: str) -> Any:
+    """The shape of what a line has under a key; None where AWS's model does not say what is in it."""
+    if key not in ("request", "body"):
+        known = key in model.stream_events() or key in model.stream_exceptions()
+        return model.shape(model.stream_shape(key)) if known else _TEXT
+    if operation not in model.operations() or (key == "body" and line["status"] != 200):
+        return None
+    described = model.operation(operation)
+    shape: Any = described.input_shape if key == "request" else described.output_shape
+    # Where the body as a whole is a blob, what is in it is the business of the model that is invoked.
+    return None if any(each.type_name == "blob" for each in shape.members.values()) else shape
+
+
+def _format(value: Mapping[str, Any]) -> str:
+    for name in _FORMAT_MEMBERS:
+        found = _FORMAT.fullmatch(str(value.get(name, "")))
+        if found:
+            return found["format"]
+    return ""
+
+
+def _read(name: str, folder: Path) -> str:
+    found = _NAME.fullmatch(name)
+    if found is None or ".." in name.split("/"):
+        raise DamagedMedia(
+            f"{name!r} is no name of a file with media: that is relative, stays in the folder of the recording and "
+            f"ends in {_HASH_LENGTH} hexadecimal digits and a suffix."
+        )
+    path = folder / name
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise DamagedMedia(f"{name!r} leads out of the folder of the recording.")
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DamagedMedia(f"its media in {name} cannot be read ({error.strerror or error}).") from error
+    actual = sha256(data).hexdigest()[:_HASH_LENGTH]
+    if actual != found["hash"]:
+        raise DamagedMedia(
+            f"its media in {name} was changed: its SHA-256 begins with {actual}. If that is meant, give the file this "
+            "name, here as well."
+        )
+    return base64.b64encode(data).decode()
