@@ -59,7 +59,7 @@ def _heard(kind: Any) -> Any:
 
 
 class HeardContent:
-    """In place of aiohttp's StreamReader, which has no room for more: all that takes bytes from it goes through here."""
+    """In place of aiohttp's StreamReader, which has no room for more: what takes bytes from it goes through here."""
 
     def __init__(self, content: Any, hearing: Hearing, *, chunked: bool) -> None:
         self._content = content

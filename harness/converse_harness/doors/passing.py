@@ -8,10 +8,10 @@ of a subclass of its class. `aiopassing` has the asynchronous counterparts.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from threading import get_ident
 from time import monotonic
 from typing import Any, Final
 
@@ -27,8 +27,8 @@ _PASSING: ContextVar[tuple[Hearing, Tee] | None] = ContextVar("converse_harness_
 """The attempt that is being sent in this context, until its head is there."""
 
 NOT_HEARD: Final = (
-    "cannot record a call to Bedrock: {what}, of which nothing can be heard. Record with an HTTP session that botocore or "
-    "aiobotocore comes with, or through the recording proxy: `converse-harness record`"
+    "cannot record a call to Bedrock: {what}, of which nothing can be heard. Record with an HTTP session of botocore's "
+    "or aiobotocore's own, or through the recording proxy: `converse-harness record`"
 )
 
 
@@ -85,7 +85,6 @@ def tee(raw: Any, hearing: Hearing) -> None:
     """A response of urllib3 tells what is taken of it. Raises DoorError for one of another kind."""
     try:
         raw._converse_harness = hearing
-        raw._converse_harness_reader = None
         raw.__class__ = _heard(type(raw))
     except (AttributeError, TypeError) as error:
         raise DoorError(NOT_HEARD.format(what=f"a raw response is a {type(raw).__qualname__}")) from error
@@ -97,7 +96,6 @@ def _heard(kind: Any) -> Any:
 
     class HeardResponse(kind):  # type: ignore[misc]  # whatever class it is
         _converse_harness: Hearing
-        _converse_harness_reader: tuple[Any, int] | None
 
         def read(self, *args: Any, **kwargs: Any) -> Any:
             return self._converse_harness_take(super().read, args, kwargs)
@@ -120,25 +118,25 @@ def _heard(kind: Any) -> Any:
         def read_chunked(self, *args: Any, **kwargs: Any) -> Iterator[bytes]:
             hearing = self._converse_harness
             took, started = hearing.pieces.append, hearing.started
-            chunks = super().read_chunked(*args, **kwargs)
-            self._converse_harness_reader = chunks, get_ident()
             try:
-                for data in chunks:
+                for data in super().read_chunked(*args, **kwargs):
                     took((data, monotonic() - started))
                     yield data
             except BaseException as error:
                 hearing.broke(error)
                 raise
-            finally:
-                chunks.close()
             hearing.complete()
 
         def close(self) -> None:
             # urllib3 closes it itself where it finds it broken, which is still to be raised.
-            chunks, reader = self._converse_harness_reader or (None, 0)
-            if chunks is None or not chunks.gi_running or reader != get_ident():
+            if sys._getframe(1).f_globals.get("__name__") != kind.__module__:
                 self._converse_harness.left()
             super().close()
+
+        def __del__(self) -> None:
+            # Where the connection below it was finalized first, it seems closed, and nobody closes it.
+            self._converse_harness.left()
+            super().__del__()
 
     HeardResponse.__name__, HeardResponse.__qualname__ = kind.__name__, kind.__qualname__
     HeardResponse.__module__ = kind.__module__
