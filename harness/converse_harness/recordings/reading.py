@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from converse_harness.errors import DamagedData
+from converse_harness.recordings import media
 from converse_harness.recordings.exchange import Exchange, Session
 from converse_harness.recordings.lines import ENDS, EVENT_KEYS, FORMAT, VERSION, Line, event_of
 
@@ -37,7 +38,16 @@ def parse(text: str, path: object = "<recording>") -> Session:
     lines = _json_lines(text, path)
     header = lines[0] if lines else {}
     _check_header(header, path)
+    if media.MARK in text:
+        lines = [_with_media(line, number, path) for number, line in enumerate(lines, 1)]
     return Session(header, tuple(_exchanges(lines, path)))
+
+
+def _with_media(line: Line, number: int, path: object) -> Line:
+    try:
+        return media.put_back(line, Path(str(path)).parent)
+    except media.DamagedMedia as error:
+        raise DamagedRecording(path, number, str(error)) from error
 
 
 def _json_lines(text: str, path: object) -> list[Line]:
