@@ -149,7 +149,9 @@ def make(folder: Path) -> None:
         for name, session in SESSIONS.items():
             paced = [each.paced(first=0.2, each=0.01) for each in session.replies]
             with server.script(*paced) as upstream, record(folder / f"{name}.jsonl"):
-                session.ask(boto3.client("bedrock-runtime", endpoint_url=upstream.url, config=config, **keys))
+                client = boto3.client("bedrock-runtime", endpoint_url=upstream.url, config=config, **keys)
+                session.ask(client)
+                client.close()
 
 
 if __name__ == "__main__":
