@@ -71,7 +71,8 @@ def _replayed(folder: Path) -> Iterator[Row]:
         raise RuntimeError("both must replay the whole stream")
     rounds = Rounds(60, ours=lambda: per_call(replay_ours, 5), theirs=lambda: per_call(replay_theirs, 5))
     ratio = rounds.ratio("ours", "theirs") / 100
-    yield Row("replay / vcrpy", ratio, ours=1000 * rounds.median("ours"), theirs=1000 * rounds.median("theirs"))
+    ours_ms, theirs_ms = (f"{1000 * rounds.median(name):.2f} ms" for name in ("ours", "theirs"))
+    yield Row("replay / vcrpy", ratio, ours=ours_ms, theirs=theirs_ms)
 
 
 def _recorded(folder: Path) -> Iterator[Row]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -68,10 +69,9 @@ def streams(model: str, text: str, **more: Any) -> Callable[[Any], None]:
     """One streamed question."""
 
     def ask(client: Any) -> None:
-        try:
-            list(client.converse_stream(modelId=model, messages=[said(text)], **more)["stream"])
-        except client.exceptions.ClientError:
-            pass  # one of the sessions ends so
+        stream = client.converse_stream(modelId=model, messages=[said(text)], **more)["stream"]
+        with closing(stream), suppress(client.exceptions.ClientError):  # one of the sessions ends so
+            list(stream)
 
     return ask
 
