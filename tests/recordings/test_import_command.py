@@ -6,13 +6,14 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
-from converse_harness import recording
+from converse_harness import recording, reply
 from converse_harness.cli import main
 from converse_harness.commands import import_
-from tests.recordings.hand_made import ANSWER, MEND, NOVA, interaction, written
+from tests.recordings.hand_made import ANSWER, BEDROCK, MEND, NOVA, interaction, written
 
 
 def folder_of_cassettes(root: Path) -> None:
@@ -145,6 +146,48 @@ def test_hosts_that_pass_on_to_bedrock(
     assert "2 exchanges in 1 recording: 2 equal byte for byte." in capsys.readouterr().out
 
 
+def test_what_is_secret_is_masked_replaced_or_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arn = "arn:aws:bedrock:us-east-1:210987654321:application-inference-profile/x"
+    uri = f"{BEDROCK}/model/{quote(arn, safe='')}/converse"
+    masked = json.dumps({"message": f"{arn} is not yours"})
+    written(tmp_path, interaction({"body": {"string": masked}}, uri), interaction({"body": {"string": ANSWER}}, uri))
+    assert main(["import", "hand.yaml"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "hand.yaml -> hand.jsonl: 2 exchanges, 1 equal byte for byte, 1 equal but for what was masked",
+        "2 exchanges in 1 recording: 1 equal byte for byte, 1 equal but for what was masked.",
+    ]
+    assert "210987654321" not in Path("hand.jsonl").read_text()
+    before = Path("hand.jsonl").read_bytes()
+    key = f"AKIA{'7Q' * 8}"
+    written(tmp_path, interaction({"parsed_body": {"message": f"the key {key} is old"}}))
+    assert main(["import", "hand.yaml", "--force"]) == 1
+    out, err = capsys.readouterr()
+    assert out == "0 exchanges in 0 recordings.\n1 file could not be imported.\n"
+    first, place, *_, last = err.splitlines()
+    assert first == "converse-harness import: hand.yaml: hand.jsonl was not written, for it would hold a secret:"
+    assert place.startswith("converse-harness import:   hand.jsonl:3: ")
+    assert last == "converse-harness import: Here that is --redact 'PATTERN => REPLACEMENT'."
+    assert key not in err
+    assert Path("hand.jsonl").read_bytes() == before
+    assert main(["import", "hand.yaml", "--force", "--redact", r"the key \w+ => the key KEY"]) == 0
+    assert "1 equal but for what was masked." in capsys.readouterr().out
+    assert recording("hand.jsonl").exchanges[0].head["body"] == {"message": "the key KEY is old"}
+
+
+def test_an_answer_that_is_not_equal_is_not_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It cannot happen: what is heard is written so that it reads the same. Were it to happen, it would be said."""
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, interaction({"body": {"string": ANSWER}}))
+    monkeypatch.setattr("converse_harness.recordings.vcr.reply_of", lambda exchange: reply.text("another"))
+    assert main(["import", "hand.yaml"]) == 1
+    assert "1 exchange in 1 recording: 1 not equal." in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -156,6 +199,7 @@ def test_hosts_that_pass_on_to_bedrock(
             "import: x.jsonl is one recording; for several cassettes -o is a folder",
         ),
         (["full", "--host", "a b"], "argument --host: 'a b' is no host; it is NAME or NAME:PORT"),
+        (["full", "--redact", "x"], "'x'; a line is `pattern => replacement`."),
         ([], "the following arguments are required: CASSETTE"),
     ],
 )

@@ -94,6 +94,13 @@ def test_json_that_the_recorder_parsed_is_written_as_bedrock_writes_it(tmp_path:
     assert replayed_bodies(made) == [ANSWER]
 
 
+def test_a_damaged_frame_and_what_follows_it_stay_as_they_are(tmp_path: Path) -> None:
+    damaged = STREAM[:200] + b"?" + STREAM[201:]
+    verdict, exchange, replayed = imported_alone(tmp_path, {"body": {"string": damaged}}, uri=f"{CONVERSE}-stream")
+    assert (verdict, replayed) == (Verdict.EQUAL, damaged)
+    assert [next(reversed(line)) for line in exchange.events] == ["p", "bytes"]
+
+
 def test_a_stream_is_a_chunk_for_each_frame_and_what_is_no_frame_stays(tmp_path: Path) -> None:
     uri = f"{CONVERSE}-stream"
     for name, tail in {"whole": b"", "cut": STREAM[:50], "not frames": b"no frame at all"}.items():
@@ -260,6 +267,12 @@ def test_what_is_data_and_looks_like_python(tmp_path: Path) -> None:
     made = tmp_path / "made.jsonl"
     assert import_cassette(tmp_path / "made.yaml", made, HOSTS).verdicts == (Verdict.EQUAL,) * 2
     assert [each.request for each in recording(made).exchanges] == [{"messages": [1]}, {"messages": [2]}]
+
+
+def test_json_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "hand.json"
+    path.write_text('{"version": 1, "metadata": [], "interactions": []}', encoding="utf-8-sig")
+    assert read_cassette(path) == []
 
 
 def test_scalars_are_what_yaml_and_json_have(tmp_path: Path) -> None:

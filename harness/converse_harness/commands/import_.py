@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 if TYPE_CHECKING:
+    from converse_harness.recordings.redaction import Redaction
     from converse_harness.recordings.vcr import Hosts, Imported
     from converse_harness.serve.lines import Printer
 
@@ -54,17 +55,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a host that passes on to Bedrock: a proxy, a VPC endpoint with a name of its own, a server of a test "
         "(NAME or NAME:PORT, can be given again)",
     )
+    parser.add_argument(
+        "--redact",
+        metavar="RULE",
+        action="append",
+        default=[],
+        help="'PATTERN => REPLACEMENT', a regular expression and what takes the place of what it matches (can be given "
+        "again); account ids and the signatures of URLs are replaced always, and other secrets refused",
+    )
     parser.add_argument("--force", action="store_true", help="overwrite recordings that are there already")
 
 
 def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     """Import them; the exit code is 1 if something could not be imported."""
     from converse_harness.doors.guard import is_bedrock_host
+    from converse_harness.errors import ReplyError
+    from converse_harness.recordings.redaction import Redaction
     from converse_harness.recordings.vcr import Hosts
 
+    try:
+        redaction = Redaction.of_lines(given.redact)
+    except ReplyError as error:
+        parser.error(f"import --redact: {error}")
     jobs = list(_jobs(parser, given.paths, given.output))
     hosts = Hosts(is_bedrock_host, frozenset(given.host))
-    return _Import(hosts, given.force, sys.stdout, sys.stderr).run(jobs)
+    return _Import(hosts, redaction, given.force, sys.stdout, sys.stderr).run(jobs)
 
 
 class Job(NamedTuple):
@@ -110,6 +125,7 @@ class _Import:
     """One run of the command, and what it counts."""
 
     hosts: Hosts
+    redaction: Redaction
     force: bool
     out: TextIO
     err: TextIO
@@ -121,6 +137,7 @@ class _Import:
 
     def run(self, jobs: Sequence[Job]) -> int:
         """Import every cassette, and say what became of each and of all."""
+        from converse_harness.recordings.vcr import Verdict
         from converse_harness.serve.lines import Printer
 
         printer = Printer(self.out)
@@ -131,16 +148,16 @@ class _Import:
         progress.clear()
         for line in self._summary():
             printer.say(line)
-        return 1 if self.refused else 0
+        return 1 if self.refused or self.verdicts[Verdict.DIFFERENT.value] else 0
 
     def _one(self, job: Job, printer: Printer, progress: _Progress) -> None:
-        from converse_harness.errors import ConverseHarnessError
+        from converse_harness.errors import ConverseHarnessError, SecretFound
         from converse_harness.recordings.cassettes import CannotImport, NoCassette
         from converse_harness.recordings.vcr import CannotImportAll, import_cassette
 
         try:
             self._check(job)
-            imported = import_cassette(job.source, job.target, self.hosts)
+            imported = import_cassette(job.source, job.target, self.hosts, self.redaction)
         except NoCassette as error:
             if job.named:
                 self._refuse(str(error), progress)
@@ -148,6 +165,9 @@ class _Import:
                 self.without += 1
         except (CannotImport, CannotImportAll) as error:
             self._refuse(str(error), progress)
+        except SecretFound as error:
+            advice = "Here that is --redact 'PATTERN => REPLACEMENT'."
+            self._refuse(f"{job.source}: {error}\n{advice}", progress)
         except ConverseHarnessError as error:  # of the recording that it would become
             self._refuse(f"{job.source}: {error}", progress)
         except OSError as error:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from converse_harness.errors import DamagedData
 from converse_harness.recordings.answers import reply_of
 from converse_harness.recordings.cassettes import CannotImport, Interaction, kind_of, read_cassette
-from converse_harness.recordings.heard import Heard
+from converse_harness.recordings.heard import Heard, exchange_lines
 from converse_harness.recordings.interactions import (
     Unreadable,
     body_of,
@@ -24,6 +24,7 @@ from converse_harness.recordings.interactions import (
     status_of,
 )
 from converse_harness.recordings.reading import read
+from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.tape import Tape
 from converse_harness.wire.http import Request
 from converse_harness.wire.routes import Route, control_route, route
@@ -35,6 +36,7 @@ class Verdict(Enum):
     EQUAL = "equal byte for byte"
     RESERIALISED = "re-serialised"
     MASKED = "equal but for what was masked"
+    DIFFERENT = "not equal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +87,12 @@ class CannotImportAll(DamagedData):
         self.problems = problems
 
 
-def import_cassette(source: Path, target: Path, hosts: Hosts) -> Imported:
+def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redaction | None = None) -> Imported:
     """Write the exchanges of a cassette to a recording, which is then read and compared; none of them, no file.
 
-    All times are 0, and each frame of a stream is a chunk: a cassette has neither. Raises CannotImport, CannotImportAll
-    and OSError, and then `target` is as it was.
+    All times are 0, and each frame of a stream is a chunk: a cassette has neither. What is masked, replaced by the
+    `redaction` or refused is so as in any recording. Raises CannotImport, CannotImportAll, SecretFound and OSError, and
+    then `target` is as it was.
     """
     tracks = _Tracks()
     for interaction in read_cassette(source):
@@ -101,18 +104,22 @@ def import_cassette(source: Path, target: Path, hosts: Hosts) -> Imported:
         raise CannotImportAll(tracks.problems)
     if not tracks.heard:
         return Imported((), tracks.alone)
-    Tape(target, heard=tracks.heard).save()
+    Tape(target, redaction=redaction or Redaction(), heard=tracks.heard).save()
     return Imported(tuple(_verdicts(target, tracks)), tracks.alone)
 
 
 def _verdicts(target: Path, tracks: _Tracks) -> Iterator[Verdict]:
     """What a client of the written file gets, beside what the cassette has."""
     exchanges = read(target).exchanges
-    for exchange, heard, reserialised in zip(exchanges, tracks.heard, tracks.reserialised, strict=True):
+    for number, (exchange, heard, reserialised) in enumerate(
+        zip(exchanges, tracks.heard, tracks.reserialised, strict=True), 1
+    ):
         recorded = reply_of(exchange).recorded
         chunks = () if recorded is None else recorded.response.chunks
-        same = b"".join(chunk.data for chunk in chunks) == b"".join(piece for piece, _ in heard.pieces)
-        yield Verdict.MASKED if not same else Verdict.RESERIALISED if reserialised else Verdict.EQUAL
+        if b"".join(chunk.data for chunk in chunks) == b"".join(piece for piece, _ in heard.pieces):
+            yield Verdict.RESERIALISED if reserialised else Verdict.EQUAL
+        else:
+            yield Verdict.DIFFERENT if [*exchange.lines()] == exchange_lines(heard, number) else Verdict.MASKED
 
 
 def _take(interaction: Interaction, hosts: Hosts, tracks: _Tracks) -> None:
