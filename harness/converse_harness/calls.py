@@ -53,13 +53,14 @@ class Answered:
 class PassedOn(NamedTuple):
     """What the client took of an answer of the real service; `status` is 0 until it has begun.
 
-    `summary` says it in a few words.
+    `summary` says it in a few words; after `at` seconds the last of it came.
     """
 
     status: int
     taken: Sequence[tuple[Chunk, float]]
     response: Response | None
-    summary: str = ""
+    summary: str
+    at: float
 
 
 @dataclass(frozen=True, eq=False)

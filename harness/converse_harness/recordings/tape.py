@@ -143,7 +143,8 @@ def _taken(heard: Heard, number: int) -> PassedOn:
     times = [line["t"] / 1000 for line in events if not line.get("joined")]
     taken = tuple(zip(chunks, times, strict=False)) if events else ()
     whole = _whole(reply.body) if head.get("status") == 200 else None
-    return PassedOn(heard.status, taken, whole, _summary(reply) if heard.answered else "")
+    at = heard.pieces[-1][1] if heard.pieces else max(heard.head_at, heard.ended_at)
+    return PassedOn(heard.status, taken, whole, _summary(reply) if heard.answered else "", at)
 
 
 def _summary(reply: Reply) -> str:

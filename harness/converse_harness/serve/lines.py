@@ -103,9 +103,9 @@ def is_unexpected(call: Call) -> bool:
 
 def _taken_at(call: Call) -> float | None:
     """Seconds from the request to the last that the client took of the answer."""
-    passed_on = call.answered.passed_on
-    taken = call.answered.taken if passed_on is None else passed_on().taken
-    return taken[-1][1] if taken else None
+    if call.answered.passed_on is not None:
+        return call.answered.passed_on().at
+    return call.answered.taken[-1][1] if call.answered.taken else None
 
 
 def _refused(call: Call) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict, Unpack
+from time import monotonic
+from typing import Final, TypedDict, Unpack
 
 from converse_harness.calls import Call, Outcome
 from converse_harness.doors import registry
@@ -24,6 +25,10 @@ from converse_harness.wire.http import Chunk, Request, Response
 
 Told = Callable[[Call, Exception | None], None]
 """Is called when a call is over and on disk, or with what kept it from being written; it must not wait."""
+
+
+REST: Final = 4.0
+"""How much longer than it took to write the file nothing is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +63,18 @@ class Played:
 
 
 class Saver:
-    """Writes a tape anew whenever a call has ended, in a thread: if the process is killed, what ended is on disk."""
+    """Writes a tape anew whenever a call has ended, in a thread: if the process is killed, what ended is on disk.
+
+    All of it is written each time, so in a long session that takes a while; then others get most of the time, and the
+    calls that end meanwhile are written together.
+    """
 
     def __init__(self, tape: Tape, told: Told) -> None:
         self._tape = tape
-        self._tell = told
+        self._told = told
         self._ended: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
+        self._unsaved: list[Call] = []
+        self._failed = False
         self._thread = threading.Thread(target=self._run, name=THREAD, daemon=True)
         registry.exempt(self._thread)
 
@@ -75,30 +86,45 @@ class Saver:
         self._thread.start()
 
     def __exit__(self, *_: object) -> None:
-        """Write the file for the last time. Raises what keeps it from being written."""
+        """Write what is not written yet. Raises what keeps it from being written."""
         self._ended.put(None)
         self._thread.join()
-        if any(heard.answered for heard in self._tape.heard):
-            self._tape.save()
+        if self._unsaved or self._failed:
+            self._save()
 
     def _run(self) -> None:
-        calls: list[Call | None] = []
-        while None not in calls:
-            calls = [self._ended.get()]
-            while not self._ended.empty():
-                calls.append(self._ended.get())
-            self._save([call for call in calls if call is not None])
+        rested = 0.0
+        while self._collect(rested):
+            started = monotonic()
+            with suppress(Exception):  # who is told knows it; it is tried again, and raised in the end
+                self._save()
+            rested = monotonic() + REST * (monotonic() - started)
 
-    def _save(self, calls: list[Call]) -> None:
-        if not calls:
-            return
+    def _collect(self, until: float) -> bool:
+        """Wait for a call that ended, and for more until then; whether the tape goes on."""
+        self._unsaved = []
+        wait: float | None = None
+        while True:
+            try:
+                call = self._ended.get(timeout=wait)
+            except queue.Empty:
+                return True
+            if call is None:
+                return False
+            self._unsaved.append(call)
+            wait = max(0.0, until - monotonic())
+
+    def _save(self) -> None:
         failure: Exception | None = None
         try:
             self._tape.save()
-        except Exception as error:  # noqa: BLE001 - it is tried again, and raised when the fake closes
+        except Exception as error:
             failure = error
-        for call in calls:
-            self._tell(call, failure)
+            raise
+        finally:
+            self._failed = failure is not None
+            for call in self._unsaved:
+                self._told(call, failure)
 
 
 class RecordingFake(ServerFake):

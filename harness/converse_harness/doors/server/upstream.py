@@ -47,7 +47,7 @@ NO_REGION: Final = (
 )
 HOW: Final = "--region, or region=..."
 NO_URL: Final = (
-    "{url!r} is no place to pass calls on to: an http:// or https:// URL with a host, without user and query"
+    "calls cannot be passed on to {url!r}: give an http:// or https:// URL with a host, without user or query"
 )
 IN_CLEAR: Final = (
     "the bearer token in " + BEARER + " would travel unencrypted to {url}. Give an https:// URL, or unset it and sign "
