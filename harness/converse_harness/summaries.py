@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from converse_harness.bodies import BareBody, Body, ErrorBody, EventsBody, MessageBody
 from converse_harness.chunking import default_stop_reason
+from converse_harness.secrets import mask
+
+LOOKED_AT: Final = 4000
+"""How much of a text is looked at: more than the longest secret that begins in what is shown."""
 
 
 def shorten(text: str, width: int = 60) -> str:
-    """A text on one line, at most `width` characters of it.
+    """A text on one line, at most `width` characters of it. Secrets are masked, which half of one would not be later.
 
     >>> shorten("It was a dark and stormy night", 16)
     '"It was a da..."'
     """
-    flat = json.dumps(text, ensure_ascii=False)
+    flat = json.dumps(mask(text[:LOOKED_AT]), ensure_ascii=False)
     return flat if len(flat) <= width else flat[: width - 4] + '..."'
 
 
@@ -26,7 +30,7 @@ def summarize_block(block: Mapping[str, Any]) -> str:
         case {"text": str(text)}:
             return f"text {shorten(text)}"
         case {"toolUse": {"name": name, "input": value}}:
-            text = json.dumps(value, ensure_ascii=False, default=str)
+            text = mask(json.dumps(value, ensure_ascii=False, default=str)[:LOOKED_AT])
             return f"tool_use {name} {text if len(text) <= 60 else text[:57] + '...'}"
         case {"toolResult": {"toolUseId": str(use_id), **result}}:
             known = use_id if len(use_id) <= 16 else f"{use_id[:13]}..."

@@ -237,11 +237,11 @@ def test_no_more_lines_than_can_be_read() -> None:
 def test_no_secret_is_shown(match: Match, secret: str) -> None:
     padding = "It was a dark and stormy night. " * 3
     for cut in range(60, 80):  # wherever a text may be cut
-        other = body(user(f"{padding[:cut]} {secret}"), user({"image": {"format": "png"}}, secret), **AGENT)
+        texts = f"{padding[:cut]} {secret}", f"{padding[: cut - 50]} {secret}", f"{padding[: cut - 20]} {secret}"
+        other = body(*map(user, texts), **AGENT)
         message = refused(other, match=match)
         private = secret.split(":")[4] if secret.startswith("arn") else secret.split()[-1]
         assert private[: len(private) // 2] not in message
-        assert "***" in message
 
 
 def test_a_difference_between_secrets_is_one_that_is_not_shown() -> None:
