@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from converse_harness.bodies import BareBody, Body, ErrorBody, EventsBody, MessageBody, Recorded
-from converse_harness.errors import StreamOrderError
-from converse_harness.grammar import StreamOrder
 from converse_harness.recordings.contents import body_bytes
 from converse_harness.recordings.exchange import Exchange
 from converse_harness.recordings.lines import End, Line, event_of, frame_bytes_of
@@ -37,16 +35,18 @@ OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", 
 
 def reply_of(exchange: Exchange, pace: float = 0.0) -> Reply:
     """The Reply that answers as was recorded; its pauses are the recorded ones times `pace`, 0 for none."""
-    response = _response(exchange, pace)
+    events = [*map(_event, exchange.events)]
+    response = _response(exchange, events, pace)
     partial = exchange.end is not None and exchange.end["end"] == End.CLOSED_BY_CLIENT.value
-    return Reply(_body(exchange), recorded=Recorded(exchange.operation, response, partial))
+    return Reply(_body(exchange, events), recorded=Recorded(exchange.operation, response, partial))
 
 
 class Chunks:
-    """The chunks of a recorded stream, encoded when they are first asked for."""
+    """The chunks of a recorded stream, encoded when they are first asked for; `events` are those of its lines."""
 
-    def __init__(self, lines: Sequence[Line], began: int, pace: float) -> None:
+    def __init__(self, lines: Sequence[Line], events: Sequence[dict[str, Any] | None], began: int, pace: float) -> None:
         self._lines = lines
+        self._events = events
         self._began = began
         self._pace = pace / 1000
         self._made: list[Chunk] | None = None
@@ -59,8 +59,8 @@ class Chunks:
     def _make(self) -> Iterator[Chunk]:
         before = self._began
         waiting: Chunk | None = None
-        for line in self._lines:
-            data, event = frame_bytes_of(line), _event(line)
+        for line, event in zip(self._lines, self._events, strict=True):
+            data = frame_bytes_of(line, event)
             if waiting is not None and line.get("joined"):
                 more = (*waiting.more, event) if event is not None else waiting.more
                 waiting = Chunk(waiting.data + data, waiting.delay, waiting.event, more)
@@ -81,7 +81,7 @@ def _event(line: Line) -> dict[str, Any] | None:
     return {name: from_wire(name, members)}
 
 
-def _response(exchange: Exchange, pace: float) -> Response:
+def _response(exchange: Exchange, events: Sequence[dict[str, Any] | None], pace: float) -> Response:
     head = exchange.head
     wait = head["t"] * pace / 1000
     if "failed" in head:
@@ -89,7 +89,7 @@ def _response(exchange: Exchange, pace: float) -> Response:
     request_id = head.get("requestId", NO_REQUEST_ID)
     body = body_bytes("body", head)
     if body is None:
-        made = stream_response(Chunks(exchange.events, head["t"], pace), request_id)
+        made = stream_response(Chunks(exchange.events, events, head["t"], pace), request_id)
     elif "type" in head:
         made = error_response(head["type"], head["status"], body, request_id)
     else:
@@ -112,7 +112,7 @@ def _headers(usual: Sequence[tuple[str, str]], head: Line) -> Iterator[tuple[str
             yield name, other
 
 
-def _body(exchange: Exchange) -> Body:
+def _body(exchange: Exchange, events: Sequence[dict[str, Any] | None]) -> Body:
     """What the answer means."""
     head = exchange.head
     if "failed" in head:
@@ -124,9 +124,8 @@ def _body(exchange: Exchange) -> Body:
         return ErrorBody(name, head["status"], members)
     if exchange.operation == "Converse" and isinstance(members.get("output"), dict):
         return _message(members)
-    if exchange.operation == "ConverseStream" and exchange.events:
-        events = tuple(event for event in map(_event, exchange.events) if event is not None)
-        return EventsBody(events, strict=_is_legal(events))
+    if exchange.operation == "ConverseStream" and events:
+        return EventsBody(tuple(event for event in events if event is not None), strict=not exchange.faults)
     return BareBody(" ".join(map(str, (exchange.operation, head["status"], members.get("message", "")))).rstrip())
 
 
@@ -141,13 +140,3 @@ def _message(members: Mapping[str, Any]) -> Body:
     message = cast("dict[str, Any]", message)
     content, role = tuple(message["content"]), message.get("role", "assistant")
     return MessageBody(content, str(members.get("stopReason", "")), role, options=options, strict=False)
-
-
-def _is_legal(events: Sequence[Mapping[str, Any]]) -> bool:
-    order = StreamOrder()
-    try:
-        for event in events:
-            order.feed(event)
-    except (StreamOrderError, LookupError, TypeError):
-        return False
-    return True

@@ -101,8 +101,13 @@ def encoded(name: str, members: dict[str, Any], padding: int | None) -> bytes:
     return encode_event({name: from_wire(name, members)}, padding)
 
 
-def frame_bytes_of(line: Mapping[str, Any]) -> bytes:
-    """The bytes that a line of a stream stands for: as they came, unless the event beside them was edited since."""
+def frame_bytes_of(line: Mapping[str, Any], event: Mapping[str, Any] | None) -> bytes:
+    """The bytes that a line of a stream stands for: as they came, unless the event beside them was edited since.
+
+    `event` is that of the line, its blobs as bytes.
+    """
+    if event is not None and "payload" not in line and "frame" not in line:
+        return encode_event(event, line.get("p"))
     if "bytes" in line:
         return base64.b64decode(line["bytes"])
     found = event_of(line)
