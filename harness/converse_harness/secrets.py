@@ -153,7 +153,7 @@ KINDS: Final = (
         "a private key",
         ("PRIVATE KEY", "openssh-key-v1\0"),
         r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-        r"[^\x00]{0,300}?[A-Za-z0-9+/=]{16,}(?:(?:\s|\\[nr])+[A-Za-z0-9+/=]+)*"
+        r"[^\x00]{0,300}?[A-Za-z0-9+/=]{16,}(?:(?:[\r\n]|\\[nr])+[A-Za-z0-9+/=]+)*"
         r"|openssh-key-v1\x00",
     ),
 )

@@ -90,19 +90,28 @@ class Upstream:
     def __init__(self, project: pytest.Pytester, service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
         self.project, self.service, self._monkeypatch = project, service, monkeypatch
 
-    def record(self, *args: str, mode: str = "once", account: bool = True) -> pytest.RunResult:
+    def record(self, *args: str, mode: str = "once", account: bool = True, apart: bool = False) -> pytest.RunResult:
+        """Run pytest so that it records; `apart` in a process of its own."""
         with self._monkeypatch.context() as patch:
             patch.setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", self.service.url)
             patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
             for name, value in ACCOUNT.items() if account else ():
                 patch.setenv(name, value)
-            return self.project.runpytest(f"--converse-record={mode}", *args)
+            return self._run(f"--converse-record={mode}", *args, apart=apart)
 
     def replay(self, *args: str) -> pytest.RunResult:
+        """Run pytest so that it plays."""
         before = len(self.service.calls)
-        result = self.project.runpytest(*args)
+        result = self._run(*args)
         assert len(self.service.calls) == before
         return result
+
+    def _run(self, *args: str, apart: bool = False) -> pytest.RunResult:
+        with self._monkeypatch.context() as patch:
+            if apart or "-n" in args:  # each process loads all plugins: what is installed beside us takes its time
+                patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+                patch.setenv("PYTEST_ADDOPTS", "-p converse_harness.plugin -p xdist.plugin")
+            return (self.project.runpytest_subprocess if apart else self.project.runpytest)(*args)
 
     @property
     def files(self) -> list[str]:

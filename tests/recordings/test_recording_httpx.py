@@ -815,6 +815,36 @@ def test_a_client_that_leaves_is_marked(path: Path, leave: Callable[[Any, str], 
     assert end["end"] == "closed by client"
 
 
+def test_a_client_that_closes_while_it_could_still_read(path: Path) -> None:
+    with (
+        Raw(BEGUN, "wait") as url,
+        recorded_by(path) as recorder,
+        httpx.Client(transport=recording_transport(httpx, recorder, httpx.HTTPTransport())) as client,
+        client.stream("POST", f"{url}/model/m/converse-stream", json=BODY) as response,
+    ):
+        pieces = response.iter_raw()
+        assert next(pieces) == START
+        response.close()
+        assert [call.outcome for call in recorder.calls] == [Outcome.CLOSED]
+        with pytest.raises(httpx.StreamError):
+            next(response.iter_raw())
+        del pieces
+
+
+def test_one_that_forgets_an_answer_of_which_it_read_nothing(path: Path) -> None:
+    with (
+        Raw(BEGUN, "wait") as url,
+        recorded_by(path) as recorder,
+        httpx.Client(transport=recording_transport(httpx, recorder, httpx.HTTPTransport())) as client,
+    ):
+        request = client.build_request("POST", f"{url}/model/m/converse-stream", json=BODY)
+        assert client.send(request, stream=True).status_code == 200
+        gc.collect()
+        assert [call.outcome for call in recorder.calls] == [Outcome.CLOSED]
+    head, end = lines_of(recorder)[-2:]
+    assert (head["status"], end["end"]) == (200, "closed by client")
+
+
 @backends
 def test_a_client_that_is_cancelled(path: Path, backend: str) -> None:
     async def run(url: str, recorder: Fake) -> None:

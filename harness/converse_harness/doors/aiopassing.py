@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Awaitable, Callable
 from time import monotonic
@@ -12,7 +11,7 @@ from converse_harness.doors.contract import Exchange
 from converse_harness.doors.hearing import Hearing
 from converse_harness.doors.httpx_bodies import of_library
 from converse_harness.doors.httpx_passing import AsyncTee
-from converse_harness.doors.passing import check_heard, passing
+from converse_harness.doors.passing import become, check_heard, class_of, passing
 from converse_harness.recordings.heard import Heard
 
 WHOLE: Final = 65_536
@@ -26,36 +25,36 @@ async def pass_on(exchange: Exchange, heard: Heard, endpoint: Any, send: Callabl
 
 
 def tee(raw: Any, hearing: Hearing) -> None:
-    """A response of httpx or of aiohttp tells what is taken of it."""
+    """A response of httpx or of aiohttp tells what is taken of it. Raises DoorError for one of another kind."""
     if hasattr(raw, "aiter_raw"):
-        library = sys.modules[type(raw).__module__.partition(".")[0]]
+        library = sys.modules[class_of(raw).__module__.partition(".")[0]]
         raw.stream = of_library(AsyncTee, library, "AsyncByteStream")(raw.stream, hearing)
     else:
         chunked = raw.headers.get("Transfer-Encoding", "").lower() == "chunked"
-        raw.content = HeardContent(raw.content, hearing, chunked=chunked)
-        raw.__class__ = _heard(type(raw))
+        content = HeardContent(raw.content, hearing, chunked=chunked)
+        become(raw, _HeardResponse)
+        raw.content = content
 
 
-@functools.cache
-def _heard(kind: Any) -> Any:
-    """A subclass of aiohttp's response class, which sees when the client leaves."""
+class _HeardResponse:
+    """What aiohttp's response class does otherwise: it sees when the client leaves."""
 
-    class HeardResponse(kind):  # type: ignore[misc]  # whatever class it is
-        def close(self) -> None:
-            self.content.left()
-            super().close()
+    content: HeardContent
 
-        def release(self) -> Any:
-            self.content.left()
-            return super().release()
+    def close(self) -> None:
+        self.content.left()
+        above: Any = super()
+        above.close()
 
-        def __del__(self, *args: Any) -> None:
-            self.content.left()
-            super().__del__(*args)
+    def release(self) -> Any:
+        self.content.left()
+        above: Any = super()
+        return above.release()
 
-    HeardResponse.__name__, HeardResponse.__qualname__ = kind.__name__, kind.__qualname__
-    HeardResponse.__module__ = kind.__module__
-    return HeardResponse
+    def __del__(self, *args: Any) -> None:
+        self.content.left()
+        above: Any = super()
+        above.__del__(*args)
 
 
 class HeardContent:
@@ -112,18 +111,18 @@ class HeardContent:
 
     def iter_chunks(self) -> Any:
         """By HTTP chunks."""
-        return type(self._content).iter_chunks(self)
+        return class_of(self._content).iter_chunks(self)
 
     def iter_chunked(self, n: int) -> Any:
         """By so many bytes."""
-        return type(self._content).iter_chunked(self, n)
+        return class_of(self._content).iter_chunked(self, n)
 
     def iter_any(self) -> Any:
         """By what is there."""
-        return type(self._content).iter_any(self)
+        return class_of(self._content).iter_any(self)
 
     def __aiter__(self) -> Any:
-        return type(self._content).__aiter__(self)
+        return class_of(self._content).__aiter__(self)
 
     async def _taken(self, coming: Awaitable[Any]) -> Any:
         try:

@@ -33,7 +33,7 @@ class BotoFake(Fake):
         sleeps: bool = False,
     ) -> None:
         super().__init__(*replies, seed=seed, unused=unused, unexpected=unexpected, sleeps=sleeps)
-        self._fresh = functools.partial(
+        self._fresh: Callable[[], BotoFake] = functools.partial(
             BotoFake, *replies, seed=seed, unused=unused, unexpected=unexpected, sleeps=sleeps
         )
 

@@ -8,12 +8,12 @@ of a subclass of its class. `aiopassing` has the asynchronous counterparts.
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from inspect import currentframe
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from converse_harness.doors.contract import Exchange
 from converse_harness.doors.hearing import Hearing
@@ -83,61 +83,79 @@ def hear_response(original: Any) -> Any:
 
 def tee(raw: Any, hearing: Hearing) -> None:
     """A response of urllib3 tells what is taken of it. Raises DoorError for one of another kind."""
+    become(raw, _HeardResponse)
+    raw._converse_harness = hearing
+
+
+def become(raw: Any, methods: type) -> None:
+    """Give an object of a library these methods before its own. Raises DoorError for one that cannot have them."""
+    kind = class_of(raw)
     try:
-        raw._converse_harness = hearing
-        raw.__class__ = _heard(type(raw))
-    except (AttributeError, TypeError) as error:
-        raise DoorError(NOT_HEARD.format(what=f"a raw response is a {type(raw).__qualname__}")) from error
+        raw.__class__ = _subclass(kind, methods)
+    except TypeError as error:
+        raise DoorError(NOT_HEARD.format(what=f"a raw response is a {kind.__qualname__}")) from error
+
+
+def class_of(thing: object) -> Any:
+    """The class of an object of a library that has no types."""
+    return type(thing)
 
 
 @functools.cache
-def _heard(kind: Any) -> Any:
-    """A subclass of urllib3's response class. All that it can do goes through these methods."""
+def _subclass(kind: Any, methods: type) -> Any:
+    names = {name: getattr(kind, name) for name in ("__module__", "__qualname__", "__doc__")}
+    return type(kind.__name__, (methods, kind), names)
 
-    class HeardResponse(kind):  # type: ignore[misc]  # whatever class it is
-        _converse_harness: Hearing
 
-        def read(self, *args: Any, **kwargs: Any) -> Any:
-            return self._converse_harness_take(super().read, args, kwargs)
+class _HeardResponse:
+    """What urllib3's response class does otherwise: whoever takes bytes of its body comes through here."""
 
-        def read1(self, *args: Any, **kwargs: Any) -> Any:
-            return self._converse_harness_take(super().read1, args, kwargs)
+    _converse_harness: Hearing
 
-        def _converse_harness_take(self, read: Any, args: Any, kwargs: Any) -> Any:
-            hearing = self._converse_harness
-            try:
-                data = read(*args, **kwargs)
-            except BaseException as error:
-                hearing.broke(error)
-                raise
-            hearing.took(data)
-            if self.closed:
-                hearing.complete()
-            return data
+    def read(self, *args: Any, **kwargs: Any) -> Any:
+        above: Any = super()
+        return self._converse_harness_take(above.read, args, kwargs)
 
-        def read_chunked(self, *args: Any, **kwargs: Any) -> Iterator[bytes]:
-            hearing = self._converse_harness
-            took, started = hearing.pieces.append, hearing.started
-            try:
-                for data in super().read_chunked(*args, **kwargs):
-                    took((data, monotonic() - started))
-                    yield data
-            except BaseException as error:
-                hearing.broke(error)
-                raise
+    def read1(self, *args: Any, **kwargs: Any) -> Any:
+        above: Any = super()
+        return self._converse_harness_take(above.read1, args, kwargs)
+
+    def _converse_harness_take(self, read: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        hearing = self._converse_harness
+        try:
+            data = read(*args, **kwargs)
+        except BaseException as error:
+            hearing.broke(error)
+            raise
+        hearing.took(data)
+        if cast("Any", self).closed:
             hearing.complete()
+        return data
 
-        def close(self) -> None:
-            # urllib3 closes it itself where it finds it broken, which is still to be raised.
-            if sys._getframe(1).f_globals.get("__name__") != kind.__module__:
-                self._converse_harness.left()
-            super().close()
+    def read_chunked(self, *args: Any, **kwargs: Any) -> Iterator[bytes]:
+        above: Any = super()
+        hearing = self._converse_harness
+        took, started = hearing.pieces.append, hearing.started
+        try:
+            for data in above.read_chunked(*args, **kwargs):
+                took((data, monotonic() - started))
+                yield data
+        except BaseException as error:
+            hearing.broke(error)
+            raise
+        hearing.complete()
 
-        def __del__(self) -> None:
-            # Where the connection below it was finalized first, it seems closed, and nobody closes it.
+    def close(self) -> None:
+        # urllib3 closes it itself where it finds it broken, which is still to be raised.
+        frame = currentframe()
+        caller = None if frame is None or frame.f_back is None else frame.f_back.f_globals.get("__name__")
+        if caller != type(self).__module__:
             self._converse_harness.left()
-            super().__del__()
+        above: Any = super()
+        above.close()
 
-    HeardResponse.__name__, HeardResponse.__qualname__ = kind.__name__, kind.__qualname__
-    HeardResponse.__module__ = kind.__module__
-    return HeardResponse
+    def __del__(self) -> None:
+        # Where the connection below it was finalized first, it seems closed, and nobody closes it.
+        self._converse_harness.left()
+        above: Any = super()
+        above.__del__()

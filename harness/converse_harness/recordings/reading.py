@@ -92,7 +92,7 @@ def _exchanges(lines: Sequence[Line], path: object) -> Iterator[Exchange]:
     starts = [index for index, line in enumerate(lines) if "call" in line]
     if len(lines) > 1 and starts[:1] != [1]:
         raise DamagedRecording(path, 2, 'this line belongs to no call; one with "call" begins each exchange.')
-    for start, following in zip(starts, [*starts[1:], len(lines)], strict=True):
+    for start, following in zip(starts, [*starts[1:], len(lines)], strict=False):
         yield _exchange(lines[start:following], start + 1, path)
 
 
