@@ -1,0 +1,211 @@
+"""Nothing that is a secret is overlooked, however it is encoded; nothing else is taken for one."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import time
+import uuid
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from converse_harness.errors import SecretFound
+from converse_harness.recordings import leaks
+from converse_harness.recordings.leaks import Leak, own_secrets, refuse, scan
+from converse_harness.secrets import mask
+from converse_strategies import converse_requests, stream_events
+from tests.recordings.planted import FORMS, LONG, MASKED, REFUSED
+
+
+def call(text: str) -> list[dict[str, Any]]:
+    return [{"format": "x"}, {"call": 1, "request": {"messages": [{"content": [{"text": text}]}]}}]
+
+
+PLACE = "request.messages[0].content[0].text"
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", [*REFUSED, *MASKED])
+def test_every_kind_is_found_in_every_form(name: str, form: str) -> None:
+    found = scan(call(FORMS[form]({**MASKED, **REFUSED}[name])), own=())
+    assert {(leak.line, leak.path) for leak in found} == {(2, PLACE)}
+    assert any(name.startswith(leak.kind) for leak in found), found
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_every_kind_is_masked_in_messages(name: str) -> None:
+    text = mask(f"before {REFUSED[name]} after")
+    assert LONG not in text
+    assert scan([{"text": text}], own=()) == []
+    assert (text.startswith("before "), text.endswith(" after")) == (True, True)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"headers": {"x-amzn-bedrock-a": REFUSED["a GitHub token"]}},
+        {"request": {REFUSED["a GitHub token"]: 1}},
+        {"request": {"config": {"secretAccessKey": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"}}},
+        {"request": {"authorization": "Basic YWRhOmNvcnJlY3QgaG9yc2U="}},
+        {"faults": ["it says " + REFUSED["a GitHub token"]]},
+        {"query": "token=" + REFUSED["a GitHub token"]},
+        {"bodyText": "<p>" + REFUSED["a GitHub token"]},
+        {"bodyBase64": base64.b64encode(b"\xff" + REFUSED["a GitHub token"].encode()).decode()},
+        {"t": 1, "bytes": base64.b64encode(b"\0\0" + REFUSED["a GitHub token"].encode()).decode()},
+        {"t": 1, "messageStop": {}, "payload": json.dumps({"a": REFUSED["a GitHub token"]})},
+    ],
+)
+def test_every_part_of_a_line_is_searched(line: dict[str, Any]) -> None:
+    assert scan([line], own=())
+
+
+@given(st.lists(st.integers(1, 8), min_size=4, max_size=20), st.sampled_from(sorted(REFUSED)))
+def test_a_secret_that_streams_in_pieces_is_found(lengths: list[int], name: str) -> None:
+    left, pieces = f"Here: {REFUSED[name]}", list[str]()
+    for length in lengths:
+        pieces.append(left[:length])
+        left = left[length:]
+    pieces.append(left)
+    deltas = [
+        {"t": 1, "contentBlockDelta": {"contentBlockIndex": 0, "delta": {"toolUse": {"input": piece}}}}
+        for piece in pieces
+    ]
+    other = {"t": 1, "contentBlockDelta": {"contentBlockIndex": 1, "delta": {"text": "Another block."}}}
+    lines = [each for delta in deltas for each in (delta, other)]
+    assert any(name.startswith(leak.kind) for leak in scan(lines, own=()))
+
+
+def test_a_secret_in_bytes_that_came_in_pieces_is_found() -> None:
+    data = b'{"text":"' + REFUSED["a GitHub token"].encode()
+    lines = [{"t": 1, "bytes": base64.b64encode(part).decode()} for part in (data[:15], data[15:30], data[30:])]
+    assert scan(lines, own=()) == [
+        Leak(1, "bytes (with the lines after it)", "a GitHub token", ("base64",)),
+    ]
+
+
+HARMLESS = [
+    "Never put your AWS_SECRET_ACCESS_KEY or aws_session_token into code; use a secret access key from the vault.",
+    "Authorization: Bearer <token>, Cookie: session=..., x-api-key: $ANTHROPIC_API_KEY, Bearer authentication-scheme",
+    "the bearer responsibilities-and-obligations of the bearer",
+    "A private key begins with -----BEGIN PRIVATE KEY----- and ends with -----END PRIVATE KEY-----.",
+    "export GITHUB_TOKEN=ghp_... OPENAI_API_KEY=sk-... HF_TOKEN=hf_xxx",
+    "sk-learn-and-other-hyphenated-words-of-forty-letters risk-management-for-large-organisations",
+    "tooluse_kZJMlvQmRJ6eAyJE5GIl7Q",
+    "toolu_bdrk_01A09q90qw90lq917835lq9",
+    str(uuid.UUID(int=2**127 + 12345)),
+    hashlib.sha256(b"x").hexdigest(),
+    hashlib.sha1(b"x").hexdigest(),
+    base64.b64encode(hashlib.sha512(b"x").digest() * 5).decode(),
+    "The number 123456789012, the phone +41 44 123 45 67 89, the UPC 036000291452",
+    "arn:aws:bedrock:us-east-1:111122000001:inference-profile/x",
+    "arn:aws:s3:::bucket/key arn:aws:bedrock:us-east-1::foundation-model/x",
+    "https://b.s3.amazonaws.com/k?X-Amz-Expires=60&X-Amz-Signature=***&x=1",
+    "x-amz-security-token:***",
+    "eyJhbGciOiJIUzI1NiJ9 is how the header of a token begins",
+    '{"signature": "EroBCkYIBBgCKkAi9vbJmFvT2Q7E5Y0aB1zq+/xyz=", "type": "reasoning"}',
+]
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_is_no_secret_passes(text: str) -> None:
+    assert scan(call(text), own=()) == []
+
+
+@given(st.binary(max_size=3000))
+def test_bytes_are_no_secret(data: bytes) -> None:
+    assert scan(call(base64.b64encode(data).decode()), own=()) == []
+
+
+@given(converse_requests(), st.one_of(stream_events()))
+@example({}, [])
+def test_what_people_ask_and_models_answer_is_no_secret(request: dict[str, Any], events: list[dict[str, Any]]) -> None:
+    line = json.loads(json.dumps({"request": request, "events": events}, default=lambda blob: blob.hex()))
+    assert {leak.kind for leak in scan([line], own=())} <= {"an AWS account id"}
+
+
+def test_secrets_of_this_process_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "correct horse/battery+staple")
+    monkeypatch.setenv("DATABASE_PASSWORD", "Zürich, Bahnhofstrasse 1")
+    monkeypatch.setenv("VAULT_TOKEN_FILE", "/run/secrets/vault-token")
+    monkeypatch.setenv("SHORT_TOKEN", "fake")
+    for form in FORMS.values():
+        for value in ("correct horse/battery+staple", "Zürich, Bahnhofstrasse 1"):
+            if form in (FORMS["UTF-16"], FORMS["escaped"]) and not value.isascii():
+                continue
+            assert [leak.kind for leak in scan(call(form(value)))] == [leaks.OWN], form(value)
+    assert scan(call("fake /run/secrets/vault-token")) == []
+
+
+def test_what_a_request_was_signed_with_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leaks, "_signed_with", set[str]())
+    leaks.remember("from-the-instance-role", None, "short")
+    assert [leak.kind for leak in scan(call("from-the-instance-role, short"))] == [leaks.OWN]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_secret"),
+    [
+        ("AWS_BEARER_TOKEN_BEDROCK", True),
+        ("AWS_ACCESS_KEY_ID", True),
+        ("OPENAI_API_KEY", True),
+        ("apikey", True),
+        ("CLIENT_SECRET_2", True),
+        ("PGPASSWORD", False),
+        ("DB_PASSWORD", True),
+        ("AWS_WEB_IDENTITY_TOKEN_FILE", False),
+        ("AWS_SECRETS_ARN", False),
+        ("HOME", False),
+        ("KEYBOARD", False),
+        ("TOKENIZERS_PARALLELISM", False),
+    ],
+)
+def test_names_of_secrets(name: str, is_secret: bool) -> None:
+    assert own_secrets({name: "sixteen characters or more"}) == frozenset(
+        ["sixteen characters or more"] if is_secret else []
+    )
+
+
+def test_the_message_says_all_but_the_secret() -> None:
+    token = REFUSED["a GitHub token"]
+    lines = call(base64.b64encode(token.encode()).decode())
+    lines[1]["request"]["metadata"] = {token: "x"}
+    with pytest.raises(SecretFound) as refused:
+        refuse(lines, "recordings/trip.jsonl", own=())
+    assert str(refused.value) == (
+        "recordings/trip.jsonl was not written, for it would hold 2 secrets:\n"
+        f"  recordings/trip.jsonl:2: request.metadata.***: a GitHub token\n"
+        f"  recordings/trip.jsonl:2: {PLACE}: a GitHub token, in base64 form\n"
+        "What was there before is as it was. Have it replaced (a line `pattern => replacement` under converse_redact "
+        "in pytest's configuration, or Redaction(replacements=...)), or record with a test value in its place."
+    )
+
+
+def test_of_many_secrets_ten_are_listed() -> None:
+    lines = [{"call": number, "request": REFUSED["a Stripe key"]} for number in range(25)]
+    with pytest.raises(SecretFound, match="25 secrets") as refused:
+        refuse(lines, "x.jsonl", own=())
+    assert str(refused.value).count("a Stripe key") == 10
+    assert "\n  and 15 more\n" in str(refused.value)
+
+
+def test_a_compressed_bomb_is_no_bomb() -> None:
+    import gzip
+
+    bomb = gzip.compress(bytes(200 * 1024 * 1024), 9)
+    began = time.perf_counter()
+    assert scan(call(base64.b64encode(bomb).decode()), own=()) == []
+    assert time.perf_counter() - began < 10
+
+
+def test_five_thousand_events_are_searched_in_less_than_a_second() -> None:
+    deltas = [
+        {"t": number, "contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": f" word{number}"}}, "p": 9}
+        for number in range(5000)
+    ]
+    began = time.perf_counter()
+    assert scan(deltas) == []
+    assert time.perf_counter() - began < 1
