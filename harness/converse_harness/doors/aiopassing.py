@@ -31,9 +31,7 @@ def tee(raw: Any, hearing: Hearing) -> None:
         raw.stream = of_library(AsyncTee, library, "AsyncByteStream")(raw.stream, hearing)
     else:
         chunked = raw.headers.get("Transfer-Encoding", "").lower() == "chunked"
-        content = HeardContent(raw.content, hearing, chunked=chunked)
-        become(raw, _HeardResponse)
-        raw.content = content
+        become(raw, _HeardResponse, content=HeardContent(raw.content, hearing, chunked=chunked))
 
 
 class _HeardResponse:

@@ -83,16 +83,17 @@ def hear_response(original: Any) -> Any:
 
 def tee(raw: Any, hearing: Hearing) -> None:
     """A response of urllib3 tells what is taken of it. Raises DoorError for one of another kind."""
-    become(raw, _HeardResponse)
-    raw._converse_harness = hearing
+    become(raw, _HeardResponse, _converse_harness=hearing)
 
 
-def become(raw: Any, methods: type) -> None:
-    """Give an object of a library these methods before its own. Raises DoorError for one that cannot have them."""
+def become(raw: Any, methods: type, **attributes: object) -> None:
+    """Give a response of a library these methods before its own. Raises DoorError for one that cannot have them."""
     kind = class_of(raw)
     try:
+        for name, value in attributes.items():
+            setattr(raw, name, value)
         raw.__class__ = _subclass(kind, methods)
-    except TypeError as error:
+    except (AttributeError, TypeError) as error:
         raise DoorError(NOT_HEARD.format(what=f"a raw response is a {kind.__qualname__}")) from error
 
 
