@@ -38,6 +38,11 @@ BROKEN: Mapping[str, tuple[str, str]] = {
         "a: !!python/name:os.system ''",
         f"1: the tag !!python/name:os.system {REFUSED}",
     ),
+    "an object": (
+        "a: !!python/object:os.Thing {x: 1}",
+        f"1: the tag !!python/object:os.Thing {REFUSED}",
+    ),
+    "a set": ("a: !!set {x}", f"1: the tag !!set {REFUSED}"),
     "a tag of its own": (
         "a: !secret x",
         f"1: the tag !secret {REFUSED}",
