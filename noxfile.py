@@ -15,7 +15,7 @@ PROJECT = nox.project.load_toml("pyproject.toml")
 TEST_TOOLS = PROJECT["project"]["optional-dependencies"]["test"]
 ASYNCIO = ("pytest-asyncio>=1.0",)  # pyproject.toml has settings of it
 AIOBOTOCORE = ("aiobotocore[httpx2]>=3.10", "trio>=0.25", *ASYNCIO)
-AIOBOTOCORE_DOOR = "*/doors/aioboto.py"
+AIOBOTOCORE_DOOR = "*/doors/aioboto.py,*/doors/aiopassing.py"
 SMITHY = ("aws-sdk-bedrock-runtime>=0.12", *ASYNCIO)
 MINISTACK = ("ministack>=1.5",)
 OLDEST_BOTO = ("botocore==1.40.0", "boto3==1.40.0")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from converse_harness.wire.events import encode_event
@@ -41,8 +41,13 @@ def reset(connection: socket.socket) -> None:
     connection.close()
 
 
+def wait_for_the_end(connection: socket.socket) -> None:
+    """Say nothing until the client leaves."""
+    connection.recv(1)
+
+
 @contextmanager
-def peer(*answers: Answers) -> Iterator[str]:
+def peer(*answers: Answers) -> Generator[str, None, None]:
     """A server that gives each connection the next answer, the last one to all that follow; gives its URL."""
     listening = socket.create_server(("127.0.0.1", 0))
     left = list(answers)

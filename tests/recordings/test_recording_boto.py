@@ -50,7 +50,7 @@ from converse_harness.doors.hearing import Hearing
 from converse_harness.doors.recorder import Recorder
 from converse_harness.recordings.reading import read
 from tests.doors.interrupts import interrupt_everywhere
-from tests.recordings.peers import DELTA, METADATA, START, STREAM, Answers, body, chunk, peer, reset
+from tests.recordings.peers import DELTA, METADATA, START, STREAM, Answers, body, chunk, peer, reset, wait_for_the_end
 
 KEY_ID, SECRET, TOKEN = "AKIDOFADEVELOPER", "the-secret-of-a-developer", "the-session-token-of-a-developer"
 MODEL = "anthropic.claude-3-haiku-20240307-v1:0"
@@ -336,10 +336,6 @@ def half_a_chunk(connection: socket.socket) -> None:
 
 def no_chunk(connection: socket.socket) -> None:
     connection.sendall(b"nonsense\r\n")
-
-
-def wait_for_the_end(connection: socket.socket) -> None:
-    connection.recv(1)
 
 
 BREAKS: dict[str, tuple[Callable[[socket.socket], None], str]] = {

@@ -100,9 +100,12 @@ def end_of(error: BaseException) -> End:
     causes = list(_causes(error))
     if any(isinstance(each, TimeoutError) or "Timeout" in type(each).__name__ for each in causes):
         return End.STALLED
-    if any(isinstance(each, ConnectionResetError) or getattr(each, "errno", 0) == errno.ECONNRESET for each in causes):
-        return End.RESET
-    return End.CLOSED
+    return End.RESET if any(map(_is_reset, causes)) else End.CLOSED
+
+
+def _is_reset(error: BaseException) -> bool:
+    # aiohttp has it in the text alone, where the body was chunked.
+    return getattr(error, "errno", 0) == errno.ECONNRESET or ConnectionResetError.__name__ in f"{error!r}"
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
