@@ -81,9 +81,9 @@ class _Session:
             self.printer.say(_written(self.path, fake.tape), BOLD)
 
     def _tell(self, call: Call, failure: Exception | None) -> None:
-        self.printer.call("", call)
         if failure is not None:
             self.complaints.say(f"converse-harness record: {_what(self.path, failure)} {AGAIN}", RED)
+        self.printer.call("", call)
 
 
 def record(path: Path, *, host: str, port: int, out: TextIO, err: TextIO, **options: Unpack[Places]) -> int:
