@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -272,7 +271,8 @@ def _session(item: pytest.Item, name: object = None, **how: Any) -> Session:
     note = NOT_RECORDED.format(first=first, path=shown(config, path)) if second and mode is Mode.NEW_EPISODES else ""
     if opened.tape is not None:
         note = NO_ACCOUNT.format(setting=setting)
-    return Session(item.nodeid, path, opened.recording, opened.tape, note)
+    played = None if opened.recording is None else replace(opened.recording, path=_from_here(config, path))
+    return Session(item.nodeid, path, played, opened.tape, note)
 
 
 def _missing(item: pytest.Item, path: Path) -> str:
@@ -285,12 +285,18 @@ def _missing(item: pytest.Item, path: Path) -> str:
     )
 
 
+def _from_here(config: pytest.Config, path: Path) -> Path:
+    """A path as messages have it: from the folder in which this run began."""
+    try:
+        return Path(os.path.relpath(path, config.invocation_params.dir))
+    except ValueError:  # another drive of Windows
+        return path
+
+
 def _quoted(config: pytest.Config, nodeid: str) -> str:
     """A node id as an argument for a shell that stands where this run began."""
     file, *names = nodeid.split("::", 1)
-    with suppress(ValueError):  # another drive of Windows
-        file = Path(os.path.relpath(config.rootpath / file, config.invocation_params.dir)).as_posix()
-    text = "::".join([file, *names])
+    text = "::".join([_from_here(config, config.rootpath / file).as_posix(), *names])
     if not set(text) & set('"$`\\!'):
         return f'"{text}"'
     from shlex import quote
