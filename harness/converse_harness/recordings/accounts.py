@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
-from converse_harness.recordings.decoding import Joined, View, is_dict, is_list
+from converse_harness.recordings.decoding import Joined, View
 from converse_harness.secrets import ACCOUNT_BY_NAME, ACCOUNT_IN_ARN, STAND_IN, compiled, secret_spans
 
 Change = tuple[int, int, str]
@@ -107,45 +107,6 @@ def numbered(texts: Iterable[str]) -> Accounts:
         places |= {found.start(): found[0] for found in _IS_STAND_IN.finditer(text)}
         order |= dict.fromkeys(account for _, account in sorted(places.items()))
     return Accounts({account: stand_in(number) for number, account in enumerate(order, 1)})
-
-
-def masked_like(live: Any, recorded: Any) -> Any:
-    """A request as it would have been recorded: where the recorded one has a stand-in, so has this one.
-
-    Only an account id, in the same place of the same text, becomes a stand-in, and each account the same one.
-
-    >>> masked_like({"text": "of 210987654321"}, {"text": "of 111122000001"})
-    {'text': 'of 111122000001'}
-    >>> masked_like({"text": "of 21098765432"}, {"text": "of 111122000001"})
-    {'text': 'of 21098765432'}
-    """
-    return _like(live, recorded, {})
-
-
-def _like(live: Any, recorded: Any, known: dict[str, str]) -> Any:
-    if isinstance(live, str) and isinstance(recorded, str):
-        return _text_like(live, recorded, known)
-    if type(live) is int and type(recorded) is int:
-        return int(_text_like(str(live), str(recorded), known))
-    if is_dict(live) and is_dict(recorded):
-        return {key: _like(item, recorded.get(key), known) for key, item in live.items()}
-    if is_list(live) and is_list(recorded) and len(live) == len(recorded):
-        return [_like(one, other, known) for one, other in zip(live, recorded, strict=True)]
-    return live
-
-
-def _text_like(live: str, recorded: str, known: dict[str, str]) -> str:
-    if STAND_IN not in recorded or live == recorded:
-        return live
-    parts = _IS_STAND_IN.split(recorded)
-    found = re.fullmatch(r"(\d{12})".join(map(re.escape, parts)), live)
-    if found is None:
-        return live
-    fits = all(
-        known.setdefault(account, each) == each
-        for account, each in zip(found.groups(), _IS_STAND_IN.findall(recorded), strict=True)
-    )
-    return recorded if fits else live
 
 
 def _dashed(account: str) -> str:

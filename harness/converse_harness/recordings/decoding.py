@@ -12,6 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple, TypeGuard
 from urllib.parse import unquote
 
+from converse_harness.errors import DamagedData
+from converse_harness.wire.eventstream import PRELUDE_LENGTH, Decoder
+
 DEPTH: Final = 6
 """How many encodings, one in the other, are undone."""
 
@@ -181,6 +184,17 @@ def _texts_of(data: bytes) -> Iterator[tuple[tuple[str, ...], str]]:
         yield ("UTF-16",), data.replace(b"\0", b"").decode("latin-1")
     for form, inner in unpacked(data):
         yield (form,), inner.decode("latin-1")
+    for text in _in_frames(data):
+        yield ("frame",), text
+
+
+def _in_frames(data: bytes) -> Iterator[str]:
+    """The texts of the headers of whole frames, each for itself: before it is its length, which may be a letter."""
+    try:
+        frames = Decoder().feed(data) if len(data) > PRELUDE_LENGTH else []
+    except DamagedData:
+        return
+    yield from (header.value for frame in frames for header in frame.headers if isinstance(header.value, str))
 
 
 def unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
