@@ -1,0 +1,75 @@
+"""What others recorded with vcrpy is imported: every answer is the one that AWS sent.
+
+Compared with: 378 published recordings of Converse and ConverseStream, put back into cassettes as their owners have
+them: the headers dropped or masked as they were, a cassette for each project, half of them compressed.
+"""
+
+import base64
+import gzip
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from converse_harness import recording
+from converse_harness.doors.guard import is_bedrock_host
+from converse_harness.recordings.vcr import Hosts, Verdict, import_cassette
+
+ACCOUNT = b"123456789012"
+"""Stands for every account id of the corpus; a recording has another one in its place."""
+
+
+@pytest.fixture(scope="module")
+def cassettes(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[Path, list[dict[str, Any]]]:
+    """The cassettes, and what each holds."""
+    corpus, folder = shared / "corpus", tmp_path_factory.mktemp("cassettes")
+    known: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for entry in json.loads((corpus / "index.json").read_text()):
+        known[entry["file"].partition("/")[0]].append(json.loads((corpus / entry["file"]).read_text()))
+    made: dict[Path, list[dict[str, Any]]] = {}
+    for number, (name, entries) in enumerate(known.items()):
+        text = yaml.dump({"interactions": [*map(_interaction, entries)], "version": 1}, Dumper=yaml.CSafeDumper)
+        path = folder / (f"{name}.yaml.gz" if number % 2 else f"{name}.yaml")
+        path.write_bytes(gzip.compress(text.encode()) if number % 2 else text.encode())
+        made[path] = entries
+    return made
+
+
+def _interaction(entry: dict[str, Any]) -> dict[str, Any]:
+    request, response = entry["request"], entry["response"]
+    body = request["body"] if isinstance(request["body"], str) else json.dumps(request["body"])
+    answer = base64.b64decode(response["body_base64"])
+    return {
+        "request": {
+            "method": request["method"],
+            "uri": f"https://{request['host']}{request['path']}",
+            "body": body,
+            "headers": {name: [value] for name, value in request["headers"]},
+        },
+        "response": {
+            "status": {"code": response["status"], "message": response.get("reason")},
+            "headers": {name: [value] for name, value in response["headers"]},
+            "body": {"string": answer if response["is_event_stream"] else answer.decode()},
+        },
+    }
+
+
+def test_every_answer_is_imported_as_it_was(cassettes: dict[Path, list[dict[str, Any]]], tmp_path: Path) -> None:
+    assert sum(map(len, cassettes.values())) == 378
+    for path, entries in cassettes.items():
+        target = tmp_path / f"{path.name}.jsonl"
+        imported = import_cassette(path, target, Hosts(is_bedrock_host))
+        answers = [base64.b64decode(entry["response"]["body_base64"]) for entry in entries]
+        assert imported.verdicts == tuple(Verdict.MASKED if ACCOUNT in each else Verdict.EQUAL for each in answers), (
+            path
+        )
+        assert imported.alone == {}
+        exchanges = recording(target).exchanges
+        found = [(each.operation, each.head["status"]) for each in exchanges]
+        assert found == [(entry["operation"], entry["response"]["status"]) for entry in entries]
+        # Nothing about the headers of any answer is unusual, and what was masked has left no trace.
+        assert [each.head for each in exchanges if "headers" in each.head] == []
+        assert not [each for each in exchanges if "REDACTED" in str(each.head.get("requestId"))]
