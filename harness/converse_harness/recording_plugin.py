@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -231,18 +232,21 @@ def _answer(item: pytest.Item) -> None:
     session = item.stash.get(SESSION, None)
     if session is None or session.answers:
         return
+    from converse_harness.doors.httpx_recording import listening
     from converse_harness.doors.in_process import BotoFake
 
-    fake = BotoFake(**settings_of(item))
+    fake, doors = BotoFake(**settings_of(item)), ExitStack()
     own_fakes(item).append(fake)
     session.give(fake)
 
     def close() -> None:
-        fake.close()
+        doors.close()
         fake.check_problems()  # of what other fixtures did after the test
 
     item.addfinalizer(close)
+    doors.callback(fake.close)
     fake.open()
+    doors.enter_context(listening(fake))
 
 
 def give(item: pytest.Item, fake: Fake) -> None:
