@@ -17,7 +17,11 @@ from hypothesis import strategies as st
 from converse_harness import Endpoint, Fake, ReplyError, model, recording, reply
 from converse_harness.recordings.exchange import Exchange
 from converse_harness.recordings.matching import MATCHES, PARTS, Match, asked_by, asked_in, canonical, key
+from converse_harness.recordings.playing import Recording
+from converse_harness.recordings.reading import parse
 from converse_harness.recordings.redaction import Redaction
+from converse_harness.recordings.tape import Tape
+from converse_harness.recordings.writing import text_of
 from converse_harness.wire.http import Request
 from converse_strategies import converse_requests
 from tests.recordings.asking import (
@@ -236,6 +240,39 @@ def test_a_change_of_role_kind_or_tool_is_seen(params: dict[str, Any], data: st.
     assert recorded_key("shape", other, model=model_id) != recorded_key("shape", asked, model=model_id)
 
 
+PRIVATE = st.sampled_from(
+    [
+        "Chur",
+        "210987654321",
+        f"of {ARN.format('210987654321')} and {ARN.format('310987654322')}",
+        f"of {ARN.format('310987654322')}, which is 310987654322",
+        "https://b.s3.amazonaws.com/k?X-Amz-Signature=0f0f0f0f0f0f0f0f&X-Amz-Date=1",
+        "cust-4711",
+    ]
+)
+
+
+@given(st.lists(converse_requests(texts=PRIVATE), min_size=1, max_size=3), st.sampled_from(MATCHES), st.data())
+def test_whatever_is_recorded_is_played_for_what_was_asked(
+    several: list[dict[str, Any]], rule: Match, data: st.DataObject
+) -> None:
+    """Masked or not, whole sessions; by exact request and by shape in any order."""
+    redaction = Redaction({re.compile(r"cust-\d+"): "cust-1"})
+    tape = Tape(Path("session.jsonl"), redaction=redaction)
+    sent = [request(asked, model=model_id) for model_id, asked in map(json_of, several)]
+    listening = Endpoint()
+    for each in sent:
+        heard = tape.pass_on(listening.receive(each)).heard
+        heard.status, heard.pieces, heard.running = 200, [(b'{"output":{}}', 0.1)], False
+    session = Recording(tape.path, parse(text_of(tape.lines())), rule, redaction=redaction)
+    endpoint = Endpoint(session)
+    if rule != "order":
+        sent = data.draw(st.permutations(sent))
+    for each in sent:
+        assert endpoint.exchange(each).response.status == 200
+    assert endpoint.problems == []
+
+
 # What is played
 
 
@@ -317,6 +354,14 @@ def test_what_is_always_masked_does_not_tell_requests_apart(tmp_path: Path) -> N
     endpoint = Endpoint(recording(write(tmp_path / "a.jsonl", exchange(body(user(*RECORDED)), "yes")), match="exact"))
     assert ask(endpoint, body(user(*LIVE, "more"))).startswith("call 1 matches no exchange")
     assert ask(endpoint, body(user(*LIVE))) == "yes"
+
+
+def test_an_account_id_that_is_known_from_another_exchange_is_masked_too(tmp_path: Path) -> None:
+    first, second = body(user(ARN.format("111122000001"))), body(user("of 111122000001 and 111122000002"))
+    endpoint = Endpoint(recording(write(tmp_path / "a.jsonl", exchange(first), exchange(second, "yes")), match="exact"))
+    assert ask(endpoint, body(user("of 210987654321 and 310987654322."))).startswith("call 1 matches no exchange")
+    assert ask(endpoint, body(user("of 210987654321 and 210987654321"))).startswith("call 2 matches no exchange")
+    assert ask(endpoint, body(user("of 210987654321 and 310987654322"))) == "yes"
 
 
 def test_what_the_user_has_replaced_does_not_tell_requests_apart(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from converse_harness.errors import DamagedData
 from converse_harness.recordings.contents import FORMS, request_members
 from converse_harness.recordings.exchange import CALL_KEYS, Exchange
 from converse_harness.script import NAMED, SCRIPTED
-from converse_harness.secrets import ACCOUNT_IN_ARN, compiled
+from converse_harness.secrets import ACCOUNT_IN_ARN, STAND_IN, compiled
 
 if TYPE_CHECKING:
     from converse_harness.recordings.redaction import Redaction
@@ -30,6 +30,8 @@ MATCHES: Final[tuple[Match, ...]] = get_args(Match)
 _BODIES: Final = tuple(f"request{form}" for form in FORMS)
 
 _KEPT_HEADERS: Final = "x-amzn-bedrock-"
+
+_STAND_IN: Final = re.compile(rf"(?<!\d)({STAND_IN}\d{{6}})(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,3 +291,24 @@ def parts(rule: Match, asked: Asked) -> dict[str, Any]:
 def key(rule: Match, asked: Asked) -> str:
     """A text that is equal for two requests exactly if the rule takes one for the other."""
     return without_accounts(canonical(parts(rule, asked)))
+
+
+def masks(recorded: str, asked: str) -> bool:
+    """Whether two keys are the same but for numbers for which the recorded one has stand-ins of account ids.
+
+    That they are account ids may be known only from another exchange of the recording.
+
+    >>> masks("it is 111122000001, not 111122000002", "it is 210987654321, not 310987654322")
+    True
+    >>> masks("it is 111122000001, not 111122000002", "it is 210987654321, not 210987654321")
+    False
+    """
+    first, *others = _STAND_IN.split(recorded)
+    groups: dict[str, int] = {}
+    pattern = re.escape(first)
+    for stand_in, text in zip(others[::2], others[1::2], strict=True):
+        known = groups.get(stand_in)
+        groups.setdefault(stand_in, len(groups) + 1)
+        pattern += (r"(\d{12})" if known is None else rf"(?:\{known})") + re.escape(text)
+    found = re.fullmatch(pattern, asked) if groups else None
+    return found is not None and len({*found.groups()}) == len(groups)

@@ -13,7 +13,7 @@ from converse_harness.calls import Call
 from converse_harness.errors import ReplyError
 from converse_harness.recordings.answers import reply_of
 from converse_harness.recordings.exchange import Exchange, Session
-from converse_harness.recordings.matching import MATCHES, Asked, Match, as_recorded, asked_by, asked_in, key
+from converse_harness.recordings.matching import MATCHES, Asked, Match, as_recorded, asked_by, asked_in, key, masks
 from converse_harness.recordings.mismatch import State, missed
 from converse_harness.recordings.opened import OPENED, identity
 from converse_harness.recordings.reading import read
@@ -108,7 +108,16 @@ class Playing(Queue):
         exact = self.recording.match == "exact"
         # To find every account id and signature in a request takes longer than all the rest, and few have any.
         found = None if self.recording.replaces else self._next(call, numbered=False)
-        return self._next(call, numbered=True) if found is None and (exact or self.recording.replaces) else found
+        if found is None and (exact or self.recording.replaces):
+            found = self._next(call, numbered=True)
+        return self._masked(call) if found is None and exact else found
+
+    def _masked(self, call: Call) -> Slot | None:
+        """The first exchange left that is the same but for what it masks; it has the same shape."""
+        asked = self.recording.asked_by(call, numbered=True)
+        shape, exact = key("shape", asked), key("exact", asked)
+        like = (slot for slot in self.slots if slot.left and self._key("shape", slot, numbered=True) == shape)
+        return next((slot for slot in like if masks(self._key("exact", slot, numbered=True), exact)), None)
 
     def _next(self, call: Call, *, numbered: bool) -> Slot | None:
         rule = self.recording.match
