@@ -108,6 +108,8 @@ def record(path: Path, *, host: str, port: int, out: TextIO, err: TextIO, **opti
                 session.follow()
             finally:
                 session.end(server, fake)
+    except BrokenPipeError:
+        raise  # of our output, which has a reader no longer
     except (ConverseHarnessError, OSError) as error:
         session.complaints.say(f"converse-harness record: {_what(path, error)}", RED)
         return 1
