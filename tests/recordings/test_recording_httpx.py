@@ -235,6 +235,38 @@ def test_exceptions_in_the_stream(server: ConverseServer, path: Path) -> None:
         assert transport(httpx, again, "https://x.example", STREAM) == came
 
 
+@either
+def test_other_operations_of_bedrock(path: Path, library: Any) -> None:
+    """As SDKs of model providers ask it, which are made of httpx."""
+    frames = START + DELTA
+
+    def answer(request: Any) -> Any:
+        if "with-response-stream" in request.url.path:
+            kind = {"content-type": "application/vnd.amazon.eventstream"}
+            return library.Response(200, headers=kind, stream=library.ByteStream(frames))
+        return library.Response(200, json={"completion": "hi"})
+
+    def talk(transport: Any, url: str) -> list[Answer]:
+        with library.Client(transport=transport) as client:
+            found: list[Answer] = []
+            for path in ("model/m/invoke", "model/m/invoke-with-response-stream", "model/m/count-tokens"):
+                response = client.post(f"{url}/{path}", json={"prompt": "hello", "input": {"converse": BODY}})
+                found.append(Answer(response.status_code, [], response.content))
+            return found
+
+    with record(path) as recorder:
+        came = talk(recorder.transport(library.MockTransport(answer)), f"https://{BEDROCK}")
+    assert [call.operation for call in recorder.calls] == [
+        "InvokeModel",
+        "InvokeModelWithResponseStream",
+        "CountTokens",
+    ]
+    with HttpxFake(recording(path)) as fake:
+        assert talk(None, f"https://{BEDROCK}") == came
+    assert [answer.data for answer in came] == [b'{"completion":"hi"}', frames, b'{"completion":"hi"}']
+    assert [call.outcome for call in fake.calls] == [Outcome.COMPLETE] * 3
+
+
 # Which requests are heard
 
 
