@@ -91,11 +91,11 @@ def accounts_of(texts: Sequence[Joined], kept: int = 0) -> Accounts:
 def _found(group: Joined) -> Iterator[tuple[View, str, tuple[str, str]]]:
     """Each account id in a group of texts, with what stands before and after it in its ARN."""
     for kind in KINDS:
-        if not any(hint in group.text for hint in kind.hints):
+        if not any(hint in group.searched for hint in kind.hints):
             continue
-        for found in compiled(kind).finditer(group.text):
-            account = group.text[found.end("kept") : found.end()]
-            resource = _RESOURCE.match(group.text, found.end())
+        for found in compiled(kind).finditer(group.searched):
+            account = group.searched[found.end("kept") : found.end()]
+            resource = _RESOURCE.match(group.searched, found.end())
             yield group.view_at(found.start()), account, (found["kept"], resource[0] if resource else "")
 
 

@@ -38,22 +38,31 @@ def is_list(value: object) -> TypeGuard[list[Any]]:
 
 
 class View(NamedTuple):
-    """A text, the number of the line that it is on, its place in the JSON of that line, and how it was encoded."""
+    """A text, the number of the line that it is on, its place in the JSON of that line, and how it was encoded.
+
+    `binary`: it is an image or its like, in which nothing that looks encoded is.
+    """
 
     text: str
     line: int
     path: Path
     form: tuple[str, ...] = ()
+    binary: bool = False
 
 
 class Joined:
-    """Views that are searched at once: one search in a text of a megabyte is faster than thousands in short ones."""
+    """Views that are searched at once: one search in a text of a megabyte is faster than thousands in short ones.
+
+    `searched` is the text without base64 that is too long to be a secret; positions in it are good for `view_at`.
+    """
 
     BETWEEN: Final = "\n\x00\n"
 
     def __init__(self, views: Sequence[View]) -> None:
         self.views = views
-        self.text = self.BETWEEN.join(view.text for view in views)
+        self.text = self.searched = self.BETWEEN.join(view.text for view in views)
+        if len(views) == 1 and len(self.text) >= LARGE and not views[0].binary:
+            self.searched = _LONG_RUN.sub("", self.text)
         self._starts: list[int] = []
         at = 0
         for view in views:
@@ -119,6 +128,7 @@ _ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 _PERCENT: Final = re.compile(r"%[0-9a-fA-F]{2}")
 _WRAP: Final = re.compile(r"(?<=[A-Za-z0-9+/_-]{20})\r?\n[ \t]*(?=[A-Za-z0-9+/_-])")
 _RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{20,}")
+_LONG_RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{4096,}")
 _HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2}){16,}")
 _STANDARD: Final = str.maketrans("-_", "+/")
 
@@ -131,15 +141,15 @@ def _decoded(group: Joined) -> Iterator[View]:
         if not any(mark in group.text for mark in marks):
             continue
         for view in group.views:
-            if any(mark in view.text for mark in marks):
+            if not view.binary and any(mark in view.text for mark in marks):
                 text = decode(view.text)
                 if text != view.text:
                     yield View(text, view.line, view.path, (*view.form, form) if form else view.form)
     for found in _RUN.finditer(group.text):
         view = group.view_at(found.start())
         for form, data in _bytes_of(found[0]):
-            for inner, text in _texts_of(data):
-                yield View(text, view.line, view.path, (*view.form, form, *inner))
+            for inner, text, binary in _texts_of(data):
+                yield View(text, view.line, view.path, (*view.form, form, *inner), binary)
 
 
 def _unescape(text: str) -> str:
@@ -167,7 +177,8 @@ def _bytes_of(run: str) -> Iterator[tuple[str, bytes]]:
     for skipped in range(4 if len(run) < _ALIGNED else 1):
         part = run[skipped:]
         yield "base64", base64.b64decode(part[: len(part) // 4 * 4] + _tail(part))
-    for found in _HEX.finditer(run):
+    # A search for hex in megabytes of base64 takes seconds.
+    for found in _HEX.finditer(run) if len(run) < LARGE else filter(None, [_HEX.fullmatch(run)]):
         yield "hex", bytes.fromhex(found[0])
 
 
@@ -177,15 +188,30 @@ def _tail(run: str) -> str:
     return run[-left:] + "=" * (4 - left) if left > 1 else ""
 
 
-def _texts_of(data: bytes) -> Iterator[tuple[tuple[str, ...], str]]:
+def _texts_of(data: bytes) -> Iterator[tuple[tuple[str, ...], str, bool]]:
     """Bytes as texts: each byte a character, and what they are compressed from. All that is secret is ASCII."""
-    yield (), data.decode("latin-1")
+    yield (), data.decode("latin-1"), _is_binary(data)
     if data.count(0) * 3 > len(data):
-        yield ("UTF-16",), data.replace(b"\0", b"").decode("latin-1")
+        yield ("UTF-16",), data.replace(b"\0", b"").decode("latin-1"), False
     for form, inner in unpacked(data):
-        yield (form,), inner.decode("latin-1")
+        yield (form,), inner.decode("latin-1"), _is_binary(inner)
     for text in _in_frames(data):
-        yield ("frame",), text
+        yield ("frame",), text, False
+
+
+_PRINTABLE: Final = bytes([*b"\t\n\r", *range(32, 127)])
+
+
+def _is_binary(data: bytes) -> bool:
+    """Whether long bytes are neither UTF-8 nor mostly ASCII, as frames of JSON are."""
+    if len(data) <= _ALIGNED:
+        return False
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        sample = data[:LARGE]
+        return len(sample.translate(None, _PRINTABLE)) * 3 > len(sample)
+    return False
 
 
 def _in_frames(data: bytes) -> Iterator[str]:

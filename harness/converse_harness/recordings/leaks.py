@@ -147,8 +147,8 @@ def _strings(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
 def _secrets_in(group: Joined, own: Iterable[str]) -> Iterator[tuple[View, str]]:
     for kind in KINDS:
         is_account = kind in (ACCOUNT_IN_ARN, ACCOUNT_BY_NAME)
-        for start, _ in secret_spans(kind, group.text):
-            if not (is_account and group.text.startswith(STAND_IN, start)):
+        for start, _ in secret_spans(kind, group.searched):
+            if not (is_account and group.searched.startswith(STAND_IN, start)):
                 yield group.view_at(start), kind.name
     for value in own:
         for text in {value, value.encode().decode("latin-1")}:

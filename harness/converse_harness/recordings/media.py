@@ -176,7 +176,8 @@ def _shape_of(line: Line, key: str, operation: str) -> Any:
 
 def _format(value: Mapping[str, Any]) -> str:
     for name in _FORMAT_MEMBERS:
-        found = _FORMAT.fullmatch(str(value.get(name, "")))
+        given = value.get(name)
+        found = _FORMAT.fullmatch(given) if isinstance(given, str) else None
         if found:
             return found["format"]
     return ""

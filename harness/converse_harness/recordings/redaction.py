@@ -214,7 +214,7 @@ _STANDARD: Final = str.maketrans("-_", "+/")
 
 
 def _masks(texts: Iterable[Joined]) -> bool:
-    return any(secret_spans(kind, group.text) for group in texts for kind in _MASKED)
+    return any(secret_spans(kind, group.searched) for group in texts for kind in _MASKED)
 
 
 def _spread(pieces: Sequence[str], changes: Sequence[Change]) -> Iterator[str]:
