@@ -1,0 +1,51 @@
+"""Fakes of two doors play one recording: each exchange answers one call, whoever asks at the same moment."""
+
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from converse_harness import Fake, recording
+from converse_harness.recording_plugin import Session
+from converse_harness.recordings.heard import Heard
+from converse_harness.recordings.tape import Tape
+from converse_harness.wire.http import Request
+
+EXCHANGES = 400
+ASKED = Request("POST", "/model/m/converse", (), b'{"messages":[{"role":"user","content":[{"text":"?"}]}]}')
+
+
+@pytest.fixture
+def impatient() -> Iterator[None]:
+    """Threads take turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_each_exchange_answers_one_call(tmp_path: Path) -> None:
+    tape = Tape(tmp_path / "trip.jsonl")
+    head = (("Content-Type", "application/json"),)
+    tape.heard += (Heard(ASKED, "Converse", 200, head, 0.1, [(b'{"n":%d}' % n, 0.2)]) for n in range(EXCHANGES))
+    tape.save()
+    session = Session("test", tape.path, recording(tape.path), None)
+    fakes = Fake(), Fake()
+    for fake in fakes:
+        session.give(fake)
+    answers: list[bytes] = []
+
+    def ask(fake: Fake) -> None:
+        responses = (fake.exchange(ASKED).response for _ in range(EXCHANGES // 8))
+        answers.extend(b"".join(chunk.data for chunk in response.chunks) for response in responses)
+
+    threads = [threading.Thread(target=ask, args=(fake,)) for fake in fakes * 4]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(answers) == sorted(b'{"n":%d}' % n for n in range(EXCHANGES))
+    assert session.unplayed() == []
