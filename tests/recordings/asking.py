@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from converse_harness import Endpoint
+from converse_harness import Endpoint, model
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.writing import header, text_of
 from converse_harness.wire.http import Request
@@ -120,3 +120,9 @@ def with_other_prose(value: Any, name: str = "") -> Any:
             return {"other": value}
         return {key: with_other_prose(each, key) for key, each in value.items()}
     return [with_other_prose(each, name) for each in value] if isinstance(value, list) else value
+
+
+def json_of(params: dict[str, Any]) -> tuple[str, Any]:
+    """The model id, and the body that boto3 sends for these keyword arguments."""
+    members = {name: value for name, value in params.items() if name != "modelId"}
+    return params["modelId"], json.loads(model.to_json("ConverseRequest", members))

@@ -4,40 +4,20 @@ Compared with: what hypothesis draws, changed in one way.
 """
 
 import json
-import re
 from collections.abc import Callable
 from copy import deepcopy
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from converse_harness import Endpoint, Fake, ReplyError, model, recording, reply
+from converse_harness import Endpoint
 from converse_harness.recordings.exchange import Exchange
-from converse_harness.recordings.matching import MATCHES, PARTS, Match, asked_by, asked_in, canonical, key
-from converse_harness.recordings.playing import Recording
-from converse_harness.recordings.reading import parse
-from converse_harness.recordings.redaction import Redaction
-from converse_harness.recordings.tape import Tape
-from converse_harness.recordings.writing import text_of
-from converse_harness.wire.http import Request
+from converse_harness.recordings.matching import MATCHES, PARTS, Asked, Match, asked_by, asked_in, key
+from converse_harness.recordings.shapes import TOO_DEEP, canonical
 from converse_strategies import converse_requests
-from tests.recordings.asking import (
-    NOVA,
-    ask,
-    body,
-    exchange,
-    request,
-    result,
-    throttled,
-    tools,
-    use,
-    user,
-    with_other_prose,
-    write,
-)
+from tests.recordings.asking import NOVA, body, json_of, request, result, tools, use, user, with_other_prose
 
 ARN = "arn:aws:bedrock:us-east-1:{}:application-inference-profile/abc"
 
@@ -190,16 +170,12 @@ def test_nesting_without_end_has_a_key_too() -> None:
     deep: Any = {}
     for _ in range(100_000):
         deep = {"a": deep}
-    assert "too deeply" in canonical(deep)
+    assert canonical(deep) == TOO_DEEP
+    asked = Asked("InvokeModel", {}, "", {}, deep)
+    assert {key(rule, asked) for rule in MATCHES if rule != "order"} == {TOO_DEEP}
 
 
 # Properties
-
-
-def json_of(params: dict[str, Any]) -> tuple[str, Any]:
-    """The model id, and the body that boto3 sends for these keyword arguments."""
-    members = {name: value for name, value in params.items() if name != "modelId"}
-    return params["modelId"], json.loads(model.to_json("ConverseRequest", members))
 
 
 @given(converse_requests())
@@ -238,187 +214,3 @@ def test_a_change_of_role_kind_or_tool_is_seen(params: dict[str, Any], data: st.
         changes["name of a tool"] = lambda: specs[0].update(name=specs[0]["name"] + "_")
     changes[data.draw(st.sampled_from(sorted(changes)))]()
     assert recorded_key("shape", other, model=model_id) != recorded_key("shape", asked, model=model_id)
-
-
-PRIVATE = st.sampled_from(
-    [
-        "Chur",
-        "210987654321",
-        f"of {ARN.format('210987654321')} and {ARN.format('310987654322')}",
-        f"of {ARN.format('310987654322')}, which is 310987654322",
-        "https://b.s3.amazonaws.com/k?X-Amz-Signature=0f0f0f0f0f0f0f0f&X-Amz-Date=1",
-        "cust-4711",
-    ]
-)
-
-
-@given(st.lists(converse_requests(texts=PRIVATE), min_size=1, max_size=3), st.sampled_from(MATCHES), st.data())
-def test_whatever_is_recorded_is_played_for_what_was_asked(
-    several: list[dict[str, Any]], rule: Match, data: st.DataObject
-) -> None:
-    """Masked or not, whole sessions; by exact request and by shape in any order."""
-    redaction = Redaction({re.compile(r"cust-\d+"): "cust-1"})
-    tape = Tape(Path("session.jsonl"), redaction=redaction)
-    sent = [request(asked, model=model_id) for model_id, asked in map(json_of, several)]
-    listening = Endpoint()
-    for each in sent:
-        heard = tape.pass_on(listening.receive(each)).heard
-        heard.status, heard.pieces, heard.running = 200, [(b'{"output":{}}', 0.1)], False
-    session = Recording(tape.path, parse(text_of(tape.lines())), rule, redaction=redaction)
-    endpoint = Endpoint(session)
-    if rule != "order":
-        sent = data.draw(st.permutations(sent))
-    for each in sent:
-        assert endpoint.exchange(each).response.status == 200
-    assert endpoint.problems == []
-
-
-# What is played
-
-
-@pytest.mark.parametrize(
-    ("rule", "asked", "answers"),
-    [
-        ("order", ["b", "a", "b"], ["1", "2", "3"]),
-        ("exact", ["b", "a", "b"], ["2", "1", "3"]),
-        ("shape", ["b", "x", "x"], ["2", "1", "3"]),
-        ("shape", ["x", "b", "a"], ["1", "2", "3"]),
-        ("shape", ["b", "b", "a"], ["2", "3", "1"]),
-    ],
-)
-def test_which_exchange_is_played(tmp_path: Path, rule: Match, asked: list[str], answers: list[str]) -> None:
-    texts = {"1": "a", "2": "b", "3": "b"}
-    file = write(tmp_path / "a.jsonl", *(exchange(body(user(text)), answer) for answer, text in texts.items()))
-    endpoint = Endpoint(recording(file, match=rule))
-    assert [ask(endpoint, body(user(text))) for text in asked] == answers
-    assert endpoint.problems == []
-
-
-@pytest.mark.parametrize("rule", MATCHES)
-def test_a_retry_of_the_same_request_plays_what_came_for_it(tmp_path: Path, rule: Match) -> None:
-    asked = body(user("a"))
-    file = write(tmp_path / "a.jsonl", throttled(asked), throttled(asked), exchange(asked, "well"))
-    endpoint = Endpoint(recording(file, match=rule))
-    told = [ask(endpoint, asked, attempt=attempt) for attempt in (1, 2, 3)]
-    assert told == ["Too many requests", "Too many requests", "well"]
-    assert [call.status for call in endpoint.calls] == [429, 429, 200]
-
-
-def test_other_operations_are_matched_by_path_and_form(tmp_path: Path) -> None:
-    def invoked(label: str, text: str) -> list[dict[str, Any]]:
-        asked = {"anthropic_version": "v", "max_tokens": 9, "messages": [{"role": "user", "content": text}]}
-        call = {"call": 0, "operation": "InvokeModel", "modelId": label, "request": asked}
-        return [call, {"t": 1, "status": 200, "body": {"said": label}}]
-
-    endpoint = Endpoint(recording(write(tmp_path / "a.jsonl", invoked("one", "a"), invoked("two", "a"))))
-
-    def said(label: str, asked: dict[str, Any]) -> Any:
-        sent = Request("POST", f"/model/{label}/invoke", (), json.dumps(asked).encode())
-        (chunk,) = endpoint.exchange(sent).response.chunks
-        return json.loads(chunk.data)
-
-    messages = [{"role": "user", "content": "another"}]
-    asked = {"anthropic_version": "w", "max_tokens": 8, "messages": messages}
-    assert said("two", asked) == {"said": "two"}
-    messages[0]["role"] = "assistant"
-    assert said("one", asked)["message"].startswith("call 2 matches no exchange of ")
-    messages[0]["role"] = "user"
-    assert said("one", asked) == {"said": "one"}
-
-
-def test_what_was_asked_of_the_control_plane_is_played(tmp_path: Path) -> None:
-    call = {"call": 0, "operation": "GetInferenceProfile", "inferenceProfileIdentifier": "a"}
-    file = write(tmp_path / "a.jsonl", [call, {"t": 1, "status": 200, "body": {"models": []}}])
-    endpoint = Endpoint(recording(file))
-    assert endpoint.exchange(Request("GET", "/inference-profiles/b", (), b"")).response.status == 400
-    assert endpoint.exchange(Request("GET", "/inference-profiles/a", (), b"")).response.status == 200
-
-
-def test_tokens_are_counted_as_recorded_and_then_estimated(tmp_path: Path) -> None:
-    counted = {"input": {"converse": body(user("a"))}}
-    call = {"call": 0, "operation": "CountTokens", "modelId": NOVA, "request": counted}
-    file = write(tmp_path / "a.jsonl", [call, {"t": 1, "status": 200, "body": {"inputTokens": 4711}}])
-    endpoint = Endpoint(recording(file))
-    sent = [request({"input": {"converse": body(user("b" * 40))}}, operation="CountTokens") for _ in range(2)]
-    told = [next(iter(endpoint.exchange(each).response.chunks)).data for each in sent]
-    assert [json.loads(each)["inputTokens"] == 4711 for each in told] == [True, False]
-    assert endpoint.problems == []
-
-
-URL = "https://b.s3.amazonaws.com/k?X-Amz-Signature={}&X-Amz-Date=1"
-RECORDED = [URL.format("***"), f"of {ARN.format('111122000001')} (111122000001)"]
-LIVE = [URL.format("0f" * 32), f"of {ARN.format('210987654321')} (210987654321)"]
-
-
-def test_what_is_always_masked_does_not_tell_requests_apart(tmp_path: Path) -> None:
-    endpoint = Endpoint(recording(write(tmp_path / "a.jsonl", exchange(body(user(*RECORDED)), "yes")), match="exact"))
-    assert ask(endpoint, body(user(*LIVE, "more"))).startswith("call 1 matches no exchange")
-    assert ask(endpoint, body(user(*LIVE))) == "yes"
-
-
-def test_an_account_id_that_is_known_from_another_exchange_is_masked_too(tmp_path: Path) -> None:
-    first, second = body(user(ARN.format("111122000001"))), body(user("of 111122000001 and 111122000002"))
-    endpoint = Endpoint(recording(write(tmp_path / "a.jsonl", exchange(first), exchange(second, "yes")), match="exact"))
-    assert ask(endpoint, body(user("of 210987654321 and 310987654322."))).startswith("call 1 matches no exchange")
-    assert ask(endpoint, body(user("of 210987654321 and 210987654321"))).startswith("call 2 matches no exchange")
-    assert ask(endpoint, body(user("of 210987654321 and 310987654322"))) == "yes"
-
-
-def test_what_the_user_has_replaced_does_not_tell_requests_apart(tmp_path: Path) -> None:
-    file = write(tmp_path / "a.jsonl", exchange(body(user(*RECORDED, "for cust-1")), "yes"))
-    live = body(user(*LIVE, "for cust-4711"))
-    assert ask(Endpoint(recording(file, match="exact")), live).startswith("call 1 matches no exchange")
-    redaction = Redaction({re.compile(r"cust-\d+"): "cust-1"})
-    assert ask(Endpoint(recording(file, match="exact", redaction=redaction)), live) == "yes"
-
-
-def test_a_tool_that_was_renamed_by_redaction_keeps_its_shape(tmp_path: Path) -> None:
-    file = write(tmp_path / "a.jsonl", exchange(body(user("a"), toolConfig=tools("acme_pay")), "yes"))
-    redaction = Redaction({"bigcorp": "acme"})
-    live = body(user("b"), toolConfig=tools("bigcorp_pay"))
-    assert ask(Endpoint(recording(file, redaction=redaction)), live) == "yes"
-
-
-def test_a_recording_that_is_scripted_for_a_while_is_gone_afterwards(tmp_path: Path) -> None:
-    file = write(tmp_path / "a.jsonl", exchange(body(user("a")), "1"), exchange(body(user("a")), "2"))
-    fake = Fake(reply.text("by hand"), unused="allow")
-    with fake.script(recording(file)):
-        assert ask(fake.endpoint, body(user("a"))) == "1"
-        assert ask(fake.endpoint, body(user("a"))) == "2"
-    assert ask(fake.endpoint, body(user("a"))) == "by hand"
-    assert ask(fake.endpoint, body(user("a"))) == "call 4 has no reply left."
-
-
-def test_a_recording_plays_from_its_beginning_in_each_script(tmp_path: Path) -> None:
-    session = recording(write(tmp_path / "a.jsonl", exchange(body(user("a")), "1")))
-    assert [ask(Endpoint(session), body(user("a"))) for _ in range(2)] == ["1", "1"]
-
-
-def test_a_rule_that_is_none_is_refused(tmp_path: Path) -> None:
-    file = write(tmp_path / "a.jsonl", exchange(body(user("a"))))
-    with pytest.raises(ReplyError, match=r"recording\(match='prose'\): one of 'order', 'exact', 'shape'\."):
-        recording(file, match="prose")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("rule", MATCHES)
-def test_thousands_of_exchanges_are_asked_for_once_each(
-    tmp_path: Path, rule: Match, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What each exchange is for a rule is worked out once, however often the recording is asked."""
-    from converse_harness.recordings import playing
-
-    worked_out = 0
-
-    def counted(exchange: Exchange) -> Any:
-        nonlocal worked_out
-        worked_out += 1
-        return asked_in(exchange)
-
-    monkeypatch.setattr(playing, "asked_in", counted)
-    texts = [f"question {number}" for number in range(300)]
-    file = write(tmp_path / "a.jsonl", *(exchange(body(user(text)), text) for text in texts))
-    session = recording(file, match=rule)
-    for _ in range(2):
-        endpoint = Endpoint(session)
-        assert [ask(endpoint, body(user(text))) for text in texts] == texts
-    assert worked_out <= 2 * len(texts)  # for shape: its shape, and whether it is the same

@@ -10,13 +10,23 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from converse_harness import model
 from converse_harness.calls import CONVERSATIONS, Call
 from converse_harness.errors import DamagedData
 from converse_harness.recordings.contents import FORMS, request_members
 from converse_harness.recordings.exchange import CALL_KEYS, Exchange
+from converse_harness.recordings.shapes import (
+    TOO_DEEP,
+    canonical,
+    free_shape,
+    messages_shape,
+    object_of,
+    system_shape,
+    tool_choice_shape,
+    tools_shape,
+)
 from converse_harness.script import NAMED, SCRIPTED
 from converse_harness.secrets import ACCOUNT_IN_ARN, STAND_IN, compiled
 
@@ -53,8 +63,8 @@ class Asked:
         """The object that has the messages; empty where the operation has none."""
         request: Any = self.request if self.operation in CONVERSATIONS else {}
         if self.operation == "CountTokens":
-            request = _object(_object(request).get("input")).get("converse")
-        return _object(request)
+            request = object_of(object_of(request).get("input")).get("converse")
+        return object_of(request)
 
 
 def asked_by(call: Call) -> Asked:
@@ -106,14 +116,6 @@ def _as_read(operation: str | None, line: Mapping[str, Any]) -> Any:
     return body
 
 
-def canonical(value: object) -> str:
-    """JSON that is the same text for equal values: the order of keys does not count, 1 and 1.0 are two numbers."""
-    try:
-        return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    except RecursionError:
-        return "nested too deeply to be compared"
-
-
 def without_accounts(text: str, like: str | None = None) -> str:
     """A text in which each account id of an ARN is its number in the order of appearance, wherever it stands.
 
@@ -136,111 +138,6 @@ def with_accounts_equal(value: object) -> Any:
     return json.loads(without_accounts(json.dumps(value, ensure_ascii=False), canonical(value)))
 
 
-# The shape of a conversation
-
-
-def _object(value: object) -> Mapping[str, Any]:
-    """A recording may be edited, and a client may send anything: what is no object has no members."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _objects(value: object) -> list[Mapping[str, Any]]:
-    return [_object(each) for each in cast("list[object]", value)] if isinstance(value, list) else []
-
-
-def _kind(block: Mapping[str, Any]) -> str:
-    """The member of a union that is there."""
-    return " + ".join(sorted(block)) if block else "nothing"
-
-
-class _Links:
-    """Ids, each by its number in the order of appearance."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, int] = {}
-
-    def number(self, id: object) -> int:
-        return self._known.setdefault(canonical(id), len(self._known) + 1)
-
-
-def _messages(asked: Asked) -> list[dict[str, Any]]:
-    links = _Links()
-    return [
-        {"role": message.get("role"), "content": [_block(block, links) for block in _objects(message.get("content"))]}
-        for message in _objects(asked.conversation.get("messages"))
-    ]
-
-
-def _block(block: Mapping[str, Any], links: _Links) -> Any:
-    kind = _kind(block)
-    if kind == "toolUse":
-        use = _object(block[kind])
-        typed = {"type": use["type"]} if "type" in use else {}
-        return {kind: {"toolUseId": links.number(use.get("toolUseId")), "name": use.get("name"), **typed}}
-    if kind == "toolResult":
-        result = _object(block[kind])
-        return {
-            kind: {
-                "toolUseId": links.number(result.get("toolUseId")),
-                "status": result.get("status", "success"),
-                "content": [_kind(each) for each in _objects(result.get("content"))],
-            }
-        }
-    return kind
-
-
-def _system(asked: Asked) -> list[str]:
-    return sorted({_kind(block) for block in _objects(asked.conversation.get("system"))})
-
-
-def _tools(asked: Asked) -> list[str]:
-    tools = _objects(_object(asked.conversation.get("toolConfig")).get("tools"))
-    return sorted(_tool(tool) for tool in tools)
-
-
-def _tool(tool: Mapping[str, Any]) -> str:
-    kind = _kind(tool)
-    name = _object(tool.get(kind)).get("name")
-    return str(name) if kind == "toolSpec" else kind if name is None else f"{kind} {name}"
-
-
-def _tool_choice(asked: Asked) -> Any:
-    choice = _object(_object(asked.conversation.get("toolConfig")).get("toolChoice"))
-    return f"tool {_object(choice['tool']).get('name')}" if "tool" in choice else _kind(choice) if choice else None
-
-
-def _free(asked: Asked) -> Any:
-    """The shape of a body that is no conversation of AWS's: that of another operation, a model's own JSON."""
-    return None if asked.operation in CONVERSATIONS and asked.conversation else _free_value(asked.request, "", _Links())
-
-
-COUNTED: Final = frozenset({"role", "type", "name", "source", "status"})
-"""The members of any other body whose texts count."""
-
-LINKS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
-"""The members of any other body that are ids."""
-
-LEFT_OUT: Final = frozenset({"arguments", "description", "input", "input_schema", "inputSchema", "json", "parameters"})
-"""The members of any other body of which only that they are there counts."""
-
-
-def _free_value(value: Any, name: str, links: _Links) -> Any:
-    if name in LEFT_OUT:
-        return "any"
-    if name in LINKS:
-        return links.number(value)
-    if isinstance(value, dict):
-        return {key: _free_value(each, key, links) for key, each in cast("dict[str, Any]", value).items()}
-    if isinstance(value, list):
-        return [_free_value(each, name, links) for each in cast("list[object]", value)]
-    if isinstance(value, str):
-        return value if name in COUNTED else "text"
-    return value if value is None or isinstance(value, bool) else "number"
-
-
-# The table
-
-
 @dataclass(frozen=True, slots=True)
 class Part:
     """A part of what is asked: what people call it, how it is read, and the rules for which it must be equal."""
@@ -248,6 +145,10 @@ class Part:
     what: str
     of: Callable[[Asked], Any]
     rules: tuple[Match, ...]
+
+
+def _free(asked: Asked) -> Any:
+    return None if asked.operation in CONVERSATIONS and asked.conversation else free_shape(asked.request)
 
 
 PARTS: Final[Mapping[str, Part]] = {
@@ -259,18 +160,24 @@ PARTS: Final[Mapping[str, Part]] = {
     "messages": Part(
         "roles, kinds of blocks in their order, names of the tools used, which toolResult belongs to which toolUse, "
         "whether it is an error, and the kinds of its content",
-        _messages,
+        lambda asked: messages_shape(asked.conversation),
         ("shape",),
     ),
-    "system": Part("the kinds of system blocks", _system, ("shape",)),
-    "toolConfig.tools": Part("the names of the tools offered, in any order", _tools, ("shape",)),
-    "toolConfig.toolChoice": Part("the kind of toolChoice, and the tool that it names", _tool_choice, ("shape",)),
+    "system": Part("the kinds of system blocks", lambda asked: system_shape(asked.conversation), ("shape",)),
+    "toolConfig.tools": Part(
+        "the names of the tools offered, in any order", lambda asked: tools_shape(asked.conversation), ("shape",)
+    ),
+    "toolConfig.toolChoice": Part(
+        "the kind of toolChoice, and the tool that it names",
+        lambda asked: tool_choice_shape(asked.conversation),
+        ("shape",),
+    ),
     "guardrailConfig": Part(
         "whether there is a guardrail", lambda asked: "guardrailConfig" in asked.conversation, ("shape",)
     ),
     "promptVariables": Part(
         "the names of prompt variables",
-        lambda asked: sorted(_object(asked.conversation.get("promptVariables"))),
+        lambda asked: sorted(object_of(asked.conversation.get("promptVariables"))),
         ("shape",),
     ),
     "body": Part(
@@ -290,7 +197,10 @@ def parts(rule: Match, asked: Asked) -> dict[str, Any]:
 
 def key(rule: Match, asked: Asked) -> str:
     """A text that is equal for two requests exactly if the rule takes one for the other."""
-    return without_accounts(canonical(parts(rule, asked)))
+    try:
+        return without_accounts(canonical(parts(rule, asked)))
+    except RecursionError:
+        return TOO_DEEP
 
 
 def masks(recorded: str, asked: str) -> bool:

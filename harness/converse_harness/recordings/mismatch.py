@@ -17,11 +17,11 @@ from converse_harness.recordings.matching import (
     Asked,
     Match,
     asked_in,
-    canonical,
     key,
     parts,
     with_accounts_equal,
 )
+from converse_harness.recordings.shapes import canonical
 from converse_harness.script import Missed
 from converse_harness.secrets import mask
 from converse_harness.summaries import summarize_block
