@@ -83,6 +83,8 @@ def over_httpx(client: httpx.Client, url: str, operation: str) -> Got:
         try:
             pieces.extend(answer.iter_raw())
             whole = True
+        except httpx.ReadError:
+            pieces, whole = [], False  # of what comes before a reset a client may see any part
         except httpx.TransportError:
             whole = False
         return Got(answer.status_code, named(dict(answer.headers)), b"".join(pieces), whole)
