@@ -22,6 +22,7 @@ from converse_harness.doors.credentials import (
     DummyCredentials,
     bind_for_fake,
     is_bedrock,
+    remembered,
     signs_for_fake,
     with_dummies,
     without_keys,
@@ -235,7 +236,7 @@ def sign_with_dummies(original: Any) -> Any:
     @functools.wraps(original)
     async def get_auth_instance(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not signs_for_fake(self):
-            return await original(self, *args, **kwargs)
+            return remembered(self, await original(self, *args, **kwargs))
         return await original(with_dummies(self, AioDummyCredentials()), *args, **without_keys(kwargs))
 
     return get_auth_instance

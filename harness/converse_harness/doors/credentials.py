@@ -46,10 +46,21 @@ def sign_with_dummies(original: Any) -> Any:
     @functools.wraps(original)
     def get_auth_instance(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not signs_for_fake(self):
-            return original(self, *args, **kwargs)
+            return remembered(self, original(self, *args, **kwargs))
         return original(with_dummies(self, DummyCredentials()), *args, **without_keys(kwargs))
 
     return get_auth_instance
+
+
+def remembered(signer: Any, auth: Any) -> Any:
+    """What signs a request, once what it signs with is known as a secret that no recording may hold."""
+    if is_bedrock(signer._service_id):
+        from converse_harness.recordings.leaks import remember
+
+        keys, token = getattr(auth, "credentials", None), getattr(auth, "auth_token", None)
+        remember(*(getattr(keys, name, None) for name in ("access_key", "secret_key", "token")))
+        remember(getattr(token, "token", None))
+    return auth
 
 
 def signs_for_fake(signer: Any) -> bool:

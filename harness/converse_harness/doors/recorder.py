@@ -21,6 +21,7 @@ from converse_harness.errors import ReplyError
 from converse_harness.recordings.keeping import FAILED_MEANINGS, Failed, keep
 from converse_harness.recordings.matching import Match
 from converse_harness.recordings.modes import MissingRecording, Mode, mode_of, open_session
+from converse_harness.recordings.redaction import Redaction
 
 
 class Recorder(BotoFake):
@@ -40,6 +41,7 @@ class Recorder(BotoFake):
         pace: float | str = 0.0,
         failed: Failed | str = Failed.ASIDE,
         upstream: str = "",
+        redaction: Redaction | None = None,
         **settings: Unpack[Settings],
     ) -> None:
         super().__init__(**settings)
@@ -51,8 +53,17 @@ class Recorder(BotoFake):
         self._pace = pace
         self._passed = self._kept = True
         self._upstream = upstream
+        self._redaction = redaction
         self._fresh = functools.partial(
-            Recorder, path, mode=mode, match=match, pace=pace, failed=failed, upstream=upstream, **settings
+            Recorder,
+            path,
+            mode=mode,
+            match=match,
+            pace=pace,
+            failed=failed,
+            upstream=upstream,
+            redaction=redaction,
+            **settings,
         )
 
     def transport(self, inner: Any) -> Any:
@@ -69,7 +80,9 @@ class Recorder(BotoFake):
     @contextmanager
     def _door(self) -> Generator[None, None, None]:
         try:
-            played, self.tape = open_session(self.path, self._mode, match=self._match, pace=self._pace)
+            played, self.tape = open_session(
+                self.path, self._mode, match=self._match, pace=self._pace, redaction=self._redaction
+            )
         except MissingRecording as error:
             raise ReplyError(f'{error} Make it: record({str(self.path)!r}, mode="once").') from error
         self._passed, self._kept, self.saved = True, False, None
@@ -107,6 +120,7 @@ def record(
     pace: float | str = 0.0,
     failed: Failed | str = Failed.ASIDE,
     upstream: str = "",
+    redaction: Redaction | None = None,
     **settings: Unpack[Settings],
 ) -> Recorder:
     """Records the clients of boto3, aiobotocore and httpx while it is open: `with`, `async with` or a decorator.
@@ -118,7 +132,8 @@ def record(
     `mode` is "all" (anew, in place of what was there), "new_episodes" (play what matches, record the rest), "once"
     (record if there is no file) or "none" (only play); `match` and `pace` say how it is played, as for `recording`.
     `failed` says what becomes of what was recorded where the block raised: "aside" (as `trip.failed.jsonl`), "write" or
-    "drop". Further settings are those of a Fake.
+    "drop". `redaction` says what is replaced in the file beside account ids and the signatures of URLs; with any other
+    secret in it, it is not written. Further settings are those of a Fake.
 
     A call that still runs when it closes may end normally; of its answer the file has what had come by then, marked as
     left by the client, and nothing where that had not begun. The written file is played by `recording(path)`.
@@ -136,7 +151,16 @@ def record(
     ...     boto3.client("bedrock-runtime").converse(**question)["output"] == recorded
     True
     """
-    return Recorder(path, mode=mode, match=match, pace=pace, failed=failed, upstream=upstream, **settings)
+    return Recorder(
+        path,
+        mode=mode,
+        match=match,
+        pace=pace,
+        failed=failed,
+        upstream=upstream,
+        redaction=redaction,
+        **settings,
+    )
 
 
 def _failed_of(value: Failed | str) -> Failed:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from converse_harness.doors.environ import ACCESS_KEY, is_loopback
 from converse_harness.errors import DoorError
 from converse_harness.model import CONTROL_PLANE, SERVICE
+from converse_harness.recordings.leaks import remember
 from converse_harness.secrets import mask
 from converse_harness.wire.http import Request
 from converse_harness.wire.routes import control_route, route
@@ -157,6 +158,7 @@ class Upstream:
             keys = self._session.get_credentials().get_frozen_credentials()
         except (BotoCoreError, ClientError) as error:
             raise DoorError(LOST.format(error=mask(str(error)))) from error
+        remember(keys.access_key, keys.secret_key, keys.token)
         signer: Any = SigV4Auth(keys, SIGNING_NAME, self.region)
         signer.add_auth(made)
         return made.prepare()
