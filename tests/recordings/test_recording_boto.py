@@ -622,13 +622,20 @@ def test_a_server_of_another_process_is_recorded(path: Path, tmp_path: Path) -> 
         assert stream_of(connect()) == recorded
 
 
-def test_moto_beside_it_leaves_bedrock_alone(
-    server: ConverseServer, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with server.script(reply.text("hi")) as service, moto.mock_aws(), record(path) as recorder:
-        assert text_of(connect(service.url).converse(**question())) == "hi"
+def test_moto_beside_it_leaves_bedrock_alone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def send(self: Any, request: Any) -> Any:
+        data = io.BytesIO(b'{"output":{"message":{"role":"assistant","content":[{"text":"real"}]}}}')
+        raw = urllib3.HTTPResponse(data, {"Content-Type": "application/json"}, 200, preload_content=False)
+        response = AWSResponse(request.url, 200, raw.headers, raw)
+        assert response.content  # as the real one reads it
+        return response
+
+    with moto.mock_aws(), record(path) as recorder:
+        monkeypatch.setattr(URLLib3Session, "send", send)
+        assert text_of(connect().converse(**question())) == "real"
         assert boto3.client("s3").list_buckets()["Buckets"] == []
     assert len(recorder.calls) == 1
+    assert "real" in path.read_text(encoding="utf-8")
 
 
 # Threads, and what outlives a recorder

@@ -24,7 +24,7 @@ Tee = Callable[[Any, Hearing], None]
 """Makes a raw response tell a Hearing what is taken of it."""
 
 _PASSING: ContextVar[tuple[Hearing, Tee] | None] = ContextVar("converse_harness_passing", default=None)
-"""The attempt that is being sent in this context, until its head is there."""
+"""The attempt that is being sent in this context, until it has an answer."""
 
 NOT_HEARD: Final = (
     "cannot record a call to Bedrock: {what}, of which nothing can be heard. Record with an HTTP session of botocore's "
@@ -73,7 +73,6 @@ def hear_response(original: Any) -> Any:
         passing = _PASSING.get()
         if passing is not None:
             hearing, how = passing
-            _PASSING.set(None)
             hearing.began(status_code, headers.items())
             how(raw, hearing)
         original(self, url, status_code, headers, raw)
