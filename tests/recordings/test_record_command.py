@@ -251,7 +251,8 @@ def test_nothing_recorded_is_said(folder: Path) -> None:
 def test_a_file_that_cannot_be_written_is_told_at_once_and_in_the_end(folder: Path) -> None:
     """Its folder goes away."""
     answers = peer(lambda connection: connection.sendall(body(b"{}")))
-    with answers as url, Recording("away/session.jsonl", "--upstream", url) as command:
+    elsewhere = {**os.environ, "TMPDIR": str(folder)}
+    with answers as url, Recording("away/session.jsonl", "--upstream", url, env=elsewhere) as command:
         (folder / "away").rmdir()
         (folder / "away").write_text("no folder", encoding="utf-8")
         assert command.ask().status_code == 200
@@ -261,7 +262,30 @@ def test_a_file_that_cannot_be_written_is_told_at_once_and_in_the_end(folder: Pa
     first, last = errors.splitlines()
     assert first.startswith("converse-harness record: away/session.jsonl cannot be written: ")
     assert first.endswith(". It is tried again with the next call.")
-    assert last == first.removesuffix(" It is tried again with the next call.")
+    (kept,) = folder.glob("*/session.jsonl")
+    assert last.startswith("converse-harness record: away/session.jsonl could not be written (")
+    assert f"The recorded exchange is kept in {kept}: move it there, or record again." in last
+    assert len(read(kept).exchanges) == 1
+
+
+def test_a_secret_is_refused_unless_it_is_replaced(service: ConverseServer, folder: Path) -> None:
+    said = reply.text("Ask ada@example.com for AKIAIOSFODNN7EXAMPLE.")
+    with service.script(said) as real, Recording("session.jsonl", "--upstream", real.url) as command:
+        command.ask("converse-stream")
+        command.line()
+        code, _, errors = command.end(signal.SIGINT)
+    assert code == 1
+    assert "session.jsonl was not written, for it would hold a secret" in errors
+    assert "Here that is --redact 'PATTERN => REPLACEMENT'." in errors
+    assert "AKIAIOSFODNN7EXAMPLE" not in errors
+    rules = ("--redact", "ada@ => user@", "--redact", r"AKIA\w+ => a key")
+    with service.script(said) as real, Recording("session.jsonl", "--upstream", real.url, *rules) as command:
+        command.ask("converse-stream")
+        command.line()
+        assert command.end(signal.SIGINT) == (130, "1 exchange written to session.jsonl.\n", "")
+    text = (folder / "session.jsonl").read_text(encoding="utf-8")
+    assert "AKIA" not in text
+    assert "ada@" not in text
 
 
 def test_colour_is_for_terminals(folder: Path) -> None:
@@ -300,10 +324,12 @@ def test_what_is_wrong_is_said_at_once(
     assert not (folder / "session.jsonl").exists()
 
 
-@pytest.mark.parametrize("arguments", [(), ("a.jsonl", "--port", "x"), ("a.jsonl", "--mode", "once")])
+@pytest.mark.parametrize(
+    "arguments", [(), ("a.jsonl", "--port", "x"), ("a.jsonl", "--mode", "once"), ("a.jsonl", "--redact", "(")]
+)
 def test_wrong_usage(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["record", *arguments])
+        main(["record", *(arguments and ("a.jsonl", *arguments))])
     assert ended.value.code == 2
     assert "usage: " in capsys.readouterr().err
 

@@ -7,6 +7,7 @@ import queue
 import re
 import socket
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -42,6 +43,7 @@ from converse_harness.doors.server import upstream
 from converse_harness.doors.server.fake import ServerFake
 from converse_harness.doors.server.upstream import Upstream, find
 from converse_harness.recordings.reading import read
+from converse_harness.recordings.redaction import Redaction
 from converse_harness.wire.events import encode_event
 from tests.doors.server.peers import Raw, Raw2, eventually, question
 from tests.recordings.peers import DELTA, METADATA, START, STREAM, Answers, body, chunk, peer, reset
@@ -909,27 +911,56 @@ def test_nothing_recorded_leaves_the_file_as_it_was(proxy: ConverseServer, path:
     assert path.read_text(encoding="utf-8") == "what was there"
 
 
-def test_a_file_that_cannot_be_written_is_told_when_it_closes(
-    service: ConverseServer, proxy: ConverseServer, tmp_path: Path
+def test_what_cannot_be_written_is_kept_elsewhere(
+    service: ConverseServer, proxy: ConverseServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     folder = tmp_path / "file"
     folder.write_text("no folder", encoding="utf-8")
     with service.script(reply.text("hi")) as real:
         fake = proxy.record(folder / "session.jsonl", upstream=real.url)
         assert converse(boto(fake.url))["stopReason"] == "end_turn"
-        with pytest.raises(OSError, match=r"exists|directory"):
+        with pytest.raises(ReplyError, match="could not be written") as raised:
             fake.close()
+    (kept,) = tmp_path.glob("*/session.jsonl")
+    assert str(kept) in str(raised.value)
+    assert len(read(kept).exchanges) == 1
     assert fake not in proxy.fakes
 
 
-def test_a_server_stops_though_a_recording_cannot_be_written(service: ConverseServer, tmp_path: Path) -> None:
+def test_what_is_replaced_in_the_file_is_for_the_test_to_say(
+    service: ConverseServer, proxy: ConverseServer, path: Path
+) -> None:
+    redaction = Redaction({"ada@example.com": "user@example.com"})
+    with (
+        service.script(reply.text("To ada@example.com.")) as real,
+        proxy.record(path, upstream=real.url, redaction=redaction) as fake,
+    ):
+        assert "ada@example.com" in str(stream(boto(fake.url)))
+    assert "ada@" not in path.read_text(encoding="utf-8")
+    assert "user@example.com" in path.read_text(encoding="utf-8")
+
+
+def test_a_secret_that_is_said_is_not_written(service: ConverseServer, proxy: ConverseServer, path: Path) -> None:
+    with service.script(reply.text("My key is AKIAIOSFODNN7EXAMPLE.")) as real:
+        fake = proxy.record(path, upstream=real.url)
+        stream(boto(fake.url))
+        with pytest.raises(ReplyError, match="would hold a secret"):
+            fake.close()
+    assert not path.exists()
+
+
+def test_a_server_stops_though_a_recording_cannot_be_written(
+    service: ConverseServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     folder = tmp_path / "file"
     folder.write_text("no folder", encoding="utf-8")
     with service.script(reply.text("hi")) as real:
         server = ConverseServer().start()
         fake, other = server.record(folder / "session.jsonl", upstream=real.url), server.script()
         converse(boto(fake.url))
-        with pytest.raises(OSError, match=r"exists|directory"):
+        with pytest.raises(ReplyError, match="could not be written"):
             server.stop()
     assert server.fakes == []
     assert other not in server.fakes

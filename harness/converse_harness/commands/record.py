@@ -27,14 +27,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
     modes = "; ".join(f"{name}: {meaning}" for name, meaning in MODES.items())
     parser.add_argument("--mode", choices=MODES, default="all", help=f"{modes} (default: %(default)s)")
+    parser.add_argument(
+        "--redact",
+        metavar="RULE",
+        action="append",
+        default=[],
+        help="'PATTERN => REPLACEMENT', a regular expression and what takes the place of what it matches (can be given "
+        "again); account ids and the signatures of URLs are replaced always, and other secrets refused",
+    )
 
 
 def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     """Record until interrupted; the result is the exit code."""
-    from converse_harness.serve.recording import record
+    from converse_harness.errors import ReplyError
+    from converse_harness.recordings.redaction import Redaction
+    from converse_harness.serve.recording import Places, record
 
-    options = {"upstream": given.upstream, "region": given.region, "mode": given.mode}
-    return record(given.file, host=given.host, port=given.port, out=sys.stdout, err=sys.stderr, **options)
+    try:
+        redaction = Redaction.of_lines(given.redact)
+    except ReplyError as error:
+        parser.error(f"record --redact: {error}")
+    places: Places = {
+        "upstream": given.upstream,
+        "region": given.region,
+        "mode": given.mode,
+        "redaction": redaction,
+    }
+    return record(given.file, host=given.host, port=given.port, out=sys.stdout, err=sys.stderr, **places)
 
 
 def _port(text: str) -> int:

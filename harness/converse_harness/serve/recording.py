@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 from converse_harness.calls import Call
 from converse_harness.doors.server.listener import ConverseServer
 from converse_harness.doors.server.proxy import RecordingFake, Told
-from converse_harness.errors import ConverseHarnessError, DoorError
+from converse_harness.errors import ConverseHarnessError, DoorError, SecretFound
+from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.tape import Tape
 from converse_harness.serve.command import TERMINATED, Terminated, start, terminated_by_signal
 from converse_harness.serve.lines import BOLD, RED, Printer, serving
@@ -21,6 +22,7 @@ from converse_harness.serve.lines import BOLD, RED, Printer, serving
 ITSELF: Final = "{url} is where the proxy itself listens; give the URL that it is to pass calls on to"
 UNWRITABLE: Final = "{path} cannot be written: {problem}."
 AGAIN: Final = "It is tried again with the next call."
+REDACT: Final = "Here that is --redact 'PATTERN => REPLACEMENT'."
 
 
 class Places(TypedDict):
@@ -29,6 +31,7 @@ class Places(TypedDict):
     upstream: str | None
     region: str | None
     mode: str
+    redaction: Redaction
 
 
 class RecordingServer(ConverseServer):
@@ -126,6 +129,8 @@ def _check_writable(path: Path) -> None:
 
 
 def _what(path: Path, error: Exception) -> str:
+    if isinstance(error, SecretFound):
+        return f"{error} {REDACT}"
     if isinstance(error, OSError):
         return UNWRITABLE.format(path=path, problem=error.strerror or error)
     return str(error)

@@ -32,7 +32,9 @@ from converse_harness.wire.http import Request, Response
 
 if TYPE_CHECKING:  # most never record
     from converse_harness.doors.server.proxy import Options, RecordingFake
+    from converse_harness.recordings.matching import Match
     from converse_harness.recordings.modes import Mode
+    from converse_harness.recordings.redaction import Redaction
 
 NOT_AIMED: Final = (
     "a boto client called Bedrock itself while a fake of a ConverseServer is open, which answers at its own URL only. "
@@ -107,17 +109,23 @@ class ConverseServer:
         upstream: str | None = None,
         region: str | None = None,
         mode: Mode | str = "all",
+        match: Match = "shape",
+        pace: float | str = 0.0,
+        redaction: Redaction | None = None,
         **settings: Unpack[Settings],
     ) -> ServerFake:
         """Open a fake with a URL of its own that passes on what it is asked to Bedrock, live, and records it.
 
         What it passes on is signed anew with the credentials of this environment, as boto3 finds them, or sent with
-        AWS_BEARER_TOKEN_BEDROCK. `upstream` is a URL in place of Bedrock's in the `region` (default: the
-        environment's); `mode` is "all", "new_episodes", "once" or "none". The file is written anew after each call that
-        ended, and when the fake closes, which raises what keeps it from being written. Raises DoorError without
-        credentials or a region.
+        AWS_BEARER_TOKEN_BEDROCK; `upstream` is a URL in place of Bedrock's in the `region` (default: the
+        environment's). `mode`, `match` and `pace` are as for the function `record`, and `redaction` says what is
+        replaced in the file. That is written anew after each call that ended, and when the fake closes; however the
+        test ends, what was recorded is kept. Raises DoorError without credentials or a region, and ReplyError where the
+        file is not there to be played, or cannot be written, with the place where it is instead.
         """
-        fake = self._recording_at(self._site.prefix(), settings, path, upstream=upstream, region=region, mode=mode)
+        where: Options = {"upstream": upstream, "region": region, "redaction": redaction}
+        options: Options = {**where, "mode": mode, "match": match, "pace": pace}
+        fake = self._recording_at(self._site.prefix(), settings, path, **options)
         self.recent.append(fake)
         return fake
 
@@ -176,7 +184,7 @@ class ConverseServer:
     def stop(self) -> None:
         """Close every fake, without a check, every connection and the thread; stopping twice does nothing.
 
-        Raises what keeps a recording from being written, when all is closed.
+        Raises ReplyError for a recording that cannot be written, when all is closed.
         """
         with ExitStack() as closing:
             closing.callback(self._stop)

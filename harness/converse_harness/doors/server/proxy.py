@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -18,8 +18,11 @@ from converse_harness.doors.fake import Settings
 from converse_harness.doors.server.fake import Mount, ServerFake
 from converse_harness.doors.server.relay import THREAD, Relay
 from converse_harness.doors.server.upstream import Upstream, find
-from converse_harness.errors import DoorError
+from converse_harness.errors import DoorError, ReplyError
+from converse_harness.recordings.keeping import keep
+from converse_harness.recordings.matching import Match
 from converse_harness.recordings.modes import Mode, Opened, mode_of, open_session
+from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.tape import PassedExchange, Tape
 from converse_harness.wire.http import Chunk, Request, Response
 
@@ -86,18 +89,21 @@ class Saver:
         self._thread.start()
 
     def __exit__(self, *_: object) -> None:
-        """Write what is not written yet. Raises what keeps it from being written."""
+        """Write what is not written yet. Raises ReplyError where that cannot be, and says where it is instead."""
         self._ended.put(None)
         self._thread.join()
         if self._unsaved or self._failed:
-            self._save()
+            kept = keep(self._tape, passed=True)
+            problem = ReplyError(kept.problem) if kept.problem else None
+            self._tell(problem)
+            if problem is not None:
+                raise problem
 
     def _run(self) -> None:
         rested = 0.0
         while self._collect(rested):
             started = monotonic()
-            with suppress(Exception):  # who is told knows it; it is tried again, and raised in the end
-                self._save()
+            self._save()
             rested = monotonic() + REST * (monotonic() - started)
 
     def _collect(self, until: float) -> bool:
@@ -118,20 +124,21 @@ class Saver:
         failure: Exception | None = None
         try:
             self._tape.save()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whoever is told knows it; it is tried again, and raised in the end
             failure = error
-            raise
-        finally:
-            self._failed = failure is not None
-            for call in self._unsaved:
-                self._told(call, failure)
+        self._failed = failure is not None
+        self._tell(failure)
+
+    def _tell(self, failure: Exception | None) -> None:
+        for call in self._unsaved:
+            self._told(call, failure)
 
 
 class RecordingFake(ServerFake):
     """A fake whose calls are passed on to the real service, and recorded.
 
     Its file is written anew after each call that ended, and when it closes; of what is still coming then it keeps what
-    came. Closing raises what keeps the file from being written.
+    came. Closing raises ReplyError where the file cannot be written.
     """
 
     def __init__(
@@ -180,6 +187,9 @@ class Options(TypedDict, total=False):
     upstream: str | None
     region: str | None
     mode: Mode | str
+    match: Match
+    pace: float | str
+    redaction: Redaction | None
     told: Told
 
 
@@ -191,7 +201,14 @@ def open_recording(
     url: str, mount: Mount, settings: Settings, path: str | Path, **options: Unpack[Options]
 ) -> RecordingFake:
     """A fake at a URL that records. Raises DoorError without credentials or a region, and what `open_session` does."""
-    opened = open_session(Path(path), mode_of(options.get("mode", Mode.ALL)))
+    opened = open_session(
+        Path(path),
+        mode_of(options.get("mode", Mode.ALL)),
+        match=options.get("match", "shape"),
+        pace=options.get("pace", 0.0),
+        again=f"ConverseServer.record({str(path)!r})",
+        redaction=options.get("redaction"),
+    )
     with registry.passing_on():
         found = None if opened.tape is None else find(options.get("upstream"), options.get("region"))
     return RecordingFake(url, mount, opened, found, options.get("told", nobody_is_told), settings)
