@@ -22,7 +22,8 @@ ASKED: Final = {"modelId": NOVA, "messages": [{"role": "user", "content": [{"tex
 BEDROCK: Final = "https://bedrock-runtime.us-east-1.amazonaws.com"
 CONVERSE: Final = f"{BEDROCK}/model/us.amazon.nova-lite-v1%3A0/converse"
 ANSWER: Final = (
-    b'{"output":{"message":{"content":[{"text":"18 \xc2\xb0C"}],"role":"assistant"}},"stopReason":"end_turn"}'
+    b'{"metrics":{"latencyMs":9},"output":{"message":{"content":[{"text":"18 \xc2\xb0C"}],"role":"assistant"}},'
+    b'"stopReason":"end_turn","usage":{"inputTokens":3,"outputTokens":4,"totalTokens":7}}'
 )
 SECRETS: Final = ("AKIAFAKEFAKEFAKEFAKE", "very secret indeed", "amz-sdk", "Authorization", "Signature")
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from converse_harness.bodies import BareBody, Body, ErrorBody, EventsBody, MessageBody, Recorded
+from converse_harness.model.values import is_array, is_object
 from converse_harness.recordings.contents import body_bytes
 from converse_harness.recordings.exchange import Exchange
 from converse_harness.recordings.lines import End, Line, event_of, frame_bytes_of
@@ -119,7 +120,7 @@ def _body(exchange: Exchange, events: Sequence[dict[str, Any] | None]) -> Body:
         return BareBody(str(head["failed"]))
     body = head.get("body")
     members = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
-    name = str(head.get("type") or head.get("headers", {}).get("x-amzn-ErrorType", "")).partition(":")[0]
+    name = str(head.get("type") or head.get("headers", {}).get("x-amzn-ErrorType") or "").partition(":")[0]
     if head["status"] >= 400 and name:
         return ErrorBody(name, head["status"], members)
     if exchange.operation == "Converse" and isinstance(members.get("output"), dict):
@@ -133,10 +134,10 @@ def _message(members: Mapping[str, Any]) -> Body:
     from converse_harness import model
 
     read = model.from_json("ConverseResponse", members)
-    message = read["output"].get("message")
-    if not isinstance(message, dict) or "content" not in message:
+    message: object = read["output"].get("message")
+    content: object = message.get("content") if is_object(message) else None
+    if not is_object(message) or not is_array(content) or not all(map(is_object, content)):
         return BareBody("Converse 200")
     options = {name: read[name] for name in OPTIONS if name in read}
-    message = cast("dict[str, Any]", message)
-    content, role = tuple(message["content"]), message.get("role", "assistant")
-    return MessageBody(content, str(members.get("stopReason", "")), role, options=options, strict=False)
+    role: str = message.get("role", "assistant")
+    return MessageBody(tuple(content), str(members.get("stopReason", "")), role, options=options, strict=False)

@@ -8,9 +8,13 @@ from typing import Final
 
 from converse_harness.errors import DamagedData
 from converse_harness.recordings.contents import body_members, request_members
+from converse_harness.recordings.keys import ONE_OF, is_header
+from converse_harness.recordings.legality import problems
 from converse_harness.recordings.lines import End, Line, bytes_line, frame_line
+from converse_harness.recordings.structure import exchange_of
 from converse_harness.wire.eventstream import PRELUDE_LENGTH, Decoder, encode
 from converse_harness.wire.http import (
+    ERROR_NAME,
     GATEWAY_ERROR,
     GATEWAY_ERRORS,
     SERVICE_ERROR,
@@ -78,8 +82,13 @@ class Heard:
 
 
 def exchange_lines(heard: Heard, number: int) -> list[Line]:
-    """The lines of one exchange; `number` is that of its call, from 1."""
-    return [_call_line(heard, number), *_answer_lines(heard)]
+    """The lines of one exchange; `number` is that of its call, from 1. An answer that is not legal has its `faults`."""
+    call, *answer = _call_line(heard, number), *_answer_lines(heard)
+    faults = problems(exchange_of([call, *answer], 1))
+    if faults:
+        request = {key: call.pop(key) for key in ONE_OF["call"] if key in call}
+        call |= {"faults": faults, **request}  # the request comes last: it may be long
+    return [call, *answer]
 
 
 def _call_line(heard: Heard, number: int) -> Line:
@@ -93,7 +102,11 @@ def _call_line(heard: Heard, number: int) -> Line:
         line |= {"method": request.method, "path": path}
     if query:
         line["query"] = query
-    kept = {name: value for name, value in request.headers if name.lower().startswith(KEPT_REQUEST_HEADERS)}
+    kept = {
+        name: value
+        for name, value in request.headers
+        if name.lower().startswith(KEPT_REQUEST_HEADERS) and is_header(value)
+    }
     if kept:
         line["headers"] = kept
     return line | (request_members(request.body) if request.body else {})
@@ -123,11 +136,15 @@ def _head_line(heard: Heard, data: bytes, *, streams: bool) -> Line:
     line: Line = {"t": _ms(at), "status": heard.status}
     error = heard.header("x-amzn-errortype")
     name, _, _ = (error or "").partition(":")
-    if error is not None and error == name + (GATEWAY_ERROR if name in GATEWAY_ERRORS else SERVICE_ERROR):
+    if (
+        error is not None
+        and ERROR_NAME.fullmatch(name)
+        and error == name + (GATEWAY_ERROR if name in GATEWAY_ERRORS else SERVICE_ERROR)
+    ):
         line["type"] = name
         error = None
     request_id = heard.header("x-amzn-requestid")
-    if request_id is not None:
+    if request_id is not None and is_header(request_id):
         line["requestId"] = request_id
     unusual: dict[str, str | None] = {}
     if error is not None:
@@ -139,7 +156,8 @@ def _head_line(heard: Heard, data: bytes, *, streams: bool) -> Line:
     if length is not None and (streams or length != str(len(data))):
         unusual |= {"Transfer-Encoding": None, "Content-Length": length} if streams else {"Content-Length": length}
     unusual |= {key: value for key, value in heard.headers if key.lower().startswith(KEPT_HEADERS)}
-    return line | ({"headers": unusual} if unusual else {})
+    kept = {name: value for name, value in unusual.items() if value is None or is_header(value)}
+    return line | ({"headers": kept} if kept else {})
 
 
 def _begins_with_a_frame(data: bytes) -> bool:

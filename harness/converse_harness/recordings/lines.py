@@ -21,6 +21,7 @@ from typing import Any, Final, cast
 
 from converse_harness.errors import DamagedData
 from converse_harness.grammar import ERROR_FRAME
+from converse_harness.recordings.contents import DEEPEST, is_deeper
 from converse_harness.wire.events import encode_event, from_wire, read_event, standard_frame
 from converse_harness.wire.eventstream import Frame, decode
 
@@ -52,6 +53,15 @@ EVENT_KEYS: Final[Mapping[str, str]] = {
 }
 """What a line of a stream has beside the event, whose type is its key."""
 
+TOLD_BY: Final[Mapping[str, str]] = {
+    "call": "call",
+    "status": "head",
+    "failed": "failed",
+    "end": "end",
+    "bytes": "bytes",
+}
+"""The key by which a line is told from an event's -> the kind of line that it is."""
+
 
 def dump(line: Mapping[str, Any]) -> str:
     """A line as it is written: JSON with spaces, UTF-8 unescaped where it can be, the keys in their order."""
@@ -72,9 +82,9 @@ def frame_line(frame: Frame, data: bytes, at: int, *, joined: bool) -> Line:
     line: Line = {"t": at}
     try:
         name, members, padding = read_event(frame)
-    except DamagedData:
+    except (DamagedData, RecursionError):
         name, members, padding = "", {}, None
-    if name in ("", *EVENT_KEYS):
+    if name in ("", *EVENT_KEYS, *TOLD_BY) or is_deeper(members, DEEPEST):
         line["frame"] = base64.b64encode(data).decode()
     else:
         line[name] = members
@@ -157,5 +167,5 @@ def _is_utf8(text: str) -> bool:
 def _reads_as(data: bytes, name: str, members: Mapping[str, Any], padding: int | None) -> bool:
     try:
         return read_event(decode(data)) == (name, members, padding)
-    except DamagedData:
+    except (DamagedData, RecursionError):
         return False

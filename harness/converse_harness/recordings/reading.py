@@ -3,44 +3,99 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn, cast
 
 from converse_harness.errors import DamagedData
 from converse_harness.recordings import media
-from converse_harness.recordings.exchange import Exchange, Session
-from converse_harness.recordings.lines import ENDS, EVENT_KEYS, FORMAT, VERSION, Line, event_of
+from converse_harness.recordings.contents import DEEPEST, is_deeper
+from converse_harness.recordings.exchange import Session
+from converse_harness.recordings.keys import said
+from converse_harness.recordings.legality import illegal, other_models
+from converse_harness.recordings.lines import FORMAT, VERSION, Line
+from converse_harness.recordings.structure import Problem, problems_of, session_of
 
-_MEND: Final = "Mend the line, or record the session again."
+MEND: Final = "Mend the line, or record the session again."
+NESTED: Final = DEEPEST + 3
+"""A line has what was recorded inside of itself, and the bytes of media in an object of their own."""
+
+BOM: Final = "\ufeff"
 
 
 class DamagedRecording(DamagedData):
-    """A file that is no recording of this version: `path`, `line` (from 1) and what is wrong with it."""
+    """A file that is no recording of this version: `path`, `line` (from 1), what is wrong with it, what to do."""
 
-    def __init__(self, path: object, line: int, problem: str, advice: str = _MEND) -> None:
+    def __init__(self, path: object, line: int, problem: str, advice: str = MEND) -> None:
         super().__init__(f"{path}:{line}: {problem} {advice}")
-        self.path, self.line, self.problem = path, line, problem
+        self.path, self.line, self.problem, self.advice = path, line, problem, advice
+
+    def __reduce__(self) -> tuple[type[DamagedRecording], tuple[object, ...]]:
+        return type(self), (self.path, self.line, self.problem, self.advice)
 
 
 def read(path: Path) -> Session:
     """The session that a file holds. Raises DamagedRecording, and OSError for a file that cannot be read."""
+    return parse(text_of_file(path), path)
+
+
+def text_of_file(path: Path) -> str:
+    """The text of a file. Raises DamagedRecording, and OSError for a file that cannot be read."""
+    data = path.read_bytes()
     try:
-        text = path.read_bytes().decode()
+        return data.decode()
     except UnicodeDecodeError as error:
-        line = path.read_bytes()[: error.start].count(b"\n") + 1
-        raise DamagedRecording(path, line, f"byte {error.start} of the file is not UTF-8.") from error
-    return parse(text, path)
+        line = data[: error.start].count(b"\n") + 1
+        problem = f"byte {error.start} of the file is not UTF-8."
+        raise DamagedRecording(path, line, problem, "Save it as UTF-8, or record the session again.") from error
 
 
 def parse(text: str, path: object = "<recording>") -> Session:
-    """The session that a text holds. Raises DamagedRecording."""
-    lines = _json_lines(text, path)
-    header = lines[0] if lines else {}
-    _check_header(header, path)
+    """The session that a text holds. A line may end in CRLF, and the last one in nothing. Raises DamagedRecording."""
+    lines = json_lines(text, path)
     if media.MARK in text:
         lines = [_with_media(line, number, path) for number, line in enumerate(lines, 1)]
-    return Session(header, tuple(_exchanges(lines, path)))
+    for problem in problems_of(lines):
+        raise DamagedRecording(path, problem.line, problem.text, problem.advice or MEND)
+    session = session_of(lines)
+    for problem in breaches(session):
+        raise DamagedRecording(path, problem.line, problem.text, problem.advice)
+    return session
+
+
+def breaches(session: Session) -> Iterator[Problem]:
+    """What AWS would not have sent, in the answers that are not said to be faulty."""
+    held_against_others = other_models(session.header)
+    for exchange in session.exchanges:
+        if not exchange.faults:
+            advice = f'Mend it; or if it is meant, say so in line {exchange.at}: "faults": ["what is wrong"].'
+            for offset, text in illegal(exchange, held_against_others):
+                yield Problem(exchange.at + offset, text, advice)
+
+
+def json_lines(text: str, path: object) -> list[Line]:
+    """The lines, each a JSON object, the first the header of a recording of this version. Raises DamagedRecording."""
+    if text.startswith(BOM):
+        raise DamagedRecording(path, 1, "the file begins with a byte order mark.", "Save it as UTF-8 without one.")
+    rows = text.split("\n")
+    if not rows[-1].strip():
+        rows.pop()
+    if not rows:
+        raise DamagedRecording(path, 1, "the file is empty.", "Record the session again.")
+    lines: list[Line] = []
+    for number, row in enumerate(rows, 1):
+        # What is usual is tried, not asked for: there are thousands of lines.
+        try:
+            value, end = _decode(row)
+        except (ValueError, RecursionError):
+            value, end = None, -1
+        if end != len(row) or type(value) is not dict or (end > 2 * NESTED and is_deeper(value, NESTED)):
+            cut = number == len(rows) and not text.endswith("\n")
+            value = _read_with_care(row, path, number, cut=cut)
+        lines.append(cast("Line", value))
+        if number == 1:
+            _check_header(lines[0], path)
+    return lines
 
 
 def _with_media(line: Line, number: int, path: object) -> Line:
@@ -50,76 +105,50 @@ def _with_media(line: Line, number: int, path: object) -> Line:
         raise DamagedRecording(path, number, str(error)) from error
 
 
-def _json_lines(text: str, path: object) -> list[Line]:
-    rows = text.split("\n")
-    if rows and not rows[-1]:
-        rows.pop()
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError(f"{digits[:20]} is larger than any float")
+    return value
+
+
+_decode: Final = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite).raw_decode
+
+
+def _read_with_care(row: str, path: object, number: int, *, cut: bool) -> Line:
+    """What a line that is not as usual holds, or what is wrong with it."""
+    row = row.strip(" \t\r")
+    if not row:
+        raise DamagedRecording(path, number, "this line is empty.", "Delete it.")
     try:
-        # At once: a tenth of the time of parsing thousands of short lines one by one.
-        parsed: list[Any] = json.loads(f"[{','.join(rows)}]")
-        if len(parsed) == len(rows) and all(type(each) is dict for each in parsed):
-            return parsed
-    except ValueError:
-        pass
-    for number, row in enumerate(rows, 1):
-        try:
-            value: object = json.loads(row)
-        except ValueError as error:
-            cut = " The file ends in the middle of it." if number == len(rows) and not text.endswith("\n") else ""
-            raise DamagedRecording(path, number, f"this line is not JSON ({error}).{cut}") from error
-        if not isinstance(value, dict):
-            raise DamagedRecording(path, number, f"this line is {row[:40]!r}; a line is a JSON object.")
-    raise DamagedRecording(path, 1, "the lines are JSON one by one and not together.")
+        value, end = cast("tuple[object, int]", _decode(row))
+        if end != len(row):
+            raise ValueError(f"there is more behind its value: column {end + 1}")
+    except ValueError as error:
+        why = f"{error.msg}: column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+        end_of_file = " The file ends in the middle of it." if cut else ""
+        raise DamagedRecording(path, number, f"this line is not JSON ({why}).{end_of_file}") from error
+    except RecursionError:
+        value, end = {}, -1
+    if end < 0 or is_deeper(value, NESTED):
+        raise DamagedRecording(path, number, f"this line is nested more than {NESTED} levels deep.") from None
+    if not isinstance(value, dict):
+        raise DamagedRecording(path, number, f"this line is {said(value)}; a line is a JSON object.")
+    return cast("Line", value)
 
 
 def _check_header(header: Line, path: object) -> None:
     if header.get("format") != FORMAT:
-        came = json.dumps(header)[:60]
-        raise DamagedRecording(
-            path, 1, f'the first line is {came}; that of a recording has "format": "{FORMAT}".', "Is it another file?"
-        )
-    version = header.get("version")
-    if version != VERSION:
-        raise DamagedRecording(
-            path,
-            1,
-            f"its version is {version!r}; this converse-harness reads version {VERSION}.",
-            "Install a newer converse-harness, or record the session again.",
-        )
-
-
-def _exchanges(lines: Sequence[Line], path: object) -> Iterator[Exchange]:
-    starts = [index for index, line in enumerate(lines) if "call" in line]
-    if len(lines) > 1 and starts[:1] != [1]:
-        raise DamagedRecording(path, 2, 'this line belongs to no call; one with "call" begins each exchange.')
-    for start, following in zip(starts, [*starts[1:], len(lines)], strict=False):
-        yield _exchange(lines[start:following], start + 1, path)
-
-
-def _exchange(lines: Sequence[Line], at: int, path: object) -> Exchange:
-    call, *rest = lines
-    if not rest or not ("status" in rest[0] or "failed" in rest[0]):
-        raise DamagedRecording(
-            path, at + bool(rest), 'after a call comes the head of its answer, a line with "status" (or "failed").'
-        )
-    head, *events = rest
-    _check_time(head, path, at + 1)
-    end = events.pop() if events and "end" in events[-1] else None
-    if end is not None and end["end"] not in ENDS:
-        raise DamagedRecording(path, at + len(lines) - 1, f'"end" is {end["end"]!r}; one of {", ".join(ENDS)}.')
-    for number, line in enumerate(events, at + 2):
-        _check_time(line, path, number)
-        found = event_of(line)
-        if found is None and not ("frame" in line or "bytes" in line):
-            raise DamagedRecording(path, number, "this line has no event.")
-        if found is not None and type(found[1]) is not dict:
-            raise DamagedRecording(path, number, f"{found[0]} is {found[1]!r}; the members of an event are an object.")
-        if found is not None and len(line) - 1 > sum(map(line.__contains__, EVENT_KEYS)):
-            several = ", ".join(key for key in line if key not in EVENT_KEYS)
-            raise DamagedRecording(path, number, f"this line has several events: {several}.")
-    return Exchange(at, call, head, tuple(events), end)
-
-
-def _check_time(line: Line, path: object, number: int) -> None:
-    if type(line.get("t")) is not int:
-        raise DamagedRecording(path, number, f'"t" is {line.get("t")!r}; whole milliseconds since the request.')
+        problem = f'the first line is {said(header)}; that of a recording has "format": "{FORMAT}".'
+        raise DamagedRecording(path, 1, problem, "Is it another file?")
+    version: Any = header.get("version")
+    if version == VERSION and type(version) is int:
+        return
+    problem = f'"version" is {said(version)}; this converse-harness reads version {VERSION}.'
+    newer = type(version) is int and version > VERSION
+    advice = "Install a newer converse-harness, or record the session again." if newer else MEND
+    raise DamagedRecording(path, 1, problem, advice)

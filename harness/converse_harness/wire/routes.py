@@ -41,6 +41,20 @@ def control_route(request: Request) -> Route | None:
     return _find(request, model.CONTROL_PLANE)
 
 
+@cache
+def labels(operation: str) -> tuple[str, ...] | None:
+    """The labels in the path of an operation of either service; None for an operation that is none of theirs.
+
+    >>> labels("ApplyGuardrail")
+    ('guardrailIdentifier', 'guardrailVersion')
+    """
+    for service in (model.SERVICE, model.CONTROL_PLANE):  # the second is large, and seldom asked for
+        for _, pattern, name in _paths(service):
+            if name == operation:
+                return tuple(pattern.groupindex)
+    return None
+
+
 def _find(request: Request, service: str) -> Route | None:
     path = request.target.partition("?")[0]
     for method, pattern, operation in _paths(service):

@@ -1,0 +1,248 @@
+"""The kinds of lines that a recording has and the keys of each, as one literal table: reader and docs read it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final, NamedTuple, cast
+
+from converse_harness.model.values import is_utf8
+from converse_harness.recordings.lines import ENDS, EVENT_KEYS, FORMAT, TOLD_BY, Line
+from converse_harness.wire.events import PADDING
+from converse_harness.wire.http import ERROR_NAME, ConnectionFailure
+
+LONGEST: Final = 10_000_000_000
+"""The most milliseconds that a line may have: 115 days. What is longer is a slip, and a float may not hold it."""
+
+SAID: Final = 60
+"""The most that a message says of a value."""
+
+FAILURES: Final = tuple(failure.value for failure in ConnectionFailure)
+
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+
+
+class Type(NamedTuple):
+    """What the value of a key can be: in words, and as a test."""
+
+    words: str
+    test: Callable[[object], bool]
+
+
+class Key(NamedTuple):
+    """A key of a line: the name of its Type in TYPES, what it says, and whether it must be there."""
+
+    type: str
+    meaning: str
+    required: bool = False
+
+
+def _whole(low: int, high: int) -> Callable[[object], bool]:
+    def test(value: object) -> bool:
+        return type(value) is int and low <= value <= high
+
+    return test
+
+
+def _is_exactly(kind: type) -> Callable[[object], bool]:
+    return lambda value: type(value) is kind
+
+
+def _is_anything(_: object) -> bool:
+    return True
+
+
+def is_text(value: object) -> bool:
+    """Whether it is a text that UTF-8 can carry."""
+    return type(value) is str and is_utf8(value)
+
+
+def _is_name(value: object) -> bool:
+    return is_text(value) and value != ""
+
+
+def _is_error_name(value: object) -> bool:
+    return isinstance(value, str) and ERROR_NAME.fullmatch(value) is not None
+
+
+def _is_base64(value: object) -> bool:
+    try:
+        base64.b64decode(cast("str", value), validate=True)
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
+def _is_json(value: object) -> bool:
+    try:
+        return is_text(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_name, cast("list[object]", value)))
+
+
+def _are_headers(value: object, *, absent: bool) -> bool:
+    return isinstance(value, dict) and all(
+        _HEADER_NAME.fullmatch(name) and (is_header(each) or (absent and each is None))
+        for name, each in cast("dict[str, object]", value).items()
+    )
+
+
+def is_header(value: object) -> bool:
+    """Whether it can be the value of an HTTP header."""
+    return isinstance(value, str) and _HEADER_VALUE.fullmatch(value) is not None and value == value.strip()
+
+
+TYPES: Final[Mapping[str, Type]] = {
+    "format": Type(f'"{FORMAT}"', FORMAT.__eq__),
+    "number": Type("a whole number from 1", _whole(1, LONGEST)),
+    "milliseconds": Type(f"whole milliseconds, from 0 to {LONGEST}", _whole(0, LONGEST)),
+    "status": Type("an HTTP status from 200 to 599", _whole(200, 599)),
+    "padding": Type(f"a length from 0 to {len(PADDING)}", _whole(0, len(PADDING))),
+    "bool": Type("true or false", _is_exactly(bool)),
+    "text": Type("a text", is_text),
+    "name": Type("a text that is not empty", _is_name),
+    "texts": Type("a list of texts, none of them empty", _are_texts),
+    "base64": Type("a text in base64", _is_base64),
+    "object": Type("an object", _is_exactly(dict)),
+    "JSON": Type("any JSON", _is_anything),
+    "body": Type("JSON without half a character", _is_json),
+    "header": Type("the value of an HTTP header", is_header),
+    "sent": Type("an object with the values of HTTP headers", partial(_are_headers, absent=False)),
+    "headers": Type(
+        "an object with the values of HTTP headers, null for one that was not there",
+        partial(_are_headers, absent=True),
+    ),
+    "error": Type("the name of an error", _is_error_name),
+    "failure": Type(f"one of {', '.join(map(repr, FAILURES))}", FAILURES.__contains__),
+    "end": Type(f"one of {', '.join(map(repr, ENDS))}", ENDS.__contains__),
+}
+"""The types of values by the names that KINDS has for them."""
+
+
+class LineKind(NamedTuple):
+    """A kind of line: what it is called, and its keys by name."""
+
+    called: str
+    keys: Mapping[str, Key]
+
+
+_T: Final = Key("milliseconds", "milliseconds from the request to this", required=True)
+
+KINDS: Final[Mapping[str, LineKind]] = {
+    "header": LineKind(
+        "the header of a file",
+        {
+            "format": Key("format", "that it is a recording", required=True),
+            "version": Key("number", "the version of the format", required=True),
+            "recorded": Key("text", "when it was recorded, in UTC"),
+            "by": Key("text", "what wrote it"),
+            "botocore": Key("text", "the botocore whose model its answers were held to"),
+        },
+    ),
+    "call": LineKind(
+        "a call",
+        {
+            "call": Key("number", "the number of the call, from 1", required=True),
+            "operation": Key("name", "the operation of AWS; beside it the labels of its path, modelId for instance"),
+            "method": Key("name", "the HTTP method, where it is no operation that is known"),
+            "path": Key("name", "the path as it was sent, where it is no operation that is known"),
+            "query": Key("text", "the query as it was sent"),
+            "headers": Key("sent", "the request headers that say what is asked, x-amzn-bedrock-*"),
+            "faults": Key("texts", "what is illegal in the answer and meant; without it an illegal answer is refused"),
+            "request": Key("JSON", "the body of the request, where it is JSON"),
+            "requestText": Key("text", "the body of the request, where it is another text"),
+            "requestBase64": Key("base64", "the body of the request, where it is no text"),
+        },
+    ),
+    "head": LineKind(
+        "the head of an answer",
+        {
+            "t": _T,
+            "status": Key("status", "the HTTP status", required=True),
+            "type": Key("error", "the name of the error, which x-amzn-ErrorType has in its usual form"),
+            "requestId": Key("header", "x-amzn-RequestId; absent where that was not sent"),
+            "headers": Key("headers", "the headers that are not the usual ones, null for one that was not sent"),
+            "body": Key("body", "the body, where it is JSON as AWS writes it; without any body a stream follows"),
+            "bodyText": Key("text", "the body, where it is another text"),
+            "bodyBase64": Key("base64", "the body, where it is no text"),
+        },
+    ),
+    "failed": LineKind(
+        "a failure in the place of an answer",
+        {
+            "t": _T,
+            "failed": Key("failure", "what came in the place of an answer", required=True),
+        },
+    ),
+    "event": LineKind(
+        "an event",
+        {
+            "t": _T,
+            "p": Key("padding", EVENT_KEYS["p"]),
+            "joined": Key("bool", EVENT_KEYS["joined"]),
+            "payload": Key("text", EVENT_KEYS["payload"]),
+            "frame": Key("base64", EVENT_KEYS["frame"]),
+        },
+    ),
+    "bytes": LineKind(
+        "bytes of a stream",
+        {
+            "t": _T,
+            "joined": Key("bool", EVENT_KEYS["joined"]),
+            "bytes": Key("base64", EVENT_KEYS["bytes"], required=True),
+        },
+    ),
+    "end": LineKind(
+        "a bad end",
+        {
+            "t": _T,
+            "end": Key("end", "how the answer ended, where it did not end well", required=True),
+        },
+    ),
+}
+"""The kinds of lines. An event has one key more, its type, with an object: the members of the event."""
+
+ONE_OF: Final[Mapping[str, tuple[str, ...]]] = {
+    "call": ("request", "requestText", "requestBase64"),
+    "head": ("body", "bodyText", "bodyBase64"),
+    "event": ("payload", "frame"),
+}
+"""Keys of which a line has at most one."""
+
+WHOLE: Final = "whole"
+"""The state after a head that has a body: no stream follows."""
+
+FOLLOWS: Final[Mapping[str, tuple[str, ...]]] = {
+    "header": ("call",),
+    "call": ("head", "failed"),
+    "head": ("event", "bytes", "end", "call"),
+    WHOLE: ("end", "call"),
+    "failed": ("call",),
+    "event": ("event", "bytes", "end", "call"),
+    "bytes": ("event", "bytes", "end", "call"),
+    "end": ("call",),
+}
+"""The kinds of lines that may follow a kind. A file may end after each of them but a call."""
+
+
+def said(value: object) -> str:
+    """A value of a line in a message: its JSON, cut short."""
+    text = json.dumps(value, ensure_ascii=False)
+    text = text if is_text(text) else json.dumps(value)
+    return text if len(text) <= SAID else f"{text[: SAID - 3]}..."
+
+
+def kind_of(line: Line) -> str:
+    """The kind of a line that is not the first of its file."""
+    for key, kind in TOLD_BY.items():
+        if key in line:
+            return kind
+    return "event"

@@ -1,0 +1,282 @@
+"""A recording is read whole or not at all: what is wrong with a file is said by file, line and reason."""
+
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from converse_harness import DamagedData, model, recording
+from converse_harness.recordings.answers import reply_of
+from converse_harness.recordings.contents import DEEPEST
+from converse_harness.recordings.exchange import Exchange
+from converse_harness.recordings.heard import Heard, exchange_lines
+from converse_harness.recordings.keys import KINDS, ONE_OF, TYPES
+from converse_harness.recordings.legality import MOST, problems
+from converse_harness.recordings.reading import DamagedRecording, parse, read
+from converse_harness.wire.events import encode_event
+from converse_harness.wire.http import Request
+from tests.recordings.damaged import (
+    ANSWER,
+    CALL,
+    DAMAGED,
+    HEAD,
+    HEADER,
+    ILLEGAL,
+    MEANT,
+    MEND,
+    OTHERS,
+    REFUSED,
+    SECOND,
+    SOUND,
+    START,
+    STREAM,
+    TEXT,
+    THROTTLED,
+    base64_of,
+    nested,
+    stream,
+    text,
+    without,
+)
+
+JSON_TYPE = (("Content-Type", "application/json"),)
+STREAM_TYPE = (("Content-Type", "application/vnd.amazon.eventstream"),)
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_sound_files_are_read(name: str) -> None:
+    session = parse(SOUND[name])
+    for exchange in session.exchanges:
+        reply = reply_of(exchange)
+        assert reply.recorded is not None
+        list(reply.recorded.response.chunks)
+
+
+@pytest.mark.parametrize(
+    ("damaged", "line", "said"),
+    [
+        *(pytest.param(*row[:2], f"{row[2]} {MEND}", id=name) for name, row in DAMAGED.items()),
+        *(pytest.param(*row[:2], f"{row[2]} {MEANT}", id=name) for name, row in ILLEGAL.items()),
+        *(pytest.param(*row, id=name) for name, row in OTHERS.items()),
+    ],
+)
+def test_what_is_wrong_is_said_by_line_and_reason(damaged: str, line: int, said: str) -> None:
+    with pytest.raises(DamagedRecording) as caught:
+        parse(damaged, "x.jsonl")
+    assert str(caught.value) == f"x.jsonl:{line}: {said}"
+    assert caught.value.line == line
+
+
+@pytest.mark.parametrize("name", ILLEGAL)
+def test_what_is_illegal_is_read_where_it_is_meant(name: str) -> None:
+    lines = ILLEGAL[name][0].splitlines()
+    call = {**json.loads(lines[1]), "faults": ["it is meant"]}
+    (exchange,) = parse("\n".join([lines[0], json.dumps(call), *lines[2:]])).exchanges
+    assert exchange.faults == ["it is meant"]
+    assert problems(exchange)
+    reply = reply_of(exchange)
+    assert reply.recorded is not None
+    list(reply.recorded.response.chunks)
+
+
+def test_a_list_of_no_faults_allows_none() -> None:
+    faulty = text(HEADER, {**CALL, "faults": []}, HEAD, TEXT)
+    with pytest.raises(DamagedRecording, match="before any messageStart"):
+        parse(faulty)
+
+
+def test_many_problems_are_told_by_their_number() -> None:
+    call, head, *events = STREAM[1:]
+    bad = [{"t": 5, "messageStop": {"stopReason": str(number)}} for number in range(9)]
+    found = problems(Exchange(2, call, head, (*events[:1], *bad)))
+    assert len(found) == MOST
+    assert found[-1] == "and 5 more"
+
+
+def test_the_botocore_that_recorded_decides_what_is_held_against_it() -> None:
+    def read_with(botocore: str | None, body: dict[str, Any]) -> None:
+        named = HEADER if botocore is None else {**HEADER, "botocore": botocore}
+        parse(text(named, {**CALL, "operation": "Converse"}, {"t": 3, "status": 200, "body": body}))
+
+    new_value, old_lack = {**ANSWER, "stopReason": "bored"}, without("usage", ANSWER)
+    read_with("999.0", new_value)
+    read_with("1.0", old_lack)
+    for botocore, body in (
+        (None, new_value),
+        (model.botocore_version(), new_value),
+        ("1.0", new_value),
+        ("of somebody", new_value),
+        (None, old_lack),
+        (model.botocore_version(), old_lack),
+        ("999.0", old_lack),
+    ):
+        with pytest.raises(DamagedRecording):
+            read_with(botocore, body)
+
+
+def test_a_file_is_named_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_text(stream(5, {"t": 1}))
+    with pytest.raises(DamagedRecording, match="it has no event") as caught:
+        recording(file)
+    assert str(caught.value).startswith(f"{file}:5: ")
+    assert isinstance(caught.value, DamagedData)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.path, again.line, again.problem) == (
+        str(caught.value),
+        file,
+        5,
+        "it has no event; a line has one, and beside it t, p, joined, payload, frame.",
+    )
+
+
+def test_bytes_that_are_no_text_are_found(tmp_path: Path) -> None:
+    file = tmp_path / "x.jsonl"
+    data = text(*STREAM).encode()
+    at = data.index(b"Chur")
+    file.write_bytes(data[:at] + b"\xfc" + data[at:])
+    with pytest.raises(DamagedRecording) as caught:
+        read(file)
+    assert str(caught.value) == (
+        f"{file}:5: byte {at} of the file is not UTF-8. Save it as UTF-8, or record the session again."
+    )
+    file.write_bytes(text(*STREAM).encode("utf-16"))
+    with pytest.raises(DamagedRecording, match=":1: byte 0 of the file is not UTF-8"):
+        read(file)
+
+
+def test_a_file_that_cannot_be_read_is_another_matter(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        read(tmp_path / "none.jsonl")
+
+
+def test_every_line_of_the_table_is_complete() -> None:
+    for kind, (called, keys) in KINDS.items():
+        assert called
+        assert all(key.type in TYPES and key.meaning for key in keys.values())
+        assert set(ONE_OF.get(kind, ())) <= set(keys)
+
+
+def test_what_is_nested_deep_is_kept_as_text_and_read_again() -> None:
+    deep = json.dumps(nested(DEEPEST + 1), separators=(",", ":")).encode()
+    path = "/model/m/converse"
+    heard = Heard(Request("POST", path, (), deep), status=200, headers=JSON_TYPE, pieces=[(deep, 0.1)])
+    call, head = exchange_lines(heard, 1)
+    assert call["requestText"] == head["bodyText"] == deep.decode()
+    parse(text(HEADER, call, head))
+    deepest = json.dumps(nested(DEEPEST), separators=(",", ":")).encode()
+    heard = Heard(Request("POST", path, (), deepest), status=200, headers=JSON_TYPE, pieces=[(deepest, 0.1)])
+    call, head = exchange_lines(heard, 1)
+    assert call["request"] == head["body"] == nested(DEEPEST)
+    parse(text(HEADER, call, head))
+
+
+@pytest.mark.parametrize("name", ["call", "end", "status", "failed", "t", "p", "bytes", "frame", "payload", "joined"])
+def test_an_event_that_is_named_as_a_key_of_lines_is_kept_as_its_frame(name: str) -> None:
+    data = encode_event({name: {"status": 1}}, 5)
+    heard = Heard(
+        Request("POST", "/model/m/converse-stream", (), b"{}"), status=200, headers=STREAM_TYPE, pieces=[(data, 0.1)]
+    )
+    lines = exchange_lines(heard, 1)
+    assert lines[2] == {"t": 100, "frame": base64_of(data)}
+    (exchange,) = parse(text(HEADER, *lines)).exchanges
+    assert exchange.faults == ["these bytes are no event of a stream."]
+
+
+ODD = text(
+    {**HEADER, "botocore": model.botocore_version()},
+    {**CALL, "query": "a=b", "headers": {"x-amzn-bedrock-trace": "ENABLED"}, "faults": ["all kinds of lines"]},
+    {**HEAD, "headers": {"Content-Type": None, "retry-after": "3"}},
+    START,
+    {**TEXT, "payload": '{"delta":{"text":"From Chur"},"contentBlockIndex":0,"p":"abcdefg"}'},
+    {"t": 414, "frame": base64_of(encode_event({"messageStart": {"role": "assistant"}}))},
+    {"t": 414, ":error": {"code": "500", "message": "oh"}},
+    {"t": 415, "bytes": "AAAA", "joined": True},
+    {"t": 416, "end": "connection reset"},
+    {"call": 2, "method": "GET", "path": "/x", "requestBase64": "AAAA"},
+    {"t": 1, "status": 404, "bodyText": "no"},
+    {**CALL, "call": 3},
+    THROTTLED,
+    {**SECOND, "call": 4},
+    {"t": 3, "status": 200, "body": ANSWER},
+    {**CALL, "call": 5},
+    REFUSED,
+).encode()
+
+Damage = Callable[[bytes], bytes]
+
+
+def replaced(at: int, byte: int) -> Damage:
+    return lambda data: data[: at % len(data)] + bytes([byte]) + data[at % len(data) + 1 :]
+
+
+def inserted(at: int, new: bytes) -> Damage:
+    return lambda data: data[: at % len(data)] + new + data[at % len(data) :]
+
+
+def cut(at: int, length: int) -> Damage:
+    return lambda data: data[: at % len(data)] + data[at % len(data) + length :]
+
+
+def moved(origin: int, target: int) -> Damage:
+    def move(data: bytes) -> bytes:
+        lines = data.splitlines(keepends=True)
+        lines.insert(target % len(lines), lines.pop(origin % len(lines)))
+        return b"".join(lines)
+
+    return move
+
+
+def value_replaced(line: int, key: int, new: Any) -> Damage:
+    """Another value for one of the keys of a line."""
+
+    def replace(data: bytes) -> bytes:
+        rows = data.splitlines(keepends=True)
+        members = json.loads(rows[line % len(rows)])
+        members[list(members)[key % len(members)]] = new
+        rows[line % len(rows)] = f"{json.dumps(members)}\n".encode()
+        return b"".join(rows)
+
+    return replace
+
+
+places = st.integers(min_value=0, max_value=len(ODD))
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=5),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=5), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=300)
+@given(
+    damage=st.one_of(
+        st.builds(replaced, places, st.integers(0, 255)),
+        st.builds(
+            inserted, places, st.sampled_from([b"{", b"[", b'"', b",", b"\n", b"\r", b"1", b"-", b"\\ud800", b"e9"])
+        ),
+        st.builds(cut, places, st.integers(1, 200)),
+        st.builds(moved, places, places),
+        st.builds(value_replaced, places, places, values),
+    )
+)
+def test_a_damaged_file_is_read_or_refused_by_line(damage: Damage, tmp_path_factory: pytest.TempPathFactory) -> None:
+    file = tmp_path_factory.getbasetemp() / "damaged.jsonl"
+    file.write_bytes(damage(ODD))
+    exchanges: tuple[Exchange, ...] = ()
+    line = 1
+    try:
+        exchanges = recording(file).exchanges
+    except DamagedRecording as error:
+        line = error.line
+    assert 1 <= line <= ODD.count(b"\n") + 1
+    for exchange in exchanges:
+        reply = reply_of(exchange)
+        assert reply.recorded is not None
+        assert reply.summary is not None
+        assert all(isinstance(chunk.data, bytes) for chunk in reply.recorded.response.chunks)
