@@ -1,0 +1,107 @@
+"""The tables of docs/recording.md and docs/recording-format.md are those of the code; run as a script, it writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from converse_harness.recordings.choices import FAILED, MODES
+from converse_harness.recordings.keys import KINDS, TYPES
+from converse_harness.recordings.matching import MATCHES, PARTS
+from converse_harness.secrets import KINDS as SECRETS
+
+DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
+_TABLE: Final = re.compile(r"(?<=<!-- table: )(\w+)( -->\n)(?:.*?)(?=<!-- end -->)", re.DOTALL)
+
+Row = tuple[str, ...]
+
+
+def lines() -> Iterator[Row]:
+    """Every kind of line with its keys."""
+    yield "line", "key", "value", ""
+    for kind in KINDS.values():
+        for number, (name, key) in enumerate(kind.keys.items()):
+            must = "" if key.required else ", if there"
+            yield "" if number else kind.called, code(name), TYPES[key.type].words + must, key.meaning
+
+
+def modes() -> Iterator[Row]:
+    """The modes of recording."""
+    yield "`--converse-record=`", ""
+    for number, (name, meaning) in enumerate(MODES.items()):
+        yield code(name) + ("" if number else " (the default)"), meaning
+
+
+def failed() -> Iterator[Row]:
+    """What becomes of the recording of a test that failed."""
+    yield "`--converse-record-failed=`", ""
+    for number, (name, meaning) in enumerate(FAILED.items()):
+        yield code(name) + ("" if number else " (the default)"), meaning
+
+
+def matching() -> Iterator[Row]:
+    """What must be equal for each rule."""
+    yield "must be equal for", *(f'`"{rule}"`' for rule in MATCHES)
+    for part in PARTS.values():
+        yield part.what, *("yes" if rule in part.rules else "" for rule in MATCHES)
+
+
+def secrets() -> Iterator[Row]:
+    """What is masked, and what refuses the write."""
+    yield "found", "what happens"
+    told: dict[str, bool] = {}
+    for kind in SECRETS:
+        told[kind.name] = told.get(kind.name, False) or kind.masked
+    for name, masked in told.items():
+        yield name, "has a mask or a stand-in" if masked else "nothing is written"
+
+
+TABLES: Final[dict[str, Callable[[], Iterator[Row]]]] = {
+    "lines": lines,
+    "modes": modes,
+    "failed": failed,
+    "matching": matching,
+    "secrets": secrets,
+}
+"""The tables by the name in the comment before them; the first row is the head."""
+
+PAGES: Final = ("recording.md", "recording-format.md")
+
+
+def code(text: str) -> str:
+    """In a fixed width."""
+    return f"`{text}`"
+
+
+def table(name: str) -> str:
+    """A table as Markdown."""
+    head, *rows = TABLES[name]()
+    cells = [head, ("---",) * len(head), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in cells)
+
+
+def with_tables(page: str) -> str:
+    """The page with every table as it should be."""
+    return _TABLE.sub(lambda found: f"{found[1]}{found[2]}\n{table(found[1])}\n", page)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_tables_of_a_page_are_those_of_the_code(page: str) -> None:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    assert text == with_tables(text), (
+        f"docs/{page} is behind; write it with: python -m tests.examples.test_recording_pages"
+    )
+
+
+def test_every_table_is_on_a_page() -> None:
+    text = "".join((DOCS / page).read_text(encoding="utf-8") for page in PAGES)
+    assert sorted(found[1] for found in _TABLE.finditer(text)) == sorted(TABLES)
+
+
+if __name__ == "__main__":
+    for name in PAGES:
+        (DOCS / name).write_text(with_tables((DOCS / name).read_text(encoding="utf-8")), encoding="utf-8")
