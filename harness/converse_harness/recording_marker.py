@@ -1,4 +1,7 @@
-"""The marker `converse_recording`: what it takes, which file a test has, and which mode this run has."""
+"""The marker `converse_recording`: what it takes, which file a test has, and which mode this run has.
+
+Loaded when pytest starts, so it imports nothing heavy.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,6 @@ from typing import Any, Final
 import pytest
 
 from converse_harness.errors import ReplyError
-from converse_harness.recordings.modes import Mode
-from converse_harness.recordings.names import given_path, path_of_test
 
 MARKER: Final = "converse_recording"
 
@@ -40,6 +41,8 @@ def settings_of_recording(item: pytest.Item) -> dict[str, Any] | None:
 
 def path_of(item: pytest.Item, name: object = None) -> Path:
     """The file of a test's recording. Raises ReplyError for a name that cannot be one."""
+    from converse_harness.recordings.names import given_path, path_of_test
+
     if name is not None:
         return folder(item.config) / given_path(name)
     try:
@@ -63,9 +66,9 @@ def shown(config: pytest.Config, path: Path) -> str:
         return str(path)
 
 
-def mode_of_run(config: pytest.Config) -> Mode:
-    """Whether recordings are played or made."""
-    return Mode(config.getoption("--converse-record") or config.getini("converse_record"))
+def mode_of_run(config: pytest.Config) -> str:
+    """Whether recordings are played or made, as one of MODES."""
+    return str(config.getoption("--converse-record") or config.getini("converse_record"))
 
 
 def setting_of_run(config: pytest.Config) -> str:

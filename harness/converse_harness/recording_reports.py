@@ -13,7 +13,8 @@ import pytest
 
 from converse_harness.errors import ReplyError
 from converse_harness.recording_marker import MARKER, folder, path_of, settings_of_recording, shown
-from converse_harness.recordings.names import FAILED_SUFFIX, SUFFIX
+from converse_harness.recordings.choices import FAILED_SUFFIX
+from converse_harness.recordings.names import SUFFIX
 from converse_harness.recordings.opened import OPENED, identity
 
 OUTPUT: Final = "converse_recordings"

@@ -38,6 +38,16 @@ def test_import_loads_nothing_heavy(module: str) -> None:
     assert {name for name in loaded if name.partition(".")[0] in HEAVY} == set()
 
 
+def test_what_recordings_need_is_loaded_with_the_first_of_them() -> None:
+    loaded = loaded_by("converse_harness.plugin")
+    assert {name for name in loaded if "recording" in name} == {
+        "converse_harness.recording_marker",
+        "converse_harness.recording_plugin",
+        "converse_harness.recordings",
+        "converse_harness.recordings.choices",
+    }
+
+
 def test_strategies_load_the_service_model_at_first_need() -> None:
     assert {name for name in loaded_by("converse_strategies") if name.partition(".")[0] == "botocore"} == set()
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from converse_harness.errors import ConverseHarnessError, DamagedData
-from converse_harness.recordings.names import FAILED_SUFFIX, failed_path
+from converse_harness.recordings.choices import FAILED
+from converse_harness.recordings.names import failed_path
 
-if TYPE_CHECKING:  # pytest asks this module for its choices when it starts
+if TYPE_CHECKING:
     from converse_harness.recordings.tape import Tape
 
 
@@ -25,11 +26,7 @@ class Failed(Enum):
     DROP = "drop"
 
 
-FAILED_MEANINGS: Final[Mapping[Failed, str]] = {
-    Failed.ASIDE: f"put it beside the recording, as NAME{FAILED_SUFFIX}",
-    Failed.WRITE: "write it as if the test had passed",
-    Failed.DROP: "forget it",
-}
+FAILED_MEANINGS: Final[Mapping[Failed, str]] = {failed: FAILED[failed.value] for failed in Failed}
 
 
 @dataclass(frozen=True, slots=True)

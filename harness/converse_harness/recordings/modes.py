@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from converse_harness.errors import ReplyError
+from converse_harness.recordings.choices import MODES
 from converse_harness.recordings.opened import OPENED, identity
 
 if TYPE_CHECKING:  # pytest asks this module for its modes when it starts
@@ -27,12 +28,7 @@ class Mode(Enum):
     ALL = "all"
 
 
-MEANINGS: Final[Mapping[Mode, str]] = {
-    Mode.NONE: "play what was recorded, never ask the network",
-    Mode.ONCE: "record what has no file yet, play what has one",
-    Mode.NEW_EPISODES: "play what matches, record the rest and keep what was there",
-    Mode.ALL: "record everything anew",
-}
+MEANINGS: Final[Mapping[Mode, str]] = {mode: MODES[mode.value] for mode in Mode}
 
 
 class MissingRecording(ReplyError):

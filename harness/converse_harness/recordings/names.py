@@ -9,11 +9,9 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from converse_harness.errors import ReplyError
+from converse_harness.recordings.choices import FAILED_SUFFIX
 
 SUFFIX: Final = ".jsonl"
-
-FAILED_SUFFIX: Final = ".failed.jsonl"
-"""The suffix of what a test recorded that failed, beside the recording that it would have replaced."""
 
 LONGEST: Final = 200
 """Bytes of a file's or folder's name: file systems have 255, and the names of files in the making are longer."""
