@@ -1,4 +1,4 @@
-"""The tables of docs/recording.md and docs/recording-format.md are those of the code; run as a script, it writes them."""
+"""The tables of docs/recording.md and docs/recording-format.md are those of the code; run as a script, it makes them."""
 
 from __future__ import annotations
 
