@@ -1,4 +1,4 @@
-"""The tables of docs/recording.md and docs/recording-format.md are those of the code; run as a script, it makes them."""
+"""The tables of the pages on recordings are those of the code; run as a script, this file writes them."""
 
 from __future__ import annotations
 
