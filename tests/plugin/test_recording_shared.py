@@ -16,6 +16,11 @@ from converse_harness.wire.http import Request
 EXCHANGES = 400
 ASKED = Request("POST", "/model/m/converse", (), b'{"messages":[{"role":"user","content":[{"text":"?"}]}]}')
 
+ANSWER = (
+    b'{"metrics":{"latencyMs":1},"output":{"message":{"content":[{"text":"%d"}],"role":"assistant"}},'
+    b'"stopReason":"end_turn","usage":{"inputTokens":1,"outputTokens":1,"totalTokens":2}}'
+)
+
 
 @pytest.fixture
 def impatient() -> Iterator[None]:
@@ -30,7 +35,7 @@ def impatient() -> Iterator[None]:
 def test_each_exchange_answers_one_call(tmp_path: Path) -> None:
     tape = Tape(tmp_path / "trip.jsonl")
     head = (("Content-Type", "application/json"),)
-    tape.heard += (Heard(ASKED, "Converse", 200, head, 0.1, [(b'{"n":%d}' % n, 0.2)]) for n in range(EXCHANGES))
+    tape.heard += (Heard(ASKED, "Converse", 200, head, 0.1, [(ANSWER % n, 0.2)]) for n in range(EXCHANGES))
     tape.save()
     session = Session("test", tape.path, recording(tape.path), None)
     fakes = Fake(), Fake()
@@ -47,5 +52,5 @@ def test_each_exchange_answers_one_call(tmp_path: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert sorted(answers) == sorted(b'{"n":%d}' % n for n in range(EXCHANGES))
+    assert sorted(answers) == sorted(ANSWER % n for n in range(EXCHANGES))
     assert session.unplayed() == []

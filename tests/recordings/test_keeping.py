@@ -18,13 +18,17 @@ from converse_harness.recordings.reading import read
 from converse_harness.recordings.tape import Tape
 from converse_harness.wire.http import Request
 
+ANSWER = (
+    '{"metrics":{"latencyMs":1},"output":{"message":{"content":[{"text":"?"}],"role":"assistant"}},'
+    '"stopReason":"end_turn","usage":{"inputTokens":1,"outputTokens":1,"totalTokens":2}}'
+)
 JSON = (("Content-Type", "application/json"),)
 
 
 def heard(text: str) -> Heard:
     request = f'{{"messages":[{{"role":"user","content":[{{"text":"{text}"}}]}}]}}'.encode()
     asked = Request("POST", "/model/m/converse", (), request)
-    return Heard(asked, "Converse", 200, JSON, 0.1, [(b'{"answer":"' + text.encode() + b'"}', 0.2)])
+    return Heard(asked, "Converse", 200, JSON, 0.1, [(ANSWER.replace("?", text).encode(), 0.2)])
 
 
 def tape_with(path: Path, *texts: str) -> Tape:
@@ -34,7 +38,8 @@ def tape_with(path: Path, *texts: str) -> Tape:
 
 
 def texts_in(path: Path) -> list[str]:
-    return [str(exchange.head["body"]["answer"]) for exchange in read(path).exchanges]
+    bodies = (exchange.head["body"] for exchange in read(path).exchanges)
+    return [str(body["output"]["message"]["content"][0]["text"]) for body in bodies]
 
 
 def left_over(folder: Path) -> list[str]:
@@ -226,16 +231,14 @@ from converse_harness.recordings.heard import Heard
 from converse_harness.recordings.modes import Mode, open_session
 from converse_harness.wire.http import Request
 
-path, name = Path(sys.argv[1]), sys.argv[2]
+path, name, answer = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 print("ready", flush=True)
 sys.stdin.readline()
 for number in range(10):
     tape = open_session(path, Mode.NEW_EPISODES).tape
-    asked = Request("POST", "/model/m/converse", (), b'{"messages":[]}')
-    body = '{"answer":"%s%d"}' % (name, number)
-    tape.heard.append(
-        Heard(asked, "Converse", 200, (("Content-Type", "application/json"),), 0.1, [(body.encode(), 0.2)])
-    )
+    asked = Request("POST", "/model/m/converse", (), b'{"messages":[{"role":"user","content":[{"text":"?"}]}]}')
+    body = answer.replace("?", name + str(number)).encode()
+    tape.heard.append(Heard(asked, "Converse", 200, (("Content-Type", "application/json"),), 0.1, [(body, 0.2)]))
     tape.save()
 """
 
@@ -245,7 +248,7 @@ def test_processes_that_add_to_one_file_at_once_all_end_up_in_it(tmp_path: Path)
     tape_with(path, "old").save()
     command = [sys.executable, "-c", ADD, str(path)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    children = [subprocess.Popen([*command, name], **pipes) for name in "abc"]  # type: ignore[call-overload]
+    children = [subprocess.Popen([*command, name, ANSWER], **pipes) for name in "abc"]  # type: ignore[call-overload]
     for child in children:
         assert child.stdout.readline() == "ready\n"
     for child in children:
