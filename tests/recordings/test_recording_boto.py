@@ -95,6 +95,15 @@ def chunks_of(client: Any, text: str = "hello") -> list[bytes]:
     return list(client.converse_stream(**question(text))["stream"]._raw_stream.stream())
 
 
+def canned_response(url: str) -> AWSResponse:
+    """What botocore's own session gives for an answer of Bedrock's."""
+    data = io.BytesIO(b'{"output":{"message":{"role":"assistant","content":[{"text":"real"}]}}}')
+    raw = urllib3.HTTPResponse(data, {"Content-Type": "application/json"}, 200, preload_content=False)
+    response = AWSResponse(url, 200, raw.headers, raw)
+    assert response.content  # it reads a whole body at once
+    return response
+
+
 @pytest.fixture(autouse=True)
 def _connections() -> Iterator[None]:
     """A client that is dropped together with a response would leave its connection open."""
@@ -506,6 +515,22 @@ def test_real_keys_sign_and_the_recording_has_nothing_of_them(server: ConverseSe
     assert not [secret for secret in (KEY_ID, SECRET, TOKEN, signature, "Authorization") if secret in written]
 
 
+def test_a_bearer_token_is_sent_and_not_recorded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[str] = []
+
+    def send(self: Any, request: Any) -> Any:
+        sent.append(str(request.headers["Authorization"], "ascii"))
+        return canned_response(request.url)
+
+    token = "a-bearer-token-of-a-developer"
+    monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", token)
+    monkeypatch.setattr(URLLib3Session, "send", send)
+    with record(path):
+        assert text_of(connect().converse(**question())) == "real"
+    assert sent == [f"Bearer {token}"]
+    assert token not in path.read_text(encoding="utf-8")
+
+
 def test_a_client_made_for_a_fake_records_with_real_keys(server: ConverseServer, path: Path) -> None:
     signed: list[bytes] = []
     with server.script(reply.text("hi")) as service:
@@ -623,15 +648,8 @@ def test_a_server_of_another_process_is_recorded(path: Path, tmp_path: Path) -> 
 
 
 def test_moto_beside_it_leaves_bedrock_alone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def send(self: Any, request: Any) -> Any:
-        data = io.BytesIO(b'{"output":{"message":{"role":"assistant","content":[{"text":"real"}]}}}')
-        raw = urllib3.HTTPResponse(data, {"Content-Type": "application/json"}, 200, preload_content=False)
-        response = AWSResponse(request.url, 200, raw.headers, raw)
-        assert response.content  # as the real one reads it
-        return response
-
     with moto.mock_aws(), record(path) as recorder:
-        monkeypatch.setattr(URLLib3Session, "send", send)
+        monkeypatch.setattr(URLLib3Session, "send", lambda self, request: canned_response(request.url))
         assert text_of(connect().converse(**question())) == "real"
         assert boto3.client("s3").list_buckets()["Buckets"] == []
     assert len(recorder.calls) == 1

@@ -70,12 +70,12 @@ def hear_response(original: Any) -> Any:
 
     @functools.wraps(original)
     def __init__(self: Any, url: Any, status_code: Any, headers: Any, raw: Any) -> None:  # noqa: N807 - it stands for it
+        original(self, url, status_code, headers, raw)
         passing = _PASSING.get()
         if passing is not None:
             hearing, how = passing
-            hearing.began(status_code, headers.items())
+            hearing.began(status_code, self.headers.items())
             how(raw, hearing)
-        original(self, url, status_code, headers, raw)
 
     return __init__
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import aiobotocore.session
+import anyio
+import anyio.to_thread
 import botocore.exceptions
 import pytest
 import trio
@@ -146,6 +148,35 @@ def test_a_call_without_an_answer_fails_again(path: Path, back_end: BackEnd, nam
         run(lambda: ask(url if answer else "http://127.0.0.1:1"))
         assert (recorder.calls[0].status, recorder.calls[0].outcome) == (0, Outcome.CUT)
     assert read(path).exchanges[0].head["failed"] == failed
+    with fake_converse(recording(path)):
+        run(ask)
+
+
+def test_a_client_that_does_not_wait_for_the_answer_has_had_none(path: Path, back_end: BackEnd) -> None:
+    run, config = back_end
+    asked = threading.Event()
+
+    def never(connection: socket.socket) -> None:
+        asked.set()
+        wait_for_the_end(connection)
+
+    async def give_up(url: str) -> None:
+        async with connect(url, **config) as client:
+            with anyio.move_on_after(10) as scope:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(lambda: client.converse(**question()))
+                    await anyio.to_thread.run_sync(asked.wait, 10)
+                    scope.cancel()
+
+    async def ask() -> None:
+        async with connect(**config, **ONCE) as client:
+            with pytest.raises(botocore.exceptions.ReadTimeoutError):
+                await client.converse(**question())
+
+    with peer(never) as url, record(path) as recorder:
+        run(lambda: give_up(url))
+        assert recorder.calls[0].outcome is Outcome.CLOSED
+    assert read(path).exchanges[0].head["failed"] == "read timeout"
     with fake_converse(recording(path)):
         run(ask)
 
