@@ -31,7 +31,7 @@ from converse_harness import BlockedConnection, ConverseServer, Fake, ReplyError
 from converse_harness.calls import Outcome
 from converse_harness.doors import registry
 from converse_harness.doors.httpx import HttpxFake
-from converse_harness.doors.httpx_recording import recording_async_transport, recording_transport
+from converse_harness.doors.httpx_transports import recording_async_transport, recording_transport
 from converse_harness.doors.recorder import Recorder
 from converse_harness.recordings.reading import read
 from converse_harness.recordings.tape import Tape

@@ -17,14 +17,8 @@ from converse_harness.doors import registry
 from converse_harness.doors.contract import RefusingFake
 from converse_harness.doors.fake import Fake
 from converse_harness.doors.guard import is_bedrock_host
-from converse_harness.doors.httpx_recording import (
-    ask,
-    ask_async,
-    listening,
-    recording_async_transport,
-    recording_is_on,
-    recording_transport,
-)
+from converse_harness.doors.httpx_recording import listening, recording_is_on
+from converse_harness.doors.httpx_transports import ask, ask_async, recording_async_transport, recording_transport
 from converse_harness.errors import DoorError
 
 if TYPE_CHECKING:

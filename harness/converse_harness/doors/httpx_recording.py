@@ -1,20 +1,15 @@
-"""Which clients and requests of httpx are a fake's, and the transports that ask it.
+"""Which clients and requests of httpx are a fake's.
 
 While a fake that records is open, whatever a client of this process asks a host of Bedrock is passed on and written
 down; so is what it asks the address that the environment names as Bedrock's, or the test as `upstream`. Every other
-host, and a transport that is not httpx's own, is heard through `recording_transport` only.
+host, and a transport that is not httpx's own, is heard through `httpx_transports` only.
 """
 
 from __future__ import annotations
 
-import functools
 import os
-import sys
-from collections.abc import Awaitable, Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
-from functools import cached_property, partial
-from time import monotonic
-from types import ModuleType
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -22,8 +17,8 @@ from converse_harness.doors import contract, registry
 from converse_harness.doors.environ import ENDPOINTS
 from converse_harness.doors.fake import Fake
 from converse_harness.doors.guard import is_bedrock_host
-from converse_harness.doors.httpx_bodies import answer, answer_async, of_library, read
-from converse_harness.doors.httpx_passing import PASSING, pass_on, pass_on_async
+from converse_harness.doors.httpx_bodies import read
+from converse_harness.doors.httpx_passing import PASSING
 from converse_harness.errors import ReplyError
 from converse_harness.recordings.tape import AnyExchange
 
@@ -32,12 +27,11 @@ NOT_OPEN: Final = (
     "has not begun: make the client anew for each fake, with the transport of that fake"
 )
 
-LIBRARIES: Final = ("httpx", "httpx2")
-"""The libraries whose transports can be wrapped."""
-
 RESPX_SEES: Final = "httpx"
+"""The library whose clients an HttpxFake answers through respx."""
 
 PORTS: Final = {"http": 80, "https": 443}
+"""Where a URL without a port leads."""
 
 
 class Opened(NamedTuple):
@@ -136,141 +130,6 @@ def _leads_to(url: Any, address: Address) -> bool:
     return place == address[:3] and f"{path}/".startswith(f"{address.path.rstrip('/')}/")
 
 
-# Transports
-
-
-def recording_transport(library: ModuleType, fake: Fake, inner: Any = None) -> Any:
-    """A transport of a library, over which one client asks a fake.
-
-    What is passed on goes to `inner`, any other transport of that library, or to the network.
-    """
-    return of_library(Transport, library, "BaseTransport")(library, fake, _checked(inner, "handle_request"))
-
-
-def recording_async_transport(library: ModuleType, fake: Fake, inner: Any = None) -> Any:
-    """The same for an asynchronous client."""
-    return of_library(AsyncTransport, library, "AsyncBaseTransport")(
-        library, fake, _checked(inner, "handle_async_request")
-    )
-
-
-def _checked(inner: Any, method: str) -> Any:
-    if inner is not None and not callable(getattr(inner, method, None)):
-        raise ReplyError(
-            f"{inner!r} is no transport to record over: it has no {method}(). Give the transport that the client would "
-            "have without recording, httpx.HTTPTransport() or httpx.AsyncHTTPTransport() for instance."
-        )
-    return inner
-
-
-def library_of(inner: object) -> ModuleType:
-    """The library that a transport is of: httpx, if not of another."""
-    import httpx
-
-    loaded = [sys.modules[name] for name in LIBRARIES if name in sys.modules]
-    kinds = ((library, (library.BaseTransport, library.AsyncBaseTransport)) for library in loaded)
-    return next((library for library, kind in kinds if isinstance(inner, kind)), httpx)
-
-
-class Transport:
-    """Asks one fake, whatever the host; what that does not answer goes on to another transport."""
-
-    def __init__(self, httpx: Any, fake: Fake, inner: Any) -> None:
-        self._httpx = httpx
-        self._fake = fake
-        self._given = inner
-
-    @cached_property
-    def _inner(self) -> Any:
-        return self._httpx.HTTPTransport() if self._given is None else self._given
-
-    def handle_request(self, request: Any) -> Any:
-        """What httpx calls."""
-
-        def send(request: Any) -> Any:
-            return self._inner.handle_request(request)
-
-        return ask(self._httpx, self._fake, request, send)
-
-    def __enter__(self) -> Any:
-        if self._given is not None:
-            self._given.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        if self._given is not None:
-            self._given.__exit__(*error)
-        else:
-            self.close()
-
-    def close(self) -> None:
-        """Close what it goes on to."""
-        if self._given is not None or "_inner" in vars(self):
-            self._inner.close()
-
-
-class AsyncTransport:
-    """The same for an asynchronous client."""
-
-    def __init__(self, httpx: Any, fake: Fake, inner: Any) -> None:
-        self._httpx = httpx
-        self._fake = fake
-        self._given = inner
-
-    @cached_property
-    def _inner(self) -> Any:
-        return self._httpx.AsyncHTTPTransport() if self._given is None else self._given
-
-    async def handle_async_request(self, request: Any) -> Any:
-        """What httpx calls."""
-
-        async def send(request: Any) -> Any:
-            return await self._inner.handle_async_request(request)
-
-        return await ask_async(self._httpx, self._fake, request, send)
-
-    async def __aenter__(self) -> Any:
-        if self._given is not None:
-            await self._given.__aenter__()
-        return self
-
-    async def __aexit__(self, *error: Any) -> None:
-        if self._given is not None:
-            await self._given.__aexit__(*error)
-        else:
-            await self.aclose()
-
-    async def aclose(self) -> None:
-        """Close what it goes on to."""
-        if self._given is not None or "_inner" in vars(self):
-            await self._inner.aclose()
-
-
-def ask(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], Any]) -> Any:
-    """The response to a request: the fake's, or what `send` gives. Raises httpx's exception for no connection."""
-    request.read()
-    started = monotonic()
-    exchange = exchange_of(fake, request)
-    if exchange.heard is not None:
-        return pass_on(httpx, exchange, exchange.heard, request, send)
-    return answer(httpx, exchange, request, started)
-
-
-async def ask_async(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], Awaitable[Any]]) -> Any:
-    """The same without blocking the event loop where a function of the script may take its time."""
-    await request.aread()
-    started = monotonic()
-    if fake.runs_functions:
-        from anyio.to_thread import run_sync  # httpx needs anyio itself
-
-        exchange = await run_sync(partial(exchange_of, fake, request))
-    else:
-        exchange = exchange_of(fake, request)
-    if exchange.heard is not None:
-        return await pass_on_async(httpx, exchange, exchange.heard, request, send)
-    return await answer_async(httpx, exchange, request, started)
-
-
 def exchange_of(fake: Fake, request: Any) -> AnyExchange:
     """What a fake says to a request whose body is read. Raises BlockedConnection where the fake is not open."""
     opened = next((opened for opened in _open if opened.fake is fake), None)
@@ -281,42 +140,8 @@ def exchange_of(fake: Fake, request: Any) -> AnyExchange:
     return fake.exchange(read(request))
 
 
-# What is replaced in the libraries: see `points`
-
-
-def heard(library: str) -> Callable[[Any], Any]:
-    """`HTTPTransport.handle_request`: what Bedrock is asked goes to the newest fake, which answers or hears it."""
-
-    def replace(original: Any) -> Any:
-        @functools.wraps(original)
-        def handle_request(self: Any, request: Any) -> Any:
-            fake = _fake_for(request, library)
-            if fake is None:
-                return original(self, request)
-            return ask(sys.modules[library], fake, request, partial(original, self))
-
-        return handle_request
-
-    return replace
-
-
-def heard_async(library: str) -> Callable[[Any], Any]:
-    """The same for `AsyncHTTPTransport.handle_async_request`."""
-
-    def replace(original: Any) -> Any:
-        @functools.wraps(original)
-        async def handle_async_request(self: Any, request: Any) -> Any:
-            fake = _fake_for(request, library)
-            if fake is None:
-                return await original(self, request)
-            return await ask_async(sys.modules[library], fake, request, partial(original, self))
-
-        return handle_async_request
-
-    return replace
-
-
-def _fake_for(request: Any, library: str) -> Fake | None:
+def fake_for(request: Any, library: str) -> Fake | None:
+    """The fake to which a request of a library belongs at its transport: the newest, if it is one of Bedrock's."""
     opened = next(iter(_open), None)
     if opened is None or not _is_for_bedrock(request.url, opened):
         return None

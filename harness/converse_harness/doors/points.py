@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from converse_harness.doors import aioboto, boto, children, credentials, guard, passing, retries
-from converse_harness.doors.httpx_recording import heard, heard_async
+from converse_harness.doors.httpx_transports import heard, heard_async
 from converse_harness.doors.patching import ANY, Patches, Point
 
 _ME = ("self",)

@@ -10,12 +10,8 @@ from types import TracebackType
 from typing import Any, Unpack
 
 from converse_harness.doors.fake import Settings
-from converse_harness.doors.httpx_recording import (
-    library_of,
-    listening,
-    recording_async_transport,
-    recording_transport,
-)
+from converse_harness.doors.httpx_recording import listening
+from converse_harness.doors.httpx_transports import library_of, recording_async_transport, recording_transport
 from converse_harness.doors.in_process import BotoFake
 from converse_harness.errors import ReplyError
 from converse_harness.recordings.keeping import FAILED_MEANINGS, Failed, keep
