@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
+import pytest
+
 from converse_harness import Endpoint, model
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.writing import header, text_of
@@ -15,6 +17,12 @@ from converse_harness.wire.http import Request
 
 NOVA: Final = "us.amazon.nova-lite-v1:0"
 PATHS: Final = {"Converse": "converse", "ConverseStream": "converse-stream", "CountTokens": "count-tokens"}
+
+USAGE: Final = {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}
+
+counts_tokens: Final = pytest.mark.skipif(
+    "CountTokens" not in model.operations(), reason="this botocore has no CountTokens"
+)
 
 Message = dict[str, Any]
 
@@ -47,8 +55,7 @@ def body(*messages: Message, **more: Any) -> dict[str, Any]:
 def exchange(request: Any, answer: str = "hi", *, operation: str = "Converse", model: str = NOVA) -> list[Line]:
     """The lines of an exchange, all but the number of its call."""
     output = {"message": {"role": "assistant", "content": [{"text": answer}]}}
-    usage = {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}
-    answered = {"metrics": {"latencyMs": 1}, "output": output, "stopReason": "end_turn", "usage": usage}
+    answered = {"metrics": {"latencyMs": 1}, "output": output, "stopReason": "end_turn", "usage": USAGE}
     return [
         {"call": 0, "operation": operation, "modelId": model, "request": request},
         {"t": 5, "status": 200, "body": answered},
@@ -63,6 +70,7 @@ def streamed(request: Any, *texts: str, padding: int = 3) -> list[Line]:
         *deltas,
         {"contentBlockStop": {"contentBlockIndex": 0}},
         {"messageStop": {"stopReason": "end_turn"}},
+        {"metadata": {"metrics": {"latencyMs": 1}, "usage": USAGE}},
     ]
     call = {"call": 0, "operation": "ConverseStream", "modelId": NOVA, "request": request}
     lines = [{"t": 10 + number, **event, "p": padding} for number, event in enumerate(events)]

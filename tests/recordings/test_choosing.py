@@ -19,7 +19,19 @@ from converse_harness.recordings.tape import Tape
 from converse_harness.recordings.writing import text_of
 from converse_harness.wire.http import Request
 from converse_strategies import converse_requests
-from tests.recordings.asking import NOVA, ask, body, exchange, json_of, request, throttled, tools, user, write
+from tests.recordings.asking import (
+    NOVA,
+    ask,
+    body,
+    counts_tokens,
+    exchange,
+    json_of,
+    request,
+    throttled,
+    tools,
+    user,
+    write,
+)
 
 ARN = "arn:aws:bedrock:us-east-1:{}:application-inference-profile/abc"
 
@@ -82,6 +94,7 @@ def test_what_was_asked_of_the_control_plane_is_played(tmp_path: Path) -> None:
     assert endpoint.exchange(Request("GET", "/inference-profiles/a", (), b"")).response.status == 200
 
 
+@counts_tokens
 def test_tokens_are_counted_as_recorded_and_then_estimated(tmp_path: Path) -> None:
     counted = {"input": {"converse": body(user("a"))}}
     call = {"call": 0, "operation": "CountTokens", "modelId": NOVA, "request": counted}

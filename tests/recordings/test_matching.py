@@ -17,7 +17,18 @@ from converse_harness.recordings.exchange import Exchange
 from converse_harness.recordings.matching import MATCHES, PARTS, Asked, Match, asked_by, asked_in, key
 from converse_harness.recordings.shapes import TOO_DEEP, canonical
 from converse_strategies import converse_requests
-from tests.recordings.asking import NOVA, body, json_of, request, result, tools, use, user, with_other_prose
+from tests.recordings.asking import (
+    NOVA,
+    body,
+    counts_tokens,
+    json_of,
+    request,
+    result,
+    tools,
+    use,
+    user,
+    with_other_prose,
+)
 
 ARN = "arn:aws:bedrock:us-east-1:{}:application-inference-profile/abc"
 
@@ -122,6 +133,7 @@ def test_the_tool_that_is_forced_counts() -> None:
     assert len({key_of("shape", each) for each in asked}) == 3
 
 
+@counts_tokens
 def test_a_conversation_that_is_to_be_counted_has_the_same_shape() -> None:
     counted = recorded_key("shape", {"input": {"converse": BASE}}, operation="CountTokens")
     other = changed(lambda it: it["messages"][0]["content"][0].update(text="Is it nice there?"))

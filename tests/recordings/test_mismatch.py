@@ -9,7 +9,7 @@ import pytest
 from converse_harness import Endpoint, Fake, UnexpectedCall, UnusedReplies, recording, reply
 from converse_harness.recordings.matching import Match
 from converse_harness.wire.http import Request
-from tests.recordings.asking import ask, body, exchange, request, result, throttled, tools, use, user, write
+from tests.recordings.asking import ask, body, exchange, request, result, streamed, throttled, tools, use, user, write
 
 AGENT = {"system": [{"text": "You are a weather agent."}], "toolConfig": tools("get_weather")}
 FIRST = body(user("What is it like in Bern?"), **AGENT)
@@ -274,7 +274,7 @@ def test_the_nearest_is_not_played_and_most_alike() -> None:
 
 
 def test_the_nearest_is_of_the_same_operation() -> None:
-    write(FILE, exchange(FIRST), exchange(SECOND, operation="ConverseStream"))
+    write(FILE, exchange(FIRST), streamed(SECOND, "Warm."))
     assert nearest(refused({**SECOND, "system": []})) == "2"
     assert nearest(refused({**FIRST, "system": []}, operation="ConverseStream")) == "4"
 
