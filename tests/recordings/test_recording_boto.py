@@ -848,6 +848,25 @@ def test_a_place_that_cannot_be_written_is_said_and_nothing_lost(server: Convers
     recorder.saved.parent.rmdir()
 
 
+def test_what_the_block_raised_comes_before_what_could_not_be_written(server: ConverseServer, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+
+    def interrupt(url: str) -> None:
+        with record(tmp_path / "file" / "session.jsonl") as recorder:
+            made.append(recorder)
+            connect(url).converse(**question())
+            raise KeyboardInterrupt
+
+    made: list[Recorder] = []
+    with server.script(reply.text("hi")) as service, pytest.raises(KeyboardInterrupt) as raised:
+        interrupt(service.url)
+    (recorder,) = made
+    assert recorder.saved is not None
+    assert str(recorder.saved) in raised.value.__notes__[0]
+    recorder.saved.unlink()
+    recorder.saved.parent.rmdir()
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [({"mode": "some"}, "'some' is no mode"), ({"failed": "no"}, "failed='no'"), ({"unused": "no"}, "unused='no'")],

@@ -89,19 +89,29 @@ class Recorder(BotoFake):
 
     def close(self) -> None:
         """Pass on no more, and write the file; closing twice does nothing. Raises ReplyError where that cannot be."""
+        problem = self._close()
+        if problem:
+            raise ReplyError(problem)
+
+    def _close(self) -> str:
+        """Close, and write the file; what went wrong with that."""
         super().close()
         if self.tape is None or self._kept:
-            return
+            return ""
         kept = keep(self.tape, passed=self._passed and not self.failures(), failed=self._failed)
         self.saved, self._kept = kept.path, True
-        if kept.problem:
-            raise ReplyError(f"record({str(self.path)!r}): {kept.problem}")
+        return f"record({str(self.path)!r}): {kept.problem}" if kept.problem else ""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         __tracebackhide__ = True
         self._passed = error is None
+        problem = self._close()
+        if problem:
+            if error is None:
+                raise ReplyError(problem)
+            error.add_note(problem)  # what the block raised comes first
         super().__exit__(kind, error, trace)
 
     def __repr__(self) -> str:
