@@ -38,9 +38,8 @@ if TYPE_CHECKING:
     from converse_harness.recordings.tape import Tape
     from converse_harness.script import Queue, Slot
 
-MISSING: Final = """\
-{test} has no recording: {path} is not there.
-Record it, with the credentials and the region of a real account:
+MISSING: Final = """
+{test} has no recording. Record it, with the credentials and the region of a real account:
 
     pytest --converse-record=once {quoted}
 {aside}"""
@@ -48,9 +47,9 @@ Record it, with the credentials and the region of a real account:
 ASIDE: Final = """
 {failed} is what it recorded when it did not pass; rename it if it is good after all."""
 
-SECOND: Final = """\
-{test} would record into {path}, and so does {first}.
-Any number of tests may play one recording, each from its beginning, but only one records it. Record it with that test:
+SECOND: Final = """
+{test} has the same recording as {first}. Any number of tests may play one,
+each from its beginning, but only one records it. Record it with that test:
 
     pytest --converse-record={mode} {quoted}
 
@@ -82,12 +81,16 @@ NO_ACCOUNT_ERRORS: Final = frozenset(
 
 @dataclass(slots=True, eq=False)
 class Session:
-    """The recording of a test that runs: what it plays, what it records, and whether it passed so far."""
+    """The recording of a test that runs: what it plays, what it records, and whether it passed so far.
+
+    `refused` says why it can do neither, `note` what is to be added to an error.
+    """
 
     nodeid: str
     path: Path
-    recording: Recording | None
-    tape: Tape | None
+    recording: Recording | None = None
+    tape: Tape | None = None
+    refused: tuple[str, str] | None = None
     note: str = ""
     passed: bool = True
     _fakes: list[Fake] = field(default_factory=list["Fake"])
@@ -95,9 +98,12 @@ class Session:
 
     def queue(self, name: str) -> Queue:
         """The one queue that all fakes of the test play."""
-        if self._queue is None:
-            assert self.recording is not None
+        if self._queue is None and self.recording is not None:
             self._queue = self.recording.queue(name)
+        elif self._queue is None:
+            from converse_harness.recordings.unrecorded import Unrecorded
+
+            self._queue = Unrecorded(name, self.refused or ("", ""))
         return self._queue
 
     def give(self, fake: Fake) -> None:
@@ -105,7 +111,7 @@ class Session:
         if self._fakes:
             fake.take_turns_with(self._fakes[0])
         self._fakes.append(fake)
-        if self.recording is not None:
+        if self.recording is not None or self.refused is not None:
             fake.script(self)
         fake.tape = self.tape
 
@@ -217,34 +223,31 @@ def give(item: pytest.Item, fake: Fake) -> None:
 
 def _session(item: pytest.Item, name: object = None, **how: Any) -> Session:
     config, path = item.config, path_of(item, name)
-    mode, setting = Mode(mode_of_run(config)), setting_of_run(config)
+    mode, redaction = Mode(mode_of_run(config)), config.stash.get(REDACTION, None)
     first, was_there = config.stash[TALLY].owner(path, item)
     second = first != item.nodeid and mode is not Mode.NONE
-    again = f"pytest --converse-record={Mode.ALL.value} {_quoted(config, first)}"
+    quoted, here = _quoted(config, first), _from_here(config, path)
     if second and (mode is Mode.ALL or not was_there):
-        quoted = _quoted(config, first)
-        raise ReplyError(
-            SECOND.format(test=item.nodeid, path=shown(config, path), first=first, mode=mode.value, quoted=quoted)
-        )
+        told = SECOND.format(test=item.nodeid, first=first, mode=mode.value, quoted=quoted)
+        return Session(item.nodeid, path, refused=(f"is not recorded: {first} is what records {here}.", told))
     try:
-        redaction = config.stash.get(REDACTION, None)
+        again = f"pytest --converse-record={Mode.ALL.value} {quoted}"
         opened = open_session(path, Mode.ONCE if second else mode, again=again, redaction=redaction, **how)
-    except MissingRecording as error:
-        raise ReplyError(_missing(item, path)) from error
-    note = NOT_RECORDED.format(first=first, path=shown(config, path)) if second and mode is Mode.NEW_EPISODES else ""
+    except MissingRecording:
+        return Session(item.nodeid, path, refused=(f"has no reply: {here} is not there.", _missing(item, path)))
+    note = NOT_RECORDED.format(first=first, path=here) if second and mode is Mode.NEW_EPISODES else ""
     if opened.tape is not None:
-        note = NO_ACCOUNT.format(setting=setting)
-    played = None if opened.recording is None else replace(opened.recording, path=_from_here(config, path))
-    return Session(item.nodeid, path, played, opened.tape, note)
+        note = NO_ACCOUNT.format(setting=setting_of_run(config))
+    played = None if opened.recording is None else replace(opened.recording, path=here)
+    return Session(item.nodeid, path, played, opened.tape, note=note)
 
 
 def _missing(item: pytest.Item, path: Path) -> str:
     aside = failed_path(path)
     return MISSING.format(
         test=item.nodeid,
-        path=shown(item.config, path),
         quoted=_quoted(item.config, item.nodeid),
-        aside=ASIDE.format(failed=shown(item.config, aside)) if aside.exists() else "",
+        aside=ASIDE.format(failed=_from_here(item.config, aside)) if aside.exists() else "",
     )
 
 

@@ -80,9 +80,9 @@ def test_what_did_not_pass_goes_aside(upstream: Upstream) -> None:
         ]
     )
     replayed = upstream.replay("-k", "fails or expected")
-    replayed.assert_outcomes(errors=1, xfailed=2, deselected=5)
+    replayed.assert_outcomes(failed=1, xfailed=2, deselected=5)
     replayed.stdout.fnmatch_lines(
-        ["recordings/test_a/test_fails.failed.jsonl is what it recorded when it did not pass; rename it if *"]
+        ["E*recordings/test_a/test_fails.failed.jsonl is what it recorded when it did not pass; rename it if *"]
     )
 
 
