@@ -6,6 +6,7 @@ import json
 import queue
 import re
 import socket
+import ssl
 import sys
 import tempfile
 import threading
@@ -13,10 +14,13 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import boto3
 import httpx
@@ -25,6 +29,9 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.config import Config
 from botocore.credentials import Credentials
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from converse_harness import (
     BlockedConnection,
@@ -610,13 +617,15 @@ def test_the_way_to_bedrock_is_open_to_the_proxy_and_to_nobody_else(
         with Raw(fake.url) as client, monkeypatch.context() as patched:
             patched.setattr(socket, "getaddrinfo", look_up)
             answer = client.ask(fake.url)
+            client.send(f"GET {urlsplit(fake.url).path}/inference-profiles/x HTTP/1.1\r\nHost: h\r\n\r\n".encode())
+            assert client.answer().status == 503
         assert answer.status == 503
         assert host in answer.json["message"]
         fake.check()
         assert len(other.endpoint.problems) == 1
         other.endpoint.problems.clear()
-    assert asked == [host, host]
-    assert [each.head["failed"] for each in read(path).exchanges] == ["connection refused"]
+    assert asked == [host, host, f"bedrock.{REGION}.amazonaws.com"]  # the last is of the control plane
+    assert [each.head["failed"] for each in read(path).exchanges] == ["connection refused"] * 2
 
 
 # How it ends
@@ -821,6 +830,24 @@ def test_a_client_that_leaves_after_the_last_event_has_all_of_it(proxy: Converse
     assert ends(path) == [None]
 
 
+def test_what_has_come_in_full_is_kept_in_full_though_the_client_leaves(proxy: ConverseServer, path: Path) -> None:
+    """More than it had room for."""
+    sent = threading.Event()
+    data = b"x" * 100_000
+
+    def pour(connection: socket.socket) -> None:
+        connection.sendall(STREAM.replace(b"vnd.amazon.eventstream", b"json") + chunk(data) * 80 + chunk(b""))
+        sent.set()
+
+    with peer(pour) as url, proxy.record(path, upstream=url) as fake:
+        with Raw(fake.url, buffer=4096) as client:
+            client.send(question(fake.url, "converse"))
+            assert sent.wait(20)
+            eventually(lambda: len(fake.tape.heard[0].pieces) == 80)  # type: ignore[union-attr]
+        eventually(lambda: fake.calls[0].outcome is not Outcome.RUNNING)
+    assert ends(path) == [None]
+
+
 def test_what_is_still_coming_when_the_recording_ends_is_kept_and_marked(proxy: ConverseServer, path: Path) -> None:
     def goes_on(connection: socket.socket) -> None:
         connection.sendall(STREAM + chunk(START))
@@ -858,6 +885,66 @@ def test_a_call_without_an_answer_is_left_out_and_nobody_waits_for_it(path: Path
             assert client.is_closed()
         over.set()
     assert len(read(path).exchanges) == 1
+
+
+# Encrypted, as the real service is
+
+
+def certificate(folder: Path) -> tuple[Path, Path]:
+    """A certificate for this machine that nobody knows, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "converse-harness")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    file, secret = folder / "certificate.pem", folder / "key.pem"
+    file.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    form = (serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    secret.write_bytes(key.private_bytes(serialization.Encoding.PEM, *form))
+    return file, secret
+
+
+def test_the_service_is_asked_over_tls_and_left_over_it(
+    proxy: ConverseServer, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is trusted by AWS_CA_BUNDLE, as boto3 has it."""
+    file, secret = certificate(path.parent)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file, secret)
+    left: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+    def serve(listening: socket.socket) -> None:
+        with suppress(OSError):  # it is closed in the end
+            while True:
+                connection, _ = listening.accept()
+                with suppress(OSError), context.wrap_socket(connection, server_side=True) as secure:
+                    secure.settimeout(10)
+                    secure.sendall(STREAM + chunk(START))
+                    while secure.recv(65_536):
+                        pass  # the request, and then the end of the connection
+                left.put(None)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"https://127.0.0.1:{listening.getsockname()[1]}"
+        threading.Thread(target=serve, args=(listening,), daemon=True).start()
+        with proxy.record(path, upstream=url) as fake, Raw(fake.url) as client:
+            status, _, message = client.ask(fake.url).error
+            assert (status, "CERTIFICATE_VERIFY_FAILED" in message) == (503, True)
+            left.get(timeout=10)
+        monkeypatch.setenv("AWS_CA_BUNDLE", str(file))
+        with proxy.record(path, upstream=url) as fake:
+            with httpx.stream("POST", target(fake, "converse-stream"), json=QUESTION, trust_env=False) as answer:
+                assert next(answer.iter_raw()) == START
+            left.get(timeout=10)
+            eventually(lambda: fake.calls[0].outcome is Outcome.CLOSED)
+        listening.shutdown(socket.SHUT_RDWR)
+    assert ends(path) == ["closed by client"]
 
 
 # The file
