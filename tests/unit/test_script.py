@@ -200,24 +200,30 @@ def test_call_params_are_the_arguments_of_the_boto_call() -> None:
 
 
 def test_whether_functions_run_is_known_also_after_they_are_gone() -> None:
-    fake = Fake(unused="allow")
-    with fake.script(reply.text("a"), lambda call: reply.text("b")):
-        assert fake.runs_functions
-    assert not fake.runs_functions
+    fake = Fake()
+
+    def runs() -> bool:
+        return fake.runs_functions
+
+    with fake.script(lambda call: reply.text("a")):
+        assert runs()
+        assert ask(fake) == 'text "a"'
+    assert not runs()
     fake.always(lambda call: reply.text(call.last_user_text))
-    assert fake.runs_functions
-    fake.always(reply.text("c"))
-    assert not fake.runs_functions
-    assert ask(fake) == 'text "c"'
+    assert runs()
+    fake.always(reply.text("b"))
+    assert not runs()
+    assert ask(fake) == 'text "b"'
     fake.when(lambda call: False)
-    assert fake.runs_functions
+    assert runs()
 
 
 def test_what_was_taken_back_leaves_the_others_in_their_order() -> None:
-    fake = Fake(reply.text("a"), unused="allow")
-    with fake.script(reply.text("b").times(2)):
-        assert [ask(fake), ask(fake)] == ['text "a"', 'text "b"']
-        fake.script(reply.text("c"))
-    assert ask(fake) == 'text "c"'
-    fake.script(reply.text("d"))
-    assert ask(fake) == 'text "d"'
+    fake = Fake(reply.text("a"))
+    with fake.script(reply.text("b"), reply.text("c")):
+        assert [ask(fake), ask(fake), ask(fake)] == ['text "a"', 'text "b"', 'text "c"']
+        fake.script(reply.text("d"), reply.text("e"))
+        assert ask(fake) == 'text "d"'
+    assert ask(fake) == 'text "e"'
+    fake.script(reply.text("f"))
+    assert ask(fake) == 'text "f"'
