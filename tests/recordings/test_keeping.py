@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -148,6 +149,15 @@ def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
     assert "could not be written (File exists)" in kept.problem
 
 
+@pytest.mark.skipif(os.name != "posix", reason="there are no such rights")
+def test_others_may_read_it_as_they_may_read_any_file(tmp_path: Path) -> None:
+    path = tmp_path / "trip.jsonl"
+    tape_with(path, "new").save()
+    usual = tmp_path / "usual"
+    usual.write_text("")
+    assert path.stat().st_mode == usual.stat().st_mode
+
+
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root and Windows write into such a folder")
 def test_a_read_only_folder(tmp_path: Path) -> None:
     path = tmp_path / "recordings" / "trip.jsonl"
@@ -165,14 +175,14 @@ def test_a_folder_in_which_nothing_can_be_made(tmp_path: Path, monkeypatch: pyte
     """As root sees a read-only folder: it is simulated, since root may write into any."""
     path = tmp_path / "recordings" / "trip.jsonl"
     tape_with(path, "old").save()
-    made = tempfile.mkstemp
+    opened = os.open
 
-    def refuse(*args: object, **options: object) -> tuple[int, str]:
-        if options["dir"] == path.parent:
+    def refuse(name: Any, flags: int, mode: int = 0o777) -> int:
+        if flags & os.O_CREAT and Path(name).parent == path.parent:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        return made(*args, **options)  # type: ignore[call-overload,no-any-return]
+        return opened(name, flags, mode)
 
-    monkeypatch.setattr(tempfile, "mkstemp", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     kept = keep(tape_with(path, "new"), passed=True)
     assert texts_in(path) == ["old"]
     assert kept.path is not None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from secrets import token_hex
 
 from converse_harness.recordings.lines import FORMAT, VERSION, Line, dump
 
@@ -31,10 +31,14 @@ def text_of(lines: Iterable[Line]) -> str:
 
 
 def write(path: Path, content: str | bytes) -> None:
-    """Put a text in the place of a file, which stays whole until then. Raises OSError, and leaves nothing behind."""
+    """Put a text in the place of a file, which stays whole until then. Raises OSError, and leaves nothing behind.
+
+    It has the rights that any new file has: those of a temporary file would keep it from other users.
+    """
     data = content.encode() if isinstance(content, str) else content
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    name = path.with_name(f".{path.name}.{token_hex(4)}.part")
+    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
