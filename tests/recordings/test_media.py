@@ -30,6 +30,14 @@ SMALL = LARGE[: THRESHOLD // 4 * 3]
 NAME = f"trip.media/{hashlib.sha256(LARGE).hexdigest()[:16]}.png"
 
 
+ANSWER = {
+    "output": {"message": {"role": "assistant", "content": [{"text": "I see."}]}},
+    "stopReason": "end_turn",
+    "usage": {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2},
+    "metrics": {"latencyMs": 1},
+}
+
+
 def text_of(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
@@ -45,7 +53,7 @@ def exchange(
     return [
         header(),
         {"call": 1, "operation": operation, "modelId": "amazon.nova-lite-v1:0", "request": request},
-        {"t": 5, "status": status, "body": body or {"message": "no"}},
+        {"t": 5, "status": status, "body": {**ANSWER, **(body or {})}},
     ]
 
 
@@ -284,7 +292,7 @@ def test_twenty_megabytes_take_a_few_seconds(tmp_path: Path) -> None:
 
 def test_an_image_in_a_stream_is_read_as_it_was_sent(tmp_path: Path) -> None:
     message = {"role": "assistant", "content": [{"image": {"format": "png", "source": {"bytes": LARGE}}}]}
-    lines = [*exchange([])[:2], {"t": 1, "status": 200}]
+    lines = [*exchange([], operation="ConverseStream")[:2], {"t": 1, "status": 200}]
     frames = [encode_event(event, 3) for event in chunk(message)]
     for frame in frames:
         name, members, padding = read_event(decode(frame))

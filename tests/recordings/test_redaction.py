@@ -16,11 +16,15 @@ from hypothesis import strategies as st
 
 from converse_harness import ReplyError
 from converse_harness.recordings.accounts import stand_in
+from converse_harness.recordings.heard import Heard
 from converse_harness.recordings.leaks import scan
 from converse_harness.recordings.lines import Line, bytes_line, event_of, frame_bytes_of, frame_line
+from converse_harness.recordings.reading import read
 from converse_harness.recordings.redaction import Redaction, normalised
+from converse_harness.recordings.tape import Tape
 from converse_harness.wire.events import encode_event, read_event
 from converse_harness.wire.eventstream import Frame, Header, HeaderType, decode, encode
+from converse_harness.wire.http import Request
 from tests.recordings.planted import MASKED, SECRET_PARTS
 
 ADA, BOB, EVE = "210987654321", "999988887777", "012345678901"
@@ -370,6 +374,24 @@ def test_a_live_request_is_equal_to_its_recorded_form() -> None:
 def test_a_request_without_anything_to_replace_is_itself() -> None:
     request = {"messages": [{"content": [{"text": "What is 123456789012?"}]}]}
     assert normalised(request) is request
+
+
+def test_an_answer_that_a_replacement_makes_illegal_says_so(tmp_path: Path) -> None:
+    answer = {
+        "output": {"message": {"role": "assistant", "content": [{"text": "hi"}]}},
+        "stopReason": "end_turn",
+        "usage": {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2},
+        "metrics": {"latencyMs": 1},
+    }
+    headers = (("Content-Type", "application/json"),)
+    request = Request("POST", "/model/m/converse", (), b"{}")
+    heard = Heard(request, status=200, headers=headers, pieces=[(json.dumps(answer).encode(), 0.1)])
+    path = tmp_path / "trip.jsonl"
+    Tape(path, heard=[heard, heard]).save()
+    assert [each.faults for each in read(path).exchanges] == [[], []]
+    Tape(path, redaction=Redaction({"end_turn": "the end"}), heard=[heard, heard]).save()
+    assert [len(each.faults) for each in read(path).exchanges] == [1, 1]
+    assert list(read(path).exchanges[0].call) == ["call", "operation", "modelId", "faults", "request"]
 
 
 def test_nothing_that_was_given_is_changed(tmp_path: Path) -> None:

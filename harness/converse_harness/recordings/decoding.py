@@ -76,15 +76,17 @@ class Joined:
 
 def levels(views: Iterable[View]) -> Iterator[Joined]:
     """These views in groups to be searched, then what is encoded in them, then what is encoded in that."""
-    seen: set[str] = set()
+    # What is large is searched once, wherever it stands again: an image that each request of a session repeats.
+    seen: set[object] = set()
     level: list[View] = list(views)
     for _ in range(DEPTH + 1):
         groups = list(_groups(level))
         yield from groups
         level = []
         for view in (view for group in groups for view in _decoded(group)):
-            if view.text not in seen:
-                seen.add(view.text)
+            key = view.text if len(view.text) >= LARGE else (view.text, view.line, view.path)
+            if key not in seen:
+                seen.add(key)
                 level.append(view)
         if not level:
             return
@@ -216,8 +218,10 @@ def _is_binary(data: bytes) -> bool:
 
 def _in_frames(data: bytes) -> Iterator[str]:
     """The texts of the headers of whole frames, each for itself: before it is its length, which may be a letter."""
+    if len(data) < PRELUDE_LENGTH or zlib.crc32(data[:8]) != int.from_bytes(data[8:PRELUDE_LENGTH], "big"):
+        return
     try:
-        frames = Decoder().feed(data) if len(data) > PRELUDE_LENGTH else []
+        frames = Decoder().feed(data)
     except DamagedData:
         return
     yield from (header.value for frame in frames for header in frame.headers if isinstance(header.value, str))

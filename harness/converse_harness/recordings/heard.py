@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -83,11 +83,17 @@ class Heard:
 
 def exchange_lines(heard: Heard, number: int) -> list[Line]:
     """The lines of one exchange; `number` is that of its call, from 1. An answer that is not legal has its `faults`."""
-    call, *answer = _call_line(heard, number), *_answer_lines(heard)
-    faults = problems(exchange_of([call, *answer], 1))
+    return with_faults([_call_line(heard, number), *_answer_lines(heard)])
+
+
+def with_faults(lines: Sequence[Line]) -> list[Line]:
+    """The lines of one exchange, with `faults` that say why its answer is not legal, if it is not."""
+    call, *answer = lines
+    faults = [] if "faults" in call else problems(exchange_of(lines, 1))
     if faults:
-        request = {key: call.pop(key) for key in ONE_OF["call"] if key in call}
-        call |= {"faults": faults, **request}  # the request comes last: it may be long
+        request = {key: value for key, value in call.items() if key in ONE_OF["call"]}
+        # The request comes last: it may be long.
+        call = {key: value for key, value in call.items() if key not in request} | {"faults": faults} | request
     return [call, *answer]
 
 

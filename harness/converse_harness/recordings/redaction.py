@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
+from urllib.parse import quote, unquote
 
 from converse_harness.errors import DamagedData, ReplyError
 from converse_harness.recordings.accounts import Accounts, Change, accounts_of, numbered
@@ -129,6 +130,8 @@ class _Work:
         for key, value in line.items():
             if key in UNTOUCHED or key == "bytes":
                 made[key] = value
+            elif key in ("path", "query"):
+                made[key] = self._quoted(value)
             elif key == "frame" or (key.endswith("Base64") and isinstance(value, str)):
                 made[key] = base64.b64encode(self._raw(base64.b64decode(value))).decode()
             elif key == "contentBlockDelta" and is_dict(value):
@@ -136,6 +139,11 @@ class _Work:
             else:
                 made[key] = self.value(value)
         return made
+
+    def _quoted(self, text: str) -> str:
+        """A part of a URL, in which what is to be replaced may be percent-encoded."""
+        new, plain = self.text(text), self.text(unquote(text))
+        return new if unquote(new) == plain else quote(plain, safe="/?&=+:%*")
 
     def value(self, value: Any, *, texts: bool = True) -> Any:
         """JSON with what is to be replaced in its keys and numbers, and in its texts if they are not done already."""

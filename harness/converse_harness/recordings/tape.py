@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,7 @@ from converse_harness.endpoint import Exchange
 from converse_harness.errors import StreamOrderError
 from converse_harness.recordings import exchange as recorded
 from converse_harness.recordings.answers import reply_of
-from converse_harness.recordings.heard import Heard, exchange_lines
+from converse_harness.recordings.heard import Heard, exchange_lines, with_faults
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.locks import alone
 from converse_harness.recordings.reading import parse, read
@@ -96,7 +97,8 @@ class Tape:
         answered = [heard for heard in self.heard if heard.answered]
         for number, heard in enumerate(answered, len(self.before) + 1):
             lines += exchange_lines(heard, number)
-        return self.redaction.redacted(lines, kept)
+        redacted = self.redaction.redacted(lines, kept)
+        return lines if redacted == lines else list(_as_legal_as_they_are(redacted))
 
     def save(self, path: Path | None = None) -> None:
         """Write the file, or another one in its place.
@@ -111,6 +113,14 @@ class Tape:
             text = store(path, self.lines())
             if keeps:
                 self._own = frozenset(map(_unnumbered, parse(text, path).exchanges[len(self.before) :]))
+
+
+def _as_legal_as_they_are(lines: list[Line]) -> Iterator[Line]:
+    """The lines; where what was replaced made an answer illegal, with `faults` that say so, or nobody could read it."""
+    starts = [number for number, line in enumerate(lines) if "call" in line]
+    yield lines[0]
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        yield from with_faults(lines[start:end])
 
 
 def _unnumbered(exchange: recorded.Exchange) -> str:

@@ -1,0 +1,436 @@
+"""The proof: a secret in any field of a request or an answer is not on disk; it is masked, or nothing is written.
+
+The fields are those of AWS's model. What is on disk is searched by a few lines of their own, which know nothing of how
+the harness searches.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import string
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from converse_harness import ConverseServer, ReplyError, SecretFound, model, record, recording, reply
+from converse_harness.doors.client import create_client
+from converse_harness.recordings.answers import reply_of
+from converse_harness.recordings.contents import compact
+from converse_harness.recordings.heard import Heard
+from converse_harness.recordings.leaks import scan
+from converse_harness.recordings.reading import read
+from converse_harness.recordings.tape import Tape
+from converse_harness.wire.events import encode_event, standard_frame
+from converse_harness.wire.eventstream import Decoder, Frame, Header, HeaderType, decode, encode
+from converse_harness.wire.http import Request
+from converse_strategies import converse_requests, converse_responses, stream_events
+from tests.recordings.planted import FORMS, MASKED, REFUSED, SECRET_PARTS
+
+Make = Callable[[str], Any]
+"""A value that has a text somewhere."""
+
+OPERATIONS: Final = [name for name in model.operations() if "Async" not in name and "Bidirectional" not in name]
+
+TOKEN: Final = "a GitHub token"
+ACCOUNT: Final = "an AWS account id"
+
+
+def places(shape: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, Make]]:
+    """Every place in the JSON of a shape that can hold a text; a shape that holds itself is entered twice."""
+    kind = shape.type_name
+    if above.count(shape.name) > 1:
+        return
+    above = (*above, shape.name)
+    if kind == "structure" and shape.metadata.get("document"):
+        yield "{text}", lambda text: {"a": [{"b": text}]}
+        yield "{key}", lambda text: {text: {"a": 1}}
+        yield "{JSON}", lambda text: {"a": json.dumps({"b": json.dumps([text])})}
+        yield "{base64}", lambda text: {"a": base64.b64encode(json.dumps({"b": text}).encode()).decode()}
+    elif kind == "structure":
+        for name, member in shape.members.items():
+            if not member.serialization.get("eventstream"):
+                yield from (_within(f".{name}", make, place, name) for place, make in places(member, above))
+    elif kind == "list":
+        yield from ((f"[]{place}", _listed(make)) for place, make in places(shape.member, above))
+    elif kind == "map":
+        yield "{key}", lambda text: {text: None}
+        yield from (_within("{}", make, place, "key") for place, make in places(shape.value, above))
+    elif kind == "blob":
+        yield "", lambda text: base64.b64encode(text.encode()).decode()
+    else:
+        # Of any other type as well: nobody says that a client sends what the model asks for.
+        yield "", lambda text: text
+
+
+def _within(prefix: str, make: Make, place: str, name: str) -> tuple[str, Make]:
+    return f"{prefix}{place}", lambda text: {name: make(text)}
+
+
+def _listed(make: Make) -> Make:
+    return lambda text: [make(text)]
+
+
+def asked(
+    operation: str, body: bytes = b"{}", *, label: str = "m", headers: Mapping[str, str] | None = None
+) -> Request:
+    """A request for an operation; every label of its path is that one."""
+    http = model.operation(operation).http
+    parts = string.Formatter().parse(http["requestUri"].replace("+}", "}"))
+    path = "".join(text + (quote(label, safe="") if name else "") for text, name, _, _ in parts)
+    return Request(http["method"], path, tuple((headers or {}).items()), body)
+
+
+JSON: Final = (("Content-Type", "application/json"), ("x-amzn-RequestId", "1"))
+STREAM: Final = (("Content-Type", "application/vnd.amazon.eventstream"), ("x-amzn-RequestId", "1"))
+
+
+def answered(request: Request, body: bytes = b"{}", status: int = 200, *more: tuple[str, str]) -> Heard:
+    return Heard(request, status=status, headers=(*JSON, *more), head_at=0.1, pieces=[(body, 0.2)])
+
+
+def streamed(*pieces: bytes) -> Heard:
+    return Heard(
+        asked("ConverseStream"), status=200, headers=STREAM, head_at=0.1, pieces=[(each, 0.2) for each in pieces]
+    )
+
+
+def in_requests(text: str) -> Iterator[tuple[str, Heard]]:
+    for operation in OPERATIONS:
+        if "{" in model.operation(operation).http["requestUri"]:
+            yield f"{operation} label", answered(asked(operation, label=text))
+        yield f"{operation} query", answered(Request("POST", f"{asked(operation).target}?a={quote(text)}", (), b"{}"))
+        yield f"{operation} text", answered(asked(operation, text.encode()))
+        yield f"{operation} bytes", answered(asked(operation, b"\xff" + text.encode()))
+        yield f"{operation} number", answered(asked(operation, compact({"a": [text]}) + b" "))
+        for place, make in places(model.operation(operation).input_shape):
+            yield f"{operation} request {place}", answered(asked(operation, compact(make(text))))
+    yield "another path", answered(Request("POST", f"/a/{quote(text)}/b", (), text.encode()))
+    yield "another query", answered(Request("GET", f"/a?b={quote(text)}", (), b""))
+
+
+def in_answers(text: str) -> Iterator[tuple[str, Heard]]:
+    for operation in OPERATIONS:
+        for place, make in places(model.operation(operation).output_shape):
+            yield f"{operation} answer {place}", answered(asked(operation), compact(make(text)))
+            yield f"{operation} answer, spaced, {place}", answered(asked(operation), json.dumps(make(text)).encode())
+        for name, error in model.errors(operation).items():
+            for place, make in places(model.shape(name)):
+                more = ("x-amzn-ErrorType", name)
+                yield f"{operation} {name}{place}", answered(asked(operation), compact(make(text)), error.status, more)
+        yield f"{operation} text", answered(asked(operation), f"<p>{text}".encode(), 502)
+        yield f"{operation} bytes", answered(asked(operation), b"\xff" + text.encode(), 502)
+
+
+def in_streams(text: str) -> Iterator[tuple[str, Heard]]:
+    start = encode_event({"messageStart": {"role": "assistant"}}, 5)
+    for name in (*model.stream_events(), *model.stream_exceptions()):
+        for place, make in places(model.shape(model.stream_shape(name))):
+            usual = standard_frame(name, compact(make(text)))
+            spaced = standard_frame(name, json.dumps({**make(text), "p": "abc"}, indent=1).encode())
+            frame = decode(usual)
+            headed = encode(Frame((*frame.headers, Header("a", HeaderType.STRING, text)), frame.payload))
+            bad = usual[:-1] + bytes([usual[-1] ^ 1])
+            for form, pieces in {
+                "usual": (start, usual),
+                "spaced": (start, spaced),
+                "with a header": (start + headed,),
+                "with a wrong checksum": (start, bad),
+                "cut, in pieces": (start, usual[:70], usual[70:90], usual[90:-5]),
+            }.items():
+                yield f"{name}{place}, {form}", streamed(*pieces)
+    yield "code of an error frame", streamed(encode_event({":error": {"code": text, "message": "x"}}))
+    yield "message of an error frame", streamed(encode_event({":error": {"code": "x", "message": text}}))
+    yield "type of an event", streamed(start, encode(Frame((Header(":event-type", HeaderType.STRING, text),), b"{}")))
+    yield "no event", streamed(start, encode(Frame((Header("a", HeaderType.STRING, text),), text.encode())))
+    yield "bytes of a header", streamed(encode(Frame((Header("a", HeaderType.BYTE_ARRAY, text.encode()),), b"")))
+
+
+EVERYWHERE: Final[Mapping[str, Callable[[str], Iterator[tuple[str, Heard]]]]] = {
+    "requests": in_requests,
+    "answers": in_answers,
+    "streams": in_streams,
+}
+
+# What is on disk
+
+
+def readings(text: str) -> set[bytes]:
+    """The bytes that are somewhere in whatever holds a text: as it is, or in an encoding, or in base64 twice."""
+    raw = text.encode()
+    found = {raw, raw.hex().encode(), text.encode("utf-16-le"), quote(text, safe="").encode()}
+    found.add("".join(f"\\u{ord(each):04x}" for each in text).encode())
+    once = set(_base64_of(raw))
+    return found | once | {twice for each in once for twice in _base64_of(each)}
+
+
+def _base64_of(raw: bytes) -> Iterator[bytes]:
+    """What is in any base64 of something with these bytes in it, wherever they begin."""
+    for before in range(3):
+        encoded = base64.b64encode(bytes(before) + raw)
+        whole = (before + len(raw)) * 8 // 6
+        yield encoded[(before * 8 + 5) // 6 : whole]
+        yield base64.urlsafe_b64encode(bytes(before) + raw)[(before * 8 + 5) // 6 : whole]
+
+
+def on_disk(folder: Path) -> bytes:
+    return b"\n".join(str(each).encode() + b"\n" + each.read_bytes() for each in folder.rglob("*") if each.is_file())
+
+
+def assert_absent(folder: Path, secret: str) -> None:
+    data = on_disk(folder)
+    assert [each for each in readings(secret) if each in data] == []
+
+
+@pytest.mark.parametrize("where", EVERYWHERE)
+def test_a_secret_in_any_field_is_found(where: str, tmp_path: Path) -> None:
+    names, heard = zip(*EVERYWHERE[where](REFUSED[TOKEN]), strict=True)
+    assert len(names) > 100
+    tape = Tape(tmp_path / "trip.jsonl", heard=list(heard))
+    lines = tape.lines()
+    calls = [number for number, line in enumerate(lines, 1) if "call" in line]
+    hit = {sum(call <= leak.line for call in calls) for leak in scan(lines, own=()) if leak.kind == TOKEN}
+    assert [name for number, name in enumerate(names, 1) if number not in hit] == []
+    with pytest.raises(SecretFound) as refused:
+        tape.save()
+    assert REFUSED[TOKEN] not in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", MASKED)
+@pytest.mark.parametrize("where", EVERYWHERE)
+def test_what_is_masked_in_any_field_is_not_on_disk(where: str, name: str, tmp_path: Path) -> None:
+    names, heard = zip(*EVERYWHERE[where](MASKED[name]), strict=True)
+    # A mask has another length: in headers of bytes, in blobs that are no text and beyond a text it is not made.
+    sure = {
+        name: each
+        for name, each in zip(names, heard, strict=True)
+        if name not in ("bytes of a header", "type of an event")
+    }
+    path = tmp_path / "trip.jsonl"
+    Tape(path, heard=list(sure.values())).save()
+    assert_absent(tmp_path, SECRET_PARTS[name])
+    for exchange, each in zip(read(path).exchanges, sure.values(), strict=True):
+        recorded = reply_of(exchange).recorded
+        assert recorded is not None
+        data = b"".join(chunk.data for chunk in recorded.response.chunks)
+        was = b"".join(piece for piece, _ in each.pieces)
+        assert _frames(data) == _frames(was), exchange
+        assert (len(data) == len(was)) is (name == ACCOUNT or data == was)
+
+
+def _frames(data: bytes) -> int:
+    """How many frames there are before something is wrong."""
+    try:
+        return len(Decoder().feed(data))
+    except ValueError:
+        return 0
+
+
+def test_secrets_of_the_process_are_in_no_field(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
+    heard = [each for made in EVERYWHERE.values() for _, each in made("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")]
+    tape = Tape(tmp_path / "trip.jsonl", heard=heard)
+    lines = tape.lines()
+    calls = [number for number, line in enumerate(lines, 1) if "call" in line]
+    assert {sum(call <= leak.line for call in calls) for leak in scan(lines)} == set(range(1, len(heard) + 1))
+
+
+# Headers
+
+HEADERS: Final = (
+    "Accept",
+    "Accept-Encoding",
+    "Amz-Sdk-Invocation-Id",
+    "Amz-Sdk-Request",
+    "Anthropic-Api-Key",
+    "Api-Key",
+    "Authorization",
+    "Baggage",
+    "Connection",
+    "Content-Encoding",
+    "Content-Length",
+    "Content-Type",
+    "Cookie",
+    "Date",
+    "ETag",
+    "Forwarded",
+    "Host",
+    "Location",
+    "Origin",
+    "Proxy-Authenticate",
+    "Proxy-Authorization",
+    "Referer",
+    "Retry-After",
+    "Retry-After-Ms",
+    "Server",
+    "Set-Cookie",
+    "Traceparent",
+    "Tracestate",
+    "Transfer-Encoding",
+    "User-Agent",
+    "Via",
+    "WWW-Authenticate",
+    "X-Amz-Content-Sha256",
+    "X-Amz-Date",
+    "X-Amz-Id-2",
+    "X-Amz-Security-Token",
+    "X-Amz-User-Agent",
+    "X-Amzn-Bedrock-GuardrailIdentifier",
+    "X-Amzn-Bedrock-Trace",
+    "X-Amzn-ErrorType",
+    "X-Amzn-RequestId",
+    "X-Amzn-Trace-Id",
+    "X-Api-Key",
+    "X-Forwarded-For",
+    "X-Goog-Api-Key",
+    "X-Request-Id",
+)
+
+
+@pytest.mark.parametrize("name", HEADERS)
+@pytest.mark.parametrize("side", ["request", "answer", "error"])
+def test_a_secret_in_any_header_is_not_on_disk(name: str, side: str, tmp_path: Path) -> None:
+    assert_header_is_safe(name, REFUSED[TOKEN], side, tmp_path)
+
+
+@given(
+    st.text("abcdefghijklmnopqrstuvwxyzABCXYZ-_0123456789", min_size=1, max_size=20),
+    st.sampled_from(["", "x-amz-", "x-amzn-", "x-amzn-bedrock-", "X-Amzn-Bedrock-", "Retry-After"]),
+    st.sampled_from(sorted(REFUSED)),
+    st.sampled_from(["request", "answer", "error"]),
+)
+def test_no_name_of_a_header_lets_a_secret_through(name: str, prefix: str, secret: str, side: str) -> None:
+    with TemporaryDirectory() as folder:
+        assert_header_is_safe(prefix + name, REFUSED[secret], side, Path(folder))
+
+
+def assert_header_is_safe(name: str, value: str, side: str, folder: Path) -> None:
+    if side == "request":
+        heard = answered(asked("Converse", headers={name: value}))
+    else:
+        usual = tuple(each for each in JSON if each[0].lower() != name.lower())
+        heard = answered(asked("Converse"), b'{"message":"no"}', 200 if side == "answer" else 403)
+        heard.headers = (*usual, (name, value))
+    path = folder / "trip.jsonl"
+    message = saved(Tape(path, heard=[heard]))
+    assert path.exists() is not bool(message)
+    assert_absent(folder, value)
+
+
+# Whatever clients ask and models answer
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from leaves(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from leaves(item, (*path, index))
+    else:
+        yield path
+
+
+def planted(value: Any, path: tuple[Any, ...], text: str) -> Any:
+    """A copy of a value with a text in the place of a leaf."""
+    if not path:
+        return base64.b64encode(text.encode()) if isinstance(value, bytes) else text
+    copy = value.copy()
+    copy[path[0]] = planted(value[path[0]], path[1:], text)
+    return copy
+
+
+def to_wire(value: Any) -> bytes:
+    return json.dumps(value, default=lambda blob: base64.b64encode(bytes(blob)).decode()).encode()
+
+
+@settings(max_examples=150)
+@given(
+    request=converse_requests(),
+    response=converse_responses(),
+    events=stream_events(),
+    side=st.sampled_from(["request", "response", "events"]),
+    form=st.sampled_from(sorted(FORMS)),
+    secret=st.sampled_from(sorted({**REFUSED, **MASKED})),
+    choice=st.integers(0, 10**6),
+    cut=st.integers(1, 80),
+)
+def test_no_secret_gets_through(
+    request: Any, response: Any, events: Any, side: str, form: str, secret: str, choice: int, cut: int
+) -> None:
+    text = FORMS[form]({**REFUSED, **MASKED}[secret])
+    drawn: dict[str, Any] = {"request": request, "response": dict(response), "events": list(events)}
+    paths = list(leaves(drawn[side]))
+    drawn[side] = planted(drawn[side], paths[choice % len(paths)], text)
+    body = to_wire({key: value for key, value in drawn["request"].items() if key != "modelId"})
+    sent = asked("Converse", body, label=str(drawn["request"]["modelId"]))
+    stream = b"".join(
+        standard_frame(name, to_wire(members)) for event in drawn["events"] for name, members in event.items()
+    )
+    pieces = [stream[at : at + cut * 10] for at in range(0, len(stream), cut * 10)]
+    heard = [answered(sent, to_wire(drawn["response"])), streamed(*pieces)]
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "trip.jsonl")
+        message = saved(Tape(path, heard=heard))
+        assert not any(each in message.encode() for each in readings(text))
+        assert path.exists() is not bool(message)
+        assert message or secret in MASKED
+        if secret in MASKED:
+            assert_absent(Path(folder), SECRET_PARTS[secret])
+            assert message or len(read(path).exchanges) == 2
+
+
+def saved(tape: Tape) -> str:
+    """What is said against saving it, nothing if it was."""
+    try:
+        tape.save()
+    except SecretFound as refused:
+        return str(refused)
+    return ""
+
+
+# Through a door
+
+
+def test_a_recorder_refuses_what_has_a_secret_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "trip.jsonl"
+    answer = reply.text(f"Your token is {REFUSED[TOKEN]}, keep it.")
+    with ConverseServer() as server, server.script(reply.text("hi"), answer) as service:
+        client = create_client(endpoint_url=service.url)
+        with record(path):
+            ask(client, "hello")
+        before = path.read_bytes()
+        with pytest.raises(ReplyError, match="would hold a secret") as refused, record(path):
+            said = ask(client, "hello")
+    assert REFUSED[TOKEN] in said
+    assert REFUSED[TOKEN] not in str(refused.value)
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["trip.jsonl"]
+
+
+def test_a_recorded_account_is_masked_and_still_plays(tmp_path: Path) -> None:
+    from converse_harness import fake_converse
+
+    path = tmp_path / "trip.jsonl"
+    profile = "arn:aws:bedrock:us-east-1:210987654321:application-inference-profile/trip"
+    with ConverseServer() as server, server.script(reply.text(f"I am {profile}, of 210987654321.")) as service:
+        client = create_client(endpoint_url=service.url)
+        with record(path):
+            ask(client, f"Who is {profile}?", profile)
+    assert_absent(tmp_path, "210987654321")
+    with fake_converse(recording(path, match="exact")):
+        said = ask(create_client(), f"Who is {profile}?", profile)
+    assert said == f"I am {profile}, of 210987654321.".replace("210987654321", "111122000001")
+
+
+def ask(client: Any, text: str, model_id: str = "amazon.nova-lite-v1:0") -> str:
+    answer = client.converse(modelId=model_id, messages=[{"role": "user", "content": [{"text": text}]}])
+    said: str = answer["output"]["message"]["content"][0]["text"]
+    return said
