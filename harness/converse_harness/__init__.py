@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from converse_harness.citation import citing as citing
     from converse_harness.doors.fake import Fake as Fake
     from converse_harness.doors.in_process import fake_converse as fake_converse
-    from converse_harness.doors.server.listener import ConverseServer as ConverseServer
     from converse_harness.doors.recorder import record as record
+    from converse_harness.doors.server.listener import ConverseServer as ConverseServer
     from converse_harness.endpoint import Endpoint as Endpoint
     from converse_harness.errors import BlockedConnection as BlockedConnection
     from converse_harness.errors import CallError as CallError
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from converse_harness.errors import UnexpectedCall as UnexpectedCall
     from converse_harness.errors import UnusedReplies as UnusedReplies
     from converse_harness.recordings.playing import recording as recording
+    from converse_harness.recordings.redaction import Redaction as Redaction
     from converse_harness.replies import Reply as Reply
 
 _HOME = {
@@ -43,6 +44,7 @@ _HOME = {
     "DoorError": "errors",
     "Endpoint": "endpoint",
     "Fake": "doors.fake",
+    "Redaction": "recordings.redaction",
     "Reply": "replies",
     "ReplyError": "errors",
     "Response": "assembly",
@@ -68,6 +70,7 @@ __all__ = [
     "DoorError",
     "Endpoint",
     "Fake",
+    "Redaction",
     "Reply",
     "ReplyError",
     "Response",

@@ -415,6 +415,19 @@ def test_a_recorder_refuses_what_has_a_secret_in_it(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["trip.jsonl"]
 
 
+def test_what_a_client_signs_with_is_refused_wherever_it_comes_back(tmp_path: Path) -> None:
+    path = tmp_path / "trip.jsonl"
+    keys = {"aws_access_key_id": "the-id-of-a-key-of-ada", "aws_secret_access_key": "correct horse battery staple"}
+    token = {"aws_session_token": "a session of half an hour"}
+    for secret in (*keys.values(), *token.values()):
+        with ConverseServer() as server, server.script(reply.text(f"You said {secret}.")) as service:
+            client = create_client(endpoint_url=service.url, **keys, **token)
+            with pytest.raises(ReplyError, match="a secret of this process") as refused, record(path):
+                ask(client, "hello")
+        assert secret not in str(refused.value)
+        assert list(tmp_path.iterdir()) == []
+
+
 def test_a_recorded_account_is_masked_and_still_plays(tmp_path: Path) -> None:
     from converse_harness import fake_converse
 
