@@ -303,7 +303,6 @@ def _chain(error: BaseException | None) -> Generator[BaseException, None, None]:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
     """Write what was recorded once the last fixture is done; where it cannot be written, the test has an error."""
-    __tracebackhide__ = True
     session = item.stash.get(SESSION, None)
     try:
         result = yield
@@ -334,7 +333,7 @@ def _keep(config: pytest.Config, session: Session) -> list[str]:
         return []
     kept = keep(session.tape, passed=session.passed, failed=Failed(config.getoption("--converse-record-failed")))
     if kept.problem:
-        return [kept.problem]
+        return [kept.problem.replace(f"{config.rootpath}{os.sep}", "")]
     if kept.exchanges:
         path = "" if kept.path is None else shown(config, kept.path)
         tally.kept.append((path, kept.exchanges, session.nodeid, session.passed))

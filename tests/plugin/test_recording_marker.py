@@ -518,6 +518,13 @@ def test_a_secret_is_not_written_and_the_test_says_so(upstream: Upstream) -> Non
     )
     result = upstream.record()
     result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*trip.jsonl is not written. *", "The recorded exchange is lost: record again once *"])
+    result.stdout.fnmatch_lines(
+        [
+            "recordings/trip.jsonl was not written, for it would hold 2 secrets:",
+            "  recordings/trip.jsonl:2: request.messages[[]0].content[[]0].text: an AWS access key id",
+            "The recorded exchange is lost: record again once *",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*traceback entries are hidden*")
     result.stdout.no_fnmatch_line("*QWERTYUIOPASDFGH*")
     assert upstream.files == []

@@ -172,8 +172,8 @@ def test_where_it_cannot_be_written_the_test_has_an_error(upstream: Upstream, tm
     result.stdout.fnmatch_lines(
         [
             "*ERROR at teardown of test_passes*",
-            "*recordings/test_a/test_passes.jsonl could not be written (*); what was there is as it was. *",
-            "converse-harness: *test_teardown.failed.jsonl could not be written (*",
+            "recordings/test_a/test_passes.jsonl could not be written (*); what was there is as it was. *",
+            "converse-harness: recordings/test_a/test_teardown.failed.jsonl could not be written (*",
         ]
     )
 

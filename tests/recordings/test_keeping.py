@@ -209,13 +209,13 @@ def test_what_is_refused_is_lost_and_says_so(tmp_path: Path, monkeypatch: pytest
         pass
 
     def refuse(self: Tape, path: Path | None = None) -> None:
-        raise Refused("It holds an AWS key.")
+        raise Refused(f"{self.path} would hold an AWS key.")
 
     monkeypatch.setattr(Tape, "save", refuse)
     kept = keep(tape_with(tmp_path / "trip.jsonl", "new"), passed=True)
     assert kept.path is None
     assert kept.problem == (
-        f"{tmp_path / 'trip.jsonl'} is not written. It holds an AWS key.\n"
+        f"{tmp_path / 'trip.jsonl'} would hold an AWS key.\n"
         "The recorded exchange is lost: record again once that is mended."
     )
 

@@ -53,7 +53,7 @@ def keep(tape: Tape, *, passed: bool, failed: Failed = Failed.ASIDE) -> Kept:
     except (OSError, DamagedData) as error:
         return _elsewhere(tape, path, error)
     except ConverseHarnessError as error:
-        return Kept(exchanges, problem=f"{path} is not written. {error}\n{_lost(exchanges)}")
+        return Kept(exchanges, problem=f"{error}\n{_lost(exchanges)}")
     return Kept(exchanges, path)
 
 
