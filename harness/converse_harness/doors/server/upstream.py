@@ -144,10 +144,7 @@ class Upstream:
         made: Any = AWSRequest(
             method=request.method,
             url=base.rstrip("/") + _normal(request.target),
-            headers={
-                **dict(_passed_on(request.headers)),
-                "User-Agent": f"converse-harness/{version('converse-harness')}",
-            },
+            headers={**dict(_passed_on(request.headers)), "User-Agent": self._agent},
             data=request.body,
             stream_output=True,
         )
