@@ -300,6 +300,29 @@ def test_a_secret_in_any_header_is_not_on_disk(name: str, side: str, tmp_path: P
     assert_header_is_safe(name, REFUSED[TOKEN], side, tmp_path)
 
 
+KEPT: Final = {
+    "request": ("x-amzn-bedrock-",),
+    "answer": (
+        "content-encoding",
+        "content-length",
+        "content-type",
+        "retry-after",
+        "x-amzn-bedrock-",
+        "x-amzn-errortype",
+        "x-amzn-requestid",
+    ),
+}
+"""How the names of headers begin whose values a recording has."""
+
+
+@pytest.mark.parametrize("name", HEADERS)
+@pytest.mark.parametrize("side", KEPT)
+def test_a_header_is_kept_only_if_it_is_listed(name: str, side: str, tmp_path: Path) -> None:
+    value = "nothing-that-looks-like-a-secret"
+    save_with_header(name, value, side, tmp_path)
+    assert (value.encode() in on_disk(tmp_path)) is name.lower().startswith(KEPT[side])
+
+
 @given(
     st.text("abcdefghijklmnopqrstuvwxyzABCXYZ-_0123456789", min_size=1, max_size=20),
     st.sampled_from(["", "x-amz-", "x-amzn-", "x-amzn-bedrock-", "X-Amzn-Bedrock-", "Retry-After"]),
@@ -312,16 +335,20 @@ def test_no_name_of_a_header_lets_a_secret_through(name: str, prefix: str, secre
 
 
 def assert_header_is_safe(name: str, value: str, side: str, folder: Path) -> None:
+    message = save_with_header(name, value, side, folder)
+    assert (folder / "trip.jsonl").exists() is not bool(message)
+    assert_absent(folder, value)
+
+
+def save_with_header(name: str, value: str, side: str, folder: Path) -> str:
+    """What is said against an exchange with this header in its request, its answer or its error."""
     if side == "request":
         heard = answered(asked("Converse", headers={name: value}))
     else:
         usual = tuple(each for each in JSON if each[0].lower() != name.lower())
         heard = answered(asked("Converse"), b'{"message":"no"}', 200 if side == "answer" else 403)
         heard.headers = (*usual, (name, value))
-    path = folder / "trip.jsonl"
-    message = saved(Tape(path, heard=[heard]))
-    assert path.exists() is not bool(message)
-    assert_absent(folder, value)
+    return saved(Tape(folder / "trip.jsonl", heard=[heard]))
 
 
 # Whatever clients ask and models answer
