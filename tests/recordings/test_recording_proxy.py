@@ -989,6 +989,8 @@ def test_new_episodes_are_added_to_those_that_are_played(
         assert [ask(fake.url, text) for text in ("a", "bb", "ccc")] == ["one", "two", "three"]
     with pytest.raises(ReplyError, match="no mode"):
         proxy.record(path, mode="some")
+    with pytest.raises(ReplyError, match=r"there is no recording .*x\.jsonl\. Make it: ConverseServer\.record\("):
+        proxy.record(path.parent / "x.jsonl", mode="none")
 
 
 def test_nothing_recorded_leaves_the_file_as_it_was(proxy: ConverseServer, path: Path) -> None:

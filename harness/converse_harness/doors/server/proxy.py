@@ -21,7 +21,7 @@ from converse_harness.doors.server.upstream import Upstream, find
 from converse_harness.errors import DoorError, ReplyError
 from converse_harness.recordings.keeping import keep
 from converse_harness.recordings.matching import Match
-from converse_harness.recordings.modes import Mode, Opened, mode_of, open_session
+from converse_harness.recordings.modes import MissingRecording, Mode, Opened, mode_of, open_session
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.tape import PassedExchange, Tape
 from converse_harness.wire.http import Chunk, Request, Response
@@ -201,14 +201,17 @@ def open_recording(
     url: str, mount: Mount, settings: Settings, path: str | Path, **options: Unpack[Options]
 ) -> RecordingFake:
     """A fake at a URL that records. Raises DoorError without credentials or a region, and what `open_session` does."""
-    opened = open_session(
-        Path(path),
-        mode_of(options.get("mode", Mode.ALL)),
-        match=options.get("match", "shape"),
-        pace=options.get("pace", 0.0),
-        again=f"ConverseServer.record({str(path)!r})",
-        redaction=options.get("redaction"),
-    )
+    try:
+        opened = open_session(
+            Path(path),
+            mode_of(options.get("mode", Mode.ALL)),
+            match=options.get("match", "shape"),
+            pace=options.get("pace", 0.0),
+            again=f"ConverseServer.record({str(path)!r})",
+            redaction=options.get("redaction"),
+        )
+    except MissingRecording as error:
+        raise ReplyError(f'{error} Make it: ConverseServer.record({str(path)!r}, mode="once").') from error
     with registry.passing_on():
         found = None if opened.tape is None else find(options.get("upstream"), options.get("region"))
     return RecordingFake(url, mount, opened, found, options.get("told", nobody_is_told), settings)
