@@ -83,6 +83,24 @@ def test_a_missing_recording_says_which_command_makes_it(upstream: Upstream) -> 
     assert upstream.files == []
 
 
+def test_other_operations_need_a_recording_as_well(upstream: Upstream) -> None:
+    upstream.project.makepyfile(
+        test_a="""
+        import pytest
+        from agent import client
+
+        @pytest.mark.converse_recording
+        def test_trip():
+            client().invoke_model(modelId="amazon.titan-embed-text-v2:0", body="{}")
+        """
+    )
+    result = upstream.replay()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["E*UnexpectedCall: call 1 has no reply: recordings/test_a/test_trip.jsonl is not there."]
+    )
+
+
 def test_the_command_is_for_the_folder_where_pytest_runs(upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
     upstream.project.makeini("[pytest]")
     folder = upstream.project.mkdir("sub")
