@@ -16,13 +16,17 @@ from hypothesis import strategies as st
 
 from converse_harness import DamagedData, SecretFound, chunk
 from converse_harness.recordings import media, storing, writing
+from converse_harness.recordings.accounts import stand_in
+from converse_harness.recordings.heard import Heard
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.media import KEY, THRESHOLD, put_back, references, set_aside
 from converse_harness.recordings.reading import DamagedRecording, read
 from converse_harness.recordings.storing import store
+from converse_harness.recordings.tape import Tape
 from converse_harness.recordings.writing import header
 from converse_harness.wire.events import encode_event, read_event
 from converse_harness.wire.eventstream import decode
+from converse_harness.wire.http import Request
 from tests.recordings.planted import REFUSED
 
 LARGE = bytes(range(256)) * 13
@@ -173,6 +177,44 @@ def test_media_is_written_once(tmp_path: Path) -> None:
     (tmp_path / NAME).write_bytes(b"damaged")
     store(path, lines)
     assert (tmp_path / NAME).read_bytes() == LARGE
+
+
+def heard(data: bytes, account: str) -> Heard:
+    arn = f"arn:aws:bedrock:us-east-1:{account}:application-inference-profile/{account[:2]}"
+    body = json.dumps({"messages": [{"role": "user", "content": [image(data), {"text": arn}]}]}).encode()
+    headers = (("Content-Type", "application/json"),)
+    return Heard(Request("POST", "/model/m/converse", (), body), status=200, headers=headers, pieces=[(b"{}", 0.1)])
+
+
+def test_a_recording_with_media_is_added_to(tmp_path: Path) -> None:
+    path = tmp_path / "trip.jsonl"
+    Tape(path, heard=[heard(LARGE, "210987654321")]).save()
+    first = path.read_text().splitlines()[1:]
+    tape = Tape(path, read(path).exchanges, keeps=True, heard=[heard(LARGE, "210987654321")])
+    tape.save()
+    tape.heard.append(heard(LARGE[::-1], "999988887777"))
+    tape.save()
+    tape.save()
+    assert path.read_text().splitlines()[1:3] == first
+    found = read(path).exchanges
+    assert [each.request["messages"][0]["content"][0] for each in found] == [
+        image(LARGE),
+        image(LARGE),
+        image(LARGE[::-1]),
+    ]
+    accounts = [each.request["messages"][0]["content"][1]["text"].split(":")[4] for each in found]
+    assert accounts == [stand_in(1), stand_in(1), stand_in(2)]
+    assert len(files_of(tmp_path)) == 3
+    assert [name for line in map(json.loads, path.read_text().splitlines()) for name in references(line)].count(
+        NAME
+    ) == 2
+
+
+def test_a_recording_beside_another_has_its_own_media(tmp_path: Path) -> None:
+    tape = Tape(tmp_path / "trip.jsonl", heard=[heard(LARGE, "210987654321")])
+    tape.save(tmp_path / "trip.failed.jsonl")
+    assert set(files_of(tmp_path)) == {"trip.failed.jsonl", NAME.replace("trip.media", "trip.failed.media")}
+    assert len(read(tmp_path / "trip.failed.jsonl").exchanges) == 1
 
 
 def test_what_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

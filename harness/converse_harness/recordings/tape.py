@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -73,7 +74,7 @@ class Tape:
     keeps: bool = False
     redaction: Redaction = field(default_factory=Redaction)
     heard: list[Heard] = field(default_factory=list[Heard])
-    _own: frozenset[str] = frozenset()
+    _own: Counter[str] = field(default_factory=Counter[str])
     """What it wrote itself into a file that it keeps."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -109,10 +110,10 @@ class Tape:
         with alone(path):
             keeps = self.keeps and path == self.path
             if keeps and path.exists():
-                self.before = tuple(each for each in read(path).exchanges if _unnumbered(each) not in self._own)
+                self.before = _without(read(path).exchanges, self._own)
             text = store(path, self.lines())
             if keeps:
-                self._own = frozenset(map(_unnumbered, parse(text, path).exchanges[len(self.before) :]))
+                self._own = Counter(map(_unnumbered, parse(text, path).exchanges[len(self.before) :]))
 
 
 def _as_legal_as_they_are(lines: list[Line]) -> Iterator[Line]:
@@ -121,6 +122,18 @@ def _as_legal_as_they_are(lines: list[Line]) -> Iterator[Line]:
     yield lines[0]
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         yield from with_faults(lines[start:end])
+
+
+def _without(exchanges: tuple[recorded.Exchange, ...], own: Counter[str]) -> tuple[recorded.Exchange, ...]:
+    """What others wrote; of exchanges that are the same as own ones, the last are the own."""
+    left, others = own.copy(), list[recorded.Exchange]()
+    for exchange in reversed(exchanges):
+        text = _unnumbered(exchange)
+        if left[text]:
+            left[text] -= 1
+        else:
+            others.append(exchange)
+    return tuple(reversed(others))
 
 
 def _unnumbered(exchange: recorded.Exchange) -> str:
