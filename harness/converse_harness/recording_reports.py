@@ -146,7 +146,7 @@ class Reports:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """A worker of xdist ended: it tells what it knows, unless it crashed."""
-        told = getattr(node, "workeroutput", {}).get(OUTPUT)
+        told = getattr(node, "workeroutput", {}).pop(OUTPUT, None)  # of an interrupted one it is said twice
         if told is not None:
             self._tally.add(told)
 

@@ -145,6 +145,14 @@ def test_an_interrupt_keeps_what_was_recorded(upstream: Upstream, how: str) -> N
     )
 
 
+def test_an_interrupted_worker_of_xdist_tells_it_once(upstream: Upstream) -> None:
+    upstream.project.makepyfile(test_a=INTERRUPTED)
+    result = upstream.record("-n", "1", apart=True)
+    said = [line for line in result.outlines if line.startswith("converse-harness: wrote")]
+    assert len(said) == len(set(said)) == len(upstream.files)
+    assert "test_a/test_second.failed.jsonl" in upstream.files
+
+
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
 def test_a_killed_run_keeps_what_finished_tests_recorded(upstream: Upstream) -> None:
     upstream.project.makepyfile(
