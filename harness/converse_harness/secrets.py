@@ -66,7 +66,7 @@ KINDS: Final = (
         masked=True,
     ),
     Kind(  # as AWS repeats it when a signature does not match
-        "an AWS session token",
+        "the session token of a signed request",
         ("ecurity-", "ECURITY-"),
         rf"(?P<kept>(?i:x-amz-security-token){_IS})[A-Za-z0-9+/=%_-]{{16,}}",
         masked=True,
@@ -148,7 +148,7 @@ KINDS: Final = (
     Kind(
         "a JSON Web Token",
         ("eyJ",),
-        rf"{_BASE64_START}eyJ[A-Za-z0-9_-]{{10,}}\.[A-Za-z0-9_-]{{4,}}\.[A-Za-z0-9_-]{{10,}}",
+        rf"{_START}eyJ[A-Za-z0-9_-]{{10,}}\.[A-Za-z0-9_-]{{4,}}\.[A-Za-z0-9_-]{{10,}}",
     ),
     Kind(
         "a private key",

@@ -58,7 +58,7 @@ MASKED: Final[Mapping[str, str]] = {
     "the signature of a URL": "https://b.s3.amazonaws.com/k?X-Amz-Expires=60&X-Amz-Signa" + f"ture={'0af1' * 16}&x=1",
     "the signature of a URL of Google": f"https://storage.googleapis.com/b/k?X-Goog-Signature={LONG}",
     "the signature of a URL of Azure": f"https://a.blob.core.windows.net/c/k?sv=2026&sig={LONG}%3D&se=1",
-    "an AWS session token": "host:b\nx-amz-security-token:" + f"FwoGZXIvYXdzE{LONG}\n\nhost",
+    "the session token of a signed request": "host:b\nx-amz-security-token:" + f"FwoGZXIvYXdzE{LONG}\n\nhost",
 }
 """What has a mask, or a stand-in, in a file that is written."""
 
@@ -67,7 +67,7 @@ SECRET_PARTS: Final[Mapping[str, str]] = {
     "the signature of a URL": "0af1" * 16,
     "the signature of a URL of Google": LONG,
     "the signature of a URL of Azure": LONG,
-    "an AWS session token": LONG,
+    "the session token of a signed request": LONG,
 }
 """What of MASKED must not be there."""
 

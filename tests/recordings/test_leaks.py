@@ -64,6 +64,13 @@ def test_every_part_of_a_line_is_searched(line: dict[str, Any]) -> None:
     assert scan([line], own=())
 
 
+@pytest.mark.parametrize("before", ["", "/", "=", ":", '"', "(", "_", " ", "é", "\n", "?key=", "https://example.com/"])
+@pytest.mark.parametrize("name", ["a GitHub token", "a JSON Web Token", "an AWS access key id", "an OpenAI API key"])
+def test_a_secret_may_begin_after_anything_but_a_letter(name: str, before: str) -> None:
+    assert scan(call(before + REFUSED[name]), own=())
+    assert scan(call("x" + REFUSED[name]), own=()) == []
+
+
 @given(st.lists(st.integers(1, 8), min_size=4, max_size=20), st.sampled_from(sorted(REFUSED)))
 def test_a_secret_that_streams_in_pieces_is_found(lengths: list[int], name: str) -> None:
     left, pieces = f"Here: {REFUSED[name]}", list[str]()
