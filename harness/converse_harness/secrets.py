@@ -213,6 +213,19 @@ def mask_headers(request: Request) -> Request:
     return Request(request.method, request.target, headers, request.body)
 
 
+def header_secrets(request: Request) -> Iterator[str]:
+    """The tokens in the secret headers of a request; a signature of AWS holds none.
+
+    >>> list(header_secrets(Request("GET", "/", (("Cookie", "a=1; b=2"), ("authorization", "Bearer t")), b"")))
+    ['1', '2', 't']
+    """
+    for name, value in request.headers:
+        if name.lower() == "cookie":
+            yield from (each.partition("=")[2].strip() for each in value.split(";"))
+        elif name.lower() in SECRET_HEADERS and not value.startswith("AWS4-"):
+            yield value.split()[-1] if value.strip() else ""
+
+
 def _start(found: re.Match[str]) -> int:
     kept = found.re.groupindex.get("kept")
     return found.start() if kept is None or found.start(kept) < 0 else found.end(kept)

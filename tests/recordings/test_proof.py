@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 from urllib.parse import quote
 
+import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -452,6 +453,23 @@ def test_what_a_client_signs_with_is_refused_wherever_it_comes_back(tmp_path: Pa
             with pytest.raises(ReplyError, match="a secret of this process") as refused, record(path):
                 ask(client, "hello")
         assert secret not in str(refused.value)
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_token_that_comes_back_is_refused(tmp_path: Path) -> None:
+    token = "opaque-and-of-no-known-kind"
+    question = {"messages": [{"role": "user", "content": [{"text": "hello"}]}]}
+    for name, value in (
+        ("Authorization", f"Bearer {token}"),
+        ("Cookie", f"a=1; session={token}"),
+        ("X-Api-Key", token),
+    ):
+        with ConverseServer() as server, server.script(reply.text(f"You said {token}.")) as service:
+            url = f"{service.url}/model/m/converse"
+            recorder = record(tmp_path / "trip.jsonl")
+            client = httpx.Client(transport=recorder.transport(httpx.HTTPTransport()), headers={name: value})
+            with pytest.raises(ReplyError, match="a secret of this process"), recorder, client:
+                client.post(url, json=question)
         assert list(tmp_path.iterdir()) == []
 
 

@@ -243,7 +243,7 @@ class Fake:
             except Exception as error:  # noqa: BLE001 - what a predicate raises must fail the test
                 return self.endpoint.fail(call, error)
             if slot is None and self.tape is not None and call.operation not in self.endpoint.handlers:
-                return self.tape.pass_on(call)
+                return self.tape.pass_on(call, request)
         return self.endpoint.answer(call, slot)
 
     def take_turns_with(self, other: Fake) -> None:

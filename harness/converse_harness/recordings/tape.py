@@ -19,6 +19,7 @@ from converse_harness.errors import StreamOrderError
 from converse_harness.recordings import exchange as recorded
 from converse_harness.recordings.answers import reply_of
 from converse_harness.recordings.heard import Heard, exchange_lines, with_faults
+from converse_harness.recordings.leaks import remember
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.locks import alone
 from converse_harness.recordings.reading import parse, read
@@ -26,8 +27,9 @@ from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.storing import store
 from converse_harness.recordings.writing import header, text_of
 from converse_harness.replies import Reply
+from converse_harness.secrets import header_secrets
 from converse_harness.summaries import summarize_body
-from converse_harness.wire.http import Chunk, Response
+from converse_harness.wire.http import Chunk, Request, Response
 
 UNANSWERED: Final = Response(0, (), ())
 
@@ -78,8 +80,10 @@ class Tape:
     """What it wrote itself into a file that it keeps."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def pass_on(self, call: Call) -> PassedExchange:
-        """Take a call that is to be passed on."""
+    def pass_on(self, call: Call, request: Request | None = None) -> PassedExchange:
+        """Take a call that is to be passed on; `request` is its request with the secrets that the call has masked."""
+        if request is not None:
+            remember(*header_secrets(request))
         heard = Heard(call.request, call.operation, running=True)
         with self._lock:
             self.heard.append(heard)
