@@ -308,11 +308,6 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
         3,
         '"status" is 100; it must be an HTTP status from 200 to 599.',
     ),
-    "an error without a body": (
-        stream(3, {**HEAD, "status": 429}),
-        3,
-        'status 429 has no body; only 200 has a stream. Give it a "body".',
-    ),
     "a time before the request": (
         stream(3, {**HEAD, "t": -1}),
         3,
@@ -518,6 +513,11 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
 """What is wrong with a file and is to be mended: the text, the line and what is said of it."""
 
 ILLEGAL: dict[str, tuple[str, int, str]] = {
+    "an error without a body": (
+        stream(3, {**HEAD, "status": 429}),
+        3,
+        'status 429 has no body; only 200 has a stream. Give it a "body".',
+    ),
     "an event without a name": (
         stream(4, {"t": 1, "": {}, "p": 1}),
         4,

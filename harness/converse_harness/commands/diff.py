@@ -51,7 +51,7 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     sessions: list[Session] = []
     for path in (given.old, given.new):
         try:
-            sessions.append(read(path))
+            sessions.append(read(path, legal=False))
         except DamagedRecording as error:
             Printer(sys.stderr).say(f"converse-harness diff: {error}", RED)
             return TROUBLE

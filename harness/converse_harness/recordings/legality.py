@@ -69,6 +69,8 @@ def illegal(exchange: Exchange, allowing: Collection[Kind] = ()) -> Iterator[tup
     if any(key.startswith("body") for key in exchange.head):
         if exchange.end is None:  # of a part of a body nothing is known
             yield from ((1, text) for text in _body_problems(exchange, allowing))
+    elif (status := exchange.head["status"]) != 200:
+        yield 1, f'status {status} has no body; only 200 has a stream. Give it a "body".'
     elif exchange.operation in model.operations():
         operation = model.operation(exchange.operation)
         if not operation.has_event_stream_output:

@@ -34,9 +34,12 @@ class DamagedRecording(DamagedData):
         return type(self), (self.path, self.line, self.problem, self.advice)
 
 
-def read(path: Path) -> Session:
-    """The session that a file holds. Raises DamagedRecording, and OSError for a file that cannot be read."""
-    return parse(text_of_file(path), path)
+def read(path: Path, *, legal: bool = True) -> Session:
+    """The session that a file holds. Raises DamagedRecording, and OSError for a file that cannot be read.
+
+    `legal`: what AWS would not have sent is refused, unless the call says that it is meant.
+    """
+    return parse(text_of_file(path), path, legal=legal)
 
 
 def text_of_file(path: Path) -> str:
@@ -50,15 +53,18 @@ def text_of_file(path: Path) -> str:
         raise DamagedRecording(path, line, problem, "Save it as UTF-8, or record the session again.") from error
 
 
-def parse(text: str, path: object = "<recording>") -> Session:
-    """The session that a text holds. A line may end in CRLF, and the last one in nothing. Raises DamagedRecording."""
+def parse(text: str, path: object = "<recording>", *, legal: bool = True) -> Session:
+    """The session that a text holds. A line may end in CRLF, and the last one in nothing. Raises DamagedRecording.
+
+    `legal` as for `read`.
+    """
     lines = json_lines(text, path)
     if media.MARK in text:
         lines = [_with_media(line, number, path) for number, line in enumerate(lines, 1)]
     for problem in problems_of(lines):
         raise DamagedRecording(path, problem.line, problem.text, problem.advice or MEND)
     session = session_of(lines)
-    for problem in breaches(session):
+    for problem in breaches(session) if legal else ():
         raise DamagedRecording(path, problem.line, problem.text, problem.advice)
     return session
 

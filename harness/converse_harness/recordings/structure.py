@@ -128,12 +128,6 @@ def _call_problems(line: Line, number: int, *, newer: bool) -> Iterator[str]:
         yield 'it has either "operation", or "method" and "path" where that is not known.'
 
 
-def _head_problems(line: Line) -> Iterator[str]:
-    yield from _problems("head", line)
-    if line["status"] != 200 and not any(key in line for key in ONE_OF["head"]):
-        yield f'status {said(line["status"])} has no body; only 200 has a stream. Give it a "body".'
-
-
 def _event_problems(line: Line) -> Iterator[str]:
     names = [key for key in line if key not in KINDS["event"].keys]
     if len(names) > 1:
@@ -168,7 +162,6 @@ _BESIDE: Final = ", ".join(KINDS["event"].keys)
 
 _OTHERS: Final[Mapping[str, Callable[[Line], Iterator[str]]]] = {
     **{kind: partial(_problems, kind) for kind in KINDS},
-    "head": _head_problems,
     "event": _event_problems,
 }
 """How each kind of line but a call is looked at."""
