@@ -60,10 +60,24 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         nargs="?",
         type=Path,
-        help="a Python file that defines `script`, a list of replies; without it there is only the control API",
+        help="a Python file that defines `script`, a list of replies, or a recording (.jsonl); without it there is "
+        "only the control API",
     )
     parser.add_argument(
         "--case", metavar="NAME", type=_case, help="answer every call with this case of the catalogue (see `cases`)"
+    )
+    parser.add_argument(
+        "--match",
+        metavar="RULE",
+        type=_match,
+        help="which exchange of a recording answers a call: the next in `order`, one of `exact`ly that request, or one "
+        "of its `shape` (default)",
+    )
+    parser.add_argument(
+        "--pace",
+        metavar="FACTOR",
+        type=_pace,
+        help="what the pauses of a recording are multiplied by, or `recorded` for 1 (default: 0, no pauses)",
     )
     parser.add_argument("--port", type=_port, default=0, help="the port to listen on (default: a free one)")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
@@ -88,6 +102,24 @@ def _case(name: str) -> Case:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+def _match(rule: str) -> str:
+    from converse_harness.recordings.matching import MATCHES
+
+    if rule not in MATCHES:
+        raise argparse.ArgumentTypeError(f"{rule!r} is no rule; one of {', '.join(MATCHES)}")
+    return rule
+
+
+def _pace(text: str) -> float:
+    try:
+        factor = 1.0 if text == "recorded" else float(text)
+    except ValueError:
+        factor = -1.0
+    if not 0 <= factor < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no pace; it is a number from 0 (no pauses), or `recorded` (1)")
+    return factor
+
+
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is no port; it is a number from 0 (a free one) to 65535")
@@ -99,10 +131,14 @@ def _serve(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
         parser.error("serve --reload needs the FILE that it watches")
     if given.case is not None and given.file is not None:
         parser.error("serve: FILE or --case, not both; a FILE may import converse_harness.cases.CASES")
+    played = {name: value for name in ("match", "pace") if (value := getattr(given, name)) is not None}
+    if played and (given.file is None or given.file.suffix != ".jsonl"):
+        parser.error("serve: --match and --pace are for a recording (.jsonl)")
     from converse_harness.serve.command import serve
+    from converse_harness.serve.loading import How
 
     options = {"host": given.host, "port": given.port, "reload": given.reload}
-    return serve(given.file, case=given.case, **options, out=sys.stdout, err=sys.stderr)
+    return serve(given.file, how=How(**played), case=given.case, **options, out=sys.stdout, err=sys.stderr)
 
 
 def _cases(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from converse_harness.commands import diff, import_, record
+from converse_harness.commands import check, diff, import_, record, show
 
 
 class Command(NamedTuple):
@@ -22,6 +22,8 @@ class Command(NamedTuple):
 
 COMMANDS: Final[Mapping[str, Command]] = {
     "record": Command("pass calls on to Bedrock and record them, for any program", record.add_arguments, record.run),
+    "show": Command("show what was asked and answered, as it came", show.add_arguments, show.run),
+    "check": Command("check recordings: format, legality, secrets, staleness", check.add_arguments, check.run),
     "diff": Command("show what differs between two recordings", diff.add_arguments, diff.run),
     "import": Command("make recordings of vcrpy's cassettes", import_.add_arguments, import_.run),
 }

@@ -20,7 +20,7 @@ from converse_harness.doors.server.listener import ConverseServer
 from converse_harness.errors import DoorError
 from converse_harness.script import Script
 from converse_harness.serve.lines import BOLD, RED, Printer, counted, serving
-from converse_harness.serve.loading import CannotServe, Watcher, load, load_case
+from converse_harness.serve.loading import HOW, CannotServe, How, Watcher, load, load_case
 from converse_harness.serve.watched import WatchedServer
 
 LOOK: Final = 0.2
@@ -36,7 +36,15 @@ class Terminated(BaseException):
 
 
 def serve(
-    file: Path | None, *, case: Case | None = None, host: str, port: int, reload: bool, out: TextIO, err: TextIO
+    file: Path | None,
+    *,
+    how: How = HOW,
+    case: Case | None = None,
+    host: str,
+    port: int,
+    reload: bool,
+    out: TextIO,
+    err: TextIO,
 ) -> int:
     """Serve the file's script, the case or the control API alone until interrupted.
 
@@ -49,7 +57,7 @@ def serve(
     try:
         with terminated_by_signal():
             watcher = Watcher(file) if file is not None and reload else None
-            script = load(file) if file is not None else load_case(case) if case is not None else None
+            script = load(file, how) if file is not None else load_case(case) if case is not None else None
             server = WatchedServer(lambda fake, call: ended.put((fake, call)), host=host, port=port)
             try:
                 start(server, err)
@@ -59,7 +67,7 @@ def serve(
                 environ = fake.environ if fake is not None else {}
                 for number, line in enumerate(serving(_what(script, case), server.url, environ)):
                     printer.say(line, "" if number else BOLD)
-                _follow(ended, printer, fake, watcher)
+                _follow(ended, printer, fake, watcher, how)
             finally:
                 server.stop()
                 while not ended.empty():
@@ -86,14 +94,14 @@ def start(server: ConverseServer, err: TextIO, command: str = "serve") -> None:
         Printer(err).say(f"converse-harness {command}: warning: {each.message}", RED)
 
 
-def _follow(ended: Ended, printer: Printer, fake: ServerFake | None, watcher: Watcher | None) -> NoReturn:
+def _follow(ended: Ended, printer: Printer, fake: ServerFake | None, watcher: Watcher | None, how: How) -> NoReturn:
     """Print what happens, for ever."""
     while True:
         try:
             _tell(ended.get(timeout=None if watcher is None else LOOK), printer)
         except queue.Empty:
             if watcher is not None and fake is not None and watcher.changed():
-                _reload(watcher.path, fake, printer)
+                _reload(watcher.path, how, fake, printer)
 
 
 def _tell(ended: tuple[ServerFake, Call], printer: Printer) -> None:
@@ -102,10 +110,10 @@ def _tell(ended: tuple[ServerFake, Call], printer: Printer) -> None:
     printer.call("" if name == ROOT else name, call)
 
 
-def _reload(path: Path, fake: ServerFake, printer: Printer) -> None:
+def _reload(path: Path, how: How, fake: ServerFake, printer: Printer) -> None:
     """Serve the changed file from its beginning; calls that are being answered go on."""
     try:
-        script = load(path)
+        script = load(path, how)
     except CannotServe as error:
         printer.now(f"{error}\n          The script from before is served on.", RED)
     else:

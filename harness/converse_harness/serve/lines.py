@@ -73,8 +73,15 @@ def serving(what: str | None, url: str, environ: Mapping[str, str], doing: str =
 
 def counted(script: Script) -> str:
     """How much is served."""
-    replies = sum(1 for _ in script.slots())
-    return f"1 script ({replies} repl{'y' if replies == 1 else 'ies'})"
+    exchanges = sum(len(queue.slots) for queue in script.recordings)
+    replies = sum(1 for _ in script.slots()) - exchanges
+    parts: list[str] = []
+    if replies or not script.recordings:
+        parts.append(f"1 script ({replies} repl{'y' if replies == 1 else 'ies'})")
+    if script.recordings:
+        count = len(script.recordings)
+        parts.append(f"{count} recording{'s' * (count != 1)} ({exchanges} exchange{'s' * (exchanges != 1)})")
+    return " and ".join(parts)
 
 
 def call_line(id: str, call: Call) -> str:

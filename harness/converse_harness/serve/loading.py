@@ -1,4 +1,4 @@
-"""What a server serves: the `script` that a Python file defines, or a case of the catalogue, for ever."""
+"""What a server serves: the `script` that a Python file defines, a recording, or a case of the catalogue, for ever."""
 
 from __future__ import annotations
 
@@ -13,15 +13,32 @@ from typing import Any, Final, cast
 from converse_harness.calls import Call
 from converse_harness.cases import Case
 from converse_harness.damage import Door
-from converse_harness.errors import ReplyError
+from converse_harness.errors import DamagedData, ReplyError
+from converse_harness.recordings.matching import Match
+from converse_harness.recordings.playing import recording
 from converse_harness.replies import Reply
-from converse_harness.script import Script
+from converse_harness.script import Replies, Script
 
 EXAMPLE: Final = 'from converse_harness import reply\n\n    script = [reply.text("hi")]'
 
 
+RECORDING: Final = ".jsonl"
+"""How the name of a recording ends; every other file is Python."""
+
+
 class CannotServe(ReplyError):
     """The file, or the case, cannot be served; says where in it and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How a recording is played: which rule says what answers a call, and its pace, as for `recording`."""
+
+    match: Match = "shape"
+    pace: float | str = 0.0
+
+
+HOW: Final = How()
 
 
 def load_case(case: Case) -> Script:
@@ -45,8 +62,10 @@ def load_case(case: Case) -> Script:
     return script
 
 
-def load(path: Path) -> Script:
-    """The script that a file defines, run afresh. Raises CannotServe."""
+def load(path: Path, how: How = HOW) -> Script:
+    """The script that a file defines, run afresh, or with the recording that it is. Raises CannotServe."""
+    if path.suffix == RECORDING:
+        return _with_recording(path, how)
     try:
         source = path.read_bytes()
     except OSError as error:
@@ -54,16 +73,27 @@ def load(path: Path) -> Script:
     script = _run(path, source).get("script")
     if isinstance(script, Script):
         return script
+    if isinstance(script, Replies):
+        script = [script]
     if not isinstance(script, list | tuple):
         came = "defines no `script`" if script is None else f"defines `script` as {type(script).__name__}"
         raise CannotServe(f"{path}: {came}; it must be a list of replies or a Script:\n\n    {EXAMPLE}")
     loaded = Script()
     for index, responder in enumerate(cast("list[object]", script)):
         try:
-            loaded.ordered.add([responder])
+            loaded.add([responder])
         except ReplyError as error:
             raise CannotServe(f"{path}: script[{index}]: {error}") from error
     return loaded
+
+
+def _with_recording(path: Path, how: How) -> Script:
+    script = Script()
+    try:
+        script.add([recording(path, match=how.match, pace=how.pace)])
+    except (DamagedData, ReplyError) as error:
+        raise CannotServe(str(error)) from error
+    return script
 
 
 def _run(path: Path, source: bytes) -> dict[str, Any]:

@@ -1,0 +1,294 @@
+"""An exchange as a person reads it: what was asked, and what came when, text in the pieces in which it streamed.
+
+Nothing here trusts the answer: an illegal one is told as far as it can be read, and the rest as the JSON that it is.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from converse_harness.grammar import is_exception
+from converse_harness.guardrails import POLICIES
+from converse_harness.model.values import is_array, is_object
+from converse_harness.recordings.contents import body_bytes
+from converse_harness.recordings.exchange import Exchange
+from converse_harness.recordings.lines import Line, event_of
+
+NOTHING_DONE: Final = "NONE"
+"""The action of a guardrail that let something pass."""
+
+COUNTED: Final = {
+    "inputTokens": "in",
+    "outputTokens": "out",
+    "totalTokens": "in all",
+    "cacheReadInputTokens": "read from cache",
+    "cacheWriteInputTokens": "written to cache",
+}
+"""The counts of a usage, and how they are called."""
+
+
+class Piece(NamedTuple):
+    """A part of a text, and the milliseconds after which it came; None for what was asked."""
+
+    at: int | None
+    text: str
+
+
+class Row(NamedTuple):
+    """One thing that was asked or answered: what it is, and its text in pieces."""
+
+    label: str
+    pieces: tuple[Piece, ...]
+
+
+def asked(exchange: Exchange) -> Iterator[Row]:
+    """What the request says: the system prompt, the tools, and the last message."""
+    request, call = exchange.request, exchange.call
+    for block in _objects(request.get("system")):
+        yield from _block_rows(block, None, "system")
+    tools = [tool.get("toolSpec") for tool in _objects(_member(request, "toolConfig", "tools"))]
+    names = [str(tool.get("name")) for tool in tools if is_object(tool)]
+    if names:
+        yield _row("tools", None, ", ".join(names))
+    messages = _objects(request.get("messages"))
+    if len(messages) > 1:
+        yield _row("before", None, f"{len(messages) - 1} message{'s' * (len(messages) > 2)}")
+    if messages:
+        for block in _objects(messages[-1].get("content")):
+            yield from _block_rows(block, None, str(messages[-1].get("role")))
+    elif "request" in call:
+        yield _row("request", None, _json(call["request"]))
+    yield from (_row(key, None, call[key]) for key in ("requestText", "requestBase64") if key in call)
+
+
+def answered(exchange: Exchange) -> Iterator[Row]:
+    """What came, in its order."""
+    head = exchange.head
+    yield from (_row("fault", None, fault) for fault in exchange.faults)
+    body = body_bytes("body", head)
+    if "failed" in head:
+        yield _row("failed", head["t"], str(head["failed"]))
+    elif body is not None:
+        yield from _whole_rows(head, body)
+    else:
+        stream = _Stream()
+        for line in exchange.events:
+            yield from stream.rows(line)
+        yield from stream.closed()
+    if exchange.end is not None:
+        yield _row("end", exchange.end["t"], str(exchange.end["end"]))
+
+
+def _whole_rows(head: Line, body: bytes) -> Iterator[Row]:
+    at: int = head["t"]
+    parsed = _parsed(body.decode(errors="replace"))
+    if head["status"] >= 400:
+        message = parsed.get("message") if is_object(parsed) else None
+        said = message if isinstance(message, str) else body.decode(errors="replace")
+        yield _row("error", at, ": ".join(filter(None, (head.get("type"), said))))
+    elif is_array(content := _member(parsed, "output", "message", "content")) and is_object(parsed):
+        for block in _objects(content):
+            yield from _block_rows(block, at)
+        yield _row("stop", at, str(parsed.get("stopReason")))
+        yield from _metadata_rows(parsed, at)
+    else:
+        yield _row("body", at, body.decode(errors="replace"))
+
+
+class _Stream:
+    """The rows of a stream. What is open is told when it is closed."""
+
+    def __init__(self) -> None:
+        self._label = ""
+        self._pieces: list[Piece] = []
+        self._start: Mapping[str, Any] = {}
+
+    def rows(self, line: Line) -> Iterator[Row]:
+        """What a line adds: nothing while a block goes on."""
+        at: int = line["t"]
+        name, members = event_of(line) or ("", {})
+        delta: Any = members.get("delta") if name == "contentBlockDelta" else None
+        if is_object(delta) and len(delta) == 1:
+            ((carried, value),) = delta.items()
+            if carried in _DELTAS and (found := _DELTAS[carried](value)) is not None:
+                label, text = found
+                if label != self._label:
+                    yield from self.closed()
+                self._label = label
+                self._pieces.append(Piece(at, text))
+                return
+        yield from self.closed()
+        start: Any = members.get("start") if name == "contentBlockStart" else None
+        if is_object(start) and len(start) == 1:
+            ((carried, value),) = start.items()
+            self._label, self._start = _LABELS.get(carried, carried), value if is_object(value) else {}
+            self._pieces = [Piece(at, "")]
+        elif name == "metadata":
+            yield from _metadata_rows(members, at)
+        elif name == "messageStop":
+            more = {key: value for key, value in members.items() if key != "stopReason"}
+            yield _row("stop", at, str(members.get("stopReason")) + (f" {_json(more)}" if more else ""))
+        elif is_exception(name):
+            yield _row("exception", at, f"{members.get('code', name)}: {members.get('message', _json(members))}")
+        elif not name:
+            data = base64.b64decode(line.get("bytes") or line.get("frame") or "")
+            yield _row("bytes", at, f"{len(data)} bytes that are no event")
+        elif name not in ("messageStart", "contentBlockStop"):
+            yield _row(name, at, _json(members))
+
+    def closed(self) -> Iterator[Row]:
+        """What is open, as a whole."""
+        label, pieces, start = self._label, self._pieces, self._start
+        self._label, self._pieces, self._start = "", [], {}
+        if label == "tool_use":
+            text = "".join(piece.text for piece in pieces)
+            yield _tool_use(start, _parsed(text) if text else {}, pieces[0].at)
+        elif label:
+            yield Row(label, tuple(pieces))
+
+
+def _block_rows(block: Mapping[str, Any], at: int | None, label: str = "text") -> Iterator[Row]:
+    """A content block that came as a whole; `label` is that of a plain text."""
+    match block:
+        case {"text": str(text)}:
+            yield _row(label, at, text)
+        case {"reasoningContent": {"reasoningText": {"text": str(text), "signature": _}}}:
+            yield _row("reasoning", at, text + _SIGNED)
+        case {"reasoningContent": {"reasoningText": {"text": str(text)}}}:
+            yield _row("reasoning", at, text)
+        case {"reasoningContent": {"redactedContent": str(data)}}:
+            yield _row("reasoning", at, _redacted(data))
+        case {"toolUse": use} if is_object(use):
+            yield _tool_use(use, use.get("input"), at)
+        case {"toolResult": result} if is_object(result):
+            status = f" ({result['status']})" if "status" in result else ""
+            said = " ".join(_told(each) for each in _objects(result.get("content")))
+            yield _row("tool_result", at, f"{result.get('toolUseId')}{status} {said}")
+        case {"citationsContent": cited} if is_object(cited):
+            yield from (_row("citation", at, _cited(each)) for each in _objects(cited.get("citations")))
+            yield _row(label, at, "".join(_told(each) for each in _objects(cited.get("content"))))
+        case _:
+            yield from (_row(name, at, _json(value)) for name, value in block.items())
+
+
+def _tool_use(use: Mapping[str, Any], given: object, at: int | None) -> Row:
+    text = _json(given)
+    if len(text) > _ONE_LINE:
+        text = "\n" + json.dumps(given, ensure_ascii=False, indent=2)
+    return _row("tool_use", at, f"{use.get('name')} {text}\n{use.get('toolUseId')}")
+
+
+def _metadata_rows(members: Mapping[str, Any], at: int) -> Iterator[Row]:
+    for side in ("inputAssessment", "outputAssessments"):
+        named = _member(members, "trace", "guardrail", side)
+        for name, found in named.items() if is_object(named) else ():
+            for assessment in _objects([found] if is_object(found) else found):
+                said = ", ".join(_verdicts(assessment)) or "nothing done"
+                yield _row("guardrail", at, f"{name}, {side.removesuffix('s').removesuffix('Assessment')}: {said}")
+    reason = _member(members, "trace", "guardrail", "actionReason")
+    if reason is not None:
+        yield _row("guardrail", at, str(reason))
+    router = _member(members, "trace", "promptRouter", "invokedModelId")
+    if router is not None:
+        yield _row("router", at, str(router))
+    usage, latency = members.get("usage"), _member(members, "metrics", "latencyMs")
+    counts = [f"{usage[key]} {called}" for key, called in COUNTED.items() if key in usage] if is_object(usage) else []
+    if latency is not None:
+        counts.append(f"latency {latency} ms")
+    if counts:
+        yield _row("usage", at, ", ".join(counts))
+
+
+def _verdicts(assessment: Mapping[str, Any]) -> Iterator[str]:
+    for policy in POLICIES.values():
+        for finding in _objects(_member(assessment, policy.member, policy.findings)):
+            if finding.get("action", NOTHING_DONE) != NOTHING_DONE:
+                name = finding.get("name") or finding.get("type") or finding.get("match") or ""
+                yield f"{finding['action']} {policy.member} {name}".rstrip()
+
+
+def _cited(citation: Mapping[str, Any]) -> str:
+    title = citation.get("title")
+    where = citation.get("location")
+    source = " ".join(_told(each) for each in _objects(citation.get("sourceContent")))
+    parts = (str(title) if title is not None else "", _json(where) if where else "", _json(source) if source else "")
+    return " ".join(filter(None, parts))
+
+
+def _redacted(data: str) -> str:
+    return f"({len(data) * 3 // 4} bytes, redacted)"
+
+
+def _told(block: Mapping[str, Any]) -> str:
+    text = block.get("text")
+    return text if isinstance(text, str) else _json(block.get("json", block))
+
+
+def _text_delta(value: Any) -> tuple[str, str] | None:
+    return ("text", value) if isinstance(value, str) else None
+
+
+def _reasoning_delta(value: Any) -> tuple[str, str] | None:
+    match value:
+        case {"text": str(text)}:
+            return "reasoning", text
+        case {"signature": str()}:
+            return "reasoning", _SIGNED
+        case {"redactedContent": str(data)}:
+            return "reasoning", _redacted(data)
+        case _:
+            return None
+
+
+def _tool_use_delta(value: Any) -> tuple[str, str] | None:
+    return ("tool_use", value["input"]) if is_object(value) and isinstance(value.get("input"), str) else None
+
+
+def _tool_result_delta(value: Any) -> tuple[str, str] | None:
+    return ("tool_result", " ".join(map(_told, _objects(value)))) if is_array(value) else None
+
+
+def _citation_delta(value: Any) -> tuple[str, str] | None:
+    return ("citation", f"{_cited(value)}\n") if is_object(value) else None
+
+
+_SIGNED: Final = " (signed)"
+_ONE_LINE: Final = 60
+_LABELS: Final = {"toolUse": "tool_use", "toolResult": "tool_result"}
+
+_DELTAS: Final[Mapping[str, Callable[[Any], tuple[str, str] | None]]] = {
+    "text": _text_delta,
+    "reasoningContent": _reasoning_delta,
+    "toolUse": _tool_use_delta,
+    "toolResult": _tool_result_delta,
+    "citation": _citation_delta,
+}
+"""The member of a delta -> what it adds to: the label and the text; None where it is not as it should be."""
+
+
+def _row(label: str, at: int | None, text: str) -> Row:
+    return Row(label, (Piece(at, text),))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _objects(value: object) -> list[Mapping[str, Any]]:
+    return [each for each in value if is_object(each)] if is_array(value) else []
+
+
+def _member(value: object, *path: str) -> Any:
+    for step in path:
+        value = value.get(step) if is_object(value) else None
+    return value
