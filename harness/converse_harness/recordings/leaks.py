@@ -55,17 +55,19 @@ def remember(*values: object) -> None:
 def own_secrets(environ: Mapping[str, str] | None = None) -> frozenset[str]:
     """The secrets of this process: what its environment has under names of secrets, and what requests were signed with.
 
-    Values shorter than sixteen characters are left out.
+    Of another `environ`, only the former. Values shorter than sixteen characters are left out.
 
     >>> sorted(own_secrets({"DB_PASSWORD": "correct horse battery", "HOME": "/home/ada-lovelace", "X_KEY": "short"}))
     ['correct horse battery']
     """
-    found = {
+    if environ is None:
+        return own_secrets(os.environ) | _signed_with
+    values = (
         value.strip()
-        for name, value in (os.environ if environ is None else environ).items()
+        for name, value in environ.items()
         if _SECRET_NAME.search(name) and not _NO_SECRET_NAME.search(name)
-    }
-    return frozenset(value for value in found | _signed_with if len(value) >= SHORTEST_OWN)
+    )
+    return frozenset(value for value in values if len(value) >= SHORTEST_OWN)
 
 
 def scan(lines: Sequence[Line], own: Collection[str] | None = None) -> list[Leak]:
