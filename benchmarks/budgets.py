@@ -70,6 +70,8 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "import stream_events": Budget("... and of stream_events from it", "ms"),
     "load": Budget("loading a recording of 5,000 events", "ms", 30),
     "recording size": Budget("... its size / that of the request and the answer", "x", 1.5),
+    "store": Budget("... searching it for secrets and writing it", "ms", 1000),
+    "store media": Budget("the same of 20 MB of media", "s"),
     "replay / vcrpy": Budget("a 50-event boto3 stream replayed from its file / by vcrpy", "x", 0.5),
     "recording": Budget("share of a 1,000-event boto3 stream over the loopback that recording it adds", "%", 5),
     "open": Budget("a fake_converse opened and closed", "us"),

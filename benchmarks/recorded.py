@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
 import tempfile
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,12 +16,14 @@ from converse_harness import ConverseServer, fake_converse, record, recording
 from converse_harness.doors.client import create_client
 from converse_harness.recordings.heard import Heard, exchange_lines
 from converse_harness.recordings.reading import read
+from converse_harness.recordings.storing import store
 from converse_harness.recordings.writing import header, text_of, write
 from converse_harness.wire.http import Request
 
 EVENTS = 50
 LOADED = 5_000
 RECORDED = 1_000
+MEDIA = 20 * 1024 * 1024
 
 
 def rows() -> list[Row]:
@@ -44,6 +48,13 @@ def _loaded(folder: Path) -> Iterator[Row]:
     rounds = Rounds(20, ours=lambda: per_call(lambda: read(path)))
     yield Row("load", 1000 * rounds.median("ours"))
     yield Row("recording size", path.stat().st_size / sent)
+    lines = [line for exchange in read(path).exchanges for line in exchange.lines()]
+    yield Row("store", 1000 * per_call(lambda: store(folder / "stored.jsonl", lines)))
+    photo = b64encode(random.Random(1).randbytes(MEDIA)).decode()
+    image = {"image": {"format": "png", "source": {"bytes": photo}}}
+    asked = {"call": 1, "operation": "Converse", "modelId": MODEL, "request": {"messages": [{"content": [image]}]}}
+    with_media = [header(), asked, {"t": 1, "status": 200, "body": {}}]
+    yield Row("store media", per_call(lambda: store(folder / "media.jsonl", with_media)))
 
 
 def _replayed(folder: Path) -> Iterator[Row]:

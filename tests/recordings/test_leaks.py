@@ -6,7 +6,6 @@ import base64
 import gzip
 import hashlib
 import json
-import time
 import uuid
 from typing import Any
 
@@ -208,17 +207,9 @@ def test_of_what_is_compressed_only_so_much_is_unpacked(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    "data", [b"\x1f\x8bno gzip", b"PK\x03\x04no zip", in_zip("text")[:-9], gzip.compress(b"x" * 99)[:-9]]
+    "data",
+    [b"\x1f\x8bno gzip", b"PK\x03\x04no zip", in_zip("text")[:-9], gzip.compress(b"x" * 99, mtime=0)[:-9]],
+    ids=["gzip by its look", "zip by its look", "half a zip", "half a gzip"],
 )
 def test_what_is_compressed_and_damaged_is_searched_as_it_is(data: bytes) -> None:
     assert scan(call(base64.b64encode(data).decode()), own=()) == []
-
-
-def test_five_thousand_events_are_searched_in_less_than_a_second() -> None:
-    deltas = [
-        {"t": number, "contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": f" word{number}"}}, "p": 9}
-        for number in range(5000)
-    ]
-    began = time.perf_counter()
-    assert scan(deltas) == []
-    assert time.perf_counter() - began < 1

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -327,15 +326,12 @@ def test_folders_by_the_names_of_recordings() -> None:
     assert media.folder_of(Path("a/trip.failed.jsonl")) == "trip.failed.media"
 
 
-def test_twenty_megabytes_take_a_few_seconds(tmp_path: Path) -> None:
+def test_twenty_megabytes_go_aside_and_come_back(tmp_path: Path) -> None:
     photo = hashlib.shake_256(b"photo").digest(20 * 1024 * 1024)
     lines = exchange([image(photo)])
-    began = time.perf_counter()
     store(tmp_path / "trip.jsonl", lines)
-    stored = time.perf_counter() - began
     (found,) = read(tmp_path / "trip.jsonl").exchanges
     assert found.request == lines[1]["request"]
-    assert stored < 8, stored
 
 
 @streams_images
