@@ -429,6 +429,11 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
         4,
         '"p" is 63; it must be a length from 0 to 62.',
     ),
+    "padding of a delta too long": (
+        stream(5, {**TEXT, "p": 63}),
+        5,
+        '"p" is 63; it must be a length from 0 to 62.',
+    ),
     "padding below 0": (
         stream(4, {**START, "p": -1}),
         4,
@@ -539,6 +544,15 @@ ILLEGAL: dict[str, tuple[str, int, str]] = {
         (
             "contentBlockDelta.delta has the unknown member 'txt'; did you mean 'text'? A ContentBlockDelta has "
             f"{DELTAS} (AWS model ContentBlockDelta, {BOTOCORE})."
+        ),
+    ),
+    "a member too many where a block goes on": (
+        stream(6, {"t": 414, "contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": "a"}, "x": 1}, "p": 9}),
+        6,
+        (
+            "contentBlockDelta has the unknown member 'x'; a ContentBlockDeltaEvent has "
+            f"{', '.join(map(repr, model.shape('ContentBlockDeltaEvent').members))}, 'p' (AWS model "
+            f"ContentBlockDeltaEvent, {BOTOCORE})."
         ),
     ),
     "type of member": (

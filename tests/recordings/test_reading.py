@@ -176,6 +176,17 @@ def test_what_is_nested_deep_is_kept_as_text_and_read_again() -> None:
     parse(text(HEADER, call, head))
 
 
+def test_an_event_that_is_nested_deep_is_kept_as_its_frame() -> None:
+    data = encode_event(
+        {"messageStop": {"stopReason": "end_turn", "additionalModelResponseFields": nested(DEEPEST)}}, 5
+    )
+    asked = Request("POST", "/model/m/converse-stream", (), b"{}")
+    heard = Heard(asked, status=200, headers=STREAM_TYPE, pieces=[(data, 0.1)])
+    lines = exchange_lines(heard, 1)
+    assert lines[2] == {"t": 100, "frame": base64_of(data)}
+    parse(text(HEADER, *lines))
+
+
 @pytest.mark.parametrize("name", ["call", "end", "status", "failed", "t", "p", "bytes", "frame", "payload", "joined"])
 def test_an_event_that_is_named_as_a_key_of_lines_is_kept_as_its_frame(name: str) -> None:
     data = encode_event({name: {"status": 1}}, 5)
