@@ -157,7 +157,7 @@ def _redaction(lines: list[str]) -> Redaction:
     try:
         return Redaction.of_lines(lines)
     except ReplyError as error:
-        raise pytest.UsageError(str(error)) from error
+        raise pytest.UsageError(f"converse_redact: {error}") from error
 
 
 # The recording begins before the first fixture of the test itself, and ends after the last: what fixtures of a wider

@@ -316,17 +316,17 @@ def test_lines_of_the_ini_file() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("cust-1", "converse_redact: 'cust-1'; a line is `pattern => replacement`."),
-        ("=> x", "converse_redact: '=> x'; a line is `pattern => replacement`."),
+        ("cust-1", "'cust-1'; a line is `pattern => replacement`."),
+        ("=> x", "'=> x'; a line is `pattern => replacement`."),
         (
             "a(b => x",
             (
-                "converse_redact: 'a(b' is no regular expression (missing ), unterminated subpattern at position 1). "
+                "'a(b' is no regular expression (missing ), unterminated subpattern at position 1). "
                 "Put a backslash before characters that stand for themselves."
             ),
         ),
-        ("x* => y", "Redaction: 'x*' matches the empty text, which is everywhere."),
-        (r"x => \1", r"Redaction: 'x' has no group for '\\1' (invalid group reference 1 at position 1)."),
+        ("x* => y", "'x*' matches the empty text, which is everywhere."),
+        (r"x => \1", r"'x' has no group for '\\1' (invalid group reference 1 at position 1)."),
     ],
 )
 def test_lines_that_say_nothing(line: str, message: str) -> None:
@@ -344,7 +344,7 @@ def test_lines_that_say_nothing(line: str, message: str) -> None:
             {re.compile(b"a"): "a"},
             "Redaction: re.compile(b'a') is to be replaced; it must be a text or a compiled pattern of text.",
         ),
-        ({"": "a"}, "Redaction: '' matches the empty text, which is everywhere."),
+        ({"": "a"}, "'' matches the empty text, which is everywhere."),
     ],
 )
 def test_replacements_that_are_none(replacements: Any, message: str) -> None:

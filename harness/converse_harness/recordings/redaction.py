@@ -260,12 +260,12 @@ def _replacing(pattern: str | re.Pattern[str], new: str) -> Find:
 def _replacement(line: str) -> tuple[re.Pattern[str], str]:
     pattern, arrow, new = (part.strip() for part in line.partition("=>"))
     if not arrow or not pattern:
-        raise ReplyError(f"converse_redact: {line.strip()!r}; a line is `pattern => replacement`.")
+        raise ReplyError(f"{line.strip()!r}; a line is `pattern => replacement`.")
     try:
         return re.compile(pattern), new
     except re.error as error:
         raise ReplyError(
-            f"converse_redact: {pattern!r} is no regular expression ({error}). Put a backslash before characters that "
+            f"{pattern!r} is no regular expression ({error}). Put a backslash before characters that "
             "stand for themselves."
         ) from error
 
@@ -279,11 +279,11 @@ def _check(given: Any, new: Any) -> None:
     if not isinstance(given, re.Pattern) or not isinstance(pattern.pattern, str):
         raise ReplyError(f"Redaction: {given!r} is to be replaced; it must be a text or a compiled pattern of text.")
     if pattern.search("") is not None:
-        raise ReplyError(f"Redaction: {pattern.pattern!r} matches the empty text, which is everywhere.")
+        raise ReplyError(f"{pattern.pattern!r} matches the empty text, which is everywhere.")
     try:
         re.compile(f"(?:{pattern.pattern})|", pattern.flags).sub(new, "")
     except (re.error, IndexError) as error:
-        raise ReplyError(f"Redaction: {pattern.pattern!r} has no group for {new!r} ({error}).") from error
+        raise ReplyError(f"{pattern.pattern!r} has no group for {new!r} ({error}).") from error
 
 
 def _copied(value: Any) -> Any:
