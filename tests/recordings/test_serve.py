@@ -2,6 +2,7 @@
 
 import re
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ SESSION = text(HEADER, {**CALL, "request": ASKED}, *STREAM[2:], {**SECOND, "requ
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A recording of two exchanges, in the working folder."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])  # a Python file that is loaded may import what lies beside it
     made = tmp_path / "trip.jsonl"
     made.write_text(SESSION)
     return made
