@@ -7,7 +7,9 @@ import random
 import tempfile
 from base64 import b64encode
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from benchmarks.budgets import Row
 from benchmarks.floor import ASKED, MODEL, answered, read_stream, story
@@ -59,8 +61,7 @@ def _loaded(folder: Path) -> Iterator[Row]:
 
 def _replayed(folder: Path) -> Iterator[Row]:
     """One stream, from its file to the last event, by the same client."""
-    import vcr
-
+    vcr: Any = import_module("vcr")  # it has no types
     ours, _ = _file(folder / "ours.jsonl", EVENTS)
     theirs = folder / "theirs.yaml"
     read_ours = read_stream(create_client())
