@@ -17,6 +17,7 @@ from benchmarks.measure import Rounds, per_call, wall
 from converse_harness import ConverseServer, fake_converse, record, recording
 from converse_harness.doors.client import create_client
 from converse_harness.recordings.heard import Heard, exchange_lines
+from converse_harness.recordings.lines import Line
 from converse_harness.recordings.reading import read
 from converse_harness.recordings.storing import store
 from converse_harness.recordings.writing import header, text_of, write
@@ -54,9 +55,14 @@ def _loaded(folder: Path) -> Iterator[Row]:
     yield Row("store", 1000 * per_call(lambda: store(folder / "stored.jsonl", lines)))
     photo = b64encode(random.Random(1).randbytes(MEDIA)).decode()
     image = {"image": {"format": "png", "source": {"bytes": photo}}}
-    asked = {"call": 1, "operation": "Converse", "modelId": MODEL, "request": {"messages": [{"content": [image]}]}}
-    with_media = [header(), asked, {"t": 1, "status": 200, "body": {}}]
-    yield Row("store media", per_call(lambda: store(folder / "media.jsonl", with_media)))
+    asked: Line = {
+        "call": 1,
+        "operation": "Converse",
+        "modelId": MODEL,
+        "request": {"messages": [{"content": [image]}]},
+    }
+    answer: Line = {"t": 1, "status": 200, "body": {}}
+    yield Row("store media", per_call(lambda: store(folder / "media.jsonl", [header(), asked, answer])))
 
 
 def _replayed(folder: Path) -> Iterator[Row]:

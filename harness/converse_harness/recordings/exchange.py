@@ -8,8 +8,6 @@ from typing import Any, cast
 
 from converse_harness.recordings.lines import Line
 
-CALL_KEYS = frozenset({"call", "operation", "method", "path", "query", "headers", "faults", "request", "requestText"})
-
 
 @dataclass(frozen=True, slots=True)
 class Exchange:

@@ -16,7 +16,8 @@ from converse_harness import model
 from converse_harness.calls import CONVERSATIONS, Call
 from converse_harness.errors import DamagedData
 from converse_harness.recordings.contents import FORMS, request_members
-from converse_harness.recordings.exchange import CALL_KEYS, Exchange
+from converse_harness.recordings.exchange import Exchange
+from converse_harness.recordings.keys import KINDS
 from converse_harness.recordings.shapes import (
     TOO_DEEP,
     canonical,
@@ -86,7 +87,7 @@ def asked_in(exchange: Exchange) -> Asked:
     headers: Mapping[str, str] = line.get("headers", {})
     return Asked(
         exchange.operation,
-        {name: str(value) for name, value in line.items() if name not in CALL_KEYS and name not in _BODIES},
+        {name: str(value) for name, value in line.items() if name not in KINDS["call"].keys},
         str(line.get("query", "")),
         {name.lower(): value for name, value in headers.items()},
         _as_read(exchange.operation, line),
