@@ -231,7 +231,7 @@ class Queue:
 
     def next(self, call: Call) -> Slot | None:
         """The first slot that can be used once more, if the queue answers such a call."""
-        named = self.condition is not None and self.condition.operation == call.operation
+        named = call.operation in NAMED and self.condition is not None and self.condition.operation == call.operation
         if call.malformed is not None or not (named or call.operation in SCRIPTED):
             return None
         if self.condition is not None and self.condition.misses(call):

@@ -34,6 +34,14 @@ def sent(fake: Fake, request: Request) -> tuple[int, dict[str, Any]]:
 ESTIMATE = (200, {"inputTokens": 126})
 THROTTLED = (429, {"message": "Slow down"})
 
+
+def test_a_path_that_is_no_operation_is_never_answered_by_a_condition() -> None:
+    fake = Fake(reply.text("hi"))
+    fake.when(turn=1).always(reply.text("first"))
+    assert sent(fake, Request("GET", "/", (), b""))[0] == 404
+    assert sent(fake, Request("POST", "/model/m/invoke", (), b"{}"))[0] == 404
+
+
 if HAS_COUNT_TOKENS:
 
     def test_an_error_answers_count_tokens_where_it_is_named_and_then_the_estimate_again() -> None:
