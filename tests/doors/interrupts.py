@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -41,6 +42,7 @@ def interrupt_everywhere(
         fake = make()
         interrupter = Interrupter(line)
         previous = sys.gettrace()
+        gc.disable()  # it would run finalizers of something else, and they would be interrupted
         sys.settrace(interrupter)
         try:
             act(fake)
@@ -48,6 +50,7 @@ def interrupt_everywhere(
             pass
         finally:
             sys.settrace(previous)
+            gc.enable()
         check(f"interrupted at {interrupter.where}")
         if not interrupter.where:
             return line
