@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from converse_harness.errors import StreamOrderError as StreamOrderError
     from converse_harness.errors import UnexpectedCall as UnexpectedCall
     from converse_harness.errors import UnusedReplies as UnusedReplies
-    from converse_harness.recordings.playing import recording as recording
-    from converse_harness.recordings.redaction import Redaction as Redaction
+    from converse_harness.recordings.playing.recording import recording as recording
+    from converse_harness.recordings.secrecy.redaction import Redaction as Redaction
     from converse_harness.replies import Reply as Reply
 
 _HOME = {
@@ -44,7 +44,7 @@ _HOME = {
     "DoorError": "errors",
     "Endpoint": "endpoint",
     "Fake": "doors.fake",
-    "Redaction": "recordings.redaction",
+    "Redaction": "recordings.secrecy.redaction",
     "Reply": "replies",
     "ReplyError": "errors",
     "Response": "assembly",
@@ -57,7 +57,7 @@ _HOME = {
     "citing": "citation",
     "fake_converse": "doors.in_process",
     "record": "doors.recorder",
-    "recording": "recordings.playing",
+    "recording": "recordings.playing.recording",
 }
 
 __all__ = [

@@ -103,7 +103,7 @@ def _case(name: str) -> Case:
 
 
 def _match(rule: str) -> str:
-    from converse_harness.recordings.matching import MATCHES
+    from converse_harness.recordings.playing.matching import MATCHES
 
     if rule not in MATCHES:
         raise argparse.ArgumentTypeError(f"{rule!r} is no rule; one of {', '.join(MATCHES)}")

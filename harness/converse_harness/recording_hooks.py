@@ -33,8 +33,8 @@ from converse_harness.recordings.names import failed_path
 
 if TYPE_CHECKING:
     from converse_harness.doors.fake import Fake
-    from converse_harness.recordings.playing import Recording
-    from converse_harness.recordings.redaction import Redaction
+    from converse_harness.recordings.playing.recording import Recording
+    from converse_harness.recordings.secrecy.redaction import Redaction
     from converse_harness.recordings.tape import Tape
     from converse_harness.script import Queue, Slot
 
@@ -152,7 +152,7 @@ def begin_run(config: pytest.Config) -> None:
 
 
 def _redaction(lines: list[str]) -> Redaction:
-    from converse_harness.recordings.redaction import Redaction
+    from converse_harness.recordings.secrecy.redaction import Redaction
 
     try:
         return Redaction.of_lines(lines)

@@ -16,7 +16,7 @@ import yaml
 
 from converse_harness import recording
 from converse_harness.doors.guard import is_bedrock_host
-from converse_harness.recordings.vcr import Hosts, Verdict, import_cassette
+from converse_harness.recordings.cassettes.importing import Hosts, Verdict, import_cassette
 
 ACCOUNT = b"123456789012"
 """Stands for every account id of the corpus; a recording has another one in its place."""

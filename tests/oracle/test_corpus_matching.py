@@ -11,7 +11,7 @@ import pytest
 
 from converse_harness import Endpoint
 from converse_harness.recordings.exchange import Exchange
-from converse_harness.recordings.matching import MATCHES, Match, asked_by, asked_in, key
+from converse_harness.recordings.playing.matching import MATCHES, Match, asked_by, asked_in, key
 from converse_harness.wire.http import Request
 from tests.recordings.asking import with_other_prose
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from converse_harness import Endpoint, Fake, ReplyError, recording, reply
 from converse_harness.recordings.exchange import Exchange
-from converse_harness.recordings.matching import MATCHES, Match, asked_in
-from converse_harness.recordings.playing import Recording
+from converse_harness.recordings.playing.matching import MATCHES, Match, asked_in
+from converse_harness.recordings.playing.recording import Recording
 from converse_harness.recordings.reading import parse
-from converse_harness.recordings.redaction import Redaction
+from converse_harness.recordings.secrecy.redaction import Redaction
 from converse_harness.recordings.tape import Tape
 from converse_harness.recordings.writing import text_of
 from converse_harness.wire.http import Request
@@ -166,7 +166,7 @@ def test_thousands_of_exchanges_are_asked_for_once_each(
     tmp_path: Path, rule: Match, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What each exchange is for a rule is worked out once, however often the recording is asked."""
-    from converse_harness.recordings import playing
+    from converse_harness.recordings.playing import recording as playing
 
     worked_out = 0
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from converse_harness.cli import main
 from converse_harness.recordings.differences import ABSENT, Difference, aligned, differences, path_text, shown
 from converse_harness.recordings.lines import Line
-from converse_harness.recordings.shapes import canonical
+from converse_harness.recordings.playing.shapes import canonical
 from converse_harness.wire.eventstream import Frame, encode
 from tests.recordings.asking import body, exchange, streamed, throttled, user, write
 

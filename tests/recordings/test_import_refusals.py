@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from converse_harness.recordings.cassettes import CannotImport
-from converse_harness.recordings.vcr import CannotImportAll, import_cassette
+from converse_harness.recordings.cassettes.files import CannotImport
+from converse_harness.recordings.cassettes.importing import CannotImportAll, import_cassette
 from tests.recordings.hand_made import ANSWER, FIRST, HOSTS, MEND, interaction, written
 
 REFUSED = f"is refused: it is not plain data, and nothing of it was run. {MEND}"

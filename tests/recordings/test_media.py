@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from converse_harness import DamagedData, SecretFound, chunk, model
 from converse_harness.recordings import media, storing, writing
-from converse_harness.recordings.accounts import stand_in
 from converse_harness.recordings.heard import Heard
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.media import KEY, THRESHOLD, put_back, references, set_aside
 from converse_harness.recordings.reading import DamagedRecording, read
+from converse_harness.recordings.secrecy.accounts import stand_in
 from converse_harness.recordings.storing import store
 from converse_harness.recordings.tape import Tape
 from converse_harness.recordings.writing import header

@@ -25,8 +25,8 @@ from converse_harness.doors.client import create_client
 from converse_harness.recordings.answers import reply_of
 from converse_harness.recordings.contents import compact
 from converse_harness.recordings.heard import Heard
-from converse_harness.recordings.leaks import scan
 from converse_harness.recordings.reading import read
+from converse_harness.recordings.secrecy.leaks import scan
 from converse_harness.recordings.tape import Tape
 from converse_harness.wire.events import encode_event, standard_frame
 from converse_harness.wire.eventstream import Decoder, Frame, Header, HeaderType, decode, encode

@@ -50,7 +50,7 @@ from converse_harness.doors.server import upstream
 from converse_harness.doors.server.fake import ServerFake
 from converse_harness.doors.server.upstream import Upstream, find
 from converse_harness.recordings.reading import read
-from converse_harness.recordings.redaction import Redaction
+from converse_harness.recordings.secrecy.redaction import Redaction
 from converse_harness.wire.events import encode_event
 from tests.doors.server.peers import Raw, Raw2, eventually, question
 from tests.recordings.peers import DELTA, METADATA, START, STREAM, Answers, body, chunk, peer, reset

@@ -13,7 +13,7 @@ import pytest
 from converse_harness import recording
 from converse_harness.cli import main
 from converse_harness.recordings.answers import reply_of
-from converse_harness.recordings.playing import Playing
+from converse_harness.recordings.playing.recording import Playing
 from converse_harness.recordings.reading import read
 from converse_harness.serve.lines import counted
 from converse_harness.serve.loading import CannotServe, How, load

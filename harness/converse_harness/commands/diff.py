@@ -91,8 +91,8 @@ def _place(path: Path, exchange: Exchange) -> str:
 
 
 def _summary(exchange: Exchange) -> str:
-    from converse_harness.recordings.matching import asked_in
-    from converse_harness.recordings.mismatch import summary
+    from converse_harness.recordings.playing.matching import asked_in
+    from converse_harness.recordings.playing.mismatch import summary
     from converse_harness.secrets import mask
 
     return mask(summary(asked_in(exchange)))

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 if TYPE_CHECKING:
-    from converse_harness.recordings.redaction import Redaction
-    from converse_harness.recordings.vcr import Hosts, Imported
+    from converse_harness.recordings.cassettes.importing import Hosts, Imported
+    from converse_harness.recordings.secrecy.redaction import Redaction
     from converse_harness.serve.lines import Printer
 
 CASSETTES: Final = re.compile(r"\.(?:yaml|yml|json)(?:\.gz)?$", re.IGNORECASE)
@@ -70,8 +70,8 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     """Import them; the exit code is 1 if something could not be imported."""
     from converse_harness.doors.guard import is_bedrock_host
     from converse_harness.errors import ReplyError
-    from converse_harness.recordings.redaction import Redaction
-    from converse_harness.recordings.vcr import Hosts
+    from converse_harness.recordings.cassettes.importing import Hosts
+    from converse_harness.recordings.secrecy.redaction import Redaction
 
     try:
         redaction = Redaction.of_lines(given.redact)
@@ -137,7 +137,7 @@ class _Import:
 
     def run(self, jobs: Sequence[Job]) -> int:
         """Import every cassette, and say what became of each and of all."""
-        from converse_harness.recordings.vcr import Verdict
+        from converse_harness.recordings.cassettes.importing import Verdict
         from converse_harness.serve.lines import Printer
 
         printer = Printer(self.out)
@@ -152,8 +152,8 @@ class _Import:
 
     def _one(self, job: Job, printer: Printer, progress: _Progress) -> None:
         from converse_harness.errors import ConverseHarnessError, SecretFound
-        from converse_harness.recordings.cassettes import CannotImport, NoCassette
-        from converse_harness.recordings.vcr import CannotImportAll, import_cassette
+        from converse_harness.recordings.cassettes.files import CannotImport, NoCassette
+        from converse_harness.recordings.cassettes.importing import CannotImportAll, import_cassette
 
         try:
             self._check(job)
@@ -180,7 +180,7 @@ class _Import:
 
     def _check(self, job: Job) -> None:
         """Refuse to overwrite what was there, or what another cassette just became."""
-        from converse_harness.recordings.cassettes import CannotImport
+        from converse_harness.recordings.cassettes.files import CannotImport
 
         other = self.written.get(job.target)
         if other is not None:
@@ -206,7 +206,7 @@ class _Import:
             self.without += 1
 
     def _summary(self) -> Iterator[str]:
-        from converse_harness.recordings.vcr import Verdict
+        from converse_harness.recordings.cassettes.importing import Verdict
 
         exchanges, made = _several(self.verdicts.total(), "exchange"), _several(len(self.written), "recording")
         details = _details(self.verdicts)
@@ -235,7 +235,7 @@ def _line(imported: Imported) -> str:
 
 
 def _details(counted: Counter[str]) -> str:
-    from converse_harness.recordings.vcr import Verdict
+    from converse_harness.recordings.cassettes.importing import Verdict
 
     return ", ".join(f"{counted[each.value]} {each.value}" for each in Verdict if counted[each.value])
 

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     """Record until interrupted; the result is the exit code."""
     from converse_harness.errors import ReplyError
-    from converse_harness.recordings.redaction import Redaction
+    from converse_harness.recordings.secrecy.redaction import Redaction
     from converse_harness.serve.recording import Places, record
 
     try:

@@ -15,9 +15,9 @@ from converse_harness.doors.httpx_transports import library_of, recording_async_
 from converse_harness.doors.in_process import BotoFake
 from converse_harness.errors import ReplyError
 from converse_harness.recordings.keeping import FAILED_MEANINGS, Failed, keep
-from converse_harness.recordings.matching import Match
 from converse_harness.recordings.modes import MissingRecording, Mode, mode_of, open_session
-from converse_harness.recordings.redaction import Redaction
+from converse_harness.recordings.playing.matching import Match
+from converse_harness.recordings.secrecy.redaction import Redaction
 
 
 class Recorder(BotoFake):

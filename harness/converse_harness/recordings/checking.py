@@ -11,12 +11,13 @@ from typing import Any, Final, NamedTuple
 from converse_harness import model
 from converse_harness.errors import DamagedData
 from converse_harness.model import Kind
-from converse_harness.recordings import leaks, media
+from converse_harness.recordings import media
 from converse_harness.recordings.exchange import Exchange, Session
 from converse_harness.recordings.keys import said
 from converse_harness.recordings.legality import illegal
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.reading import DamagedRecording, breaches, json_lines, text_of_file
+from converse_harness.recordings.secrecy import leaks
 from converse_harness.recordings.structure import problems_of, session_of
 
 SUFFIX: Final = ".jsonl"

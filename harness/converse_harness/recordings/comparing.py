@@ -9,8 +9,8 @@ from typing import Any, Final
 from converse_harness.recordings.differences import ABSENT, Difference, aligned, differences, outline
 from converse_harness.recordings.exchange import Exchange, Session
 from converse_harness.recordings.lines import Line, event_of
-from converse_harness.recordings.matching import asked_in, key
-from converse_harness.recordings.shapes import canonical
+from converse_harness.recordings.playing.matching import asked_in, key
+from converse_harness.recordings.playing.shapes import canonical
 
 TIMES: Final = frozenset({"t"})
 """The keys of a line that say when it happened."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, Final, NamedTuple, cast
 
-from converse_harness.recordings.shapes import canonical
+from converse_harness.recordings.playing.shapes import canonical
 from converse_harness.secrets import mask
 
 Step = str | int

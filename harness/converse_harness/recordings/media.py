@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from converse_harness import model
 from converse_harness.errors import DamagedData
-from converse_harness.recordings.decoding import is_dict, is_list
 from converse_harness.recordings.lines import Line, event_of
+from converse_harness.recordings.secrecy.decoding import is_dict, is_list
 
 KEY: Final = "$media"
 

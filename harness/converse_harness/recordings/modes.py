@@ -13,9 +13,9 @@ from converse_harness.recordings.choices import MODES
 from converse_harness.recordings.opened import OPENED, identity
 
 if TYPE_CHECKING:  # pytest asks this module for its modes when it starts
-    from converse_harness.recordings.matching import Match
-    from converse_harness.recordings.playing import Recording
-    from converse_harness.recordings.redaction import Redaction
+    from converse_harness.recordings.playing.matching import Match
+    from converse_harness.recordings.playing.recording import Recording
+    from converse_harness.recordings.secrecy.redaction import Redaction
     from converse_harness.recordings.tape import Tape
 
 
@@ -72,8 +72,8 @@ def open_session(
     file could answer and none is there, DamagedRecording for one that is none, and ReplyError for a `match` or a `pace`
     that is none.
     """
-    from converse_harness.recordings.playing import check_how, recording
-    from converse_harness.recordings.redaction import Redaction
+    from converse_harness.recordings.playing.recording import check_how, recording
+    from converse_harness.recordings.secrecy.redaction import Redaction
     from converse_harness.recordings.tape import Tape
 
     redaction = redaction or Redaction()

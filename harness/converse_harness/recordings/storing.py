@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from converse_harness.recordings.leaks import refuse
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.media import set_aside
+from converse_harness.recordings.secrecy.leaks import refuse
 from converse_harness.recordings.writing import text_of, write
 
 

@@ -19,11 +19,11 @@ from converse_harness.errors import StreamOrderError
 from converse_harness.recordings import exchange as recorded
 from converse_harness.recordings.answers import reply_of
 from converse_harness.recordings.heard import Heard, exchange_lines, with_faults
-from converse_harness.recordings.leaks import remember
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.locks import alone
 from converse_harness.recordings.reading import parse, read
-from converse_harness.recordings.redaction import Redaction
+from converse_harness.recordings.secrecy.leaks import remember
+from converse_harness.recordings.secrecy.redaction import Redaction
 from converse_harness.recordings.storing import store
 from converse_harness.recordings.writing import header, text_of
 from converse_harness.replies import Reply

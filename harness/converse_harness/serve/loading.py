@@ -14,8 +14,8 @@ from converse_harness.calls import Call
 from converse_harness.cases import Case
 from converse_harness.damage import Door
 from converse_harness.errors import DamagedData, ReplyError
-from converse_harness.recordings.matching import Match
-from converse_harness.recordings.playing import recording
+from converse_harness.recordings.playing.matching import Match
+from converse_harness.recordings.playing.recording import recording
 from converse_harness.replies import Reply
 from converse_harness.script import Replies, Script
 

@@ -14,7 +14,7 @@ from converse_harness.calls import Call
 from converse_harness.doors.server.listener import ConverseServer
 from converse_harness.doors.server.proxy import RecordingFake, Told
 from converse_harness.errors import ConverseHarnessError, DoorError, SecretFound
-from converse_harness.recordings.redaction import Redaction
+from converse_harness.recordings.secrecy.redaction import Redaction
 from converse_harness.recordings.tape import Tape
 from converse_harness.serve.command import TERMINATED, Terminated, start, terminated_by_signal
 from converse_harness.serve.lines import BOLD, RED, Printer, serving

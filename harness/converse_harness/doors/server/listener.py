@@ -32,9 +32,9 @@ from converse_harness.wire.http import Request, Response
 
 if TYPE_CHECKING:  # most never record
     from converse_harness.doors.server.proxy import Options, RecordingFake
-    from converse_harness.recordings.matching import Match
     from converse_harness.recordings.modes import Mode
-    from converse_harness.recordings.redaction import Redaction
+    from converse_harness.recordings.playing.matching import Match
+    from converse_harness.recordings.secrecy.redaction import Redaction
 
 NOT_AIMED: Final = (
     "a boto client called Bedrock itself while a fake of a ConverseServer is open, which answers at its own URL only. "

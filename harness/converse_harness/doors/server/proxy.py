@@ -20,9 +20,9 @@ from converse_harness.doors.server.relay import THREAD, Relay
 from converse_harness.doors.server.upstream import Upstream, find
 from converse_harness.errors import DoorError, ReplyError
 from converse_harness.recordings.keeping import keep
-from converse_harness.recordings.matching import Match
 from converse_harness.recordings.modes import MissingRecording, Mode, Opened, mode_of, open_session
-from converse_harness.recordings.redaction import Redaction
+from converse_harness.recordings.playing.matching import Match
+from converse_harness.recordings.secrecy.redaction import Redaction
 from converse_harness.recordings.tape import PassedExchange, Tape
 from converse_harness.wire.http import Chunk, Request, Response
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from converse_harness.doors.environ import ACCESS_KEY, is_loopback
 from converse_harness.errors import DoorError
 from converse_harness.model import CONTROL_PLANE, SERVICE
-from converse_harness.recordings.leaks import remember
+from converse_harness.recordings.secrecy.leaks import remember
 from converse_harness.secrets import mask
 from converse_harness.wire.http import Request
 from converse_harness.wire.routes import control_route, route

@@ -18,7 +18,7 @@ from converse_harness.errors import DamagedData
 from converse_harness.recordings.contents import FORMS, request_members
 from converse_harness.recordings.exchange import Exchange
 from converse_harness.recordings.keys import KINDS
-from converse_harness.recordings.shapes import (
+from converse_harness.recordings.playing.shapes import (
     TOO_DEEP,
     canonical,
     free_shape,
@@ -32,7 +32,7 @@ from converse_harness.script import NAMED, SCRIPTED
 from converse_harness.secrets import ACCOUNT_IN_ARN, STAND_IN, compiled
 
 if TYPE_CHECKING:
-    from converse_harness.recordings.redaction import Redaction
+    from converse_harness.recordings.secrecy.redaction import Redaction
 
 Match = Literal["order", "exact", "shape"]
 

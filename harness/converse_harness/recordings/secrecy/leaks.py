@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from converse_harness.errors import SecretFound
-from converse_harness.recordings.decoding import Joined, Path, View, is_dict, is_list, levels, views_of
 from converse_harness.recordings.lines import Line, event_of
+from converse_harness.recordings.secrecy.decoding import Joined, Path, View, is_dict, is_list, levels, views_of
 from converse_harness.secrets import ACCOUNT_BY_NAME, ACCOUNT_IN_ARN, KINDS, MASK, STAND_IN, secret_spans
 
 OWN: Final = "a secret of this process"

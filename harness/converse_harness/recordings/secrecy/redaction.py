@@ -16,10 +16,10 @@ from typing import Any, Final
 from urllib.parse import quote, unquote
 
 from converse_harness.errors import DamagedData, ReplyError
-from converse_harness.recordings.accounts import Accounts, Change, accounts_of, numbered
-from converse_harness.recordings.decoding import Joined, is_dict, is_list, levels, unpacked, views_of
-from converse_harness.recordings.leaks import all_views, streamed
 from converse_harness.recordings.lines import Line, without_contradiction
+from converse_harness.recordings.secrecy.accounts import Accounts, Change, accounts_of, numbered
+from converse_harness.recordings.secrecy.decoding import Joined, is_dict, is_list, levels, unpacked, views_of
+from converse_harness.recordings.secrecy.leaks import all_views, streamed
 from converse_harness.secrets import KINDS, MASK, Kind, secret_spans
 from converse_harness.wire.eventstream import decode, encode
 

@@ -13,14 +13,23 @@ from converse_harness.calls import Call
 from converse_harness.errors import ReplyError
 from converse_harness.recordings.answers import reply_of
 from converse_harness.recordings.exchange import Exchange, Session
-from converse_harness.recordings.matching import MATCHES, Asked, Match, as_recorded, asked_by, asked_in, key, masks
-from converse_harness.recordings.mismatch import State, missed
 from converse_harness.recordings.opened import OPENED, identity
+from converse_harness.recordings.playing.matching import (
+    MATCHES,
+    Asked,
+    Match,
+    as_recorded,
+    asked_by,
+    asked_in,
+    key,
+    masks,
+)
+from converse_harness.recordings.playing.mismatch import State, missed
 from converse_harness.recordings.reading import read
 from converse_harness.script import Missed, Queue, Slot
 
 if TYPE_CHECKING:
-    from converse_harness.recordings.redaction import Redaction
+    from converse_harness.recordings.secrecy.redaction import Redaction
 
 Pace = float | str
 
@@ -79,7 +88,9 @@ class Recording:
 
 
 def _redaction() -> Redaction:
-    from converse_harness.recordings.redaction import Redaction  # it takes time to load, and few requests need it
+    from converse_harness.recordings.secrecy.redaction import (
+        Redaction,  # it takes time to load, and few requests need it
+    )
 
     return Redaction()
 

@@ -12,9 +12,8 @@ from urllib.parse import urlsplit
 
 from converse_harness.errors import DamagedData
 from converse_harness.recordings.answers import reply_of
-from converse_harness.recordings.cassettes import CannotImport, Interaction, kind_of, read_cassette
-from converse_harness.recordings.heard import Heard, exchange_lines
-from converse_harness.recordings.interactions import (
+from converse_harness.recordings.cassettes.files import CannotImport, Interaction, kind_of, read_cassette
+from converse_harness.recordings.cassettes.interactions import (
     Unreadable,
     body_of,
     decoded,
@@ -23,8 +22,9 @@ from converse_harness.recordings.interactions import (
     pieces_of,
     status_of,
 )
+from converse_harness.recordings.heard import Heard, exchange_lines
 from converse_harness.recordings.reading import read
-from converse_harness.recordings.redaction import Redaction
+from converse_harness.recordings.secrecy.redaction import Redaction
 from converse_harness.recordings.tape import Tape
 from converse_harness.wire.http import Request
 from converse_harness.wire.routes import Route, control_route, route

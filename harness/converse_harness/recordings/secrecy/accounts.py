@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from converse_harness.recordings.decoding import Joined, View
+from converse_harness.recordings.secrecy.decoding import Joined, View
 from converse_harness.secrets import ACCOUNT_BY_NAME, ACCOUNT_IN_ARN, STAND_IN, compiled, secret_spans
 
 Change = tuple[int, int, str]

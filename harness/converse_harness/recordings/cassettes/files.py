@@ -102,7 +102,7 @@ def _text(path: Path) -> str:
 
 def _yaml(text: str, path: Path) -> Any:
     try:
-        from converse_harness.recordings.yaml_data import BadYaml, load
+        from converse_harness.recordings.cassettes.yaml_data import BadYaml, load
     except ModuleNotFoundError as error:
         if error.name != "yaml":
             raise

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 from converse_harness.calls import Call
 from converse_harness.recordings.differences import ABSENT, Difference, Step, differences, lines_of
 from converse_harness.recordings.exchange import Exchange
-from converse_harness.recordings.matching import (
+from converse_harness.recordings.playing.matching import (
     MATCHES,
     Asked,
     Match,
@@ -21,7 +21,7 @@ from converse_harness.recordings.matching import (
     parts,
     with_accounts_equal,
 )
-from converse_harness.recordings.shapes import canonical
+from converse_harness.recordings.playing.shapes import canonical
 from converse_harness.script import Missed
 from converse_harness.secrets import mask
 from converse_harness.summaries import summarize_block

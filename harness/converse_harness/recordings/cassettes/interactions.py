@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from converse_harness.errors import DamagedData
-from converse_harness.recordings.cassettes import GZIP, kind_of
+from converse_harness.recordings.cassettes.files import GZIP, kind_of
 from converse_harness.recordings.contents import compact
 from converse_harness.recordings.heard import JSON, STREAM
 from converse_harness.wire.eventstream import PRELUDE_LENGTH, decode

@@ -1,0 +1,1 @@
+"""Cassettes of vcrpy, read as plain data and made recordings."""
