@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import pytest
 
-from converse_harness import case_fixtures, recording_plugin, sample_fixtures
-from converse_harness.fixture_settings import GROUP, OPTIONS, own_fakes, settings_of
-from converse_harness.inside_given import refuse_inside_given
+from converse_harness.plugins import cases, recordings, samples
+from converse_harness.plugins.inside_given import refuse_inside_given
+from converse_harness.plugins.settings import GROUP, OPTIONS, own_fakes, settings_of
 
 if TYPE_CHECKING:
     from converse_harness.doors.fake import Fake
@@ -28,9 +28,9 @@ SERVER: Final = pytest.StashKey["ConverseServer"]()
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Each setting as an option of the command line and of the ini file; samples, cases and recordings."""
     # Not by `pytest_plugins`: for that, pytest looks through all that is installed once more.
-    pluginmanager.register(sample_fixtures, "converse_samples")
-    pluginmanager.register(case_fixtures, "converse_cases")
-    pluginmanager.register(recording_plugin, "converse_recordings")
+    pluginmanager.register(samples, "converse_samples")
+    pluginmanager.register(cases, "converse_cases")
+    pluginmanager.register(recordings, "converse_recordings")
     group = parser.getgroup(*GROUP)
     for name, (default, meaning) in OPTIONS.items():
         group.addoption(
@@ -101,7 +101,7 @@ def _fixture_fake(request: pytest.FixtureRequest, kind: type[AnyFake]) -> Iterat
     refuse_inside_given(item, str(request.fixturename))
     fake = kind(**settings_of(item))
     own_fakes(item).append(fake)
-    recording_plugin.give(item, fake)
+    recordings.give(item, fake)
     fake.open()
     try:
         yield fake

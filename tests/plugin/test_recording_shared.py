@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from converse_harness import Fake, recording
-from converse_harness.recording_hooks import Session
+from converse_harness.plugins.recording_hooks import Session
 from converse_harness.recordings.heard import Heard
 from converse_harness.recordings.tape import Tape
 from converse_harness.wire.http import Request

@@ -41,8 +41,8 @@ def test_import_loads_nothing_heavy(module: str) -> None:
 def test_what_recordings_need_is_loaded_with_the_first_of_them() -> None:
     loaded = loaded_by("converse_harness.plugin")
     assert {name for name in loaded if "recording" in name} == {
-        "converse_harness.recording_marker",
-        "converse_harness.recording_plugin",
+        "converse_harness.plugins.recording_marker",
+        "converse_harness.plugins.recordings",
         "converse_harness.recordings",
         "converse_harness.recordings.choices",
     }

@@ -1,4 +1,4 @@
-"""The commands that work on recordings: a module each, with `add_arguments` and `run`.
+"""The commands: a module each, with `add_arguments` and `run`.
 
 They are imported by every start of the command, so what is heavy is imported inside `run`.
 """
@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from converse_harness.commands import check, diff, import_, record, show
+from converse_harness.commands import cases, check, demo, diff, import_, record, serve, show
 
 
 class Command(NamedTuple):
@@ -21,6 +21,11 @@ class Command(NamedTuple):
 
 
 COMMANDS: Final[Mapping[str, Command]] = {
+    "demo": Command("run a real boto client through a tool loop against the fake", demo.add_arguments, demo.run),
+    "serve": Command(
+        "serve a script, or the control API, to other processes and languages", serve.add_arguments, serve.run
+    ),
+    "cases": Command("list the catalogue: what can go wrong in an answer, by name", cases.add_arguments, cases.run),
     "record": Command("pass calls on to Bedrock and record them, for any program", record.add_arguments, record.run),
     "show": Command("show what was asked and answered, as it came", show.add_arguments, show.run),
     "check": Command("check recordings: format, legality, secrets, staleness", check.add_arguments, check.run),

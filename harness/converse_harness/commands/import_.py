@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
+from converse_harness.commands.options import add_redact, redaction_of
+
 if TYPE_CHECKING:
     from converse_harness.recordings.cassettes.importing import Hosts, Imported
     from converse_harness.recordings.secrecy.redaction import Redaction
@@ -55,28 +57,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a host that passes on to Bedrock: a proxy, a VPC endpoint with a name of its own, a server of a test "
         "(NAME or NAME:PORT, can be given again)",
     )
-    parser.add_argument(
-        "--redact",
-        metavar="RULE",
-        action="append",
-        default=[],
-        help="'PATTERN => REPLACEMENT', a regular expression and what takes the place of what it matches (can be given "
-        "again); account ids and the signatures of URLs are replaced always, and other secrets refused",
-    )
+    add_redact(parser)
     parser.add_argument("--force", action="store_true", help="overwrite recordings that are there already")
 
 
 def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     """Import them; the exit code is 1 if something could not be imported."""
     from converse_harness.doors.guard import is_bedrock_host
-    from converse_harness.errors import ReplyError
     from converse_harness.recordings.cassettes.importing import Hosts
-    from converse_harness.recordings.secrecy.redaction import Redaction
 
-    try:
-        redaction = Redaction.of_lines(given.redact)
-    except ReplyError as error:
-        parser.error(f"import --redact: {error}")
+    redaction = redaction_of(parser, given)
     jobs = list(_jobs(parser, given.paths, given.output))
     hosts = Hosts(is_bedrock_host, frozenset(given.host))
     return _Import(hosts, redaction, given.force, sys.stdout, sys.stderr).run(jobs)

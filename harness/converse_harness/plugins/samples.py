@@ -84,7 +84,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test once per variant, where it or a fixture of its asks for that."""
     for name, row in VARIANTS.items():
         if row.fixture in metafunc.fixturenames:
-            from converse_harness.parametrizing import parametrize
+            from converse_harness.plugins.parametrizing import parametrize
 
             parametrize(metafunc, row.fixture, partial(_paths, name), FIXTURES)
 

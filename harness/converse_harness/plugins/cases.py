@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from converse_harness.errors import UnusedReplies
-from converse_harness.inside_given import refuse_inside_given
+from converse_harness.plugins.inside_given import refuse_inside_given
 
 if TYPE_CHECKING:
     from converse_harness.calls import Call
@@ -90,7 +90,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test once per case, where it or a fixture of its asks for that."""
     if FIXTURE in metafunc.fixturenames:
         from converse_harness.cases import CASES
-        from converse_harness.parametrizing import parametrize
+        from converse_harness.plugins.parametrizing import parametrize
 
         parametrize(metafunc, FIXTURE, lambda: CASES, [_give_each_case])
 

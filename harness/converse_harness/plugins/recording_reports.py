@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 
 from converse_harness.errors import ReplyError
-from converse_harness.recording_marker import MARKER, folder, path_of, settings_of_recording, shown
+from converse_harness.plugins.recording_marker import MARKER, folder, path_of, settings_of_recording, shown
 from converse_harness.recordings.choices import FAILED_SUFFIX
 from converse_harness.recordings.names import SUFFIX
 from converse_harness.recordings.opened import OPENED, identity

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from converse_harness.fixture_settings import GROUP
-from converse_harness.recording_marker import MARKER, folder, mode_of_run, setting_of_run
+from converse_harness.plugins.recording_marker import MARKER, folder, mode_of_run, setting_of_run
+from converse_harness.plugins.settings import GROUP
 from converse_harness.recordings.choices import FAILED, MODES
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _records(config: pytest.Config) -> bool:
 
 
 def _begin_run(config: pytest.Config) -> None:
-    from converse_harness import recording_hooks
+    from converse_harness.plugins import recording_hooks
 
     if not config.pluginmanager.is_registered(recording_hooks):
         recording_hooks.begin_run(config)
@@ -81,7 +81,7 @@ def _begin_run(config: pytest.Config) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Open the recording of a test with the marker: before any fixture, but after skip marks."""
     if item.get_closest_marker(MARKER) is not None:
-        from converse_harness import recording_hooks
+        from converse_harness.plugins import recording_hooks
 
         _begin_run(item.config)
         recording_hooks.begin(item)
@@ -90,6 +90,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def give(item: pytest.Item, fake: Fake) -> None:
     """A fake of a fixture plays and records what its test does."""
     if item.get_closest_marker(MARKER) is not None:
-        from converse_harness import recording_hooks
+        from converse_harness.plugins import recording_hooks
 
         recording_hooks.give(item, fake)

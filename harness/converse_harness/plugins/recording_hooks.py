@@ -1,6 +1,6 @@
 """pytest: the recording of a test with the marker `converse_recording`, from its setup to its end.
 
-Loaded by `recording_plugin` where it may be needed.
+Loaded by `recordings` where it may be needed.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from converse_harness.errors import ConverseHarnessError, ReplyError, UnexpectedCall
-from converse_harness.fixture_settings import own_fakes, settings_of
-from converse_harness.inside_given import refuse_inside_given
-from converse_harness.recording_marker import (
+from converse_harness.plugins.inside_given import refuse_inside_given
+from converse_harness.plugins.recording_marker import (
     MARKER,
     mode_of_run,
     path_of,
@@ -26,7 +25,8 @@ from converse_harness.recording_marker import (
     settings_of_recording,
     shown,
 )
-from converse_harness.recording_reports import TALLY, Reports, tell
+from converse_harness.plugins.recording_reports import TALLY, Reports, tell
+from converse_harness.plugins.settings import own_fakes, settings_of
 from converse_harness.recordings.keeping import Failed, keep
 from converse_harness.recordings.modes import MissingRecording, Mode, open_session
 from converse_harness.recordings.names import failed_path

@@ -1,0 +1,1 @@
+"""The parts of the pytest plugin: each registers itself, or serves one that does."""
