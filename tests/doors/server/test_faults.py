@@ -199,7 +199,7 @@ def test_a_stall_of_some_time_goes_on(opened: ServerFake) -> None:
     with Raw(opened.url) as peer:
         assert len(decoded(peer.send(question(opened.url)).answer().body)) == WHOLE
     times = [event.at for event in opened.calls[0].events]
-    assert times[AFTER] - times[AFTER - 1] >= 0.05
+    assert times[AFTER] - times[AFTER - 1] > 0.04  # what is noted before the stall may be noted late
 
 
 def test_a_frame_that_is_cut_ends_with_a_regular_end_of_the_answer(opened: ServerFake) -> None:
