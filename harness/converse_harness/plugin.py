@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 import pytest
 
 from converse_harness.plugins import cases, recordings, samples
-from converse_harness.plugins.inside_given import refuse_inside_given
 from converse_harness.plugins.settings import GROUP, OPTIONS, own_fakes, settings_of
 
 if TYPE_CHECKING:
@@ -97,6 +96,8 @@ def converse_server(request: pytest.FixtureRequest) -> Iterator[ConverseServer]:
 
 
 def _fixture_fake(request: pytest.FixtureRequest, kind: type[AnyFake]) -> Iterator[AnyFake]:
+    from converse_harness.plugins.inside_given import refuse_inside_given
+
     item = cast("pytest.Item", request.node)
     refuse_inside_given(item, str(request.fixturename))
     fake = kind(**settings_of(item))

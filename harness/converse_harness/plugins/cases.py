@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from converse_harness.errors import UnusedReplies
-from converse_harness.plugins.inside_given import refuse_inside_given
-
 if TYPE_CHECKING:
     from converse_harness.calls import Call
     from converse_harness.cases import Case
@@ -43,6 +40,8 @@ def _give_each_case(request: pytest.FixtureRequest) -> Case:
     """
     if not hasattr(request, "param"):
         pytest.fail(NOT_COLLECTED, pytrace=False)
+    from converse_harness.plugins.inside_given import refuse_inside_given
+
     refuse_inside_given(request.node, FIXTURE)
     case = _find(request.param)
     fake: Fake = request.getfixturevalue("converse")
@@ -101,8 +100,11 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     __tracebackhide__ = True
     try:
         result = yield
-    except UnusedReplies:
-        _skip_where_only_streams(item)
+    except Exception as error:
+        from converse_harness.errors import UnusedReplies
+
+        if isinstance(error, UnusedReplies):
+            _skip_where_only_streams(item)
         raise
     _skip_where_only_streams(item)
     return result

@@ -11,8 +11,6 @@ from typing import Any, Final
 
 import pytest
 
-from converse_harness.errors import ReplyError
-
 MARKER: Final = "converse_recording"
 
 ARGUMENTS: Final = {
@@ -33,6 +31,8 @@ def settings_of_recording(item: pytest.Item) -> dict[str, Any] | None:
             given["name"] = marker.args[0]
         unknown = [repr(arg) for arg in marker.args[1:]] + [f"{name}=" for name in given if name not in ARGUMENTS]
         if unknown:
+            from converse_harness.errors import ReplyError
+
             known = "; ".join(f"{name}: {meaning}" for name, meaning in ARGUMENTS.items())
             raise ReplyError(f"@pytest.mark.{MARKER}: {unknown[0]} is none of its arguments. {known}.")
         settings |= given
