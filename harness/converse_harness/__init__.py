@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from converse_harness.errors import ConverseHarnessError as ConverseHarnessError
     from converse_harness.errors import DamagedData as DamagedData
     from converse_harness.errors import DoorError as DoorError
+    from converse_harness.errors import RefusedRequest as RefusedRequest
+    from converse_harness.errors import RefusedRequestWarning as RefusedRequestWarning
     from converse_harness.errors import ReplyError as ReplyError
     from converse_harness.errors import SecretFound as SecretFound
     from converse_harness.errors import StreamOrderError as StreamOrderError
@@ -45,6 +47,8 @@ _HOME = {
     "Endpoint": "endpoint",
     "Fake": "doors.fake",
     "Redaction": "recordings.secrecy.redaction",
+    "RefusedRequest": "errors",
+    "RefusedRequestWarning": "errors",
     "Reply": "replies",
     "ReplyError": "errors",
     "Response": "assembly",
@@ -71,6 +75,8 @@ __all__ = [
     "Endpoint",
     "Fake",
     "Redaction",
+    "RefusedRequest",
+    "RefusedRequestWarning",
     "Reply",
     "ReplyError",
     "Response",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from converse_harness import model
 from converse_harness.assembly import Response, assemble
@@ -15,6 +15,9 @@ from converse_harness.errors import StreamOrderError
 from converse_harness.replies import Reply
 from converse_harness.summaries import summarize_block
 from converse_harness.wire.http import Chunk, Request
+
+if TYPE_CHECKING:
+    from converse_harness.rules import Refusal
 
 CONVERSATIONS: Final = ("Converse", "ConverseStream", "CountTokens")
 """The operations whose request holds a conversation; that of another may have members of the same names."""
@@ -46,6 +49,7 @@ class Answered:
     taken: list[tuple[Chunk, float]] = field(default_factory=list[tuple[Chunk, float]])
     outcome: Outcome = Outcome.RUNNING
     waited: float = 0.0
+    refusal: Refusal | None = None
     passed_on: Callable[[], PassedOn] | None = None
     """What came, where the call was passed on to the real service: read when somebody asks."""
 
@@ -182,6 +186,11 @@ class Call:
     def reply(self) -> Reply | None:
         """The Reply that was used, if one was."""
         return self.answered.reply
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """What Bedrock would refuse in the request, where the rules were held against it; None where nothing."""
+        return self.answered.refusal
 
     @property
     def summary(self) -> str:

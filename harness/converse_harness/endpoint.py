@@ -10,10 +10,18 @@ from typing import Any, Final, cast
 from converse_harness import applying, model
 from converse_harness.calls import Call, Outcome
 from converse_harness.damage import Door
-from converse_harness.errors import CallError, ConverseHarnessError, DamagedData, ReplyError, UnexpectedCall
-from converse_harness.messages import recorded_no_further, unexpected_call, unknown_operation
+from converse_harness.errors import (
+    CallError,
+    ConverseHarnessError,
+    DamagedData,
+    RefusedRequest,
+    ReplyError,
+    UnexpectedCall,
+)
+from converse_harness.messages import recorded_no_further, refused_request, unexpected_call, unknown_operation
 from converse_harness.rendering import Occasion, Renderer, count_tokens, error_json
 from converse_harness.replies import Reply
+from converse_harness.rules import Asked, Level, Refusal, level_of, refusal_of
 from converse_harness.script import NAMED, SCRIPTED, Replies, Responder, Script, Slot, check_answer
 from converse_harness.secrets import mask_headers
 from converse_harness.wire.http import Chunk, Request, Response, error_response, json_response
@@ -57,7 +65,8 @@ class Endpoint:
     """Answers requests from a script and keeps every Call.
 
     `seed` changes every id and padding length; `door` is the one in front of it, to whose limits replies are held.
-    `problems` holds what must fail the test even if the client swallows it.
+    `rules` says how strictly requests are held to what Bedrock refuses.
+    `problems` holds what must fail the test even if the client swallows it, `warnings` what it should hear of.
     Not for several threads at once: a Fake adds the lock.
 
     >>> from converse_harness import Endpoint, reply
@@ -69,12 +78,20 @@ class Endpoint:
     (200, 'hello')
     """
 
-    def __init__(self, *replies: Responder | Replies, seed: int = 0, door: Door | None = None) -> None:
+    def __init__(
+        self,
+        *replies: Responder | Replies,
+        seed: int = 0,
+        rules: Level | str = Level.DEFAULT,
+        door: Door | None = None,
+    ) -> None:
         self.seed = seed
+        self.rules = level_of(rules)
         self.script = Script()
         self.script.add(replies)
         self.calls: list[Call] = []
         self.problems: list[ConverseHarnessError | Exception] = []
+        self.warnings: list[RefusedRequest] = []
         self.handlers: dict[str, Handler] = {}
         self.door = door
         self.check(*replies)
@@ -98,12 +115,20 @@ class Endpoint:
         return call
 
     def choose(self, call: Call) -> Slot | None:
-        """Use up the reply for a call, if it is one that the script answers.
+        """Use up the reply for a call, if it is one that the script answers, and Bedrock would not refuse it.
 
         A handler comes before the script; but where an operation is scripted only by its name, the name comes first.
         """
         handled = call.operation in self.handlers and call.operation not in NAMED
-        return None if handled else self.script.choose(call)
+        if handled:
+            return None
+        refusal = call.answered.refusal = self._refusal(call)
+        return self.script.choose(call, refused=refusal is not None and self.rules is not Level.WARN)
+
+    def _refusal(self, call: Call) -> Refusal | None:
+        if call.operation not in SCRIPTED or call.malformed is not None or self.rules is Level.OFF:
+            return None
+        return refusal_of(Asked(call.operation, call.model_id, call.body), self.rules)
 
     def answer(self, call: Call, slot: Slot | None) -> Exchange:
         """Answer a call with the reply that was chosen for it; runs its function, if it is one."""
@@ -138,8 +163,14 @@ class Endpoint:
         return Exchange(call, response)
 
     def _respond(self, call: Call, slot: Slot | None, occasion: Occasion) -> Response:
+        refusal = call.answered.refusal
+        if refusal is not None and self.rules is Level.WARN:
+            self.warnings.append(RefusedRequest(refused_request(call, refusal)))
         if slot is not None:
             return self._scripted(call, slot, occasion)
+        if refusal is not None and self.rules is not Level.WARN:
+            self.problems.append(RefusedRequest(refused_request(call, refusal)))
+            return self._refused(call, refusal.message).response
         if call.malformed is not None:
             body = error_json("SerializationException", {"message": call.malformed})
             return error_response("SerializationException", 400, body, occasion.request_id)

@@ -30,6 +30,14 @@ class UnexpectedCall(CallError):
     """A call came in for which nothing is scripted."""
 
 
+class RefusedRequest(CallError):
+    """A request came in that Bedrock would refuse; says the rule, the place, Bedrock's words and who saw them."""
+
+
+class RefusedRequestWarning(UserWarning):
+    """The same where it is only to be warned of."""
+
+
 class UnusedReplies(CallError):
     """The test ended with replies that no call asked for."""
 
@@ -48,5 +56,5 @@ class SecretFound(ConverseHarnessError):
 
 # Under the name by which people import them, in tracebacks as well; they are found there again when they are unpickled.
 for _error in list(globals().values()):
-    if isinstance(_error, type) and issubclass(_error, ConverseHarnessError):
+    if isinstance(_error, type) and issubclass(_error, ConverseHarnessError | Warning):
         _error.__module__ = "converse_harness"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from converse_harness.calls import Call
+from converse_harness.rules import Refusal
 from converse_harness.script import NAMED, NOT_USED, SCRIPTED, Missed, Script, Slot, describe
 from converse_harness.secrets import mask
 
@@ -55,6 +56,23 @@ def _missed(script: Script, call: Call, missed: Sequence[Missed]) -> str:
         return mask(f"{missed[0].first}\n\n{head}\n{missed[0].told}")
     first = f"call {call.number} matches no exchange of {len(missed)} recordings."
     return mask("\n\n".join((first, head, *(f"{each.first}\n{each.told}" for each in missed))))
+
+
+def refused_request(call: Call, refusal: Refusal) -> str:
+    """What Bedrock would refuse in a request, and how that is known."""
+    rule = refusal.rule
+    rows = [
+        ("arrived", call.asked),
+        ("rule", f"{rule.name}: {rule.what}"),
+        ("broken at", refusal.path),
+        ("source", rule.source),
+    ]
+    told = "\n".join(f"{title:<10}{text}" for title, text in rows)
+    return mask(
+        f"Bedrock would refuse call {call.number}: {refusal.message}\n\n{told}\n\n"
+        "Mend the request. If the model does accept it, or the test is about something else, hold requests to less:\n"
+        '@pytest.mark.converse(rules="off"), or "warn".   docs: rules#levels'
+    )
 
 
 def unknown_operation(call: Call) -> str:

@@ -270,9 +270,12 @@ class Script:
         self.ordered = Queue("script")
         self.fallback = Queue(FALLBACK)
 
-    def choose(self, call: Call) -> Slot | None:
-        """Use up the reply for this call, or None if there is none."""
-        for queue in self._queues():
+    def choose(self, call: Call, *, refused: bool = False) -> Slot | None:
+        """Use up the reply for this call, or None if there is none.
+
+        A call that is `refused` is answered only by a recording: that knows what Bedrock really said of it.
+        """
+        for queue in self.recordings if refused else self._queues():
             slot = queue.next(call)
             if slot is not None:
                 slot.used_by.append(call.number)

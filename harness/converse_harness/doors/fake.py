@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from types import TracebackType
@@ -12,11 +13,21 @@ from converse_harness import model
 from converse_harness.calls import Call
 from converse_harness.damage import Door
 from converse_harness.endpoint import Endpoint, Handler
-from converse_harness.errors import BlockedConnection, ReplyError, UnexpectedCall, UnusedReplies
+from converse_harness.errors import (
+    BlockedConnection,
+    RefusedRequest,
+    RefusedRequestWarning,
+    ReplyError,
+    UnexpectedCall,
+    UnusedReplies,
+)
 from converse_harness.messages import transcript, unused_replies
 from converse_harness.recordings.tape import AnyExchange, Tape
 from converse_harness.script import Condition, Pattern, Queue, Replies, Responder, Slot
 from converse_harness.wire.http import Request
+
+RulesLevel = Literal["off", "warn", "default", "strict"]
+"""How strictly requests are held to what Bedrock refuses, as a Level's value."""
 
 Strictness = Literal["fail", "allow"]
 """What becomes of a test that left replies unused, or made an unexpected call."""
@@ -29,6 +40,7 @@ class Settings(TypedDict, total=False):
     unused: Strictness
     unexpected: Strictness
     sleeps: bool
+    rules: RulesLevel
 
 
 STRICTNESS: Final[tuple[str, ...]] = get_args(Strictness)
@@ -91,9 +103,10 @@ class When:
 class Fake:
     """A fake Bedrock: what it answers, what it was asked, and what must fail the test.
 
-    `with` or `async with`. Leaving it raises UnexpectedCall or UnusedReplies, unless `unexpected` or `unused` is
-    "allow". `sleeps` makes retry waits real; `seed` changes every id and padding length. Which clients reach it is the
-    subject of its door: each door has a subclass.
+    `with` or `async with`. Leaving it raises UnexpectedCall, RefusedRequest or UnusedReplies, unless `unexpected` or
+    `unused` is "allow"; `rules` says how strictly requests are held to what Bedrock refuses. `sleeps` makes retry waits
+    real; `seed` changes every id and padding length. Which clients reach it is the subject of its door: each door has a
+    subclass.
     """
 
     where = ""
@@ -109,16 +122,17 @@ class Fake:
         unused: Strictness = "fail",
         unexpected: Strictness = "fail",
         sleeps: bool = False,
+        rules: RulesLevel = "default",
     ) -> None:
         for name, value in (("unused", unused), ("unexpected", unexpected)):
             if value not in STRICTNESS:
                 raise ReplyError(f"{name}={value!r}; one of {', '.join(map(repr, STRICTNESS))}.")
-        self.endpoint = Endpoint(*replies, seed=seed, door=self.door)
+        self.endpoint = Endpoint(*replies, seed=seed, rules=rules, door=self.door)
         self.tape: Tape | None = None
         self._sleeps = sleeps
         self._strict_unused = unused == "fail"
-        self._strict_unexpected = unexpected == "fail"
-        self._told = 0
+        self._allowed = () if unexpected == "fail" else (UnexpectedCall, RefusedRequest)
+        self._told = self._warned = 0
         self._lock = threading.RLock()
         self._stack = ExitStack()
 
@@ -195,8 +209,9 @@ class Fake:
     def check(self, error: BaseException | None = None) -> None:
         """Raise what must fail the test.
 
-        That is an unexpected call, a blocked connection, what a scripted function raised, or unused replies. `error` is
-        what the test failed with already, if it did: unused replies are then not reported.
+        That is an unexpected call, a request that Bedrock would refuse, a blocked connection, what a scripted function
+        raised, or unused replies. `error` is what the test failed with already, if it did: unused replies are then not
+        reported.
         """
         __tracebackhide__ = True
         self.check_problems(error)
@@ -207,16 +222,17 @@ class Fake:
     def check_problems(self, error: BaseException | None = None) -> None:
         """Raise what must fail the test but for unused replies, if it was not raised before."""
         __tracebackhide__ = True
-        allowed = () if self._strict_unexpected else (UnexpectedCall,)
-        problems = [problem for problem in self.endpoint.problems[self._told :] if not isinstance(problem, allowed)]
+        problems = [each for each in self.endpoint.problems[self._told :] if not isinstance(each, self._allowed)]
         self._told = len(self.endpoint.problems)
+        for warning in self.endpoint.warnings[self._warned :]:
+            self._warned += 1
+            warnings.warn(str(warning), RefusedRequestWarning, stacklevel=2)
         if problems and error not in problems:
             raise problems[0] from error
 
     def failures(self) -> list[Exception]:
         """Everything that must fail the test, unused replies last; asking changes nothing."""
-        allowed = () if self._strict_unexpected else (UnexpectedCall,)
-        failures: list[Exception] = [each for each in self.endpoint.problems if not isinstance(each, allowed)]
+        failures: list[Exception] = [each for each in self.endpoint.problems if not isinstance(each, self._allowed)]
         unused = self.endpoint.script.unused()
         if unused and self._strict_unused:
             failures.append(UnusedReplies(unused_replies(self.endpoint.script, self.calls, unused)))

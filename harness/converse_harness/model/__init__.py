@@ -33,11 +33,12 @@ from converse_harness.model.service import (
     stream_exceptions,
     stream_shape,
 )
-from converse_harness.model.validation import Violation, check, validate
+from converse_harness.model.validation import JSON_CHECKS, Violation, check, validate
 
 __all__ = [
     "BEYOND_MODEL",
     "CONTROL_PLANE",
+    "JSON_CHECKS",
     "SERVICE",
     "Beyond",
     "ErrorShape",

@@ -93,6 +93,8 @@ _BAD_TOKEN: Final = Recording(
 _EXPIRED_TOKEN: Final = Recording("DataDog/dd-trace-py", "tests/contrib/botocore/conftest.py")
 _SLOW_CLOCK: Final = Recording("req_llm", "fixtures of amazon_bedrock; in which copy of the repository is not known")
 
+_VIDEO: Final = Recording("pydantic/pydantic-ai", "tests/models/cassettes/test_bedrock/test_video_url_input.yaml")
+
 _PADDING: Final = "padding: a prefix of a-zA-Z0-9, 2 to 61 long, in every event of 67 streams"
 _DUPLICATE: Final = "the same number again as in the member without `Count`, from Claude 3.7 on"
 
@@ -108,6 +110,7 @@ BEYOND_MODEL: Final[tuple[Beyond, ...]] = (
     ExtraMember("TokenUsage", "cacheWriteInputTokenCount", "integer", _PROMPT_CACHING, _DUPLICATE),
     ExtraValue("ToolUseBlock", "type", "tool_use", _SONNET_5, "a client's tool, from Claude 4 on; in 49 answers"),
     ExtraValue("ToolUseBlockStart", "type", "tool_use", _SONNET_5_STREAM, "a client's tool; in 2 streams of Sonnet 5"),
+    ExtraValue("VideoBlock", "format", "video/mp4", _VIDEO, "a media type in a request, which Nova Pro accepted"),
     MayBeAbsent(
         "GuardrailSensitiveInformationPolicyAssessment", "regexes", _GUARDRAIL, "only piiEntities; in 10 answers"
     ),

@@ -24,10 +24,14 @@ INTEGERS: Final[Mapping[str, tuple[int, int]]] = {"integer": (-(2**31), 2**31 - 
 
 
 class Checks:
-    """The checks of all shapes, under one table of what is allowed beyond the model."""
+    """The checks of all shapes, under one table of what is allowed beyond the model.
 
-    def __init__(self, beyond: Iterable[Beyond]) -> None:
+    With `blobs`, the check of one of these, values are JSON as it is sent; else blobs are bytes.
+    """
+
+    def __init__(self, beyond: Iterable[Beyond], blobs: Callable[[Shape], Check] | None = None) -> None:
         self._beyond = tuple(beyond)
+        self._scalars = _SCALARS if blobs is None else {**_SCALARS, "blob": blobs}
         self._made: dict[str, Check] = {}
 
     def of(self, shape_name: str) -> Check:
@@ -56,7 +60,7 @@ class Checks:
             held = [shape.member] if shape.type_name == "list" else [shape.key, shape.value]
             inner += [self._check(each, fresh) for each in held]
         else:
-            check = _SCALARS[shape.type_name](shape)
+            check = self._scalars[shape.type_name](shape)
         fresh[shape.name] = check
         return check
 
@@ -133,6 +137,18 @@ def blob(name: str, low: int | None = None, high: int | None = None) -> Check:
         if not isinstance(value, bytes | bytearray):
             return [findings.wrong_type(name, "blob", value)]
         return findings.length(name, len(value), "byte", low, high)
+
+    return check
+
+
+def encoded_blob(shape: Shape) -> Check:
+    """The check of a blob in JSON; lengths are in bytes, as far as the length of its base64 tells."""
+    low, high = _limits(shape)
+
+    def check(value: Any) -> Sequence[Finding]:
+        if not isinstance(value, str):
+            return [findings.wrong_type(shape.name, "string", value)]
+        return findings.length(shape.name, len(value) // 4 * 3 - value[-2:].count("="), "byte", low, high)
 
     return check
 

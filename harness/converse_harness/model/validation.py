@@ -12,10 +12,13 @@ from typing import Final
 
 from converse_harness.errors import ReplyError
 from converse_harness.model.beyond import BEYOND_MODEL
-from converse_harness.model.checks import Checks
+from converse_harness.model.checks import Checks, encoded_blob
 from converse_harness.model.findings import Kind
 
 _CHECKS: Final = Checks(BEYOND_MODEL)
+
+JSON_CHECKS: Final = Checks(BEYOND_MODEL, encoded_blob)
+"""The same for values in which blobs are base64, as requests have them."""
 
 
 @dataclass(frozen=True, slots=True)

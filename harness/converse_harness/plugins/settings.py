@@ -18,6 +18,7 @@ GROUP: Final = ("converse", "fake Amazon Bedrock Converse endpoint (converse-har
 OPTIONS: Final = {
     "unused": ("fail", "what becomes of a test that leaves replies unused: fail or allow"),
     "unexpected": ("fail", "what becomes of a test whose client makes a call that is not scripted: fail or allow"),
+    "rules": ("default", "what becomes of requests that Bedrock would refuse: off, warn, default or strict"),
     "sleeps": ("no", "whether clients really wait between retries: yes or no"),
     "seed": ("0", "a whole number that changes every generated id and padding length"),
 }

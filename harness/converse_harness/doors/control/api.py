@@ -15,7 +15,7 @@ from converse_harness.doors.control.bodies import parse, to_bytes
 from converse_harness.doors.control.refusals import Refusal, Refused
 from converse_harness.doors.control.scripting import read_scripting, read_settings
 from converse_harness.doors.control.shown import call_json, fake_json, problem_text, unused
-from converse_harness.doors.fake import Strictness
+from converse_harness.doors.fake import RulesLevel, Strictness
 from converse_harness.doors.server.fake import ServerFake
 from converse_harness.wire.http import Request, Response, error_response, json_response
 
@@ -23,7 +23,14 @@ from converse_harness.wire.http import Request, Response, error_response, json_r
 class Fakes(Protocol):
     """The fakes of a server."""
 
-    def open(self, *, seed: int = 0, unused: Strictness = "fail", unexpected: Strictness = "fail") -> ServerFake:
+    def open(
+        self,
+        *,
+        seed: int = 0,
+        unused: Strictness = "fail",
+        unexpected: Strictness = "fail",
+        rules: RulesLevel = "default",
+    ) -> ServerFake:
         """Open one."""
         ...
 

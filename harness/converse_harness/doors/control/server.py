@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from converse_harness.doors.fake import Strictness
+from converse_harness.doors.fake import RulesLevel, Strictness
 from converse_harness.doors.server.fake import ServerFake
 from converse_harness.doors.server.listener import ConverseServer
 
@@ -13,9 +13,16 @@ class FakesOf:
     def __init__(self, server: ConverseServer) -> None:
         self._server = server
 
-    def open(self, *, seed: int = 0, unused: Strictness = "fail", unexpected: Strictness = "fail") -> ServerFake:
+    def open(
+        self,
+        *,
+        seed: int = 0,
+        unused: Strictness = "fail",
+        unexpected: Strictness = "fail",
+        rules: RulesLevel = "default",
+    ) -> ServerFake:
         """Open one."""
-        return self._server.script(seed=seed, unused=unused, unexpected=unexpected)
+        return self._server.script(seed=seed, unused=unused, unexpected=unexpected, rules=rules)
 
     def all(self) -> list[ServerFake]:
         """Those that are open."""
