@@ -60,7 +60,7 @@ def built(recorded: Recorded) -> tuple[int, tuple[tuple[str, str], ...], bytes]:
     """Status, headers and body of what the helper makes of it."""
     message = json.loads(recorded.body)["message"]
     made: Reply = HELPERS.get(message) or reply.validation_error(message)
-    request = Request("POST", recorded.path, (), b'{"messages": []}')
+    request = Request("POST", recorded.path, (), b'{"messages":[{"role":"user","content":[{"text":"hi"}]}]}')
     assert route(request) is not None
     response = Endpoint(made).exchange(request).response
     return response.status, response.headers, b"".join(chunk.data for chunk in response.chunks)

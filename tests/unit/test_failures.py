@@ -13,6 +13,8 @@ from converse_harness import Endpoint, Reply, ReplyError, model, reply
 from converse_harness.wire.http import Request
 from converse_harness.wordings import CLIENTS, ERRORS, OURS, OVERFLOWS, RECORDED, REPORTED, THROTTLES
 
+QUESTION = b'{"messages":[{"role":"user","content":[{"text":"hi"}]}]}'
+
 SERVICE = "http://internal.amazon.com/coral/com.amazon.bedrock/"
 GATEWAY = "http://internal.amazon.com/coral/com.amazon.coral.service/"
 
@@ -38,7 +40,7 @@ HELPERS: dict[str, tuple[Reply, int, str]] = {
 
 def travels(made: Reply, operation: str = "converse") -> tuple[int, tuple[tuple[str, str], ...], bytes]:
     """Status, headers and body of what is sent."""
-    response = Endpoint(made).exchange(Request("POST", f"/model/m/{operation}", (), b'{"messages": []}')).response
+    response = Endpoint(made).exchange(Request("POST", f"/model/m/{operation}", (), QUESTION)).response
     return response.status, response.headers, b"".join(chunk.data for chunk in response.chunks)
 
 

@@ -6,11 +6,11 @@ import functools
 import inspect
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from converse_harness.damage import Door
 from converse_harness.doors import registry
-from converse_harness.doors.fake import Fake, Strictness
+from converse_harness.doors.fake import Fake, Settings
 from converse_harness.script import Replies, Responder
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -24,18 +24,9 @@ class BotoFake(Fake):
 
     door = Door.BOTO
 
-    def __init__(
-        self,
-        *replies: Responder | Replies,
-        seed: int = 0,
-        unused: Strictness = "fail",
-        unexpected: Strictness = "fail",
-        sleeps: bool = False,
-    ) -> None:
-        super().__init__(*replies, seed=seed, unused=unused, unexpected=unexpected, sleeps=sleeps)
-        self._fresh: Callable[[], BotoFake] = functools.partial(
-            BotoFake, *replies, seed=seed, unused=unused, unexpected=unexpected, sleeps=sleeps
-        )
+    def __init__(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
+        super().__init__(*replies, **settings)
+        self._fresh: Callable[[], BotoFake] = functools.partial(BotoFake, *replies, **settings)
 
     def _door(self) -> AbstractContextManager[object]:
         return registry.opened(self)
@@ -59,14 +50,10 @@ class BotoFake(Fake):
         return opened  # type: ignore[return-value]  # as above
 
 
-def fake_converse(
-    *replies: Responder | Replies,
-    seed: int = 0,
-    unused: Strictness = "fail",
-    unexpected: Strictness = "fail",
-    sleeps: bool = False,
-) -> BotoFake:
+def fake_converse(*replies: Responder | Replies, **settings: Unpack[Settings]) -> BotoFake:
     """A fake Bedrock without pytest: use it in `with`, in `async with`, or as a decorator.
+
+    The settings are those of a Fake: `seed`, `unused`, `unexpected`, `rules`, `sleeps`.
 
     >>> import botocore.session
     >>> from converse_harness import fake_converse, reply
@@ -76,4 +63,4 @@ def fake_converse(
     >>> answer["output"]["message"]["content"], fake.calls[0].last_user_text
     ([{'text': 'hi'}], '?')
     """
-    return BotoFake(*replies, seed=seed, unused=unused, unexpected=unexpected, sleeps=sleeps)
+    return BotoFake(*replies, **settings)

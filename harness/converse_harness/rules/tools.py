@@ -38,10 +38,10 @@ def duplicate_uses(asked: Asked) -> Iterator[Breach]:
 
 
 def more_results_than_uses(asked: Asked) -> Iterator[Breach]:
-    """A message has more results than the one before it used tools."""
+    """A message has more results than the one before it used tools; ids that are there twice are another matter."""
     uses = _ids(asked, "toolUse")
     for n, results in sorted(_ids(asked, "toolResult").items()):
-        if len(results) > len(uses.get(n - 1, ())):
+        if len({*results}) > len(uses.get(n - 1, ())):
             yield Breach(at(n, None, "content"), {"n": n})
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -13,7 +13,7 @@ from jsonschema.exceptions import best_match
 from converse_harness import Endpoint, Reply
 from converse_harness.doors.control import ROUTES, ControlApi
 from converse_harness.doors.control.api import openapi
-from converse_harness.doors.fake import Fake, Strictness
+from converse_harness.doors.fake import Fake, Settings
 from converse_harness.doors.server.fake import ServerFake
 from converse_harness.wire.http import Request
 
@@ -43,10 +43,10 @@ class Fakes:
         self.opened: list[ServerFake] = []
         self.numbers = 0
 
-    def open(self, *, seed: int = 0, unused: Strictness = "fail", unexpected: Strictness = "fail") -> ServerFake:
+    def open(self, **settings: Unpack[Settings]) -> ServerFake:
         self.numbers += 1
         url = f"http://127.0.0.1:4/fake-{self.numbers}"
-        return ServerFake(url, self._mounted, seed=seed, unused=unused, unexpected=unexpected)
+        return ServerFake(url, self._mounted, **settings)
 
     def all(self) -> list[ServerFake]:
         return list(self.opened)
@@ -146,6 +146,11 @@ def exchange(fake: Fake, text: str = "hello", operation: str = "converse", **bod
 
 def rendered(given: Reply, operation: str) -> object:
     """Everything that a reply puts on the wire."""
-    request = Request("POST", f"/model/us.anthropic.claude-haiku-4-5/{operation}", (), b'{"messages": []}')
+    request = Request(
+        "POST",
+        f"/model/us.anthropic.claude-haiku-4-5/{operation}",
+        (),
+        b'{"messages":[{"role":"user","content":[{"text":"hi"}]}]}',
+    )
     response = Endpoint(given).exchange(request).response
     return response.status, response.headers, list(response.chunks), response.failure, response.broken, given.uses

@@ -60,7 +60,7 @@ def test_answers_by_what_is_asked(client: Client) -> None:
             "always": {"text": "else"},
         }
     )
-    tools = {"tools": [{"toolSpec": {"name": "get_weather", "inputSchema": {"json": {}}}}]}
+    tools = {"tools": [{"toolSpec": {"name": "get_weather", "inputSchema": {"json": {"type": "object"}}}}]}
     asked: list[tuple[dict[str, Any], bytes]] = [
         ({"text": "Any rain?"}, b"wet"),
         ({"text": "And the weather?"}, b"dry"),
@@ -75,7 +75,7 @@ def test_a_call_tells_everything(client: Client) -> None:
     fake = client.opened({"script": [{"text": "hi"}]})
     image = {"image": {"format": "png", "source": {"bytes": "iVBORw=="}}}
     messages = [{"role": "user", "content": [{"text": "What is it?"}, image]}]
-    tools = {"tools": [{"toolSpec": {"name": "look", "inputSchema": {"json": {}}}}]}
+    tools = {"tools": [{"toolSpec": {"name": "look", "inputSchema": {"json": {"type": "object"}}}}]}
     exchange(fake, operation="converse-stream", messages=messages, system=[{"text": "Be brief."}], toolConfig=tools)
     (call,) = client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"]
     events = call.pop("events")

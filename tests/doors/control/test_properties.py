@@ -65,7 +65,11 @@ def test_whatever_is_posted_is_answered(body: object) -> None:
         client.ask("GET", "/__converse/fakes")
         for operation in ("converse", "converse-stream"):
             for _ in range(3):
-                done = fake.exchange(Request("POST", f"/model/m/{operation}", (), b'{"messages": []}'))
+                done = fake.exchange(
+                    Request(
+                        "POST", f"/model/m/{operation}", (), b'{"messages":[{"role":"user","content":[{"text":"hi"}]}]}'
+                    )
+                )
                 done.taken.extend((chunk, 0.0) for chunk in done.response.chunks)
         client.ask("GET", "/__converse/fakes/fake-1/calls")
         client.ask("DELETE", "/__converse/fakes/fake-1")

@@ -203,7 +203,7 @@ fake = server.script(reply.text("a b c").paced(first=0.01, each=60), unused="all
 host, port = server.url.rpartition("/")[2].split(":")
 with socket.create_connection((host, int(port))) as client:
     prefix = fake.url[len(server.url):]
-    body = b'{"messages": []}'
+    body = b'{"messages":[{"role":"user","content":[{"text":"hi"}]}]}'
     head = f"POST {prefix}/model/m/converse-stream HTTP/1.1\\r\\nHost: h\\r\\nContent-Length: {len(body)}\\r\\n\\r\\n"
     client.sendall(head.encode() + body)
     client.settimeout(10)

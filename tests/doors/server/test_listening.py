@@ -167,7 +167,8 @@ def test_pytest_socket_that_allows_the_loopback_is_no_hindrance(pytester: pytest
 
         def test_it(converse_server):
             with converse_server.script(reply.text("hi")) as fake:
-                urllib.request.urlopen(f"{fake.url}/model/m/converse", b'{"messages": []}').close()
+                body = b'{"messages":[{"role":"user","content":[{"text":"hi"}]}]}'
+                urllib.request.urlopen(f"{fake.url}/model/m/converse", body).close()
         """
     )
     result = pytester.runpytest_subprocess("--allow-hosts=127.0.0.1", timeout=60)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Self
+from typing import Self, Unpack
 
 from converse_harness.damage import Door
 from converse_harness.doors.contract import Exchange
 from converse_harness.doors.environ import environ
-from converse_harness.doors.fake import Fake, Strictness
+from converse_harness.doors.fake import Fake, Settings
 from converse_harness.script import Replies, Responder
 from converse_harness.wire.http import Request
 
@@ -26,17 +26,8 @@ class ServerFake(Fake):
 
     door = Door.SERVER
 
-    def __init__(
-        self,
-        url: str,
-        mount: Mount,
-        *replies: Responder | Replies,
-        seed: int = 0,
-        unused: Strictness = "fail",
-        unexpected: Strictness = "fail",
-        sleeps: bool = False,
-    ) -> None:
-        super().__init__(*replies, seed=seed, unused=unused, unexpected=unexpected, sleeps=sleeps)
+    def __init__(self, url: str, mount: Mount, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
+        super().__init__(*replies, **settings)
         self._url = url
         self.where = f" at {url}"
         self._stack.enter_context(mount(self))  # last: from here on other threads see it

@@ -1,0 +1,107 @@
+"""Each rule by itself: what breaks it, what Bedrock says, and which models it is of."""
+
+from __future__ import annotations
+
+import pytest
+
+from converse_harness import model
+from converse_harness.rules import BY_NAME, RULES, Asked, Level, refusal_of, refusals_of
+from converse_harness.rules.rule import bare
+from tests.rules.broken import BROKEN, NOVA, SONNET, TEXT, Broken, user
+
+MALFORMED_ID = "not a model"
+
+FAILED = "failed to satisfy constraint: Member must"
+CONSTRAINTS = (
+    f"Value '' at 'inferenceConfig.stopSequences.1.member' {FAILED} have length greater than or equal to 1",
+    f"Value '1.5' at 'inferenceConfig.temperature' {FAILED} have value less than or equal to 1",
+    f"Value 'fast' at 'performanceConfig.latency' {FAILED} satisfy enum value set: [standard, optimized]",
+    f"Value 'get it' at 'toolConfig.tools.1.member.toolSpec.name' {FAILED} satisfy regular expression pattern: "
+    "[a-zA-Z0-9_-]+",
+    f"Value at 'messages.1.member.role' {FAILED} not be null",
+)
+
+
+def test_every_rule_has_a_request_that_breaks_it() -> None:
+    assert ["model_id_is_well_formed", *BROKEN] == [rule.name for rule in RULES]
+
+
+@pytest.mark.parametrize(("name", "broken"), BROKEN.items(), ids=BROKEN)
+def test_a_request_that_breaks_one_rule(name: str, broken: Broken) -> None:
+    model.read_json(model.operation(broken.operation).input_shape.name, broken.asked.body)
+    refused = [(each.rule.name, each.path, each.message) for each in refusals_of(broken.asked, Level.STRICT)]
+    assert refused == [(name, broken.path, broken.message)]
+
+
+@pytest.mark.parametrize(("name", "broken"), BROKEN.items(), ids=BROKEN)
+def test_levels(name: str, broken: Broken) -> None:
+    assert refusal_of(broken.asked, Level.OFF) is None
+    found = refusal_of(broken.asked)
+    assert (found is None) == BY_NAME[name].strict
+    assert found == refusal_of(broken.asked, Level.WARN)
+
+
+def test_a_made_up_model_id_is_fine_but_at_the_strict_level() -> None:
+    asked = Asked("Converse", MALFORMED_ID, {"messages": [user(TEXT)]})
+    assert refusal_of(asked) is None
+    first, second = refusals_of(asked, Level.STRICT)
+    assert (first.rule.name, second.rule.name) == ("model_id_is_well_formed", "model_exists")
+    assert first.message.startswith(
+        "1 validation error detected: Value 'not a model' at 'modelId' failed to satisfy constraint: Member must "
+        "satisfy regular expression pattern: (arn:aws"
+    )
+
+
+@pytest.mark.parametrize(
+    ("model_id", "plain"),
+    [
+        ("amazon.nova-lite-v1:0", "amazon.nova-lite-v1:0"),
+        ("us-gov.anthropic.claude-3-haiku-20240307-v1:0", "anthropic.claude-3-haiku-20240307-v1:0"),
+        ("global.anthropic.claude-sonnet-5", "anthropic.claude-sonnet-5"),
+        ("arn:aws:bedrock:us-east-1::foundation-model/meta.llama3-8b-instruct-v1:0", "meta.llama3-8b-instruct-v1:0"),
+        ("arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc", "abc"),
+        ("my.model", "my.model"),
+    ],
+)
+def test_the_model_of_an_id(model_id: str, plain: str) -> None:
+    assert bare(model_id) == plain
+
+
+def test_a_rule_says_who_accepts_what_it_forbids() -> None:
+    exempted = {name: {str(each): who for each, who in rule.models.but.items()} for name, rule in BY_NAME.items()}
+    assert {name for name, models in exempted.items() if models} == {
+        "first_message_is_the_users",
+        "roles_alternate",
+        "text_is_not_blank",
+    }
+    assert all(who for models in exempted.values() for who in models.values())
+    assert all(rule.source for rule in RULES)
+
+
+def test_what_a_model_accepts_is_not_refused() -> None:
+    for name, accepting in (
+        ("first_message_is_the_users", SONNET),
+        ("roles_alternate", "amazon.titan-text-express-v1"),
+        ("text_is_not_blank", SONNET),
+    ):
+        asked = BROKEN[name].asked
+        assert refusal_of(asked) is not None
+        assert refusal_of(Asked(asked.operation, accepting, asked.body)) is None
+
+
+def test_all_constraints_are_told_in_one_message() -> None:
+    asked = Asked(
+        "Converse",
+        NOVA,
+        {
+            "messages": [{"content": [{"text": "hi"}]}],
+            "toolConfig": {"tools": [{"toolSpec": {"name": "get it", "inputSchema": {"json": {"type": "object"}}}}]},
+            "inferenceConfig": {"temperature": 1.5, "stopSequences": [""]},
+            "performanceConfig": {"latency": "fast"},
+        },
+    )
+    refusal = refusal_of(asked)
+    assert refusal is not None
+    head, _, told = refusal.message.partition(": ")
+    assert head == "5 validation errors detected"
+    assert sorted(told.split("; ")) == sorted(CONSTRAINTS)
