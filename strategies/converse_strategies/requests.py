@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
+from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import model
+from converse_harness.rules import Asked, refusal_of
 from converse_strategies import leaves, metadata, shapes
 from converse_strategies.blocks import Texts
 from converse_strategies.conversation import conversations
@@ -30,6 +33,9 @@ LEAST_MOST_TOKENS: Final = 2048
 PROMPT: Final = "arn:aws:bedrock:us-east-1:123456789012:prompt/ABCDEFGHIJ:1"
 """A prompt of Prompt management, as a model id. The account is AWS's example."""
 
+ANY_MODEL: Final = "my-model"
+"""The id of no model: what no single family takes is sent to it."""
+
 
 @st.composite
 def converse_requests(
@@ -43,23 +49,23 @@ def converse_requests(
     texts: Texts | None = None,
     stream: bool = False,
 ) -> Json:
-    """Requests that Bedrock takes, as the keyword arguments of boto3's `converse` and `converse_stream`.
+    """Requests that Bedrock takes of their model, as the keyword arguments of boto3's `converse` and `converse_stream`.
 
     The messages are those of `conversations()`, which says what `min_turns`, `max_turns` and `kinds` are; the assistant
     uses the tools of `toolConfig` and no others. About half of the requests have one, all of them if `tool_configs`,
     which are ToolConfigurations, are given. Other members are there at times: no more than four cache points,
     `maxTokens` that all models allow, and for a prompt of Prompt management, which `model_ids` may give,
     `promptVariables` instead of what such a prompt forbids. With `stream`, `guardrailConfig` is that of ConverseStream
-    alone. Source: AWS's model, and what Bedrock refuses beyond it, as its users report it. Raises InvalidArgument, when
-    drawn, for an unknown kind, and for what is no ToolConfiguration.
+    alone, and the model is one that streams so. Source: AWS's model, and `converse_harness.rules`. Raises
+    InvalidArgument, when drawn, for an unknown kind, and for what is no ToolConfiguration.
 
     >>> from hypothesis import find
     >>> find(converse_requests(), lambda request: True)
     {'modelId': 'amazon.nova-lite-v1:0', 'messages': [{'role': 'user', 'content': [{'text': '0'}]}]}
     """
-    if model_ids is None:
-        model_ids = _MODELS if tool_configs is not None else _MODELS_AND_PROMPTS
-    model_id = draw(model_ids)
+    # Whose model it is, is drawn first and decided last, among those that take the request.
+    which = draw(_MODELS if tool_configs is not None else _MODELS_AND_PROMPTS) if model_ids is None else 0
+    model_id = draw(model_ids) if model_ids is not None else PROMPT if which == len(leaves.MODEL_IDS) else ""
     from_prompt = ":prompt/" in model_id
     request: Json = {"modelId": model_id}
     tools: list[Json] = []
@@ -76,7 +82,19 @@ def converse_requests(
     if from_prompt:
         request["promptVariables"] = draw(_prompt_variables(texts))
     _limit_cache_points(request)
+    asked = Asked("ConverseStream" if stream else "Converse", model_id, _sent(request))
+    if not model_id:
+        takers = [each for each in leaves.MODEL_IDS if refusal_of(replace(asked, model_id=each)) is None] or [ANY_MODEL]
+        request["modelId"] = takers[which % len(takers)]
+    else:
+        assume(refusal_of(asked) is None)
     return request
+
+
+def _sent(request: Json) -> Json:
+    body = {name: value for name, value in request.items() if name != "modelId"}
+    sent: Json = json.loads(model.to_json("ConverseRequest", body))
+    return sent
 
 
 def draw_names(draw: st.DrawFn, names: tuple[str, ...]) -> list[str]:
@@ -183,8 +201,8 @@ def _limit_cache_points(request: Json) -> None:
 
 
 _HALF: Final = st.booleans()
-_MODELS: Final = leaves.model_ids()
-_MODELS_AND_PROMPTS: Final = st.sampled_from((*leaves.MODEL_IDS, PROMPT))
+_MODELS: Final = st.integers(0, len(leaves.MODEL_IDS) - 1)
+_MODELS_AND_PROMPTS: Final = st.integers(0, len(leaves.MODEL_IDS))
 _GUARDRAIL: Final = "guardrailConfig"
 _OPTIONAL: Final[Mapping[str, Callable[[Texts | None], st.SearchStrategy[Any]]]] = {
     "system": _systems,
