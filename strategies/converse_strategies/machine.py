@@ -12,6 +12,7 @@ from hypothesis.errors import InvalidArgument
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from converse_harness import Call, ConverseServer, Fake, Reply, UnusedReplies, fake_converse, model, reply
+from converse_harness.doors.fake import RulesLevel
 from converse_strategies import leaves
 from converse_strategies.tools import invalid_tool_uses, tool_uses
 
@@ -50,6 +51,7 @@ class _Options:
     agent: Callable[..., Ask]
     server: bool
     may_raise: tuple[type[Exception], ...]
+    rules: RulesLevel
 
 
 class ConversationMachine(RuleBasedStateMachine):
@@ -66,11 +68,11 @@ class ConversationMachine(RuleBasedStateMachine):
         self.turns: list[Turn] = []
         with ExitStack() as stack:
             if self._options.server:
-                served = stack.enter_context(ConverseServer()).script()
+                served = stack.enter_context(ConverseServer()).script(rules=self._options.rules)
                 self.fake: Fake = served
                 self.agent = self._options.agent(served.url)
             else:
-                self.fake = fake_converse().open()
+                self.fake = fake_converse(rules=self._options.rules).open()
                 stack.callback(self.fake.close)
                 self.agent = self._options.agent()
             self._opened = stack.pop_all()
@@ -171,6 +173,7 @@ def conversation_machine(
     troubles: Collection[str] | None = None,
     may_raise: type[Exception] | tuple[type[Exception], ...] = Exception,
     invariants: Sequence[Callable[[Any], None]] = (),
+    rules: RulesLevel = "default",
     server: Literal[False] = False,
 ) -> type[ConversationMachine]: ...
 
@@ -185,6 +188,7 @@ def conversation_machine(
     troubles: Collection[str] | None = None,
     may_raise: type[Exception] | tuple[type[Exception], ...] = Exception,
     invariants: Sequence[Callable[[Any], None]] = (),
+    rules: RulesLevel = "default",
     server: Literal[True],
 ) -> type[ConversationMachine]: ...
 
@@ -198,6 +202,7 @@ def conversation_machine(
     troubles: Collection[str] | None = None,
     may_raise: type[Exception] | tuple[type[Exception], ...] = Exception,
     invariants: Sequence[Callable[[Any], None]] = (),
+    rules: RulesLevel = "default",
     server: bool = False,
 ) -> type[ConversationMachine]:
     """A hypothesis state machine that holds conversations with an agent: it is spoken to, uses tools, meets trouble.
@@ -208,7 +213,8 @@ def conversation_machine(
     are some of "throttle" (survived by boto's own retries), "overflow" (of the context), "break_stream" (an exception
     amid the events) and "misuse_tool" (there is no such tool, or its input is wrong), all of them if not given: in all
     but the first an agent may raise `may_raise`. Whatever else it raises, and replies that it leaves unused in a
-    conversation without trouble, fail the test. `invariants` get the machine after each step; a subclass may have its
+    conversation without trouble, fail the test; so does a request that Bedrock would refuse, as strictly as `rules`
+    says. `invariants` get the machine after each step; a subclass may have its
     own with `@invariant()`. Raises InvalidArgument.
 
     >>> from converse_harness.doors.client import create_client
@@ -251,7 +257,7 @@ def conversation_machine(
     steps = {name: _rule(**arguments[name])(getattr(ConversationMachine, name)) for name in chosen}
     steps |= {f"invariant_{number}": invariant()(each) for number, each in enumerate(invariants)}
     errors = may_raise if isinstance(may_raise, tuple) else (may_raise,)
-    options = _Options(agent, server, errors)
+    options = _Options(agent, server, errors, rules)
     return type("Conversation", (ConversationMachine,), {**steps, "_options": options, "__module__": __name__})
 
 
