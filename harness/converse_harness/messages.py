@@ -134,7 +134,7 @@ def transcript(calls: Iterable[Call]) -> str:
     """Every call with what was in it, what was answered and each event with its time."""
     lines: list[str] = []
     for call in calls:
-        answered = call.summary or "no reply"
+        answered = call.summary or (f"refused: {call.refusal.rule.name}" if call.refusal is not None else "no reply")
         lines.append(f"call {call.number}  {call.asked}")
         if call.tool_names:
             lines.append(f"    tools    {', '.join(call.tool_names)}")

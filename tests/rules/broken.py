@@ -356,7 +356,8 @@ BROKEN: dict[str, Broken] = {
     "some_use_no_tools": Broken("toolConfig", "This model doesn't support tool use.", None, R1, body=config()),
     "llama_is_not_forced_to_use_tools": Broken(
         "toolConfig.toolChoice.any",
-        "This model doesn't support the toolConfig.toolChoice.any field. Remove toolConfig.toolChoice.any and try again.",
+        "This model doesn't support the toolConfig.toolChoice.any field. Remove toolConfig.toolChoice.any and try "
+        "again.",
         None,
         LLAMA,
         body=config(any={}),

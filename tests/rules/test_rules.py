@@ -16,8 +16,7 @@ CONSTRAINTS = (
     f"Value '' at 'inferenceConfig.stopSequences.1.member' {FAILED} have length greater than or equal to 1",
     f"Value '1.5' at 'inferenceConfig.temperature' {FAILED} have value less than or equal to 1",
     f"Value 'fast' at 'performanceConfig.latency' {FAILED} satisfy enum value set: [standard, optimized]",
-    f"Value 'get it' at 'toolConfig.tools.1.member.toolSpec.name' {FAILED} satisfy regular expression pattern: "
-    "[a-zA-Z0-9_-]+",
+    f"Value 'it!' at 'toolConfig.tools.1.member.toolSpec.name' {FAILED} satisfy regular expression pattern: [a-zA-Z0-9_-]+",
     f"Value at 'messages.1.member.role' {FAILED} not be null",
 )
 
@@ -95,7 +94,7 @@ def test_all_constraints_are_told_in_one_message() -> None:
         NOVA,
         {
             "messages": [{"content": [{"text": "hi"}]}],
-            "toolConfig": {"tools": [{"toolSpec": {"name": "get it", "inputSchema": {"json": {"type": "object"}}}}]},
+            "toolConfig": {"tools": [{"toolSpec": {"name": "it!", "inputSchema": {"json": {"type": "object"}}}}]},
             "inferenceConfig": {"temperature": 1.5, "stopSequences": [""]},
             "performanceConfig": {"latency": "fast"},
         },
