@@ -65,9 +65,9 @@ def documents(
     """AWS DocumentBlocks with a name that Bedrock takes: files, an object of S3, a text, or texts as chunks.
 
     `formats` are some of AWS's DocumentFormat, `sources` some of `bytes`, `text`, `content` and `s3Location`; a text
-    and chunks are to be cited, and may have no format, or one of plain text. `names` are `document_names()` if not given; `texts` is what
-    the documents say, of which what is blank gets a character. Raises InvalidArgument, when drawn, for what the
-    installed botocore does not know, and for a source that has none of the formats.
+    and chunks are to be cited, and may have no format, or one of plain text. `names` are `document_names()` if not
+    given; `texts` is what the documents say, of which what is blank gets a character. Raises InvalidArgument, when
+    drawn, for what the installed botocore does not know, and for a source that has none of the formats.
 
     >>> from hypothesis import find
     >>> find(documents(sources=["bytes"]), lambda document: True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import boto3
@@ -23,12 +22,10 @@ from converse_harness.guardrails import POLICIES, actions
 from converse_harness.reply import failures
 from converse_harness.wire.http import GATEWAY_ERROR, GATEWAY_ERRORS, SERVICE_ERROR
 from converse_harness.wordings import CLIENTS, ERRORS, OVERFLOWS, THROTTLES, Wording
+from tests.examples.tables import DOCS, TABLE, Row, Tables, code, markdown, with_tables
 
-PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "cases.md"
+PAGE: Final = DOCS / "cases.md"
 _MADE_WITH: Final = re.compile(r"(?<=made with botocore )[\d.]+\d")
-_TABLE: Final = re.compile(r"(?<=<!-- table: )(\w+)( -->\n)(?:.*?)(?=<!-- end -->)", re.DOTALL)
-
-Row = tuple[str, ...]
 
 
 def errors() -> Iterator[Row]:
@@ -137,7 +134,7 @@ def cases() -> Iterator[Row]:
                 yield code(case.name), case.sentence, case.must, case.source
 
 
-TABLES: Final[Mapping[str, Callable[[], Iterable[Row]]]] = {
+TABLES: Final[Tables] = {
     "errors": errors,
     "throttles": throttles,
     "frames": frames,
@@ -147,33 +144,16 @@ TABLES: Final[Mapping[str, Callable[[], Iterable[Row]]]] = {
     "faults": faults,
     "cases": cases,
 }
-"""The tables by the name in the comment before them; the first row is the head."""
 
 
-def code(text: str) -> str:
-    """In a fixed width."""
-    return f"`{text}`"
-
-
-def table(name: str) -> str:
-    """A table as Markdown."""
-    head, *rows = TABLES[name]()
-    lines = [head, ("---",) * len(head), *rows]
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
-
-
-def with_tables(page: str) -> str:
+def up_to_date(page: str) -> str:
     """The page with every table as it should be."""
-
-    def written(found: re.Match[str]) -> str:
-        return f"{found[1]}{found[2]}\n{table(found[1])}\n"
-
-    return _MADE_WITH.sub(model.botocore_version(), _TABLE.sub(written, page))
+    return _MADE_WITH.sub(model.botocore_version(), with_tables(page, TABLES))
 
 
 def shown(name: str, page: str) -> str:
     """A table of the page."""
-    (found,) = (each for each in _TABLE.finditer(page) if each[1] == name)
+    (found,) = (each for each in TABLE.finditer(page) if each[1] == name)
     return found[0].removeprefix(found[1] + found[2]).strip("\n") + "\n"
 
 
@@ -181,13 +161,11 @@ def shown(name: str, page: str) -> str:
 def test_a_table_of_the_page_is_that_of_the_code(name: str) -> None:
     page = PAGE.read_text(encoding="utf-8")
     (made_with,) = _MADE_WITH.findall(page)
-    rows, expected = shown(name, page).splitlines(), table(name).splitlines()
+    rows, expected = shown(name, page).splitlines(), markdown(TABLES[name]()).splitlines()
     # A botocore that is newer than the page may know more stop reasons, errors and locations.
     if made_with != model.botocore_version():
         expected = [row for row in expected if row in rows]
-    assert rows == expected, (
-        f"docs/cases.md is behind; write it with: python {Path(__file__).relative_to(PAGE.parents[1])}"
-    )
+    assert rows == expected, "docs/cases.md is behind; write it with: python -m tests.examples.test_cases_page"
 
 
 def test_the_suffixes_are_those_that_are_sent() -> None:
@@ -198,8 +176,8 @@ def test_a_change_would_be_seen() -> None:
     page = PAGE.read_text(encoding="utf-8")
     spoilt = page.replace("`reset`", "`rested`")
     assert shown("faults", spoilt) != shown("faults", page)
-    assert with_tables(spoilt) == with_tables(page)
+    assert up_to_date(spoilt) == up_to_date(page)
 
 
 if __name__ == "__main__":
-    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(up_to_date(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Final
 
 import pytest
@@ -13,11 +11,7 @@ from converse_harness.recordings.choices import FAILED, MODES
 from converse_harness.recordings.keys import KINDS, TYPES
 from converse_harness.recordings.playing.matching import MATCHES, PARTS
 from converse_harness.secrets import KINDS as SECRETS
-
-DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
-_TABLE: Final = re.compile(r"(?<=<!-- table: )(\w+)( -->\n)(?:.*?)(?=<!-- end -->)", re.DOTALL)
-
-Row = tuple[str, ...]
+from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write
 
 
 def lines() -> Iterator[Row]:
@@ -60,48 +54,29 @@ def secrets() -> Iterator[Row]:
         yield name, "has a mask or a stand-in" if masked else "nothing is written"
 
 
-TABLES: Final[dict[str, Callable[[], Iterator[Row]]]] = {
+TABLES: Final[Tables] = {
     "lines": lines,
     "modes": modes,
     "failed": failed,
     "matching": matching,
     "secrets": secrets,
 }
-"""The tables by the name in the comment before them; the first row is the head."""
 
 PAGES: Final = ("recording.md", "recording-format.md")
-
-
-def code(text: str) -> str:
-    """In a fixed width."""
-    return f"`{text}`"
-
-
-def table(name: str) -> str:
-    """A table as Markdown."""
-    head, *rows = TABLES[name]()
-    cells = [head, ("---",) * len(head), *rows]
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in cells)
-
-
-def with_tables(page: str) -> str:
-    """The page with every table as it should be."""
-    return _TABLE.sub(lambda found: f"{found[1]}{found[2]}\n{table(found[1])}\n", page)
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_tables_of_a_page_are_those_of_the_code(page: str) -> None:
     text = (DOCS / page).read_text(encoding="utf-8")
-    assert text == with_tables(text), (
+    assert text == with_tables(text, TABLES), (
         f"docs/{page} is behind; write it with: python -m tests.examples.test_recording_pages"
     )
 
 
 def test_every_table_is_on_a_page() -> None:
-    text = "".join((DOCS / page).read_text(encoding="utf-8") for page in PAGES)
-    assert sorted(found[1] for found in _TABLE.finditer(text)) == sorted(TABLES)
+    assert sorted(name for page in PAGES for name in names((DOCS / page).read_text(encoding="utf-8"))) == sorted(TABLES)
 
 
 if __name__ == "__main__":
-    for name in PAGES:
-        (DOCS / name).write_text(with_tables((DOCS / name).read_text(encoding="utf-8")), encoding="utf-8")
+    for page in PAGES:
+        write(page, TABLES)

@@ -11,12 +11,13 @@ from tests.rules.broken import BROKEN, NOVA, SONNET, TEXT, Broken, user
 
 MALFORMED_ID = "not a model"
 
+TOOL = "[a-zA-Z0-9_-]+"
 FAILED = "failed to satisfy constraint: Member must"
 CONSTRAINTS = (
     f"Value '' at 'inferenceConfig.stopSequences.1.member' {FAILED} have length greater than or equal to 1",
     f"Value '1.5' at 'inferenceConfig.temperature' {FAILED} have value less than or equal to 1",
     f"Value 'fast' at 'performanceConfig.latency' {FAILED} satisfy enum value set: [standard, optimized]",
-    f"Value 'it!' at 'toolConfig.tools.1.member.toolSpec.name' {FAILED} satisfy regular expression pattern: [a-zA-Z0-9_-]+",
+    f"Value 'it!' at 'toolConfig.tools.1.member.toolSpec.name' {FAILED} satisfy regular expression pattern: {TOOL}",
     f"Value at 'messages.1.member.role' {FAILED} not be null",
 )
 

@@ -93,6 +93,11 @@ class Claude:
     since: tuple[int, ...] = ()
     before: tuple[int, ...] = (1000,)
 
+    def __str__(self) -> str:
+        since = f" from {'.'.join(map(str, self.since))} on" if self.since else ""
+        before = f" before {'.'.join(map(str, self.before))}" if self.before < (1000,) else ""
+        return f"Claude{since}{' and' if since and before else ''}{before}"
+
     def __contains__(self, model_id: object) -> bool:
         found = _CLAUDE.match(bare(str(model_id)))
         return found is not None and self.since <= tuple(int(each) for each in found.groups() if each) < self.before
