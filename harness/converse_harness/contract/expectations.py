@@ -1,0 +1,207 @@
+"""What a consumer may make of replies: derived from the replies themselves, so it holds for drawn ones as well."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from converse_harness import faults
+from converse_harness.bodies import ErrorBody
+from converse_harness.grammar import ERROR_FRAME
+from converse_harness.replies import Reply
+from converse_harness.wordings import OVERFLOWS
+
+OVERFLOW: Final = "ContextOverflow"
+"""What a contract's `errors` calls an error that says that the conversation is too long."""
+
+HARMLESS: Final = frozenset(
+    fault.name
+    for fault in (
+        faults.one_byte_chunks,
+        faults.one_chunk,
+        faults.slow_first_byte,
+        faults.no_metadata,
+        faults.unknown_event,
+    )
+)
+"""Faults after which the answer must be read as if nothing were wrong."""
+
+FATAL: Final = frozenset(
+    fault.name
+    for fault in (
+        faults.no_message_stop,
+        faults.message_stop_in_block,
+        faults.cut_off,
+        faults.cut_in_tool_input,
+        faults.event_after_exception,
+        faults.bad_crc,
+        faults.bad_prelude_crc,
+        faults.truncated_frame,
+        faults.cut_in_prelude,
+        faults.cut_in_headers,
+        faults.empty_200,
+        faults.json_for_stream,
+        faults.reset,
+        faults.closed,
+        faults.stall,
+        faults.connection_refused,
+        faults.connect_timeout,
+        faults.read_timeout,
+    )
+)
+"""Faults after which nothing may be taken for a whole answer. After all others the consumer has the choice."""
+
+OBSCURE: Final = frozenset(
+    fault.name
+    for fault in (
+        faults.no_block_start,
+        faults.second_block_start,
+        faults.start_without_member,
+        faults.text_in_tool_use,
+        faults.tool_input_in_text,
+        faults.index_of_another_block,
+        faults.no_index,
+    )
+)
+"""Faults that leave it open which tool is meant: a consumer may leave it out."""
+
+
+CUT_SHORT: Final = frozenset(
+    (
+        "content_filtered",
+        "malformed_model_output",
+        "malformed_tool_use",
+        "max_tokens",
+        "model_context_window_exceeded",
+    )
+)
+"""Stop reasons after which an answer is not whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an answer says: the text of each block, the tools it asks for with parsed inputs (or the text, if it is no
+    JSON), the reasoning, the stop reason.
+    """
+
+    texts: tuple[str, ...] = ()
+    tool_calls: tuple[tuple[str, Any], ...] = ()
+    reasoning: str = ""
+    stop_reason: str | None = None
+
+    @property
+    def readings(self) -> frozenset[str]:
+        """The whole text, as consumers put blocks together."""
+        said = [text for text in self.texts if text]
+        return frozenset(between.join(said) for between in ("", "\n", "\n\n", " "))
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the model did not say all that it was to say, so that a consumer may fail."""
+        return self.stop_reason in CUT_SHORT or any(isinstance(given, str) for _, given in self.tool_calls)
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What a consumer may make of one reply, or of several in a row.
+
+    `answers` are those of which each may be handed out as whole; `failure` says whether an error is right, and `names`
+    which errors of AWS it may be (none: any). `obscure` says that tools may be left out. `said` is what came of the
+    answer that failed.
+    """
+
+    answers: tuple[Answer, ...]
+    failure: bool
+    names: frozenset[str] = frozenset()
+    obscure: bool = False
+    said: Answer = field(default_factory=Answer)
+
+    @property
+    def tools(self) -> list[tuple[str, Any]]:
+        """The tools that may be run at all."""
+        return [call for answer in self.answers for call in answer.tool_calls]
+
+
+def answer_of(events: Iterable[Mapping[str, Any]]) -> Answer:
+    """What events say, be they in order or not: deltas belong together by their contentBlockIndex.
+
+    A tool use of the type server_tool_use is not to be run, so it is none here.
+    """
+    texts: dict[object, str] = {}
+    inputs: dict[object, str] = {}
+    tools: dict[object, str] = {}
+    reasoning = ""
+    stop_reason: str | None = None
+    for event in events:
+        match event:
+            case {"contentBlockStart": {"start": {"toolUse": {"name": name, **rest}}, **block}}:
+                index = block.get("contentBlockIndex")
+                if rest.get("type") != "server_tool_use":
+                    tools[index], inputs[index] = name, ""
+            case {"contentBlockDelta": {"delta": {"toolUse": {"input": part}}, **block}}:
+                index = block.get("contentBlockIndex")
+                inputs[index] = inputs.get(index, "") + part
+            case {"contentBlockDelta": {"delta": {"text": text}, **block}}:
+                index = block.get("contentBlockIndex")
+                texts[index] = texts.get(index, "") + text
+            case {"contentBlockDelta": {"delta": {"reasoningContent": {"text": text}}}}:
+                reasoning += text
+            case {"messageStop": {"stopReason": reason}}:
+                stop_reason = reason
+            case _:
+                pass
+    calls = tuple((name, parsed(inputs[index])) for index, name in tools.items())
+    return Answer(tuple(texts.values()), calls, reasoning, stop_reason)
+
+
+def parsed(text: str) -> Any:
+    """A tool's input: the JSON object, {} where there is none, the text itself where it is anything else."""
+    try:
+        value = json.loads(text or "{}")
+    except ValueError:
+        return text
+    return value if isinstance(value, dict) else text
+
+
+def expectation_of(replies: Sequence[Reply]) -> Expectation:
+    """What a consumer may make of these replies to its calls; the last of them decides, whoever asks so often."""
+    first, *later = map(_of_one, replies)
+    for each in later:
+        first = Expectation((*first.answers, *each.answers), True, first.names, first.obscure, first.said)
+    return first
+
+
+def _of_one(reply: Reply) -> Expectation:
+    if isinstance(reply.body, ErrorBody):
+        return Expectation((), True, _names(reply.body.name, reply.body.members.get("message")))
+    if reply.no_answer:
+        return Expectation((), True)
+    whole = answer_of(reply.unbroken_events())
+    as_sent = answer_of(reply.events())
+    if reply.failure is not None:
+        return _failing(reply, whole)
+    broken = {breach.fault.name for breach in reply.breaches}
+    if broken & FATAL:
+        return Expectation((), True, said=whole)
+    if broken <= HARMLESS:
+        return Expectation((whole,), whole.incomplete)
+    return Expectation((whole, as_sent), True, obscure=bool(broken & OBSCURE), said=whole)
+
+
+def _failing(reply: Reply, whole: Answer) -> Expectation:
+    assert reply.failure is not None
+    ((name, members),) = reply.failure.event.items()
+    events = list(reply.events())
+    came = events[: reply.failure.after]
+    complete = any("messageStop" in event for event in came)
+    names: frozenset[str] = frozenset()
+    if name != ERROR_FRAME:
+        names = _names(name[:1].upper() + name[1:], members.get("message"))
+    return Expectation((whole,) if complete else (), True, names, said=answer_of(came))
+
+
+def _names(name: str, message: object) -> frozenset[str]:
+    overflows = any(message == wording.message for wording in OVERFLOWS.values())
+    return frozenset({name, OVERFLOW} if overflows else {name})

@@ -1,0 +1,91 @@
+"""What holds for every answer, not only for the cases: as one table of properties over the strategies.
+
+The one module of the harness that imports the strategies; docs/architecture.md says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from converse_harness.replies import Reply
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+Put = Callable[[Reply], None]
+Draws = Callable[[Sequence[str], str, str], "SearchStrategy[Reply]"]
+"""Replies, given the kinds of blocks, the operation and the door."""
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """Something that holds for every answer that is drawn: in `sentence` what is drawn, in `must` what holds."""
+
+    name: str
+    sentence: str
+    must: str
+    draws: Draws
+
+    def check(self, put: Put, *, operation: str, door: str, kinds: Sequence[str], examples: int) -> None:
+        """Put so many answers to the consumer; raises what `put` raises for the smallest that it raises for."""
+        from hypothesis import HealthCheck, Phase, given, settings
+
+        phases = [phase for phase in Phase if phase is not Phase.explain]  # it would ask the consumer once more
+        quietly = settings(
+            max_examples=examples, deadline=None, database=None, phases=phases, suppress_health_check=list(HealthCheck)
+        )
+        quietly(given(answer=self.draws(kinds, operation, door))(_named(put)))()
+
+
+def _named(put: Put) -> Callable[..., None]:
+    def consumer(answer: Reply) -> None:
+        put(answer)
+
+    return consumer
+
+
+def _answers(kinds: Sequence[str], operation: str, door: str) -> SearchStrategy[Reply]:
+    from converse_strategies import replies
+
+    return replies(kinds=kinds)
+
+
+def _failures(kinds: Sequence[str], operation: str, door: str) -> SearchStrategy[Reply]:
+    from converse_strategies import errors, replies, stream_errors
+
+    return errors() | stream_errors(replies=replies(kinds=kinds))
+
+
+def _faulty(kinds: Sequence[str], operation: str, door: str) -> SearchStrategy[Reply]:
+    from converse_strategies import faulty_replies
+
+    cases = faulty_replies(kinds=kinds, doors=[door], operations=[operation])
+    return cases.map(lambda case: case.reply)
+
+
+PROPERTIES: Final[Mapping[str, Property]] = {
+    each.name: each
+    for each in (
+        Property(
+            "any_answer",
+            "Any legal answer, cut into deltas anywhere.",
+            "Give the same text, tool calls and reasoning, however they are cut.",
+            _answers,
+        ),
+        Property(
+            "any_failure",
+            "Any error before the stream or inside it, after any part of any answer.",
+            "Fail, or ask again; never take the part for whole, and run no tool of it.",
+            _failures,
+        ),
+        Property(
+            "any_fault",
+            "Any answer with exactly one breach of the protocol, anywhere.",
+            "Fail, or read what is clear; never take a part for whole, run no tool that is not clear, never hang.",
+            _faulty,
+        ),
+    )
+}
+"""Every property by its name."""

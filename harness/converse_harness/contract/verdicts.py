@@ -1,0 +1,226 @@
+"""The standard: what an outcome is called. One table of verdicts and flaws, and the rules that lead to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+from converse_harness import model
+from converse_harness.calls import Call
+from converse_harness.contract.expectations import CUT_SHORT, Answer, Expectation, parsed
+from converse_harness.contract.outcome import TOOL, Outcome, ToolCall
+
+
+class Level(Enum):
+    """What an outcome amounts to, with what that means."""
+
+    HANDLED = "handled", "The consumer gives what was answered, or says that it failed where that is right."
+    REFUSED = "refused", "The consumer says, by an error of its own, that it cannot read an answer that it could."
+    MISHANDLED = "mishandled", "The consumer gives something else than was answered, or does not come to an end."
+
+    def __init__(self, word: str, meaning: str) -> None:
+        self.word = word
+        self.meaning = meaning
+
+
+class Flaw(Enum):
+    """How an answer is mishandled, with what that means."""
+
+    LOST = "lost", "Text, reasoning or a tool call of a whole answer is missing, and no error says so."
+    CORRUPTED = "corrupted", "Text, reasoning or a tool call is there that was not sent so; a tool would run with it."
+    SILENT = "silent success", "An answer that broke off, or was cut off by its stop reason, looks whole."
+    WRONG_ERROR = "wrong error", "The error is an accident of the consumer's code, or names another trouble of AWS."
+    BAD_REQUEST = "bad request", "A later request of the consumer is one that Bedrock refuses."
+    ENDLESS = "endless retry", "The consumer asks again and again, more often than the contract's `most_calls`."
+    HANGS = "hangs", "The consumer does not come to an end within the contract's `time_limit`."
+
+    def __init__(self, word: str, meaning: str) -> None:
+        self.word = word
+        self.meaning = meaning
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A level, the flaw if there is one, and in a few words why."""
+
+    level: Level
+    flaw: Flaw | None = None
+    why: str = ""
+
+    @property
+    def words(self) -> str:
+        """`mishandled: lost`, `handled`."""
+        return self.level.word if self.flaw is None else f"{self.level.word}: {self.flaw.word}"
+
+
+HANDLED: Final = Verdict(Level.HANDLED)
+
+ACCIDENTS: Final = frozenset(
+    (
+        *("ArithmeticError", "AssertionError", "AttributeError", "IndexError", "KeyError", "LookupError", "NameError"),
+        *("NotImplementedError", "RecursionError", "StopAsyncIteration", "StopIteration", "TypeError"),
+        *("UnboundLocalError", "UnicodeDecodeError", "UnicodeEncodeError", "ZeroDivisionError"),
+        *("RangeError", "ReferenceError", "SyntaxError"),  # of JavaScript
+    )
+)
+"""Classes of errors that say that code went wrong, never that Bedrock did."""
+
+FINISHED: Final = frozenset(
+    (None, "completed", "end_turn", "stop", "stop_sequence", "tool-calls", "tool_call", "tool_calls", "tool_use")
+)
+"""Stop reasons, AWS's and those of frameworks, that say that an answer is whole."""
+
+FOLLOW_UP: Final = "OK."
+"""What is answered to tool results, and to whoever asks again after a whole answer."""
+
+
+def mishandled(flaw: Flaw, why: str) -> Verdict:
+    """A verdict with this flaw."""
+    return Verdict(Level.MISHANDLED, flaw, why)
+
+
+def judge(
+    expected: Expectation,
+    outcome: Outcome,
+    calls: Iterable[Call],
+    *,
+    most_calls: int,
+    errors: Mapping[type[BaseException] | str, Iterable[str]],
+) -> Verdict:
+    """Call the outcome by its name; of several flaws the one that comes first here."""
+    made = list(calls)
+    if len(made) > most_calls:
+        return mishandled(Flaw.ENDLESS, f"{len(made)} requests; at most {most_calls} are reasonable")
+    refused = next((call.refusal for call in made[1:] if call.refusal is not None), None)
+    if refused is not None:
+        return mishandled(Flaw.BAD_REQUEST, f"rule {refused.rule.name}: {refused.message}")
+    went_on = len(made) > 1 and bool(made[-1].messages) and _ends_with(FOLLOW_UP, outcome.text)
+    if outcome.error is not None:
+        return _judge_error(expected, outcome, errors)
+    return _judge_answer(expected, outcome, went_on=went_on)
+
+
+def _ends_with(end: str, text: str) -> bool:
+    return text.rstrip().endswith(end)
+
+
+def _judge_error(
+    expected: Expectation, outcome: Outcome, errors: Mapping[type[BaseException] | str, Iterable[str]]
+) -> Verdict:
+    name = error_name(outcome.error)
+    if name in ACCIDENTS:
+        return mishandled(Flaw.WRONG_ERROR, f"{name} is an accident of code: {_said(outcome.error)}")
+    strange = [call for call in outcome.tool_calls if _runs(call) and not _is_one_of(call, _all_tools(expected))]
+    if strange:
+        return mishandled(Flaw.CORRUPTED, f"tool call that was not sent whole: {_shown(strange[0])}")
+    if not expected.failure:
+        return Verdict(Level.REFUSED, None, f"{name}: {_said(outcome.error)}")
+    stands_for = meaning_of(outcome.error, errors)
+    if expected.names and stands_for and not expected.names & stands_for:
+        wanted = " or ".join(sorted(expected.names))
+        return mishandled(Flaw.WRONG_ERROR, f"{name} says {' or '.join(sorted(stands_for))}; it was {wanted}")
+    return HANDLED
+
+
+def _judge_answer(expected: Expectation, outcome: Outcome, *, went_on: bool) -> Verdict:
+    strange = [call for call in outcome.tool_calls if _runs(call) and not _is_one_of(call, expected.tools)]
+    if strange:
+        return mishandled(Flaw.CORRUPTED, f"tool call that was not sent so: {_shown(strange[0])}")
+    if not expected.answers:
+        if went_on and not _partly(expected.said, outcome.text):
+            return HANDLED  # it asked again, and gives that answer
+        return mishandled(Flaw.SILENT, f"no error; {_shown_text(outcome.text)}, stop reason {outcome.stop_reason}")
+    verdicts = [_compare(answer, expected, outcome, went_on=went_on) for answer in expected.answers]
+    return next((verdict for verdict in verdicts if verdict.level is Level.HANDLED), verdicts[0])
+
+
+def _compare(answer: Answer, expected: Expectation, outcome: Outcome, *, went_on: bool) -> Verdict:
+    """The outcome beside one of the answers that it may be."""
+    text = outcome.text.strip()
+    readings = {reading.strip() for reading in answer.readings}
+    if went_on:
+        readings |= {FOLLOW_UP, *(f"{reading}{between}{FOLLOW_UP}" for reading in readings for between in ("", "\n", " "))}
+    if text not in readings:
+        longest = max(readings, key=len)
+        flaw = Flaw.LOST if text in longest or not text else Flaw.CORRUPTED
+        return mishandled(flaw, f"{_shown_text(text)}; it was {_shown_text(longest)}")
+    if outcome.reasoning is not None and outcome.reasoning.strip() != answer.reasoning.strip():
+        flaw = Flaw.LOST if outcome.reasoning in answer.reasoning else Flaw.CORRUPTED
+        return mishandled(flaw, f"reasoning {_shown_text(outcome.reasoning)}; it was {_shown_text(answer.reasoning)}")
+    missing = [
+        (name, given)
+        for name, given in answer.tool_calls
+        if not any(_same(call, (name, given)) for call in outcome.tool_calls)
+        # One that cannot be run is answered, not run: with a tool result of status error.
+        and not (went_on and (isinstance(given, str) or name != TOOL))
+    ]
+    if missing and not expected.obscure:
+        name, given = missing[0]
+        return mishandled(Flaw.LOST, f"the tool call {name} {given!r} is missing")
+    if answer.stop_reason in CUT_SHORT and outcome.stop_reason in FINISHED:
+        return mishandled(Flaw.SILENT, f"stop reason {outcome.stop_reason}; it was {answer.stop_reason}")
+    return HANDLED
+
+
+def _partly(said: Answer, text: str) -> bool:
+    """Whether a text begins with what came of an answer that broke off."""
+    return any(part and text.startswith(part) for part in said.texts)
+
+
+def _all_tools(expected: Expectation) -> list[tuple[str, Any]]:
+    return [*expected.tools, *expected.said.tool_calls]
+
+
+def _runs(call: ToolCall) -> bool:
+    """Whether the tool is run with this: a text that is no JSON object is handed out as what it is."""
+    return not isinstance(_value(call), str)
+
+
+def _value(call: ToolCall) -> Any:
+    return parsed(call.input) if isinstance(call.input, str) else dict(call.input)
+
+
+def _same(given: ToolCall, call: tuple[str, Any]) -> bool:
+    return (given.name, _value(given)) == call
+
+
+def _is_one_of(given: ToolCall, calls: Iterable[tuple[str, Any]]) -> bool:
+    return any(_same(given, call) for call in calls)
+
+
+def error_name(error: BaseException | str | None) -> str:
+    """The name of an error: AWS's, where it has one, else that of its class."""
+    if error is None or isinstance(error, str):
+        return error or ""
+    response = getattr(error, "response", None)
+    if isinstance(response, Mapping):
+        code = response.get("Error", {}).get("Code")
+        if code:
+            return str(code)
+    return type(error).__name__
+
+
+def meaning_of(
+    error: BaseException | str | None, errors: Mapping[type[BaseException] | str, Iterable[str]]
+) -> frozenset[str]:
+    """The errors of AWS that an error may stand for: as the contract says, else by its name; none if neither tells."""
+    for known, names in errors.items():
+        if error == known if isinstance(known, str) else isinstance(error, known):
+            return frozenset(names)
+    name = error_name(error)
+    name = name[:1].upper() + name[1:]
+    return frozenset({name}) if name in model.all_errors() else frozenset()
+
+
+def _said(error: BaseException | str | None) -> str:
+    return _shown_text(error if isinstance(error, str) else str(error))
+
+
+def _shown(call: ToolCall) -> str:
+    return f"{call.name} {call.input!r}"
+
+
+def _shown_text(text: str) -> str:
+    return repr(text if len(text) <= 80 else f"{text[:77]}...")
