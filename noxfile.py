@@ -6,6 +6,7 @@
 import shutil
 import tarfile
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import nox
@@ -33,6 +34,8 @@ FLOOR_SUITES = (
     "tests/clients/test_boto3.py",
     "tests/clients/test_boto3_guardrails.py",
 )
+
+MATRIX = nox.project.load_toml("tests/clients/matrix/clients.toml")
 
 nox.options.sessions = ["tests", "lint", "typing"]
 nox.options.default_venv_backend = "virtualenv"
@@ -119,22 +122,57 @@ def ministack(session: nox.Session) -> None:
     session.run("pytest", *(session.posargs or ("tests/clients/pinned/ministack",)))
 
 
-@nox.session
-def javascript(session: nox.Session) -> None:
-    """The AWS SDK for JavaScript, the AI SDK and the documented Node example; needs Node.js 20 or newer with npm."""
+def node_packages(session: nox.Session) -> None:
+    """Install the JavaScript clients as the lock file says, and tell the tests where they are."""
     for command in ("node", "npm"):
         if shutil.which(command) is None:
             session.error(
                 f"The JavaScript clients need Node.js 20 or newer and npm; there is no `{command}` on the PATH"
             )
-    suite = Path("tests/clients/pinned/javascript")
     folder = Path(session.create_tmp()).resolve()
     for name in ("package.json", "package-lock.json", ".npmrc"):
-        shutil.copy(suite / name, folder)
+        shutil.copy(Path("tests/clients/pinned/javascript") / name, folder)
     session.run("npm", "ci", "--prefix", str(folder), external=True)
-    session.install(".", *ASYNCIO)
     session.env["CONVERSE_NODE_MODULES"] = str(folder / "node_modules")
-    session.run("pytest", *(session.posargs or (str(suite),)))
+
+
+@nox.session
+def javascript(session: nox.Session) -> None:
+    """The AWS SDK for JavaScript, the AI SDK and the documented Node example; needs Node.js 20 or newer with npm."""
+    node_packages(session)
+    session.install(".", *ASYNCIO)
+    session.run("pytest", *(session.posargs or ("tests/clients/pinned/javascript",)))
+
+
+@nox.session
+def matrix(session: nox.Session) -> None:
+    """Ask every client of the matrix anew, and write docs/matrix.md."""
+    for name in MATRIX:
+        session.notify(f"matrix-{name}", ["--write"])
+    session.notify("matrix-page")
+
+
+def matrix_client(session: nox.Session, name: str) -> None:
+    """One client of the matrix: what it does must be what was seen of it; `-- --write` writes that anew."""
+    client = MATRIX[name]
+    if client.get("node"):
+        node_packages(session)
+    session.install(".", *ASYNCIO, *client["requires"])
+    writes = "--write" in session.posargs
+    session.env["CONVERSE_MATRIX"] = "write" if writes else ""
+    # While it writes, a test may fail for what is new; the run that follows must not.
+    session.run("pytest", f"tests/clients/matrix/test_{name}.py", success_codes=[0, 1] if writes else [0])
+
+
+for _name in MATRIX:  # each in an environment of its own; smithy-python needs Python 3.12
+    nox.session(partial(matrix_client, name=_name), name=f"matrix-{_name}", python="3.12")
+
+
+@nox.session(name="matrix-page", python="3.12")
+def matrix_page(session: nox.Session) -> None:
+    """Write docs/matrix.md from what was seen."""
+    session.install(".")
+    session.run("python", "-m", "tests.clients.matrix.page")
 
 
 @nox.session

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import pytest
 
-from converse_harness.plugins import cases, recordings, samples
+from converse_harness.plugins import cases, contracts, recordings, samples
 from converse_harness.plugins.settings import GROUP, OPTIONS, own_fakes, settings_of
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     pluginmanager.register(samples, "converse_samples")
     pluginmanager.register(cases, "converse_cases")
     pluginmanager.register(recordings, "converse_recordings")
+    pluginmanager.register(contracts, "converse_contracts")
     group = parser.getgroup(*GROUP)
     for name, (default, meaning) in OPTIONS.items():
         group.addoption(

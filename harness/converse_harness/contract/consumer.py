@@ -18,14 +18,12 @@ from converse_harness.contract.running import Adapter, run
 from converse_harness.contract.verdicts import FOLLOW_UP, Flaw, Level, Verdict, error_name, judge, mishandled
 from converse_harness.damage import Door
 from converse_harness.errors import ReplyError
+from converse_harness.plugins.contracts import VERDICT
 from converse_harness.replies import Reply
 
 if TYPE_CHECKING:
     from converse_harness.calls import Call
     from converse_harness.doors.fake import Fake
-
-PROPERTY: Final = "converse_contract"
-"""The user property of a test report by which the summary at the end knows of a verdict."""
 
 OPERATIONS: Final = ("ConverseStream", "Converse")
 DOORS: Final[Mapping[str, Door]] = {door.value: door for door in (Door.BOTO, Door.HTTPX, Door.SERVER)}
@@ -48,20 +46,19 @@ class Seen:
     @property
     def told(self) -> dict[str, Any]:
         """The same as plain values, for JSON; an error by its name."""
-        seen: dict[str, Any] = {"verdict": self.verdict.words, "requests": self.requests}
-        if self.verdict.why:
-            seen["why"] = self.verdict.why
-        if self.outcome is not None:
-            error = self.outcome.error
-            seen |= {
-                "text": self.outcome.text,
-                "tool_calls": [
-                    [call.name, call.input if isinstance(call.input, str) else dict(call.input)]
-                    for call in self.outcome.tool_calls
-                ],
-                "stop_reason": self.outcome.stop_reason,
-                "error": None if error is None else error_name(error),
-            }
+        outcome = self.outcome or Outcome()
+        calls = [
+            [call.name, call.input if isinstance(call.input, str) else dict(call.input)] for call in outcome.tool_calls
+        ]
+        seen = {
+            "verdict": self.verdict.words,
+            "requests": self.requests,
+            "text": outcome.text,
+            "tool_calls": calls,
+            "stop_reason": outcome.stop_reason,
+            "error": error_name(outcome.error),
+            "why": self.verdict.why,
+        }
         return seen
 
 
@@ -106,12 +103,23 @@ class ConsumerContract:
     def seen(self, seen: Seen) -> None:
         """Called with what was seen of each case, before the verdict decides the test; for reports of your own."""
 
+    @classmethod
+    def cases(cls) -> list[str]:
+        """The names of the cases that the operation can have and the door can express."""
+        door = DOORS[cls.door]
+        return [
+            name
+            for name, case in CASES.items()
+            if (cls.operation == "ConverseStream" or not case.stream_only)
+            and all(door in breach.fault.doors for answer in case.replies for breach in answer.breaches)
+        ]
+
     # The tests
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """One test for each case that the door and the operation allow, and one for each property."""
         if "contract_case" in metafunc.fixturenames:
-            metafunc.parametrize("contract_case", list(self._marked(_cases_of(type(self)))))
+            metafunc.parametrize("contract_case", list(self._marked(self.cases())))
         if "contract_property" in metafunc.fixturenames:
             metafunc.parametrize("contract_property", list(self._marked(PROPERTIES)))
 
@@ -152,9 +160,7 @@ class ConsumerContract:
         finally:
             _note(request, contract_property, worst[-1] if worst else Verdict(Level.HANDLED))
 
-    def _put(
-        self, replies: Sequence[Reply], request: pytest.FixtureRequest
-    ) -> tuple[Verdict, Outcome | None, int]:
+    def _put(self, replies: Sequence[Reply], request: pytest.FixtureRequest) -> tuple[Verdict, Outcome | None, int]:
         """Answer the consumer so, and judge what it makes of it."""
         expected = expectation_of(replies)
         fake = _opened(self.door, request)
@@ -206,22 +212,13 @@ def _check(contract: type[ConsumerContract]) -> None:
                 case = CASES[name]
             except UnknownCase as error:
                 raise UnknownCase(f"{where}.known: {error} Properties: {', '.join(PROPERTIES)}.") from None
-            if name not in _cases_of(contract):
-                why = "only a stream can be so" if case.stream_only and contract.operation == "Converse" else "it is not"
+            if name not in contract.cases():
+                why = (
+                    "only a stream can be so" if case.stream_only and contract.operation == "Converse" else "it is not"
+                )
                 raise ReplyError(f"{where}.known: {name!r} is no test of this contract: {why}. Leave it out.")
         if not isinstance(reason, str) or not reason.strip():
             raise ReplyError(f"{where}.known[{name!r}] = {reason!r}; say why, in a text.")
-
-
-def _cases_of(contract: type[ConsumerContract]) -> list[str]:
-    """The cases that the operation can have and the door can express."""
-    door = DOORS[contract.door]
-    return [
-        name
-        for name, case in CASES.items()
-        if (contract.operation == "ConverseStream" or not case.stream_only)
-        and all(door in breach.fault.doors for answer in case.replies for breach in answer.breaches)
-    ]
 
 
 def _opened(door: str, request: pytest.FixtureRequest) -> Fake:
@@ -261,7 +258,7 @@ def _is_silent(answer: Reply) -> bool:
 def _note(request: pytest.FixtureRequest, name: str, verdict: Verdict) -> None:
     item = request.node
     told = {"contract": request.cls.__name__, "test": name, "verdict": verdict.words, "why": verdict.why}
-    item.user_properties.append((PROPERTY, json.dumps(told, ensure_ascii=False)))
+    item.user_properties.append((VERDICT, json.dumps(told, ensure_ascii=False)))
 
 
 def _pass(verdict: Verdict, case: Case | Property) -> None:

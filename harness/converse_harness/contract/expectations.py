@@ -10,6 +10,7 @@ from typing import Any, Final
 from converse_harness import faults
 from converse_harness.bodies import ErrorBody
 from converse_harness.grammar import ERROR_FRAME
+from converse_harness.rendering import STREAM_ERRORS
 from converse_harness.replies import Reply
 from converse_harness.wordings import OVERFLOWS
 
@@ -198,7 +199,7 @@ def _failing(reply: Reply, whole: Answer) -> Expectation:
     complete = any("messageStop" in event for event in came)
     names: frozenset[str] = frozenset()
     if name != ERROR_FRAME:
-        names = _names(name[:1].upper() + name[1:], members.get("message"))
+        names = _names(name[:1].upper() + name[1:], members.get("message")) | {STREAM_ERRORS.get(name, name)}
     return Expectation((whole,) if complete else (), True, names, said=answer_of(came))
 
 

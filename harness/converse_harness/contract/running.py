@@ -39,9 +39,7 @@ class _Run:
 
     def __post_init__(self) -> None:
         context = copy_context()
-        self.thread = threading.Thread(
-            target=lambda: context.run(self._go), name="converse-contract", daemon=True
-        )
+        self.thread = threading.Thread(target=lambda: context.run(self._go), name="converse-contract", daemon=True)
 
     def _go(self) -> None:
         try:

@@ -141,7 +141,10 @@ def _compare(answer: Answer, expected: Expectation, outcome: Outcome, *, went_on
     text = outcome.text.strip()
     readings = {reading.strip() for reading in answer.readings}
     if went_on:
-        readings |= {FOLLOW_UP, *(f"{reading}{between}{FOLLOW_UP}" for reading in readings for between in ("", "\n", " "))}
+        readings |= {
+            FOLLOW_UP,
+            *(f"{reading}{between}{FOLLOW_UP}" for reading in readings for between in ("", "\n", " ")),
+        }
     if text not in readings:
         longest = max(readings, key=len)
         flaw = Flaw.LOST if text in longest or not text else Flaw.CORRUPTED

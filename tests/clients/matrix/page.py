@@ -1,0 +1,167 @@
+"""Writes docs/matrix.md, and a page for each client: `python -m tests.clients.matrix.page`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from converse_harness.cases.catalogue import FAMILIES
+from converse_harness.contract.consumer import OPERATIONS
+from converse_harness.contract.verdicts import Flaw, Level
+from tests.clients.matrix.base import Client, clients
+
+DOCS: Final = Path(__file__).parents[3] / "docs"
+PAGE: Final = DOCS / "matrix.md"
+FOLDER: Final = DOCS / "matrix"
+
+HANDLED: Final = "✓"
+MISSING: Final = "·"
+
+INTRODUCTION: Final = """\
+# What real clients do with every case
+
+Each client runs unchanged, in an environment of its own, against every case of the [catalogue](cases.md): streams
+(`ConverseStream`) in the first table, whole answers (`Converse`) in the second. What is in a cell is called by the
+[standard of the contract](contract.md#the-standard), and leads to what was seen. This page is made from a run:
+`nox -s matrix` asks all clients anew and writes it.
+"""
+
+LEGEND: Final = f"""\
+`{HANDLED}` is handled, *refused* an error of the client's own where there is an answer; all else is mishandled, in bold. `{MISSING}`: the
+door of the client cannot have it, or its botocore does not know it.
+"""
+
+TITLES: Final = {"ConverseStream": "Streams", "Converse": "Whole answers"}
+
+
+def page() -> str:
+    """docs/matrix.md."""
+    seen = {client: client.read() for client in clients().values()}
+    parts = [INTRODUCTION, LEGEND]
+    for operation in OPERATIONS:
+        parts += [
+            f"## {TITLES[operation]}\n",
+            *_tables({c: rows.get(operation, {}) for c, rows in seen.items()}, operation),
+        ]
+    return "\n".join(parts)
+
+
+def _tables(columns: Mapping[Client, Mapping[str, Any]], operation: str) -> Iterator[str]:
+    """A count for each client, then a table for each family of cases."""
+    yield "\n".join(_counts(columns)) + "\n"
+    for family, make in FAMILIES.items():
+        rows = [
+            [
+                f"`{case.name}`",
+                *(_cell(client, operation, case.name, seen.get(case.name)) for client, seen in columns.items()),
+            ]
+            for case in make()
+            if any(case.name in seen for seen in columns.values())
+        ]
+        if rows:
+            yield f"### {family[0].upper()}{family[1:]} ({TITLES[operation].lower()})\n"
+            yield "\n".join(_table([family, *(_head(client) for client in columns)], rows)) + "\n"
+
+
+def _counts(columns: Mapping[Client, Mapping[str, Any]]) -> Iterator[str]:
+    words = [Level.HANDLED.word, Level.REFUSED.word, *(f"{Level.MISHANDLED.word}: {flaw.word}" for flaw in Flaw)]
+    rows = [
+        [word, *(str(sum(word in _verdicts(row) for row in seen.values())) for seen in columns.values())]
+        for word in words
+    ]
+    yield from _table(["of all cases", *(_head(client) for client in columns)], rows)
+
+
+def _table(head: list[str], rows: list[list[str]]) -> Iterator[str]:
+    for row in [head, ["---"] * len(head), *rows]:
+        yield f"| {' | '.join(row)} |"
+
+
+def _head(client: Client) -> str:
+    versions = client.read().get("versions", {})
+    return f"{client.title} {', '.join(versions.values())}".strip()
+
+
+def _verdicts(row: Mapping[str, Any]) -> list[str]:
+    return [way["verdict"] for way in row.get("ways", [row])]
+
+
+def _cell(client: Client, operation: str, case: str, row: Mapping[str, Any] | None) -> str:
+    if row is None:
+        return MISSING
+    words = " or ".join(dict.fromkeys(_word(verdict) for verdict in _verdicts(row)))
+    return f"[{words}](matrix/{client.name}.md#{anchor(operation, case)})"
+
+
+def _word(verdict: str) -> str:
+    level, _, flaw = verdict.partition(": ")
+    if level == Level.HANDLED.word:
+        return HANDLED
+    return f"**{flaw}**" if flaw else level
+
+
+def anchor(operation: str, case: str) -> str:
+    """Where on a client's page a case is."""
+    return f"{operation.lower()}-{case}"
+
+
+def client_page(client: Client) -> str:
+    """docs/matrix/CLIENT.md: what was seen of it, each case with a place of its own."""
+    seen = client.read()
+    versions = ", ".join(f"{package} {number}" for package, number in seen.get("versions", {}).items())
+    parts = [
+        f"# {client.title}\n",
+        f'{versions}, asked through the door "{client.door}". Back to [the matrix](../matrix.md).\n',
+    ]
+    for operation in OPERATIONS:
+        if rows := seen.get(operation):
+            parts += [f"## {TITLES[operation]}\n", "\n".join(_lines(operation, rows)) + "\n"]
+    return "\n".join(parts)
+
+
+def _lines(operation: str, rows: Mapping[str, Any]) -> Iterator[str]:
+    head = ["case", "verdict", "requests", "text", "tool calls", "stop reason", "error", "why"]
+    yield from _table(head, [])
+    for case, row in rows.items():
+        for number, way in enumerate(row.get("ways", [row])):
+            name = f'<a id="{anchor(operation, case)}"></a>`{case}`' if not number else "or"
+            tools = ", ".join(f"{tool} {given}" for tool, given in way.get("tool_calls", ()))
+            known = "; known: " + way["known"] if "known" in way else ""
+            varies = "; varies: " + row["varies"] if "varies" in row and not number else ""
+            cells = [
+                name,
+                way["verdict"],
+                str(way.get("requests", 1)),
+                _code(way.get("text", "")),
+                _code(tools),
+                way.get("stop_reason", ""),
+                way.get("error", ""),
+                _plain(f"{way.get('why', '')}{known}{varies}".removeprefix("; ")),
+            ]
+            yield f"| {' | '.join(cells)} |"
+
+
+def _code(text: str) -> str:
+    return f"`{_plain(text)}`" if text.strip() else ""
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("`", "'")
+
+
+def pages() -> dict[Path, str]:
+    """Every page by its path."""
+    return {PAGE: page(), **{FOLDER / f"{client.name}.md": client_page(client) for client in clients().values()}}
+
+
+def main() -> None:
+    """Write every page."""
+    FOLDER.mkdir(exist_ok=True)
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
+        print(f"wrote {path.relative_to(DOCS.parent)}")
+
+
+if __name__ == "__main__":
+    main()
