@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
@@ -50,7 +50,7 @@ class Seen:
         calls = [
             [call.name, call.input if isinstance(call.input, str) else dict(call.input)] for call in outcome.tool_calls
         ]
-        seen = {
+        return {
             "verdict": self.verdict.words,
             "requests": self.requests,
             "text": outcome.text,
@@ -59,7 +59,6 @@ class Seen:
             "error": error_name(outcome.error),
             "why": self.verdict.why,
         }
-        return seen
 
 
 class ConsumerContract:
@@ -68,9 +67,9 @@ class ConsumerContract:
     Settings are attributes of the class. `door` is how the consumer reaches the fake: "boto" (any boto client of the
     process), "httpx" or "server" (by URL); `operation` what it calls. `known` has the cases and properties that it
     knowingly does not handle, each with the reason: they are expected to fail, and fail the test when they do not.
-    `time_limit` is in seconds. `errors` says what the consumer's own errors stand for, by class or name: names of errors
-    of AWS, and "ContextOverflow" for a conversation that is too long. `most_calls` is how often it may ask. `kinds` are
-    the blocks of drawn answers, `examples` how many are drawn for each property.
+    `time_limit` is in seconds. `errors` says what the consumer's own errors stand for, by class or name: names of
+    errors of AWS, and "ContextOverflow" for a conversation that is too long. `most_calls` is how often it may ask.
+    `kinds` are the blocks of drawn answers, `examples` how many are drawn for each property.
 
     >>> class TestMine(ConsumerContract):
     ...     known = {"bad_crc": "it does not look at checksums"}
@@ -96,7 +95,7 @@ class ConsumerContract:
     def consume(self, target: Target) -> Outcome | Awaitable[Outcome]:
         """Ask the target with the consumer, and say what it made of the answer; may be a coroutine function.
 
-        What it raises after the first request is the error of the consumer; what it raises before is one of the adapter.
+        What it raises after the first request is the consumer's error; what it raises before is one of the adapter.
         """
         raise NotImplementedError(f"{type(self).__name__} has no `consume`: ask `target`, and return an Outcome.")
 
@@ -183,7 +182,8 @@ class ConsumerContract:
 def consumer_contract(adapter: Adapter, **settings: Any) -> type[ConsumerContract]:
     """A ConsumerContract of a function that takes a Target and returns an Outcome; `settings` are its attributes.
 
-    Give it to a name that pytest collects. Raises ReplyError for what is no setting, and for an unknown case in `known`.
+    Give it to a name that pytest collects. Raises ReplyError for what is no setting, and for an unknown case in
+    `known`.
 
     >>> def ask(target: Target) -> Outcome: ...
     >>> TestMine = consumer_contract(ask, known={"bad_crc": "it does not look at checksums"})
@@ -217,7 +217,7 @@ def _check(contract: type[ConsumerContract]) -> None:
                     "only a stream can be so" if case.stream_only and contract.operation == "Converse" else "it is not"
                 )
                 raise ReplyError(f"{where}.known: {name!r} is no test of this contract: {why}. Leave it out.")
-        if not isinstance(reason, str) or not reason.strip():
+        if type(reason) is not str or not reason.strip():
             raise ReplyError(f"{where}.known[{name!r}] = {reason!r}; say why, in a text.")
 
 
@@ -256,8 +256,8 @@ def _is_silent(answer: Reply) -> bool:
 
 
 def _note(request: pytest.FixtureRequest, name: str, verdict: Verdict) -> None:
-    item = request.node
-    told = {"contract": request.cls.__name__, "test": name, "verdict": verdict.words, "why": verdict.why}
+    item = cast("pytest.Function", request.node)
+    told = {"contract": type(item.instance).__name__, "test": name, "verdict": verdict.words, "why": verdict.why}
     item.user_properties.append((VERDICT, json.dumps(told, ensure_ascii=False)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from converse_harness import faults
 from converse_harness.bodies import ErrorBody
@@ -160,10 +160,10 @@ def answer_of(events: Iterable[Mapping[str, Any]]) -> Answer:
 def parsed(text: str) -> Any:
     """A tool's input: the JSON object, {} where there is none, the text itself where it is anything else."""
     try:
-        value = json.loads(text or "{}")
+        value: object = json.loads(text or "{}")
     except ValueError:
         return text
-    return value if isinstance(value, dict) else text
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else text
 
 
 def expectation_of(replies: Sequence[Reply]) -> Expectation:

@@ -81,8 +81,8 @@ def _failed(error: BaseException, target: Target) -> Outcome:
         raise error  # an interrupt, sys.exit, pytest.skip, pytest.fail
     if not target.fake.calls:
         raise SetUpFailed(
-            f"The adapter raised {type(error).__name__} before the consumer asked anything: {error}. That is no verdict "
-            "on the consumer; mend the adapter, or what it needs."
+            f"The adapter raised {type(error).__name__} before the consumer asked anything: {error}. That is no "
+            "verdict on the consumer; mend the adapter, or what it needs."
         ) from error
     return Outcome(error=error)
 

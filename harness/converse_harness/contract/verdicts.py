@@ -197,12 +197,11 @@ def error_name(error: BaseException | str | None) -> str:
     """The name of an error: AWS's, where it has one, else that of its class."""
     if error is None or isinstance(error, str):
         return error or ""
-    response = getattr(error, "response", None)
-    if isinstance(response, Mapping):
-        code = response.get("Error", {}).get("Code")
-        if code:
-            return str(code)
-    return type(error).__name__
+    match getattr(error, "response", None):  # botocore's
+        case {"Error": {"Code": str(code)}} if code:
+            return code
+        case _:
+            return type(error).__name__
 
 
 def meaning_of(

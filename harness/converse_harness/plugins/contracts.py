@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import pytest
+if TYPE_CHECKING:
+    import pytest
 
 VERDICT: Final = "converse_contract"
 """The user property of a test report that holds a verdict, as JSON."""

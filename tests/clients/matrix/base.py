@@ -83,7 +83,12 @@ def clients() -> Mapping[str, Client]:
     """All clients by name, in the order of the columns."""
     table = tomllib.loads((HERE / "clients.toml").read_text(encoding="utf-8"))
     return {
-        name: Client(name, **{key: tuple(value) if isinstance(value, list) else value for key, value in row.items()})
+        name: Client(
+            name,
+            row["title"],
+            row["door"],
+            *(tuple[str, ...](row.get(key, ())) for key in ("requires", "packages", "node")),
+        )
         for name, row in table.items()
     }
 

@@ -28,8 +28,8 @@ Each client runs unchanged, in an environment of its own, against every case of 
 """
 
 LEGEND: Final = f"""\
-`{HANDLED}` is handled, *refused* an error of the client's own where there is an answer; all else is mishandled, in bold. `{MISSING}`: the
-door of the client cannot have it, or its botocore does not know it.
+`{HANDLED}` is handled, *refused* an error of the client's own where there is an answer; all else is mishandled, in
+bold. `{MISSING}`: the door of the client cannot have it, or its botocore does not know it.
 """
 
 TITLES: Final = {"ConverseStream": "Streams", "Converse": "Whole answers"}

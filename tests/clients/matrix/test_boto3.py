@@ -11,12 +11,16 @@ from converse_harness.contract import Outcome, Target
 from tests.clients.matrix.base import MatrixContract, because
 from tests.clients.matrix.folding import folded, whole
 
-ENDS = because(
-    "a stream that ends too early ends without an error",
-    *("no_message_stop", "cut_off", "cut_in_tool_input", "truncated_frame", "cut_in_prelude", "cut_in_headers"),
-    "empty_200",
-)
-"""The SDK does not miss what a caller could: there is no stop reason either."""
+STREAM = {
+    # It does not miss what a caller could: there is no stop reason either.
+    **because(
+        "a stream that ends too early ends without an error",
+        *("no_message_stop", "cut_off", "cut_in_tool_input", "truncated_frame", "cut_in_prelude", "cut_in_headers"),
+        "empty_200",
+    ),
+    **because("events after messageStop are handed out as any other", "message_stop_in_block"),
+}
+WHOLE = because("a body that is cut off, or not there, is read as an answer without content", "empty_200", "closed")
 
 
 def client(target: Target) -> Any:
@@ -31,10 +35,7 @@ class _Boto3(MatrixContract):
 
 
 class TestStream(_Boto3):
-    known = {
-        **ENDS,
-        **because("events after messageStop are handed out as any other", "message_stop_in_block"),
-    }
+    known = STREAM
 
     def consume(self, target: Target) -> Outcome:
         return folded(client(target).converse_stream(**target.request)["stream"])
@@ -42,7 +43,7 @@ class TestStream(_Boto3):
 
 class TestWhole(_Boto3):
     operation = "Converse"
-    known = because("a body that is cut off, or not there, is read as an answer without content", "empty_200", "closed")
+    known = WHOLE
 
     def consume(self, target: Target) -> Outcome:
         return whole(client(target).converse(**target.request))
