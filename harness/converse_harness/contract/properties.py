@@ -34,7 +34,7 @@ class Property:
 
         phases = [phase for phase in Phase if phase is not Phase.explain]  # it would ask the consumer once more
         quietly = settings(
-            max_examples=examples, deadline=None, database=None, phases=phases, suppress_health_check=[*HealthCheck]
+            max_examples=examples, deadline=None, database=None, phases=phases, suppress_health_check=tuple(HealthCheck)
         )
         quietly(given(answer=self.draws(kinds, operation, door))(_named(put)))()
 
