@@ -146,10 +146,11 @@ class MatrixContract(ConsumerContract):
         if not WRITES:
             assert told in ways, f"{seen.case}: {self.client} does something else than it did; see docs/matrix.md"
 
-    def test_versions(self) -> None:
-        """What was seen was seen of the versions that are installed."""
+    def test_what_is_kept(self) -> None:
+        """It was seen of the versions that are installed, and is of all cases there are."""
         client = clients()[self.client]
-        assert WRITES or client.read()["versions"] == client.versions
+        kept = client.read()
+        assert WRITES or (kept["versions"], list(kept[self.operation])) == (client.versions, self.cases())
 
 
 __all__ = ["Client", "MatrixContract", "because", "clients"]
