@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,6 +53,17 @@ def folded(events: Iterable[Mapping[str, Any]]) -> Outcome:
     fold = Fold()
     try:
         for event in events:
+            fold.take(event)
+    except Exception as error:  # noqa: BLE001 - every error is the client's answer
+        return fold.outcome(error)
+    return fold.outcome()
+
+
+async def folded_async(events: AsyncIterable[Mapping[str, Any]]) -> Outcome:
+    """The same of a loop with `async for`."""
+    fold = Fold()
+    try:
+        async for event in events:
             fold.take(event)
     except Exception as error:  # noqa: BLE001 - every error is the client's answer
         return fold.outcome(error)
