@@ -99,6 +99,11 @@ class Answer:
         return frozenset(between.join(said) for between in ("", "\n", "\n\n", " "))
 
     @property
+    def calls_for_more(self) -> bool:
+        """Whether there is a reason to ask again: tools to answer, or nothing that was said."""
+        return bool(self.tool_calls) or not any(self.texts)
+
+    @property
     def incomplete(self) -> bool:
         """Whether the model did not say all that it was to say, so that a consumer may fail."""
         return self.stop_reason in CUT_SHORT or any(isinstance(given, str) for _, given in self.tool_calls)

@@ -140,14 +140,15 @@ def _compare(answer: Answer, expected: Expectation, outcome: Outcome, *, went_on
     """The outcome beside one of the answers that it may be."""
     text = outcome.text.strip()
     readings = {reading.strip() for reading in answer.readings}
-    if went_on:
+    longest = max(readings, key=len)
+    if went_on and (expected.failure or answer.calls_for_more):
         readings |= {
             FOLLOW_UP,
             *(f"{reading}{between}{FOLLOW_UP}" for reading in readings for between in ("", "\n", " ")),
         }
     if text not in readings:
-        longest = max(readings, key=len)
-        flaw = Flaw.LOST if text in longest or not text else Flaw.CORRUPTED
+        kept = text.removesuffix(FOLLOW_UP).rstrip() if went_on else text
+        flaw = Flaw.LOST if kept != longest and kept in longest else Flaw.CORRUPTED
         return mishandled(flaw, f"{_shown_text(text)}; it was {_shown_text(longest)}")
     if outcome.reasoning is not None and outcome.reasoning.strip() != answer.reasoning.strip():
         flaw = Flaw.LOST if outcome.reasoning in answer.reasoning else Flaw.CORRUPTED
