@@ -72,17 +72,32 @@ class Node:
             usage = result.pop("usage")
             return Result(**result, tools=tools, usage=None if usage is None else tuple(usage))
 
-    def hand_out(self, client: str, fake: ServerFake, operation: str, patience: float) -> dict[str, Any]:
-        """What the AWS SDK hands out when it is asked with one of its handlers, as it is; it waits that many seconds.
+    def hand_out(
+        self,
+        client: str,
+        environ: Mapping[str, str],
+        operation: str,
+        patience: float,
+        request: Mapping[str, Any] = REQUEST,
+    ) -> dict[str, Any]:
+        """What a client hands out, as it is; it asks as often as it does by itself, and waits that many seconds.
 
-        `events` or `answer`, then `error` and what it `said`.
+        The AWS SDK's `events` or `answer`, or the AI SDK's `parts`; then `error`, its `name` and what it `said`.
         """
-        self._say(client, {**fake.environ, "AWS_MAX_ATTEMPTS": "3"}, operation, patience=1000 * patience)
+        usual = {**environ, "AWS_MAX_ATTEMPTS": None}
+        self._say(client, usual, operation, request, patience=1000 * patience)
         handed: dict[str, Any] = self._read()["handedOut"]
         return handed
 
-    def _say(self, client: str, environ: Mapping[str, str], operation: str, **more: object) -> None:
-        question = {"client": client, "environ": environ, "operation": operation, "request": REQUEST, **more}
+    def _say(
+        self,
+        client: str,
+        environ: Mapping[str, str | None],
+        operation: str,
+        request: Mapping[str, Any] = REQUEST,
+        **more: object,
+    ) -> None:
+        question = {"client": client, "environ": environ, "operation": operation, "request": request, **more}
         assert self._process.stdin is not None
         print(json.dumps(question), file=self._process.stdin, flush=True)
 
@@ -114,9 +129,8 @@ class Node:
         self._process.communicate()
 
 
-@pytest.fixture(scope="session")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the packages, in which a .mjs file can be run."""
+def folder_with_packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the packages and client.mjs, in which a .mjs file can be run."""
     if shutil.which("node") is None:
         pytest.fail("These tests need Node.js 20 or newer, and there is no `node` on the PATH.")
     if not PACKAGES.is_dir():
@@ -125,6 +139,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "node_modules").symlink_to(PACKAGES.resolve(), target_is_directory=True)
     shutil.copy(HERE / "client.mjs", folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same folder for the session."""
+    return folder_with_packages(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
