@@ -22,8 +22,8 @@ class JavaScriptContract(MatrixContract):
     @pytest.fixture(scope="class", autouse=True)
     @classmethod
     def _node(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-        """One Node for all cases, so that its start is paid for once."""
-        with Node(folder_with_packages(tmp_path_factory)) as cls.node:
+        """One Node for all cases, so that its start is paid for once; a client that hangs takes it along."""
+        with Node(folder_with_packages(tmp_path_factory), limit=cls.time_limit + 1) as cls.node:
             yield
 
     def hand_out(self, target: Target) -> dict[str, Any]:

@@ -7,8 +7,25 @@ from tests.clients.matrix.base import because
 from tests.clients.matrix.folding import Fold, whole
 from tests.clients.matrix.javascript import JavaScriptContract
 
-STREAM: dict[str, str] = {}
-WHOLE: dict[str, str] = {}
+CLOSES = "its requestTimeout closes the stream, and is an error only of a request that has no head yet; "
+
+STREAM = {
+    **because(
+        "a stream that ends too early ends without an error",
+        *("no_message_stop", "cut_off", "cut_in_tool_input", "empty_200"),
+    ),
+    **because("events after messageStop are handed out as any other", "message_stop_in_block"),
+    **because(CLOSES + "what came before looks whole", "stall"),
+}
+WHOLE = {
+    **because("a body that is not there is read as an answer without content", "empty_200"),
+    **because(CLOSES + "what came before is read as JSON", "stall"),
+    **because(
+        "Node ends the streams of an HTTP/2 connection that was closed as if they were complete; what came before is "
+        "read as JSON",
+        "closed",
+    ),
+}
 
 
 class _AwsSdk(JavaScriptContract):

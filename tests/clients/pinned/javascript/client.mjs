@@ -27,7 +27,11 @@ const STOP_OF_FINISH = { stop: "end_turn", "tool-calls": "tool_use", length: "ma
 const empty = () => ({ text: "", reasoning: "", tools: [], stop: null, usage: null, error: null, said: "" });
 const tell = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 
-const nameOf = (error) => error.name ?? "an error without a name";
+// Where fetch finds a connection broken it throws a TypeError with the cause; only the message tells it from others.
+function nameOf(error) {
+  if (error instanceof TypeError && error.cause) return `TypeError: ${error.message}`;
+  return error.name ?? "an error without a name";
+}
 
 function failed(error) {
   const causes = [];
@@ -112,10 +116,10 @@ async function handedOutByAwsSdk(options, { operation, request }) {
 
 // @ai-sdk/amazon-bedrock
 
-function asCall(request) {
+function asCall(request, settings = {}) {
   const { name, description, inputSchema } = request.toolConfig.tools[0].toolSpec;
   return {
-    model: createAmazonBedrock()(request.modelId),
+    model: createAmazonBedrock(settings)(request.modelId),
     prompt: request.messages[0].content[0].text,
     tools: { [name]: tool({ description, inputSchema: jsonSchema(inputSchema.json) }) },
   };
@@ -158,20 +162,17 @@ async function withAiSdk({ operation, request, leaveAt }) {
   return result;
 }
 
-// It waits for seconds before it asks again. It still asks as often, and nobody waits; timers below a second are others'.
-async function hurried(ask) {
-  const patient = globalThis.setTimeout;
-  globalThis.setTimeout = (then, wait, ...rest) => patient(then, wait < 1000 ? wait : 0, ...rest);
-  try {
-    return await ask();
-  } finally {
-    globalThis.setTimeout = patient;
-  }
+// It waits for seconds before it asks again, unless an answer says how long. So it asks as often, and nobody waits.
+async function hurried(...call) {
+  const answer = await fetch(...call);
+  const headers = new Headers(answer.headers);
+  headers.set("retry-after-ms", "0");
+  return Object.defineProperty(answer, "headers", { value: headers });
 }
 
 async function handedOutByAiSdk({ operation, request, patience }) {
   const given = { parts: [], error: null, name: null, said: "" };
-  const call = { ...asCall(request), timeout: patience };
+  const call = { ...asCall(request, { fetch: hurried }), timeout: patience };
   try {
     if (operation === "Converse") {
       const { content, finishReason } = await generateText(call);
@@ -193,7 +194,7 @@ const HANDED_OUT = {
   "aws-sdk": (order) => handedOutByAwsSdk({ requestHandler: { requestTimeout: order.patience } }, order),
   "aws-sdk with NodeHttpHandler": (order) =>
     handedOutByAwsSdk({ requestHandler: new NodeHttpHandler({ socketTimeout: order.patience }) }, order),
-  "ai-sdk": (order) => hurried(() => handedOutByAiSdk(order)),
+  "ai-sdk": handedOutByAiSdk,
 };
 
 const CLIENTS = {

@@ -28,7 +28,8 @@ class Node:
     protocol = ""
     """What the client of the last question says that it speaks, if it knows."""
 
-    def __init__(self, folder: Path, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(self, folder: Path, environ: Mapping[str, str] | None = None, limit: float = LIMIT) -> None:
+        self._limit = limit
         self._inherits = environ is not None
         self._environ = environ
         self._script = folder / "client.mjs"
@@ -103,7 +104,7 @@ class Node:
 
     def _read(self) -> dict[str, Any]:
         assert self._process.stdout is not None
-        watchdog = threading.Timer(LIMIT, self._process.kill)
+        watchdog = threading.Timer(self._limit, self._process.kill)
         watchdog.start()
         try:
             line = self._process.stdout.readline()
@@ -113,7 +114,7 @@ class Node:
             self._stop()
             self._process = self._start()
             self._errors.seek(0)
-            pytest.fail(f"client.mjs ended, or said nothing for {LIMIT:.0f} s. Its errors: {self._errors.read()}")
+            pytest.fail(f"client.mjs ended, or said nothing for {self._limit:.0f} s. Its errors: {self._errors.read()}")
         said: dict[str, Any] = json.loads(line)
         return said
 
