@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -23,7 +24,10 @@ class JavaScriptContract(MatrixContract):
     @classmethod
     def _node(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         """One Node for all cases, so that its start is paid for once; a client that hangs takes it along."""
-        with Node(folder_with_packages(tmp_path_factory), limit=cls.time_limit + 1) as cls.node:
+        settings = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+        no_files = dict.fromkeys(("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"), os.devnull)
+        folder = folder_with_packages(tmp_path_factory)
+        with Node(folder, settings | no_files, limit=cls.time_limit + 1) as cls.node:
             yield
 
     def hand_out(self, target: Target) -> dict[str, Any]:

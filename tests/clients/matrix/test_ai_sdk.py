@@ -1,7 +1,7 @@
 """The AI SDK in the matrix: a plain loop over the parts of `fullStream`, and the content of `generateText`.
 
-Its tool has no `execute`, so tools are handed out; their schema is JSON Schema, which it does not hold inputs to. A call
-has no time limit unless it is given one: `timeout`, for the whole of it.
+Its tool has no `execute`, so tools are handed out; their schema is JSON Schema, which it does not hold inputs to. A
+call has no time limit unless it is given one: `timeout`, for the whole of it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _AiSdk(JavaScriptContract):
         text = reasoning = ""
         calls: list[ToolCall] = []
         stop_reason: str | None = None
-        errors = [handed["name"]]
+        errors: list[str] = []
         for part in handed["parts"]:
             match part:
                 case {"type": "text" | "text-delta", "text": said}:
@@ -62,7 +62,8 @@ class _AiSdk(JavaScriptContract):
                     errors.append("abort")
                 case _:
                     pass
-        return Outcome(text, calls, stop_reason, next(filter(None, errors), None), reasoning)
+        error = errors[0] if errors else handed["name"]
+        return Outcome(text, calls, stop_reason, error, reasoning)
 
 
 def _call(part: Mapping[str, Any]) -> ToolCall:
