@@ -111,12 +111,12 @@ def _judge_error(
 ) -> Verdict:
     name = error_name(outcome.error)
     if name in ACCIDENTS:
-        return mishandled(Flaw.WRONG_ERROR, f"{name} is an accident of code: {_said(outcome.error)}")
+        return mishandled(Flaw.WRONG_ERROR, f"{name} is an accident of code{_said(outcome.error)}")
     strange = [call for call in outcome.tool_calls if _runs(call) and not _is_one_of(call, _all_tools(expected))]
     if strange:
         return mishandled(Flaw.CORRUPTED, f"tool call that was not sent whole: {_shown(strange[0])}")
     if not expected.failure:
-        return Verdict(Level.REFUSED, None, f"{name}: {_said(outcome.error)}")
+        return Verdict(Level.REFUSED, None, f"{name}{_said(outcome.error)}")
     stands_for = meaning_of(outcome.error, errors)
     if expected.names and stands_for and not expected.names & stands_for:
         wanted = " or ".join(sorted(expected.names))
@@ -218,7 +218,8 @@ def meaning_of(
 
 
 def _said(error: BaseException | str | None) -> str:
-    return _shown_text(error if isinstance(error, str) else str(error))
+    """What an exception says; an error that is given by its name says nothing else."""
+    return "" if isinstance(error, str) else f": {_shown_text(str(error))}"
 
 
 def _shown(call: ToolCall) -> str:

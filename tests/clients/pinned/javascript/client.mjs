@@ -1,6 +1,6 @@
 // Asks as unchanged JavaScript clients ask. One JSON request a line comes in on standard input; for each, lines go out on
 // standard output: {"piece": text} as soon as the client has one, and at the end {"result": {...}} in neutral words. A
-// request with `patience`, in milliseconds, is answered with what the AWS SDK handed out, as it is: {"handedOut": {...}}.
+// request with `patience`, in milliseconds, is answered with what the client handed out, as it is: {"handedOut": {...}}.
 import { createInterface } from "node:readline";
 import { createAmazonBedrock } from "@ai-sdk/amazon-bedrock";
 import { BedrockRuntimeClient, ConverseCommand, ConverseStreamCommand } from "@aws-sdk/client-bedrock-runtime";
@@ -27,6 +27,12 @@ const STOP_OF_FINISH = { stop: "end_turn", "tool-calls": "tool_use", length: "ma
 const empty = () => ({ text: "", reasoning: "", tools: [], stop: null, usage: null, error: null, said: "" });
 const tell = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 
+// Where fetch finds a connection broken it throws a TypeError with the cause; only the message tells it from others.
+function nameOf(error) {
+  if (error instanceof TypeError && error.cause) return `TypeError: ${error.message}`;
+  return error.name ?? "an error without a name";
+}
+
 function failed(error) {
   const causes = [];
   for (let cause = error; cause; cause = cause.cause) causes.push(cause);
@@ -34,7 +40,7 @@ function failed(error) {
   if (error.$fault) return { error: error.name, said };
   if (error.statusCode && ERROR_OF_STATUS[error.statusCode]) return { error: ERROR_OF_STATUS[error.statusCode], said };
   if (causes.some((cause) => BROKEN.has(cause.code) || cause.name === "TimeoutError")) return { error: CONNECTION, said };
-  return { error: error.name ?? "an error without a name", said };
+  return { error: nameOf(error), said };
 }
 
 // @aws-sdk/client-bedrock-runtime
@@ -92,8 +98,8 @@ function plain(key, value) {
   return value;
 }
 
-async function handedOut(options, { operation, request }) {
-  const given = { events: [], answer: null, error: null, said: "" };
+async function handedOutByAwsSdk(options, { operation, request }) {
+  const given = { events: [], answer: null, error: null, name: null, said: "" };
   const client = new BedrockRuntimeClient(options);
   const { retryBackoffStrategy } = await client.config.retryStrategy();
   retryBackoffStrategy.computeNextBackoffDelay = () => 0; // it asks as often as it does, and nobody waits
@@ -101,7 +107,7 @@ async function handedOut(options, { operation, request }) {
     if (operation === "Converse") given.answer = await client.send(new ConverseCommand(request));
     else for await (const event of (await client.send(new ConverseStreamCommand(request))).stream) given.events.push(event);
   } catch (error) {
-    Object.assign(given, failed(error));
+    Object.assign(given, { name: nameOf(error) }, failed(error));
   } finally {
     client.destroy();
   }
@@ -110,17 +116,19 @@ async function handedOut(options, { operation, request }) {
 
 // @ai-sdk/amazon-bedrock
 
+function asCall(request, settings = {}) {
+  const { name, description, inputSchema } = request.toolConfig.tools[0].toolSpec;
+  return {
+    model: createAmazonBedrock(settings)(request.modelId),
+    prompt: request.messages[0].content[0].text,
+    tools: { [name]: tool({ description, inputSchema: jsonSchema(inputSchema.json) }) },
+  };
+}
+
 async function withAiSdk({ operation, request, leaveAt }) {
   const result = empty();
-  const { name, inputSchema } = request.toolConfig.tools[0].toolSpec;
   const leaving = new AbortController();
-  const call = {
-    model: createAmazonBedrock()(request.modelId),
-    prompt: request.messages[0].content[0].text,
-    tools: { [name]: tool({ inputSchema: jsonSchema(inputSchema.json) }) },
-    maxRetries: 0,
-    abortSignal: leaving.signal,
-  };
+  const call = { ...asCall(request), maxRetries: 0, abortSignal: leaving.signal };
   const finish = ({ finishReason, totalUsage }) => {
     result.stop = STOP_OF_FINISH[finishReason] ?? finishReason;
     result.usage = [totalUsage.inputTokens ?? null, totalUsage.outputTokens ?? null];
@@ -154,10 +162,39 @@ async function withAiSdk({ operation, request, leaveAt }) {
   return result;
 }
 
-// Time limits: with HTTP/2 one for each stream; with HTTP/1.1 one for a socket that is silent.
-const PATIENT = {
-  "aws-sdk": (patience) => ({ requestHandler: { requestTimeout: patience } }),
-  "aws-sdk with NodeHttpHandler": (patience) => ({ requestHandler: new NodeHttpHandler({ socketTimeout: patience }) }),
+// It waits for seconds before it asks again, unless an answer says how long. So it asks as often, and nobody waits.
+async function hurried(...call) {
+  const answer = await fetch(...call);
+  const headers = new Headers(answer.headers);
+  headers.set("retry-after-ms", "0");
+  return Object.defineProperty(answer, "headers", { value: headers });
+}
+
+async function handedOutByAiSdk({ operation, request, patience }) {
+  const given = { parts: [], error: null, name: null, said: "" };
+  const call = { ...asCall(request, { fetch: hurried }), timeout: patience };
+  try {
+    if (operation === "Converse") {
+      const { content, finishReason } = await generateText(call);
+      given.parts.push(...content, { type: "finish", finishReason });
+    } else {
+      for await (const part of streamText({ ...call, onError: () => {} }).fullStream) {
+        given.parts.push(part.type === "error" ? { type: "error", name: nameOf(part.error), ...failed(part.error) } : part);
+      }
+    }
+  } catch (error) {
+    Object.assign(given, { name: nameOf(error) }, failed(error));
+  }
+  return given;
+}
+
+// As they are, with a time limit: for the AWS SDK with HTTP/2 one for each stream, with HTTP/1.1 one for a socket that is
+// silent; for the AI SDK, which has none unless it is given one, one for the whole call.
+const HANDED_OUT = {
+  "aws-sdk": (order) => handedOutByAwsSdk({ requestHandler: { requestTimeout: order.patience } }, order),
+  "aws-sdk with NodeHttpHandler": (order) =>
+    handedOutByAwsSdk({ requestHandler: new NodeHttpHandler({ socketTimeout: order.patience }) }, order),
+  "ai-sdk": handedOutByAiSdk,
 };
 
 const CLIENTS = {
@@ -168,7 +205,10 @@ const CLIENTS = {
 
 for await (const line of createInterface({ input: process.stdin })) {
   const order = JSON.parse(line);
-  Object.assign(process.env, order.environ);
-  if (order.patience) tell({ handedOut: await handedOut(PATIENT[order.client](order.patience), order) });
+  for (const [name, value] of Object.entries(order.environ)) {
+    if (value === null) delete process.env[name];
+    else process.env[name] = value;
+  }
+  if (order.patience) tell({ handedOut: await HANDED_OUT[order.client](order) });
   else tell({ result: await CLIENTS[order.client](order) });
 }

@@ -28,7 +28,8 @@ class Node:
     protocol = ""
     """What the client of the last question says that it speaks, if it knows."""
 
-    def __init__(self, folder: Path, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(self, folder: Path, environ: Mapping[str, str] | None = None, limit: float = LIMIT) -> None:
+        self._limit = limit
         self._inherits = environ is not None
         self._environ = environ
         self._script = folder / "client.mjs"
@@ -72,23 +73,38 @@ class Node:
             usage = result.pop("usage")
             return Result(**result, tools=tools, usage=None if usage is None else tuple(usage))
 
-    def hand_out(self, client: str, fake: ServerFake, operation: str, patience: float) -> dict[str, Any]:
-        """What the AWS SDK hands out when it is asked with one of its handlers, as it is; it waits that many seconds.
+    def hand_out(
+        self,
+        client: str,
+        environ: Mapping[str, str],
+        operation: str,
+        patience: float,
+        request: Mapping[str, Any] = REQUEST,
+    ) -> dict[str, Any]:
+        """What a client hands out, as it is; it asks as often as it does by itself, and waits that many seconds.
 
-        `events` or `answer`, then `error` and what it `said`.
+        The AWS SDK's `events` or `answer`, or the AI SDK's `parts`; then `error`, its `name` and what it `said`.
         """
-        self._say(client, {**fake.environ, "AWS_MAX_ATTEMPTS": "3"}, operation, patience=1000 * patience)
+        usual = {**environ, "AWS_MAX_ATTEMPTS": None}
+        self._say(client, usual, operation, request, patience=1000 * patience)
         handed: dict[str, Any] = self._read()["handedOut"]
         return handed
 
-    def _say(self, client: str, environ: Mapping[str, str], operation: str, **more: object) -> None:
-        question = {"client": client, "environ": environ, "operation": operation, "request": REQUEST, **more}
+    def _say(
+        self,
+        client: str,
+        environ: Mapping[str, str | None],
+        operation: str,
+        request: Mapping[str, Any] = REQUEST,
+        **more: object,
+    ) -> None:
+        question = {"client": client, "environ": environ, "operation": operation, "request": request, **more}
         assert self._process.stdin is not None
         print(json.dumps(question), file=self._process.stdin, flush=True)
 
     def _read(self) -> dict[str, Any]:
         assert self._process.stdout is not None
-        watchdog = threading.Timer(LIMIT, self._process.kill)
+        watchdog = threading.Timer(self._limit, self._process.kill)
         watchdog.start()
         try:
             line = self._process.stdout.readline()
@@ -98,7 +114,7 @@ class Node:
             self._stop()
             self._process = self._start()
             self._errors.seek(0)
-            pytest.fail(f"client.mjs ended, or said nothing for {LIMIT:.0f} s. Its errors: {self._errors.read()}")
+            pytest.fail(f"client.mjs ended, or said nothing for {self._limit:.0f} s. Its errors: {self._errors.read()}")
         said: dict[str, Any] = json.loads(line)
         return said
 
@@ -114,9 +130,8 @@ class Node:
         self._process.communicate()
 
 
-@pytest.fixture(scope="session")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the packages, in which a .mjs file can be run."""
+def folder_with_packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the packages and client.mjs, in which a .mjs file can be run."""
     if shutil.which("node") is None:
         pytest.fail("These tests need Node.js 20 or newer, and there is no `node` on the PATH.")
     if not PACKAGES.is_dir():
@@ -125,6 +140,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "node_modules").symlink_to(PACKAGES.resolve(), target_is_directory=True)
     shutil.copy(HERE / "client.mjs", folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same folder for the session."""
+    return folder_with_packages(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

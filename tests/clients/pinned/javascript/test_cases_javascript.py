@@ -98,7 +98,7 @@ OWN: Final[dict[str, Differences]] = {
 
 def ask(node: Node, client: str, name: str, fake: ServerFake, operation: str) -> Made:
     """What the SDK hands out for the question."""
-    handed = node.hand_out(client, fake, operation, patience(name))
+    handed = node.hand_out(client, fake.environ, operation, patience(name))
     if handed["answer"] is None:
         return made(handed["events"], handed["error"])
     return made_whole(handed["answer"])
