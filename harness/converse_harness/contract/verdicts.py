@@ -63,6 +63,7 @@ ACCIDENTS: Final = frozenset(
         *("NotImplementedError", "RecursionError", "StopAsyncIteration", "StopIteration", "TypeError"),
         *("UnboundLocalError", "UnicodeDecodeError", "UnicodeEncodeError", "ZeroDivisionError"),
         *("RangeError", "ReferenceError", "SyntaxError"),  # of JavaScript
+        *("ImportError", "ModuleNotFoundError"),
     )
 )
 """Classes of errors that say that code went wrong, never that Bedrock did."""
