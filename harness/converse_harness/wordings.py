@@ -35,8 +35,7 @@ class Overflow(Wording):
 
 
 CLIENTS: Final = ("strands-agents", "langchain-aws", "litellm", "pydantic-ai")
-"""The clients with an error of their own for a context overflow. What they recognise is asserted from running them,
-but for pydantic-ai, where it was measured elsewhere (pydantic-ai-slim 2.68.0)."""
+"""The clients with an error of their own for a context overflow. What they recognise is asserted from running them."""
 
 _ALL: Final = frozenset(CLIENTS)
 _MODEL: Final = "The model returned the following errors: "

@@ -14,25 +14,14 @@ from strands.agent.conversation_manager import SlidingWindowConversationManager
 from strands.models import BedrockModel
 from strands.types.exceptions import ContextWindowOverflowException
 
-from converse_harness import Fake, Reply, reply
+from converse_harness import Fake, reply
 from converse_harness.wordings import CLIENTS, OVERFLOWS
+from tests.clients.overflows import overflow, places, wordings
 
 MODEL: Final = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
 HISTORY: Final[list[Any]] = [
     {"role": role, "content": [{"text": f"{role} {number}"}]} for number in range(3) for role in ("user", "assistant")
 ]
-
-
-def overflow(name: str, place: str) -> Reply:
-    """The overflow before the stream, or as an exception frame in it."""
-    before = reply.context_overflow(name)
-    if place == "before":
-        return before
-    return reply.text("x").fails_after(int(place == "after a delta"), "validationException", OVERFLOWS[name].message)
-
-
-places = pytest.mark.parametrize("place", ["before", "first frame", "after a delta"])
-wordings = pytest.mark.parametrize("name", OVERFLOWS)
 
 
 def test_the_default_is_one_that_every_client_recognises() -> None:

@@ -73,18 +73,27 @@ def run(adapter: Adapter, target: Target, time_limit: float) -> Outcome | None:
             f"The adapter returned {going.outcome!r}. Return an Outcome(text=..., tool_calls=..., stop_reason=..., "
             "error=...)."
         )
+    if going.outcome.error is not None:
+        _asked(going.outcome.error, target)
     return going.outcome
 
 
 def _failed(error: BaseException, target: Target) -> Outcome:
     if not isinstance(error, Exception):
         raise error  # an interrupt, sys.exit, pytest.skip, pytest.fail
-    if not target.fake.calls:
-        raise SetUpFailed(
-            f"The adapter raised {type(error).__name__} before the consumer asked anything: {error}. That is no "
-            "verdict on the consumer; mend the adapter, or what it needs."
-        ) from error
+    _asked(error, target)
     return Outcome(error=error)
+
+
+def _asked(error: BaseException | str, target: Target) -> None:
+    """Raises SetUpFailed if there is an error although nothing was asked, be it raised or caught by the adapter."""
+    if target.fake.calls:
+        return
+    what, cause = (error, None) if isinstance(error, str) else (f"{type(error).__name__}: {error}", error)
+    raise SetUpFailed(
+        f"The adapter failed before the consumer asked anything, with {what}. That is no verdict on the consumer; mend "
+        "the adapter, or what it needs."
+    ) from cause
 
 
 def _stop(thread: threading.Thread) -> None:

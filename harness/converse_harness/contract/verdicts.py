@@ -63,6 +63,7 @@ ACCIDENTS: Final = frozenset(
         *("NotImplementedError", "RecursionError", "StopAsyncIteration", "StopIteration", "TypeError"),
         *("UnboundLocalError", "UnicodeDecodeError", "UnicodeEncodeError", "ZeroDivisionError"),
         *("RangeError", "ReferenceError", "SyntaxError"),  # of JavaScript
+        *("ImportError", "ModuleNotFoundError"),
     )
 )
 """Classes of errors that say that code went wrong, never that Bedrock did."""
@@ -163,7 +164,8 @@ def _compare(answer: Answer, expected: Expectation, outcome: Outcome, *, went_on
     if missing and not expected.obscure:
         name, given = missing[0]
         return mishandled(Flaw.LOST, f"the tool call {name} {given!r} is missing")
-    if answer.stop_reason in CUT_SHORT and outcome.stop_reason in FINISHED:
+    # Of one that went on, the stop reason is the one of what came then.
+    if answer.stop_reason in CUT_SHORT and outcome.stop_reason in FINISHED and not went_on:
         return mishandled(Flaw.SILENT, f"stop reason {outcome.stop_reason}; it was {answer.stop_reason}")
     return HANDLED
 

@@ -1,0 +1,19 @@
+"""What the tests of context overflows share: where one comes, and how it is worded."""
+
+from __future__ import annotations
+
+import pytest
+
+from converse_harness import Reply, reply
+from converse_harness.wordings import OVERFLOWS
+
+places = pytest.mark.parametrize("place", ["before", "first frame", "after a delta"])
+wordings = pytest.mark.parametrize("name", OVERFLOWS)
+
+
+def overflow(name: str, place: str) -> Reply:
+    """The overflow before the stream, or as an exception frame in it."""
+    before = reply.context_overflow(name)
+    if place == "before":
+        return before
+    return reply.text("x").fails_after(int(place == "after a delta"), "validationException", OVERFLOWS[name].message)
