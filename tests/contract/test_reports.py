@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from converse_harness import Reply
 from tests.contract.projects import CONSUMER, OPTIONS, outcomes, run, told
 
 BAD = '''
@@ -20,7 +21,7 @@ def asked(target):
 
 
 class Limited(ConsumerContract):
-    time_limit = 3.0
+    time_limit = 1.5
     most_calls = 5
 
 
@@ -78,10 +79,9 @@ TestNotWritten = type("TestNotWritten", (ConsumerContract,), {})
 
 def test_bad_adapters(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_bad=BAD)
-    result = run(pytester, "-k", "text_basic or (TestHangs and any_answer) or (TestRetries and any_answer)")
+    result = run(pytester, "-k", "text_basic or (any_answer and (TestHangsInALoop or TestRetries))")
     assert outcomes(pytester) == {
         "TestHangs.text_basic": "failure",
-        "TestHangs.any_answer": "failure",
         "TestHangsInALoop.text_basic": "failure",
         "TestHangsInALoop.any_answer": "failure",
         "TestRetries.text_basic": "failure",
@@ -93,28 +93,26 @@ def test_bad_adapters(pytester: pytest.Pytester) -> None:
         "TestNotWritten.text_basic": "error",
     }
     assert {name: (each["flaw"], each["why"]) for name, each in told(pytester).items()} == {
-        "TestHangs.text_basic": ("hangs", "it was stopped after 3 s"),
-        "TestHangs.any_answer": ("hangs", "it was stopped after 3 s"),
-        "TestHangsInALoop.text_basic": ("hangs", "it was stopped after 3 s"),
-        "TestHangsInALoop.any_answer": ("hangs", "it was stopped after 3 s"),
+        "TestHangs.text_basic": ("hangs", "it was stopped after 1.5 s"),
+        "TestHangsInALoop.text_basic": ("hangs", "it was stopped after 1.5 s"),
+        "TestHangsInALoop.any_answer": ("hangs", "it was stopped after 1.5 s"),
         "TestRetries.text_basic": ("endless retry", "more than 5 requests"),
         "TestRetries.any_answer": ("endless retry", "more than 5 requests"),
         "TestFine.text_basic": ("", ""),
     }
     result.stdout.fnmatch_lines(
         [
-            "E * converse_harness.contract.*SetUpFailed: The adapter raised LookupError before the consumer asked *",
-            "E * converse_harness.contract.*SetUpFailed: The adapter returned None. Return an Outcome(*",
-            "*return Outcome(tool_calls=[[]('get_weather', {})])*",
-            "E * converse_harness.ReplyError: Outcome(tool_calls=...): number 0 is ('get_weather', {}); a ToolCall(*",
-            "E * has no `consume`: ask `target`, and return an Outcome.*",
+            "E*converse_harness.contract.*SetUpFailed: The adapter raised LookupError before the consumer asked *",
+            "E*converse_harness.contract.*SetUpFailed: The adapter returned None. Return an Outcome(*",
+            "*return Outcome(tool_calls=*get_weather*",
+            "E*converse_harness.ReplyError: Outcome(tool_calls=...): number 0 is ('get_weather', {}); a ToolCall(*",
+            "E*has no `consume`: ask `target`, and return an Outcome.*",
             "test_bad.py::TestFine: 1 handled",
             "  text_basic  handled, but in `known`",
             "test_bad.py::TestRetries: 2 mishandled (1 known)",
             "  any_answer  endless retry, known  more than 5 requests",
             "  text_basic  endless retry         more than 5 requests",
-        ],
-        consecutive=False,
+        ]
     )
 
 
@@ -153,7 +151,7 @@ def table(lines: list[str]) -> list[str]:
 def test_the_table(
     options: tuple[str, ...], pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "82")
+    monkeypatch.setenv("COLUMNS", "90")
     pytester.makepyfile(test_loop=LOOP)
     result = run(pytester, "-k", SOME, *options)
     result.assert_outcomes(passed=1, failed=1, xfailed=1)
@@ -208,7 +206,8 @@ def test_a_property_prints_the_answer_to_paste(pytester: pytest.Pytester) -> Non
     code = "\n".join(shown[: next(number for number, line in enumerate(shown) if line.startswith("  seen"))])
     scope: dict[str, object] = {}
     exec("from converse_harness import reply\nanswer = (" + code + ")", scope)
-    assert "toolUse" in str(scope["answer"].body) or "reasoningContent" in str(scope["answer"].body)  # type: ignore[attr-defined]
+    assert isinstance(answer := scope["answer"], Reply)
+    assert answer.summary == "3 events"
 
 
 SECRET = "AKIA" + "Q7EXAMPLEKEYABCD"
@@ -295,5 +294,5 @@ def test_what_pytest_lists_stays_clean(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_loop=LOOP)
     listed = pytester.runpytest_subprocess(*OPTIONS, "--fixtures").stdout.str()
     assert "converse_server" in listed
-    assert "contract" not in listed.lower().replace("test_a_contract", "")
+    assert "contract_" not in listed
     assert "contract" not in pytester.runpytest_subprocess(*OPTIONS, "--markers").stdout.str()

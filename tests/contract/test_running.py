@@ -12,7 +12,9 @@ import pytest
 from converse_harness import Reply, faults, reply
 from converse_harness.contract import Outcome, SetUpFailed, Target, ToolCall
 from converse_harness.contract.running import run
+from converse_harness.doors.fake import Fake
 from converse_harness.doors.in_process import BotoFake
+from converse_harness.doors.server.listener import ConverseServer
 from converse_harness.errors import ReplyError
 
 
@@ -76,10 +78,8 @@ def _warm() -> None:
     assert put(reads) == Outcome()
 
 
-def stopped(adapter: Callable[[Target], Any], answer: Reply, *, time_limit: float, most_calls: int) -> int:
+def is_stopped(adapter: Callable[[Target], Any], fake: Fake, *, time_limit: float, most_calls: int) -> int:
     """Put an adapter that does not come to an end; how many requests it made."""
-    fake = BotoFake().open()
-    fake.always(answer)
     assert run(adapter, Target(fake, "ConverseStream", 600.0), time_limit=time_limit, most_calls=most_calls) is None
     assert [thread for thread in threading.enumerate() if thread.name == "converse-contract"] == []
     calls = len(fake.calls)
@@ -88,18 +88,26 @@ def stopped(adapter: Callable[[Target], Any], answer: Reply, *, time_limit: floa
     return calls
 
 
+def always(answer: Reply) -> Fake:
+    """A fake that is open; it is closed by what is tested."""
+    fake = BotoFake().open()
+    fake.always(answer)
+    return fake
+
+
 @pytest.mark.parametrize("adapter", NEVER_ENDING)
 def test_it_is_stopped(adapter: Callable[[Target], Any]) -> None:
-    assert stopped(adapter, reply.text("OK."), time_limit=0.5, most_calls=10**9) >= 1
+    assert is_stopped(adapter, always(reply.text("OK.")), time_limit=0.5, most_calls=10**9) >= 1
 
 
 def test_what_waits_for_an_answer_is_freed() -> None:
-    answer = reply.text("OK.").broken(faults.slow_first_byte.lasting(60))
-    assert stopped(reads, answer, time_limit=0.5, most_calls=50) == 1
+    with ConverseServer() as server:
+        fake = server.script(reply.text("OK.").broken(faults.stall))
+        assert is_stopped(reads, fake, time_limit=0.5, most_calls=50) == 1
 
 
 def test_what_asks_too_often_is_not_waited_for() -> None:
-    assert stopped(asks_again, reply.text("OK."), time_limit=600, most_calls=3) > 3
+    assert is_stopped(asks_again, always(reply.text("OK.")), time_limit=600, most_calls=3) > 3
 
 
 def returned(made: object) -> Callable[[Target], Any]:
@@ -152,7 +160,7 @@ def test_an_outcome_that_is_wrong_is_no_error_of_the_consumer() -> None:
 
     with pytest.raises(ReplyError, match=r"ToolCall\('get_weather', input=None\)") as raised:
         put(adapter)
-    assert [entry.name for entry in raised.traceback][-2:] == ["adapter", "__post_init__"]
+    assert "adapter" in [entry.name for entry in raised.traceback]
 
 
 def test_url_and_environ_are_those_of_the_server() -> None:

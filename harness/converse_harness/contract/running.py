@@ -29,6 +29,9 @@ class SetUpFailed(Exception):
     """The adapter failed before the consumer asked anything: nothing is known of the consumer."""
 
 
+SetUpFailed.__module__ = "converse_harness.contract"  # where people import it from
+
+
 class _Stopped(BaseException):
     """Raised in the thread of a consumer that goes on after the time limit."""
 

@@ -12,7 +12,7 @@ import pytest
 from converse_harness.cases import Case
 from converse_harness.contract.outcome import Outcome
 from converse_harness.contract.properties import Property, printed
-from converse_harness.contract.verdicts import Level, Verdict, error_name
+from converse_harness.contract.verdicts import Flaw, Level, Verdict, error_name
 from converse_harness.plugins.contracts import VERDICT
 from converse_harness.replies import Reply
 from converse_harness.secrets import mask
@@ -89,10 +89,11 @@ def failure(tried: Tried, asked: Case | Property, contract: str) -> NotHandled |
         return None
     drawn = isinstance(asked, Property)
     sent = [asked.sentence, *(printed(answer) if drawn else answer.summary for answer in tried.replies)]
-    requests = f"{tried.seen.requests} request{'' if tried.seen.requests == 1 else 's'}"
+    made = tried.seen.requests
+    requests = "" if verdict.flaw is Flaw.ENDLESS else f" ({made} request{'' if made == 1 else 's'})"
     rows = [
         ("sent", "\n".join(sent)),
-        ("seen", f"{verdict.why} ({requests})"),
+        ("seen", f"{verdict.why}{requests}"),
         ("must", asked.must),
         ("alone", f'pytest -k "{contract} and {asked.name}"'),
     ]
