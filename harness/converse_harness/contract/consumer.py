@@ -2,63 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import pytest
 
 from converse_harness import reply
-from converse_harness.cases import CASES, Case, UnknownCase
+from converse_harness.cases import CASES
+from converse_harness.contract.checking import DOORS, OPERATIONS, SETTINGS, check
 from converse_harness.contract.expectations import expectation_of
 from converse_harness.contract.outcome import PATIENT, SHORT, Outcome, Target
-from converse_harness.contract.properties import PROPERTIES, Property
+from converse_harness.contract.properties import PROPERTIES, Unending
 from converse_harness.contract.running import Adapter, run
-from converse_harness.contract.verdicts import FOLLOW_UP, Flaw, Level, Verdict, error_name, judge, mishandled
+from converse_harness.contract.telling import NotHandled, Seen, Tried, failure, note
+from converse_harness.contract.verdicts import FOLLOW_UP, HANDLED, Flaw, Verdict, judge, mishandled
 from converse_harness.damage import Door
-from converse_harness.errors import ReplyError
-from converse_harness.plugins.contracts import VERDICT
+from converse_harness.errors import CallError, ReplyError
+from converse_harness.plugins.settings import own_fakes
 from converse_harness.replies import Reply
 
 if TYPE_CHECKING:
     from converse_harness.calls import Call
     from converse_harness.doors.fake import Fake
-
-OPERATIONS: Final = ("ConverseStream", "Converse")
-DOORS: Final[Mapping[str, Door]] = {door.value: door for door in (Door.BOTO, Door.HTTPX, Door.SERVER)}
-
-
-class NotHandled(AssertionError):
-    """The consumer mishandled or refused an answer; the verdict says how."""
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What was seen of one case: what the consumer made of it, with how many requests, and what that is called."""
-
-    case: str
-    operation: str
-    verdict: Verdict
-    outcome: Outcome | None
-    requests: int
-
-    @property
-    def told(self) -> dict[str, Any]:
-        """The same as plain values, for JSON; an error by its name."""
-        outcome = self.outcome or Outcome()
-        calls = [
-            [call.name, call.input if isinstance(call.input, str) else dict(call.input)] for call in outcome.tool_calls
-        ]
-        return {
-            "verdict": self.verdict.words,
-            "requests": self.requests,
-            "text": outcome.text,
-            "tool_calls": calls,
-            "stop_reason": outcome.stop_reason,
-            "error": error_name(outcome.error),
-            "why": self.verdict.why,
-        }
 
 
 class ConsumerContract:
@@ -69,7 +34,8 @@ class ConsumerContract:
     knowingly does not handle, each with the reason: they are expected to fail, and fail the test when they do not.
     `time_limit` is in seconds. `errors` says what the consumer's own errors stand for, by class or name: names of
     errors of AWS, and "ContextOverflow" for a conversation that is too long. `most_calls` is how often it may ask.
-    `kinds` are the blocks of drawn answers, `examples` how many are drawn for each property.
+    `kinds` are the blocks of drawn answers, `examples` how many are drawn for each property. Raises ReplyError, at the
+    line of the class, for a setting that is none.
 
     >>> class TestMine(ConsumerContract):
     ...     known = {"bad_crc": "it does not look at checksums"}
@@ -90,7 +56,7 @@ class ConsumerContract:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        _check(cls)
+        check(cls, cls.__name__)
 
     def consume(self, target: Target) -> Outcome | Awaitable[Outcome]:
         """Ask the target with the consumer, and say what it made of the answer; may be a coroutine function.
@@ -128,55 +94,88 @@ class ConsumerContract:
             marks = () if reason is None else [pytest.mark.xfail(reason=reason, raises=NotHandled, strict=True)]
             yield pytest.param(name, marks=marks, id=name)
 
-    @pytest.fixture
-    def contract_seen(self, contract_case: str, request: pytest.FixtureRequest) -> Seen:
-        """What the consumer makes of a case. Here, so that what goes wrong before it asks is an error of the set-up."""
-        case = CASES[contract_case]
-        verdict, outcome, requests = self._put(case.replies, request)
-        return Seen(case.name, self.operation, verdict, outcome, requests)
+    # The consumer asks in fixtures: what goes wrong before it asks anything is then an error, and no failure.
 
-    def test_case(self, contract_seen: Seen, request: pytest.FixtureRequest) -> None:
+    @pytest.fixture
+    def _contract_tried(self, contract_case: str, request: pytest.FixtureRequest) -> Tried:
+        """What the consumer makes of a case."""
+        return self._try(contract_case, CASES[contract_case].replies, request)
+
+    def test_case(self, contract_case: str, _contract_tried: Tried, request: pytest.FixtureRequest) -> None:  # noqa: PT019
         """What the consumer makes of a case is what it must make of it."""
         __tracebackhide__ = True
-        self.seen(contract_seen)
-        _note(request, contract_seen.case, contract_seen.verdict)
-        _pass(contract_seen.verdict, CASES[contract_seen.case])
+        tried = _contract_tried
+        self._keep(tried, request)
+        self.seen(tried.seen)
+        _fail(failure(tried, CASES[contract_case], _name_of(request)))
 
-    def test_property(self, contract_property: str, request: pytest.FixtureRequest) -> None:
-        """What holds for every answer holds for those that hypothesis draws."""
-        __tracebackhide__ = True
+    @pytest.fixture
+    def _contract_worst(
+        self, contract_property: str, request: pytest.FixtureRequest
+    ) -> tuple[Tried | None, NotHandled | None]:
+        """The smallest answer that the consumer does not handle, and what that fails the test with."""
         found = PROPERTIES[contract_property]
-        worst: list[Verdict] = []
+        worst: Tried | None = None
 
         def put(answer: Reply) -> None:
-            verdict, _, _ = self._put([answer], request)
-            if verdict.level is not Level.HANDLED:
-                worst.append(verdict)
-                _pass(verdict, found)
+            nonlocal worst
+            tried = self._try(contract_property, [answer], request)
+            error = failure(tried, found, _name_of(request))
+            if error is not None:
+                worst = tried
+                raise Unending(error) if tried.seen.outcome is None else error
 
         try:
             found.check(put, operation=self.operation, door=self.door, kinds=self.kinds, examples=self.examples)
-        finally:
-            _note(request, contract_property, worst[-1] if worst else Verdict(Level.HANDLED))
+        except NotHandled as error:
+            return worst, error
+        return None, None
 
-    def _put(self, replies: Sequence[Reply], request: pytest.FixtureRequest) -> tuple[Verdict, Outcome | None, int]:
+    def test_property(
+        self,
+        contract_property: str,
+        _contract_worst: tuple[Tried | None, NotHandled | None],  # noqa: PT019
+        request: pytest.FixtureRequest,
+    ) -> None:
+        """What holds for every answer holds for those that hypothesis draws."""
+        __tracebackhide__ = True
+        tried, error = _contract_worst
+        self._keep(tried, request)
+        _fail(error)
+
+    def _keep(self, tried: Tried | None, request: pytest.FixtureRequest) -> None:
+        """Keep the verdict for the table, and the calls for the report of a failure."""
+        item = cast("pytest.Function", request.node)
+        name = item.callspec.id
+        note(item, name, HANDLED if tried is None else tried.seen.verdict, self.known.get(name))
+        if tried is not None:
+            own_fakes(item).append(tried.fake)
+
+    def _try(self, name: str, replies: Sequence[Reply], request: pytest.FixtureRequest) -> Tried:
         """Answer the consumer so, and judge what it makes of it."""
-        expected = expectation_of(replies)
         fake = _opened(self.door, request)
         try:
-            _answer(fake, replies, goes_on=bool(expected.answers))
-            target = Target(fake, self.operation, SHORT if any(map(_is_silent, replies)) else PATIENT)
-            outcome = run(self.consume, target, self.time_limit)
-            calls = fake.calls
+            verdict, outcome, requests = self._put(fake, replies)
         finally:
             fake.close()
+        try:
+            fake.check()
+        except CallError:
+            if outcome is not None:  # one that was stopped may have gone on for a moment without its fake
+                raise
+        return Tried(replies, Seen(name, self.operation, verdict, outcome, requests), fake)
+
+    def _put(self, fake: Fake, replies: Sequence[Reply]) -> tuple[Verdict, Outcome | None, int]:
+        expected = expectation_of(replies)
+        _answer(fake, replies, goes_on=bool(expected.answers))
+        target = Target(fake, self.operation, SHORT if any(map(_is_silent, replies)) else PATIENT)
+        outcome = run(self.consume, target, time_limit=self.time_limit, most_calls=self.most_calls)
+        calls = fake.calls
+        if len(calls) > self.most_calls:
+            return mishandled(Flaw.ENDLESS, f"more than {self.most_calls} requests"), None, self.most_calls
         if outcome is None:
-            if len(calls) > self.most_calls:
-                return mishandled(Flaw.ENDLESS, f"it was stopped after {self.time_limit:g} s"), None, self.most_calls
             return mishandled(Flaw.HANGS, f"it was stopped after {self.time_limit:g} s"), None, len(calls)
-        fake.check()
-        verdict = judge(expected, outcome, calls, most_calls=self.most_calls, errors=self.errors)
-        return verdict, outcome, len(calls)
+        return judge(expected, outcome, calls, errors=self.errors), outcome, len(calls)
 
 
 def consumer_contract(adapter: Adapter, **settings: Any) -> type[ConsumerContract]:
@@ -190,35 +189,20 @@ def consumer_contract(adapter: Adapter, **settings: Any) -> type[ConsumerContrac
     """
     if unknown := sorted(set(settings) - set(SETTINGS)):
         raise ReplyError(f"consumer_contract({unknown[0]}=...): no setting. Settings: {', '.join(SETTINGS)}.")
+    if not callable(adapter):
+        raise ReplyError(f"consumer_contract({adapter!r}): a function that takes a Target and returns an Outcome.")
 
     def consume(self: ConsumerContract, target: Target) -> Outcome | Awaitable[Outcome]:
         return adapter(target)
 
-    return cast("type[ConsumerContract]", type("Contract", (ConsumerContract,), {"consume": consume, **settings}))
+    return cast(
+        "type[ConsumerContract]", type("consumer_contract", (ConsumerContract,), {"consume": consume, **settings})
+    )
 
 
-SETTINGS: Final = ("door", "operation", "known", "time_limit", "errors", "most_calls", "kinds", "examples")
-
-
-def _check(contract: type[ConsumerContract]) -> None:
-    """Raises ReplyError for a setting that is none, at the line that wrote it."""
-    where = contract.__name__
-    for name, value, allowed in (("door", contract.door, DOORS), ("operation", contract.operation, OPERATIONS)):
-        if value not in allowed:
-            raise ReplyError(f"{where}.{name} = {value!r}; one of {', '.join(map(repr, allowed))}.")
-    for name, reason in contract.known.items():
-        if name not in PROPERTIES:
-            try:
-                case = CASES[name]
-            except UnknownCase as error:
-                raise UnknownCase(f"{where}.known: {error} Properties: {', '.join(PROPERTIES)}.") from None
-            if name not in contract.cases():
-                why = (
-                    "only a stream can be so" if case.stream_only and contract.operation == "Converse" else "it is not"
-                )
-                raise ReplyError(f"{where}.known: {name!r} is no test of this contract: {why}. Leave it out.")
-        if type(reason) is not str or not reason.strip():
-            raise ReplyError(f"{where}.known[{name!r}] = {reason!r}; say why, in a text.")
+def _name_of(request: pytest.FixtureRequest) -> str:
+    """What pytest calls the contract: that of a function has no name of its own."""
+    return cast("pytest.Function", request.node).nodeid.split("::")[-2]
 
 
 def _opened(door: str, request: pytest.FixtureRequest) -> Fake:
@@ -255,14 +239,9 @@ def _is_silent(answer: Reply) -> bool:
     return any(breach.fault.name in ("connect_timeout", "read_timeout", "stall") for breach in answer.breaches)
 
 
-def _note(request: pytest.FixtureRequest, name: str, verdict: Verdict) -> None:
-    item = cast("pytest.Function", request.node)
-    told = {"contract": type(item.instance).__name__, "test": name, "verdict": verdict.words, "why": verdict.why}
-    item.user_properties.append((VERDICT, json.dumps(told, ensure_ascii=False)))
+def _fail(error: NotHandled | None) -> None:
+    if error is not None:
+        raise error.with_traceback(None)  # the one frame of ours that is not hidden, because pytest wants one
 
 
-def _pass(verdict: Verdict, case: Case | Property) -> None:
-    __tracebackhide__ = True
-    if verdict.level is not Level.HANDLED:
-        why = f"\n\n  seen  {verdict.why}" if verdict.why else ""
-        raise NotHandled(f"{case.name}: {verdict.words}.{why}\n  sent  {case.sentence}\n  must  {case.must}")
+__all__ = ["OPERATIONS", "ConsumerContract", "NotHandled", "Seen", "consumer_contract"]

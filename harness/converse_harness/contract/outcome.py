@@ -47,6 +47,16 @@ class ToolCall:
     name: str
     input: Mapping[str, Any] | str
 
+    def __post_init__(self) -> None:
+        """Raises ReplyError for what is no name or no input."""
+        if type(self.name) is not str:
+            raise ReplyError(f"ToolCall(name={self.name!r}): the name of the tool, a text.")
+        if not isinstance(self.input, Mapping | str):
+            raise ReplyError(
+                f"ToolCall({self.name!r}, input={self.input!r}): a mapping, or the text that came where the consumer "
+                "leaves it unparsed."
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -54,7 +64,7 @@ class Outcome:
 
     `text` is what it shows, with what it had shown before an error; `tool_calls` what it runs, in order; `stop_reason`
     in its own words or AWS's; `error` the exception that it raised, or in another language the name of one. `reasoning`
-    is compared only if it is given.
+    is compared only if it is given. Raises ReplyError for other types.
 
     >>> Outcome("18 °C", stop_reason="end_turn").error is None
     True
@@ -65,6 +75,23 @@ class Outcome:
     stop_reason: str | None = None
     error: BaseException | str | None = None
     reasoning: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raises ReplyError for what is no outcome, so that the adapter's own line says what is wrong with it."""
+        for name, value, allowed, expected in (
+            ("text", self.text, str, 'a text; "" where the consumer shows none'),
+            ("tool_calls", self.tool_calls, list | tuple, "a list of ToolCall(name, input)"),
+            ("stop_reason", self.stop_reason, str | None, "a text; None where the consumer tells none"),
+            ("error", self.error, BaseException | str | None, "an exception or the name of one; None where none came"),
+            ("reasoning", self.reasoning, str | None, "a text; None where the consumer hands none out"),
+        ):
+            if not isinstance(value, allowed):
+                raise ReplyError(f"Outcome({name}={value!r}): {expected}.")
+        for number, call in enumerate(self.tool_calls):
+            if not isinstance(call, ToolCall):
+                raise ReplyError(f"Outcome(tool_calls=...): number {number} is {call!r}; a ToolCall(name, input).")
+        if self.error == "":
+            raise ReplyError('Outcome(error=""): the name of the error; None where none came.')
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,14 @@ from converse_harness.replies import Reply
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
+class Unending(BaseException):
+    """Carries an error past hypothesis, which would look for a smaller answer: each costs the whole time limit."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
 Put = Callable[[Reply], None]
 Draws = Callable[[Sequence[str], str, str], "SearchStrategy[Reply]"]
 """Replies, given the kinds of blocks, the operation and the door."""
@@ -34,9 +42,17 @@ class Property:
 
         phases = [phase for phase in Phase if phase is not Phase.explain]  # it would ask the consumer once more
         quietly = settings(
-            max_examples=examples, deadline=None, database=None, phases=phases, suppress_health_check=tuple(HealthCheck)
+            max_examples=examples,
+            deadline=None,
+            database=None,
+            phases=phases,
+            report_multiple_bugs=False,
+            suppress_health_check=tuple(HealthCheck),
         )
-        quietly(given(answer=self.draws(kinds, operation, door))(_named(put)))()
+        try:
+            quietly(given(answer=self.draws(kinds, operation, door))(_named(put)))()
+        except Unending as unending:
+            raise unending.error from None
 
 
 def _named(put: Put) -> Callable[..., None]:
@@ -44,6 +60,20 @@ def _named(put: Put) -> Callable[..., None]:
         put(answer)
 
     return consumer
+
+
+def printed(answer: Reply) -> str:
+    """The code that makes a reply, to be pasted."""
+    from hypothesis.vendor.pretty import pretty
+
+    return pretty(answer)
+
+
+def block_kinds() -> tuple[str, ...]:
+    """The blocks that an answer can be made of."""
+    from converse_strategies.blocks import streamable
+
+    return tuple(streamable())
 
 
 def _answers(kinds: Sequence[str], operation: str, door: str) -> SearchStrategy[Reply]:

@@ -5,22 +5,31 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import threading
+import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Final, cast
 
 from converse_harness.contract.outcome import Outcome, Target
+from converse_harness.errors import ReplyError
 
 Adapter = Callable[[Target], Outcome | Awaitable[Outcome]]
 """Asks the target with the consumer and says what that made of it; a coroutine function is run to its end."""
 
-GRACE: Final = 2.0
-"""Seconds that a consumer has to end after its fake was closed."""
+GRACE: Final = 1.0
+"""Seconds that a consumer has to end after its fake was closed, and again after it was interrupted."""
+
+LOOK: Final = 0.05
+"""Seconds between two looks at what a consumer does that goes on."""
 
 
 class SetUpFailed(Exception):
     """The adapter failed before the consumer asked anything: nothing is known of the consumer."""
+
+
+SetUpFailed.__module__ = "converse_harness.contract"  # where people import it from
 
 
 class _Stopped(BaseException):
@@ -35,6 +44,8 @@ class _Run:
     target: Target
     outcome: object = None
     error: BaseException | None = None
+    cancel: Callable[[], object] | None = None
+    """Ends what waits in an event loop, and not in code that can be interrupted."""
     thread: threading.Thread = field(init=False)
 
     def __post_init__(self) -> None:
@@ -44,27 +55,56 @@ class _Run:
     def _go(self) -> None:
         try:
             made = self.adapter(self.target)
-            self.outcome = asyncio.run(_awaited(made)) if isinstance(made, Awaitable) else made
+            self.outcome = asyncio.run(self._awaited(made)) if isinstance(made, Awaitable) else made
         except BaseException as error:  # noqa: BLE001 - it is told to whoever waits for this thread
             self.error = error
 
+    async def _awaited(self, made: Awaitable[Outcome]) -> Outcome:
+        loop, task = asyncio.get_running_loop(), cast("asyncio.Task[Outcome]", asyncio.current_task())
+        self.cancel = lambda: loop.call_soon_threadsafe(task.cancel)
+        return await made
 
-async def _awaited(made: Awaitable[Outcome]) -> Outcome:
-    return await made
+    def ends(self, time_limit: float, most_calls: int) -> bool:
+        """Wait for its end, for so long, and while it does not ask too often."""
+        deadline = time.monotonic() + time_limit
+        while (left := deadline - time.monotonic()) > 0 and len(self.target.fake.calls) <= most_calls:
+            self.thread.join(min(left, LOOK))
+            if not self.thread.is_alive():
+                return True
+        return not self.thread.is_alive()
+
+    def stop(self) -> None:
+        """Let it end: what it waits for is closed; what it does in a loop is interrupted."""
+        self.target.fake.close()
+        self._cancel()
+        self.thread.join(GRACE)
+        raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+        deadline = time.monotonic() + GRACE
+        while self.thread.is_alive() and time.monotonic() < deadline:
+            raise_in(ctypes.c_ulong(cast("int", self.thread.ident)), ctypes.py_object(_Stopped))
+            self._cancel()  # it wakes an event loop
+            self.thread.join(LOOK)
+
+    def _cancel(self) -> None:
+        if self.cancel is not None:
+            with suppress(RuntimeError):  # the loop is closed
+                self.cancel()
 
 
-def run(adapter: Adapter, target: Target, time_limit: float) -> Outcome | None:
-    """What the adapter says; an Outcome with its error if it raised; None if it took longer than `time_limit` seconds.
+def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int) -> Outcome | None:
+    """What the adapter says; an Outcome with its error if it raised; None if it was stopped.
 
-    A consumer that hangs is freed by closing its fake, and stopped where it does not end then. Raises SetUpFailed for
-    what goes wrong before the first request and for what is no Outcome, and what pytest's own `skip` and `fail` raise.
+    It is stopped after `time_limit` seconds, or when it has asked more than `most_calls` times: its fake is closed,
+    which frees a consumer that waits for an answer, then its event loop cancelled, then its code interrupted. One that
+    waits in code of C for something else is left waiting, and interrupted as soon as it comes back; one that catches
+    even the interruption, and goes on, cannot be stopped. Raises SetUpFailed for what goes wrong before the first
+    request and for what is no Outcome, ReplyError for an Outcome that is none, and what pytest's own `skip` and `fail`
+    raise.
     """
     going = _Run(adapter, target)
     going.thread.start()
-    going.thread.join(time_limit)
-    if going.thread.is_alive():
-        target.fake.close()
-        _stop(going.thread)
+    if not going.ends(time_limit, most_calls):
+        going.stop()
         return None
     if going.error is not None:
         return _failed(going.error, target)
@@ -79,8 +119,8 @@ def run(adapter: Adapter, target: Target, time_limit: float) -> Outcome | None:
 
 
 def _failed(error: BaseException, target: Target) -> Outcome:
-    if not isinstance(error, Exception):
-        raise error  # an interrupt, sys.exit, pytest.skip, pytest.fail
+    if not isinstance(error, Exception) or isinstance(error, ReplyError):
+        raise error  # an interrupt, sys.exit, pytest.skip, pytest.fail; an Outcome that is none
     _asked(error, target)
     return Outcome(error=error)
 
@@ -94,14 +134,3 @@ def _asked(error: BaseException | str, target: Target) -> None:
         f"The adapter failed before the consumer asked anything, with {what}. That is no verdict on the consumer; mend "
         "the adapter, or what it needs."
     ) from cause
-
-
-def _stop(thread: threading.Thread) -> None:
-    """Let the thread end: what it waits for has been closed; what it does in a loop is interrupted."""
-    thread.join(GRACE)
-    raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
-    while thread.is_alive():
-        raise_in(ctypes.c_ulong(cast("int", thread.ident)), ctypes.py_object(_Stopped))
-        thread.join(GRACE)
-        if thread.is_alive():
-            return  # it waits in C code, and is a daemon

@@ -87,13 +87,10 @@ def judge(
     outcome: Outcome,
     calls: Iterable[Call],
     *,
-    most_calls: int,
     errors: Mapping[type[BaseException] | str, Iterable[str]],
 ) -> Verdict:
     """Call the outcome by its name; of several flaws the one that comes first here."""
     made = list(calls)
-    if len(made) > most_calls:
-        return mishandled(Flaw.ENDLESS, f"{len(made)} requests; at most {most_calls} are reasonable")
     refused = next((call.refusal for call in made[1:] if call.refusal is not None), None)
     if refused is not None:
         return mishandled(Flaw.BAD_REQUEST, f"rule {refused.rule.name}: {refused.message}")

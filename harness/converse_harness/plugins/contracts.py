@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 VERDICT: Final = "converse_contract"
 """The user property of a test report that holds a verdict, as JSON."""
 
+NARROWEST: Final = 20
+"""The least room, in characters, that is left for why."""
+
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """A count of verdicts for each contract, then each case that was not handled, with why."""
@@ -21,10 +24,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         contracts.setdefault(verdict["contract"], []).append(verdict)
     if not contracts:
         return
+    width = terminalreporter.config.get_terminal_writer().fullwidth
     terminalreporter.section("converse contract")
-    for name, verdicts in contracts.items():
-        for line in _lines(name, verdicts):
-            terminalreporter.write_line(line)
+    for name, verdicts in sorted(contracts.items()):
+        wrong = sorted(filter(_is_told, verdicts), key=lambda verdict: str(verdict["test"]))
+        colour = {"red": True} if any(not _as_known(verdict) for verdict in wrong) else {"green": True}
+        terminalreporter.write_line(f"{name}: {_counts(verdicts)}", bold=True, **colour)
+        for verdict, line in zip(wrong, _lines(wrong, width), strict=True):
+            terminalreporter.write_line(line, **({"yellow": True} if _as_known(verdict) else {"red": True}))
 
 
 def _verdicts(stats: Mapping[str, Iterable[object]]) -> Iterator[Mapping[str, Any]]:
@@ -33,17 +40,42 @@ def _verdicts(stats: Mapping[str, Iterable[object]]) -> Iterator[Mapping[str, An
             if getattr(report, "when", None) == "call":
                 for name, value in getattr(report, "user_properties", ()):
                     if name == VERDICT:
-                        yield {**json.loads(value), "known": hasattr(report, "wasxfail")}
+                        yield json.loads(value)
 
 
-def _lines(name: str, verdicts: list[Mapping[str, Any]]) -> Iterator[str]:
-    levels = Counter(verdict["verdict"].partition(":")[0] for verdict in verdicts)
-    known = sum(verdict["known"] for verdict in verdicts)
-    counts = ", ".join(f"{count} {level}" for level, count in levels.items())
-    yield f"{name}: {counts}" + (f"; {known} known" if known else "")
-    wrong = [verdict for verdict in verdicts if verdict["verdict"] != "handled"]
-    width = max((len(verdict["test"]) for verdict in wrong), default=0)
-    for verdict in wrong:
-        known_word = "known, " if verdict["known"] else ""
-        why = f"  {verdict['why']}" if verdict["why"] else ""
-        yield f"  {verdict['test']:{width}}  {known_word}{verdict['verdict']}{why}"
+def _is_handled(verdict: Mapping[str, Any]) -> bool:
+    return verdict["level"] == "handled"
+
+
+def _is_told(verdict: Mapping[str, Any]) -> bool:
+    """Whether it has a line: everything but what was handled, as it should be."""
+    return not _is_handled(verdict) or verdict["known"] is not None
+
+
+def _as_known(verdict: Mapping[str, Any]) -> bool:
+    return verdict["known"] is not None and not _is_handled(verdict)
+
+
+def _counts(verdicts: Iterable[Mapping[str, Any]]) -> str:
+    levels = Counter(str(verdict["level"]) for verdict in verdicts)
+    known = Counter(str(verdict["level"]) for verdict in verdicts if _as_known(verdict))
+    return ", ".join(
+        f"{levels[level]} {level}{f' ({known[level]} known)' if known[level] else ''}" for level in sorted(levels)
+    )
+
+
+def _lines(verdicts: Iterable[Mapping[str, Any]], width: int) -> Iterator[str]:
+    """The test, what its verdict is, and as much of why as fits."""
+    rows = [(verdict["test"], _word(verdict), verdict["why"]) for verdict in verdicts]
+    first, second = (max((len(row[column]) for row in rows), default=0) for column in (0, 1))
+    for test, word, why in rows:
+        line = f"  {test:{first}}  {word:{second}}  "
+        room = max(width - len(line) - 1, NARROWEST)
+        said = " ".join(why.split())
+        yield (line + (said if len(said) <= room else f"{said[: room - 3]}...")).rstrip()
+
+
+def _word(verdict: Mapping[str, Any]) -> str:
+    if _is_handled(verdict):
+        return "handled, but in `known`"
+    return f"{verdict['flaw'] or verdict['level']}{', known' if verdict['known'] is not None else ''}"

@@ -1,0 +1,172 @@
+"""An adapter that does not come to an end is stopped, and asks nothing any more."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from converse_harness import Reply, faults, reply
+from converse_harness.contract import Outcome, SetUpFailed, Target, ToolCall
+from converse_harness.contract.running import run
+from converse_harness.doors.fake import Fake
+from converse_harness.doors.in_process import BotoFake
+from converse_harness.doors.server.listener import ConverseServer
+from converse_harness.errors import ReplyError
+
+
+def asked(target: Target) -> Any:
+    return target.client.converse_stream(**target.request)["stream"]
+
+
+def reads(target: Target) -> Outcome:
+    for _ in asked(target):
+        pass
+    return Outcome()
+
+
+def computes(target: Target) -> Outcome:
+    asked(target)
+    while True:
+        pass
+
+
+def asks_again(target: Target) -> Outcome:
+    while True:
+        try:
+            list(asked(target))
+        except Exception:
+            continue
+
+
+async def awaits(target: Target) -> Outcome:
+    asked(target)
+    await asyncio.Event().wait()
+    return Outcome()
+
+
+async def awaits_whatever_comes(target: Target) -> Outcome:
+    asked(target)
+    while True:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            continue
+
+
+async def computes_in_a_loop(target: Target) -> Outcome:
+    asked(target)
+    while True:
+        await asyncio.sleep(0)
+
+
+NEVER_ENDING: list[Callable[[Target], Any]] = [
+    computes,
+    asks_again,
+    awaits,
+    awaits_whatever_comes,
+    computes_in_a_loop,
+]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _warm() -> None:
+    """What the first client costs is nothing of the time limits here."""
+    assert put(reads) == Outcome()
+
+
+def is_stopped(adapter: Callable[[Target], Any], fake: Fake, *, time_limit: float, most_calls: int) -> int:
+    """Put an adapter that does not come to an end; how many requests it made."""
+    assert run(adapter, Target(fake, "ConverseStream", 600.0), time_limit=time_limit, most_calls=most_calls) is None
+    assert [thread for thread in threading.enumerate() if thread.name == "converse-contract"] == []
+    calls = len(fake.calls)
+    with BotoFake() as other:  # a thread that goes on would ask this one
+        assert (len(fake.calls), len(other.calls)) == (calls, 0)
+    return calls
+
+
+def always(answer: Reply) -> Fake:
+    """A fake that is open; it is closed by what is tested."""
+    fake = BotoFake().open()
+    fake.always(answer)
+    return fake
+
+
+@pytest.mark.parametrize("adapter", NEVER_ENDING)
+def test_it_is_stopped(adapter: Callable[[Target], Any]) -> None:
+    assert is_stopped(adapter, always(reply.text("OK.")), time_limit=0.5, most_calls=10**9) >= 1
+
+
+def test_what_waits_for_an_answer_is_freed() -> None:
+    with ConverseServer() as server:
+        fake = server.script(reply.text("OK.").broken(faults.stall))
+        assert is_stopped(reads, fake, time_limit=0.5, most_calls=50) == 1
+
+
+def test_what_asks_too_often_is_not_waited_for() -> None:
+    assert is_stopped(asks_again, always(reply.text("OK.")), time_limit=600, most_calls=3) > 3
+
+
+def returned(made: object) -> Callable[[Target], Any]:
+    def adapter(target: Target) -> object:
+        asked(target)
+        return made
+
+    return adapter
+
+
+def put(adapter: Callable[[Target], Any]) -> Outcome | None:
+    with BotoFake(reply.text("OK."), unused="allow") as fake:
+        return run(adapter, Target(fake, "ConverseStream"), time_limit=10, most_calls=50)
+
+
+def test_what_is_no_outcome() -> None:
+    with pytest.raises(SetUpFailed) as raised:
+        put(returned(None))
+    assert str(raised.value) == (
+        "The adapter returned None. Return an Outcome(text=..., tool_calls=..., stop_reason=..., error=...)."
+    )
+
+
+def test_what_fails_before_it_asks() -> None:
+    def adapter(target: Target) -> Outcome:
+        raise LookupError("no key")
+
+    with pytest.raises(SetUpFailed) as raised:
+        put(adapter)
+    assert str(raised.value) == (
+        "The adapter failed before the consumer asked anything, with LookupError: no key. That is no verdict on the "
+        "consumer; mend the adapter, or what it needs."
+    )
+
+
+def test_what_fails_after_it_asked_is_the_error_of_the_consumer() -> None:
+    def adapter(target: Target) -> Outcome:
+        asked(target)
+        raise LookupError("no text")
+
+    outcome = put(adapter)
+    assert outcome is not None
+    assert isinstance(outcome.error, LookupError)
+
+
+def test_an_outcome_that_is_wrong_is_no_error_of_the_consumer() -> None:
+    def adapter(target: Target) -> Outcome:
+        asked(target)
+        return Outcome(tool_calls=[ToolCall("get_weather", None)])  # type: ignore[arg-type]
+
+    with pytest.raises(ReplyError, match=r"ToolCall\('get_weather', input=None\)") as raised:
+        put(adapter)
+    assert "adapter" in [entry.name for entry in raised.traceback]
+
+
+def test_url_and_environ_are_those_of_the_server() -> None:
+    with BotoFake() as fake, pytest.raises(ReplyError) as raised:
+        Target(fake, "Converse").url  # noqa: B018
+    assert str(raised.value) == (
+        'target.url: a fake behind the door "boto" has none. Say `door = "server"` in the contract; the consumer is then '
+        "asked over a socket."
+    )

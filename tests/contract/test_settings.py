@@ -1,0 +1,152 @@
+"""What a contract may be set to, and what an outcome may be: all else is refused where it is written, with a way out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from converse_harness.cases import CASES, UnknownCase
+from converse_harness.contract import ConsumerContract, Outcome, Target, ToolCall, consumer_contract
+from converse_harness.contract.checking import SETTINGS
+from converse_harness.contract.properties import PROPERTIES
+from converse_harness.errors import ReplyError
+
+
+def ask(target: Target) -> Outcome:
+    raise NotImplementedError
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "door": ({"door": "boto3"}, ".door = 'boto3'; one of 'boto', 'httpx', 'server'."),
+    "operation": ({"operation": "InvokeModel"}, ".operation = 'InvokeModel'; one of 'ConverseStream', 'Converse'."),
+    "time_limit": ({"time_limit": 0}, ".time_limit = 0; a number of seconds, more than 0."),
+    "time_limit as text": ({"time_limit": "5"}, ".time_limit = '5'; a number of seconds, more than 0."),
+    "most_calls": ({"most_calls": 0}, ".most_calls = 0; a whole number, 1 or more."),
+    "examples": ({"examples": 2.5}, ".examples = 2.5; a whole number, 1 or more."),
+    "kinds": (
+        {"kinds": ["text", "tool_use"]},
+        ".kinds = ['text', 'tool_use']; a list of some of 'text', 'toolUse', 'reasoningContent', 'citationsContent', "
+        "'toolResult', 'image'.",
+    ),
+    "no kinds": (
+        {"kinds": []},
+        ".kinds = []; a list of some of 'text', 'toolUse', 'reasoningContent', 'citationsContent', 'toolResult', "
+        "'image'.",
+    ),
+    "errors of a text": (
+        {"errors": {KeyError: "ThrottlingException"}},
+        ".errors[KeyError] = 'ThrottlingException'; a list of names: ['ThrottlingException'].",
+    ),
+    "errors of what is none": (
+        {"errors": {5: ["ThrottlingException"]}},
+        ".errors: 5 is no error; the class of one, or in another language its name.",
+    ),
+    "reason": ({"known": {"bad_crc": " "}}, ".known['bad_crc'] = ' '; say why, in a text."),
+    "reason that is none": ({"known": {"bad_crc": None}}, ".known['bad_crc'] = None; say why, in a text."),
+    "case of a stream": (
+        {"operation": "Converse", "known": {"bad_crc": "later"}},
+        ".known: 'bad_crc' is no test of this contract: only a stream can be so, and the operation is Converse. "
+        "Leave it out.",
+    ),
+    "case of another door": (
+        {"door": "server", "known": {"connection_refused": "later"}},
+        ".known: 'connection_refused' is no test of this contract: the door \"server\" cannot express it. Leave it out.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("settings", "message"), REFUSED.values(), ids=list(REFUSED))
+def test_a_setting_that_is_none(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ReplyError) as of_function:
+        consumer_contract(ask, **settings)
+    assert str(of_function.value) == f"consumer_contract{message}"
+    with pytest.raises(ReplyError) as of_class:
+        type("TestMine", (ConsumerContract,), settings)
+    assert str(of_class.value) == f"TestMine{message}"
+
+
+def test_an_error_that_aws_does_not_send() -> None:
+    with pytest.raises(ReplyError) as raised:
+        consumer_contract(ask, errors={"TooMuch": ["Throttled"]})
+    first, _, names = str(raised.value).partition(" One of: ")
+    assert first == "consumer_contract.errors[TooMuch]: 'Throttled' is no error of AWS."
+    assert {"ThrottlingException", "ContextOverflow"} <= set(names.removesuffix(".").split(", "))
+
+
+def test_an_unknown_case_is_refused_with_those_that_are_near() -> None:
+    with pytest.raises(UnknownCase) as raised:
+
+        class TestMine(ConsumerContract):
+            known = {"tool_interleave": "it does not look at contentBlockIndex"}
+
+    first, _, near = str(raised.value).partition(". Near it: ")
+    assert first == "TestMine.known: no case is called 'tool_interleave'"
+    assert near.startswith("tool_interleaved, ")
+    assert near.endswith("Properties: any_answer, any_failure, any_fault.")
+
+
+def test_an_unknown_setting() -> None:
+    with pytest.raises(ReplyError) as raised:
+        consumer_contract(ask, timeout=5)
+    assert str(raised.value) == (
+        "consumer_contract(timeout=...): no setting. Settings: door, operation, known, time_limit, errors, most_calls, "
+        "kinds, examples."
+    )
+
+
+def test_no_function() -> None:
+    with pytest.raises(ReplyError) as raised:
+        consumer_contract("ask")  # type: ignore[arg-type]
+    assert str(raised.value) == "consumer_contract('ask'): a function that takes a Target and returns an Outcome."
+
+
+def test_every_setting_is_an_attribute() -> None:
+    assert [name for name in SETTINGS if not hasattr(ConsumerContract, name)] == []
+    assert list(SETTINGS) == [name for name in ConsumerContract.__annotations__ if not name.startswith("_")]
+
+
+def test_every_case_and_property_may_be_known() -> None:
+    assert consumer_contract(ask, known=dict.fromkeys([*CASES, *PROPERTIES], "later")).cases() == list(CASES)
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "text": ({"text": None}, 'Outcome(text=None): a text; "" where the consumer shows none.'),
+    "tool_calls": ({"tool_calls": "a"}, "Outcome(tool_calls='a'): a list of ToolCall(name, input)."),
+    "a tuple": (
+        {"tool_calls": [ToolCall("a", {}), ("b", {})]},
+        "Outcome(tool_calls=...): number 1 is ('b', {}); a ToolCall(name, input).",
+    ),
+    "stop_reason": ({"stop_reason": 1}, "Outcome(stop_reason=1): a text; None where the consumer tells none."),
+    "error": (
+        {"error": ValueError},
+        "Outcome(error=<class 'ValueError'>): an exception or the name of one; None where none came.",
+    ),
+    "no error": ({"error": ""}, 'Outcome(error=""): the name of the error; None where none came.'),
+    "reasoning": ({"reasoning": []}, "Outcome(reasoning=[]): a text; None where the consumer hands none out."),
+}
+
+
+@pytest.mark.parametrize(("members", "message"), WRONG.values(), ids=list(WRONG))
+def test_an_outcome_that_is_none(members: dict[str, Any], message: str) -> None:
+    with pytest.raises(ReplyError) as raised:
+        Outcome(**members)
+    assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        (None, {}, "ToolCall(name=None): the name of the tool, a text."),
+        (
+            "get_weather",
+            [1],
+            "ToolCall('get_weather', input=[1]): a mapping, or the text that came where the consumer leaves it "
+            "unparsed.",
+        ),
+    ],
+)
+def test_a_tool_call_that_is_none(name: Any, given: Any, message: str) -> None:
+    with pytest.raises(ReplyError) as raised:
+        ToolCall(name, given)
+    assert str(raised.value) == message

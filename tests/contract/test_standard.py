@@ -1,0 +1,201 @@
+"""The standard: what a perfect, an empty and a silent consumer are called, for every case.
+
+What a perfect consumer gives is put together here by botocore's own parser and a fold that raises on whatever breaks the
+order of events; nothing of the kit is used for it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from converse_harness.cases import CASES
+from converse_harness.contract import Flaw, Level, Outcome, Target, ToolCall, Verdict
+from converse_harness.contract.consumer import OPERATIONS
+from converse_harness.contract.expectations import FATAL, HARMLESS, OBSCURE, expectation_of
+from converse_harness.contract.verdicts import ACCIDENTS, judge
+from converse_harness.doors.fake import Fake
+from converse_harness.doors.in_process import BotoFake
+from converse_harness.errors import ConverseHarnessError
+from converse_harness.faults import FAULTS
+
+
+class Broken(Exception):
+    """What the strict fold raises."""
+
+
+def strict(events: Any) -> Outcome:
+    """An answer whose events follow each other as ConverseStream sends them; Broken for any other."""
+    blocks: dict[int, dict[str, Any]] = {}
+    closed: set[int] = set()
+    role = reason = None
+    for event in events:
+        ((kind, member),) = event.items()
+        if reason is not None and kind != "metadata" and kind in ORDERED:
+            raise Broken(f"{kind} after messageStop")
+        if kind == "messageStart":
+            role = member["role"] if role is None else None
+        elif kind == "messageStop":
+            reason = member["stopReason"]
+        elif kind.startswith("contentBlock"):
+            index = member.get("contentBlockIndex")
+            if role is None or index is None or index in closed:
+                raise Broken(f"{kind} that belongs to no block")
+            take(kind, member, blocks, index)
+            if kind == "contentBlockStop":
+                closed.add(index)
+    if role is None or reason is None or set(blocks) - closed:
+        raise Broken("not whole")
+    return outcome_of(list(blocks.values()), reason)
+
+
+ORDERED = ("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop")
+
+
+def take(kind: str, member: Mapping[str, Any], blocks: dict[int, dict[str, Any]], index: int) -> None:
+    if kind == "contentBlockStart":
+        if index in blocks or not member["start"]:
+            raise Broken("a start that is none")
+        blocks[index] = {"tool": member["start"].get("toolUse"), "started": True}
+    block = blocks.setdefault(index, {})
+    if kind == "contentBlockDelta":
+        for name, value in member["delta"].items():
+            if (name == "toolUse") != bool(block.get("tool")) and name in ("text", "toolUse"):
+                raise Broken(f"{name} in another block")
+            block.setdefault(name, []).append(value)
+
+
+def outcome_of(blocks: list[dict[str, Any]], reason: str) -> Outcome:
+    text = "".join("".join(block.get("text", ())) for block in blocks)
+    calls: list[ToolCall] = []
+    for block in blocks:
+        tool = block.get("tool")
+        if tool and "type" not in tool:
+            given = "".join(part.get("input", "") for part in block.get("toolUse", ()))
+            try:
+                value = json.loads(given or "{}")
+            except ValueError as error:
+                raise Broken("no JSON") from error
+            if not isinstance(value, dict):
+                raise Broken("no object")
+            calls.append(ToolCall(tool["name"], value))
+    return Outcome(text, calls, reason)
+
+
+def whole(answer: Mapping[str, Any]) -> Outcome:
+    """An answer of Converse."""
+    text = ""
+    calls: list[ToolCall] = []
+    if "output" not in answer:
+        raise Broken("no answer")
+    for block in answer["output"]["message"]["content"]:
+        parts = block.get("citationsContent", {}).get("content", [])
+        text += block.get("text", "") + "".join(part.get("text", "") for part in parts)
+        use = block.get("toolUse")
+        if use and "type" not in use:
+            if not isinstance(use["input"], dict):
+                raise Broken("no object")
+            calls.append(ToolCall(use["name"], use["input"]))
+    return Outcome(text, calls, answer["stopReason"])
+
+
+def perfect(fake: Fake, operation: str) -> Outcome:
+    """What botocore and the strict fold make of what the fake answers."""
+    target = Target(fake, operation, 0.5)
+    try:
+        if operation == "ConverseStream":
+            return strict(target.client.converse_stream(**target.request)["stream"])
+        return whole(target.client.converse(**target.request))
+    except ConverseHarnessError:
+        raise
+    except Exception as error:  # noqa: BLE001 - it is the outcome
+        return Outcome(error=error)
+
+
+def put(name: str, operation: str, *outcomes: Outcome) -> tuple[Outcome, list[Verdict]]:
+    """A perfect outcome of a case, and what that and others are called."""
+    expected = expectation_of(CASES[name].replies)
+    with BotoFake(unused="allow", unexpected="allow") as fake:
+        fake.always(CASES[name].reply.times(1))
+        made = perfect(fake, operation)
+        return made, [judge(expected, each, fake.calls[:1], errors={}) for each in (made, *outcomes)]
+
+
+EVERY = [
+    (operation, name)
+    for operation in OPERATIONS
+    for name, case in CASES.items()
+    if operation == "ConverseStream" or not case.stream_only
+]
+
+CHOICE = {*FAULTS} - HARMLESS - FATAL
+"""Faults after which a consumer may raise, or read what is clear."""
+
+
+@pytest.mark.parametrize(("operation", "name"), EVERY)
+def test_every_case(operation: str, name: str) -> None:
+    made, (verdict,) = put(name, operation)
+    assert verdict == Verdict(Level.HANDLED), (made, verdict)
+    if made.error is not None or not made.text:
+        return
+    for shorter in (made.text[1:], made.text[:-1]):
+        _, (_, lost) = put(name, operation, replace(made, text=shorter))
+        assert lost.flaw in (Flaw.LOST, Flaw.CORRUPTED)
+    _, (_, other) = put(name, operation, replace(made, text=made.text + "?"))
+    assert other.flaw is Flaw.CORRUPTED
+    for call in made.tool_calls:
+        _, (_, changed, left) = put(
+            name,
+            operation,
+            replace(made, tool_calls=[replace(call, input={**dict(call.input), "unit": "K"})]),  # type: ignore[arg-type]
+            replace(made, tool_calls=[each for each in made.tool_calls if each is not call]),
+        )
+        assert (changed.flaw, left.flaw) == (Flaw.CORRUPTED, Flaw.LOST)
+
+
+def test_what_a_perfect_consumer_gives() -> None:
+    """That the reference does read answers, and fails where an answer is not whole."""
+    given = {name: put(name, "ConverseStream")[0] for name in CASES}
+    fails = {name for name, outcome in given.items() if outcome.error is not None}
+    assert FATAL & {*CASES} <= fails
+    assert not HARMLESS & fails
+    assert given["text_basic"] == Outcome("18 °C and sunny in Zürich.", [], "end_turn")
+    assert given["tool_interleaved"].tool_calls != []
+
+
+NOBODY = Outcome(stop_reason="end_turn")
+"""Of a consumer that gives nothing, and says that all is well."""
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_nothing_is_not_enough(name: str) -> None:
+    """A consumer that shows nothing of an answer handles only those that have nothing to show."""
+    expected = expectation_of(CASES[name].replies)
+    _, (_, verdict) = put(name, "ConverseStream", NOBODY)
+    if expected.answers and not any(answer.incomplete for answer in expected.answers):
+        shows = all("".join(answer.texts) for answer in expected.answers)
+        runs = all(answer.tool_calls for answer in expected.answers) and not expected.obscure
+        assert (verdict.level is Level.HANDLED) == (not shows and not runs), verdict
+    if not expected.answers:
+        assert verdict.flaw is Flaw.SILENT
+
+
+@pytest.mark.parametrize("name", sorted(ACCIDENTS))
+def test_accidents_are_no_answers(name: str) -> None:
+    for case in ("text_basic", "throttle_pre", "cut_off"):
+        _, (_, verdict) = put(case, "ConverseStream", Outcome(error=name))
+        assert verdict.flaw is Flaw.WRONG_ERROR
+
+
+def test_faults_are_harmless_fatal_or_a_choice() -> None:
+    assert HARMLESS | FATAL | OBSCURE <= {*FAULTS}
+    assert not HARMLESS & FATAL
+    assert CHOICE >= OBSCURE
+    for name in CHOICE:
+        assert put(name, "ConverseStream", Outcome(error="BrokenAnswer"))[1][1].level is Level.HANDLED
+    for name in HARMLESS & {*CASES}:
+        assert put(name, "ConverseStream", Outcome(error="BrokenAnswer"))[1][1].level is Level.REFUSED
