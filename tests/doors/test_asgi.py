@@ -576,6 +576,11 @@ def granian(tmp_path: Path) -> Iterator[str]:
         process.wait(LIMIT)
 
 
+WEATHER: dict[str, Any] = {
+    "tools": [{"toolSpec": {"name": "get_weather", "inputSchema": {"json": {"type": "object"}}}}]
+}
+
+
 def test_workers_that_know_nothing_of_each_other(granian: str, question: dict[str, Any]) -> None:
     text = {"role": "user", "content": [{"text": "how warm is it?"}]}
     workers: set[str] = set()
@@ -589,7 +594,8 @@ def test_workers_that_know_nothing_of_each_other(granian: str, question: dict[st
         turn = [text, first["output"]["message"]]
         used = first["output"]["message"]["content"][0]["toolUse"]["toolUseId"]
         turn.append({"role": "user", "content": [{"toolResult": {"toolUseId": used, "content": [{"text": "12"}]}}]})
-        events = list(client.converse_stream(**question | {"messages": turn})["stream"])
+        asked = question | {"messages": turn, "toolConfig": WEATHER}
+        events = list(client.converse_stream(**asked)["stream"])
         deltas = [event["contentBlockDelta"]["delta"]["text"] for event in events if "contentBlockDelta" in event]
         assert "".join(deltas) == "12 degrees"
         client.close()
