@@ -14,9 +14,9 @@ from tests.rules.broken import ALTERNATE, NOVA, TEXT, user
 TWICE: dict[str, Any] = {"messages": [user(TEXT), user(TEXT)]}
 ONCE: dict[str, Any] = {"messages": [user(TEXT)]}
 LEVELS = (
-    "rules='loose'; one of \"off\" (answer whatever is asked), \"warn\" (answer as scripted, and warn of what Bedrock "
-    'would refuse), "default" (refuse what Bedrock refuses of the model that is asked for), "strict" (refuse also model '
-    "ids that no model of Bedrock can have)."
+    'rules=\'loose\'; one of "off" (answer whatever is asked), "warn" (answer as scripted, and warn of what Bedrock '
+    'would refuse), "default" (refuse what Bedrock refuses of the model that is asked for), "strict" (refuse also '
+    "model ids that no model of Bedrock can have)."
 )
 
 

@@ -249,7 +249,7 @@ def test_trouble_is_no_excuse_for_another_error() -> None:
 def test_an_agent_that_trusts_the_model_is_found() -> None:
     machine = weather_machine(TrustsTheModel, troubles=["misuse_tool"], may_raise=ClientError)
     with pytest.raises(KeyError, match="city") as caught:
-        run_state_machine_as_test(machine, settings=SHORT)
+        run_state_machine_as_test(machine, settings=settings(SHORT, max_examples=100))
     step = "misuse_tool(answer='0', text='0', use={'name': 'get_weather', 'input': {}})"
     assert steps_of(caught.value)[-1] == step
 
