@@ -9,6 +9,7 @@ import pytest
 
 from converse_harness.cli import main
 from tests.plugin.test_serve import serving
+from tests.recordings.damaged import STREAM, text
 from tests.rules.broken import ALTERNATE, NOVA, TEXT, user
 
 TWICE: dict[str, Any] = {"messages": [user(TEXT), user(TEXT)]}
@@ -47,6 +48,15 @@ def test_warn_answers_and_names_the_rule(script: Path) -> None:
         assert ask(served.url, TWICE).status_code == ask(served.url, ONCE).status_code == 200
         assert re.search(r'-> text "hi", 9 times +\d+ ms  breaks roles_alternate$', served.line())
         assert re.search(r'-> text "hi", 9 times +\d+ ms$', served.line())
+
+
+@pytest.mark.parametrize("level", ["default", "warn"])
+def test_of_what_a_recording_answers_nothing_is_said(tmp_path: Path, level: str) -> None:
+    file = tmp_path / "empty.jsonl"
+    file.write_text(text(*STREAM), encoding="utf-8")
+    with serving(file, f"--rules={level}") as served:
+        httpx.post(f"{served.url}/model/m/converse-stream", json={"messages": []}, trust_env=False)
+        assert re.search(r"-> 6 events +6 events +\d+ ms$", served.line())
 
 
 def test_off_answers_whatever_is_asked(script: Path) -> None:
