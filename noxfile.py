@@ -28,6 +28,7 @@ ENTRY_POINTS = (
 FLOOR_SUITES = (
     "tests/unit",
     "tests/doors",
+    "tests/rules",
     "tests/recordings/test_recording_boto.py",
     "tests/strategies",
     "tests/clients/test_attempts.py",

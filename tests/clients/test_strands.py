@@ -167,11 +167,11 @@ def test_max_tokens(converse: Fake, streaming: bool) -> None:
 
 def guardrail(action: str) -> dict[str, Any]:
     topic = {"name": "money", "type": "DENY", "action": action, "detected": True}
-    return {"guardrail": {"inputAssessment": {"gr-1": {"topicPolicy": {"topics": [topic]}}}}}
+    return {"guardrail": {"inputAssessment": {"gr1": {"topicPolicy": {"topics": [topic]}}}}}
 
 
 def guarded(streaming: bool) -> Agent:
-    config = {"guardrail_id": "gr-1", "guardrail_version": "1", "guardrail_trace": "enabled"}
+    config = {"guardrail_id": "gr1", "guardrail_version": "1", "guardrail_trace": "enabled"}
     return make_agent(streaming, config=config)
 
 
@@ -194,7 +194,7 @@ def test_a_guardrail_redacts_what_the_user_said(
     assert agent.messages[0]["content"] == [{"text": remembered}]
     (call,) = converse.calls
     assert call.guardrail is not None
-    assert call.guardrail["guardrailIdentifier"] == "gr-1"
+    assert call.guardrail["guardrailIdentifier"] == "gr1"
 
 
 # Structured output

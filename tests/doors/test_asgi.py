@@ -576,6 +576,21 @@ def granian(tmp_path: Path) -> Iterator[str]:
         process.wait(LIMIT)
 
 
+def test_requests_are_held_to_the_rules_of_bedrock() -> None:
+    async def twice(app: ConverseApp) -> int:
+        asked = {"messages": [{"role": "user", "content": [{"text": "hi"}]}] * 2}
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://fake") as client:
+            return (await client.post("/model/m/converse", json=asked)).status_code
+
+    assert asyncio.run(twice(ConverseApp(reply.text("hi")))) == 400
+    assert asyncio.run(twice(ConverseApp(reply.text("hi"), rules="off"))) == 200
+
+
+WEATHER: dict[str, Any] = {
+    "tools": [{"toolSpec": {"name": "get_weather", "inputSchema": {"json": {"type": "object"}}}}]
+}
+
+
 def test_workers_that_know_nothing_of_each_other(granian: str, question: dict[str, Any]) -> None:
     text = {"role": "user", "content": [{"text": "how warm is it?"}]}
     workers: set[str] = set()
@@ -589,7 +604,8 @@ def test_workers_that_know_nothing_of_each_other(granian: str, question: dict[st
         turn = [text, first["output"]["message"]]
         used = first["output"]["message"]["content"][0]["toolUse"]["toolUseId"]
         turn.append({"role": "user", "content": [{"toolResult": {"toolUseId": used, "content": [{"text": "12"}]}}]})
-        events = list(client.converse_stream(**question | {"messages": turn})["stream"])
+        asked = question | {"messages": turn, "toolConfig": WEATHER}
+        events = list(client.converse_stream(**asked)["stream"])
         deltas = [event["contentBlockDelta"]["delta"]["text"] for event in events if "contentBlockDelta" in event]
         assert "".join(deltas) == "12 degrees"
         client.close()

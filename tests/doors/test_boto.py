@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import json
 import os
 import threading
 import time
@@ -293,7 +294,8 @@ class Breaking:
 @pytest.mark.parametrize("count", [0, 2])
 def test_what_breaks_off_is_delivered_up_to_there(make_client: Client, question: dict[str, Any], count: int) -> None:
     with fake_converse(reply.text("hi")) as fake:
-        events = fake.exchange(Request("POST", "/model/m/converse-stream", (), b"{}")).response.chunks
+        body = json.dumps({"messages": question["messages"]}).encode()
+        events = fake.exchange(Request("POST", "/model/m/converse-stream", (), body)).response.chunks
     chunks = list(itertools.islice(events, count))
     reported: list[str] = []
     received: list[Any] = []

@@ -44,7 +44,8 @@ def result(id: str, text: str = "18 °C", **more: Any) -> Message:
 
 def tools(*names: str, **more: Any) -> dict[str, Any]:
     """A ToolConfiguration."""
-    return {"tools": [{"toolSpec": {"name": name, "inputSchema": {"json": {}}}} for name in names], **more}
+    schema = {"json": {"type": "object"}}
+    return {"tools": [{"toolSpec": {"name": name, "inputSchema": schema}} for name in names], **more}
 
 
 def body(*messages: Message, **more: Any) -> dict[str, Any]:

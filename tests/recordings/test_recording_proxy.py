@@ -967,7 +967,8 @@ def test_new_episodes_are_added_to_those_that_are_played(
     service: ConverseServer, proxy: ConverseServer, path: Path
 ) -> None:
     def ask(url: str, text: str) -> str:
-        said = {"messages": [{"role": "user", "content": [{"text": each}]} for each in text]}
+        roles = ("user", "assistant", "user")
+        said = {"messages": [{"role": roles[n], "content": [{"text": each}]} for n, each in enumerate(text)]}
         answer = httpx.post(f"{url}/model/m/converse", json=said, trust_env=False).json()
         return str(answer["output"]["message"]["content"][0]["text"])
 

@@ -23,6 +23,7 @@ from converse_harness import (
 )
 from converse_harness.doors.client import create_client
 from converse_harness.wire.http import Request
+from tests.recordings.asking import counts_tokens
 from tests.rules.broken import ALTERNATE, NOVA, TEXT, user
 
 TWICE: dict[str, Any] = {"modelId": NOVA, "messages": [user(TEXT), user(TEXT)]}
@@ -123,6 +124,7 @@ def test_a_recording_knows_better(tmp_path: Path) -> None:
         refused(fake, modelId="other", messages=TWICE["messages"])
 
 
+@counts_tokens
 def test_other_operations_are_not_held_to_the_rules() -> None:
     with fake_converse() as fake:
         counted = create_client().count_tokens(modelId=NOVA, input={"converse": {"messages": TWICE["messages"]}})

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from converse_harness import ConverseServer, Fake, faults, reply
+from converse_harness import ConverseServer, Fake, RefusedRequest, fake_converse, faults, reply
 from converse_harness.doors.httpx import HttpxFake
 from converse_harness.doors.server.fake import ServerFake
 
@@ -27,6 +27,16 @@ def server_fake(converse_server: ConverseServer) -> ServerFake:
 def test_without_pytest() -> None:
     with ConverseServer(host="127.0.0.1", port=0) as server, server.script() as fake:
         fake.always(reply.text("hi").broken(faults.reset, after=1).times(2))
+
+
+def test_rules(converse_server: ConverseServer) -> None:
+    with fake_converse(reply.text("hi"), rules="warn") as fake, converse_server.script(rules="strict"):
+        refusal = fake.calls[0].refusal
+        assert refusal is not None
+        named: list[str] = [refusal.rule.name, refusal.rule.source, refusal.path, refusal.message]
+        assert named
+    with pytest.raises(RefusedRequest):
+        fake.check()
 
 
 def test_httpx(converse_httpx: HttpxFake) -> None:

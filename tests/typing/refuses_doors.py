@@ -2,7 +2,7 @@
 
 import httpx
 
-from converse_harness import ConverseServer, Fake, faults, reply
+from converse_harness import ConverseServer, Fake, fake_converse, faults, reply
 from converse_harness.doors.httpx import HttpxFake
 
 
@@ -10,6 +10,9 @@ def test_server(converse_server: ConverseServer, converse: Fake) -> None:
     converse_server.script("hi")  # error
     converse_server.script(reply.text("a"), unusd="fail")  # error
     converse_server.script(reply.text("a"), unused="never")  # error
+    converse_server.script(reply.text("a"), rules="loose")  # error
+    fake_converse(rules=True)  # error
+    converse.calls[0].refusal.rule  # error
     converse.url  # error
     converse_server.script().url = "http://127.0.0.1"  # error
     ConverseServer(port="0")  # error

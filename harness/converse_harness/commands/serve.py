@@ -43,6 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_pace,
         help="what the pauses of a recording are multiplied by, or `recorded` for 1 (default: 0, no pauses)",
     )
+    parser.add_argument(
+        "--rules",
+        metavar="LEVEL",
+        type=_level,
+        default="default",
+        help="how strictly requests are held to what Bedrock refuses: off, warn, default or strict",
+    )
     add_address(parser)
     parser.add_argument("--reload", action="store_true", help="start the script anew whenever FILE changes")
 
@@ -63,6 +70,7 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
         given.file,
         how=How(**played),
         case=given.case,
+        rules=given.rules,
         reload=given.reload,
         out=sys.stdout,
         err=sys.stderr,
@@ -76,6 +84,16 @@ def _case(name: str) -> Case:
     try:
         return CASES[name]
     except UnknownCase as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _level(text: str) -> str:
+    from converse_harness.errors import ReplyError
+    from converse_harness.rules import level_of
+
+    try:
+        return level_of(text).value
+    except ReplyError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 

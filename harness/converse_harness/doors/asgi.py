@@ -15,7 +15,7 @@ from urllib.parse import quote
 from converse_harness.damage import Door
 from converse_harness.doors.contract import Exchange
 from converse_harness.doors.delivery import Delivery
-from converse_harness.doors.fake import Fake
+from converse_harness.doors.fake import Fake, RulesLevel
 from converse_harness.doors.server.protocol import LIMITS, refusal
 from converse_harness.errors import DoorError
 from converse_harness.script import Replies, Responder
@@ -50,7 +50,8 @@ class ConverseApp:
     """An ASGI 3 application that answers as a fake Bedrock does; `fake` is the Fake that it asks.
 
     Replies are scripted as anywhere: `app.fake.when(...)`, `app.fake.always(...)`. Each worker of a server has an app
-    of its own, which knows nothing of the others' calls. Functions of a script run in threads of the event loop's pool.
+    of its own, which knows nothing of the others' calls. `rules` says how strictly requests are held to what Bedrock
+    refuses. Functions of a script run in threads of the event loop's pool.
 
     >>> import asyncio, httpx
     >>> from converse_harness import reply
@@ -64,8 +65,8 @@ class ConverseApp:
     [{'text': 'hi'}]
     """
 
-    def __init__(self, *replies: Responder | Replies, seed: int = 0) -> None:
-        self.fake: Fake = _AsgiFake(*replies, seed=seed)
+    def __init__(self, *replies: Responder | Replies, seed: int = 0, rules: RulesLevel = "default") -> None:
+        self.fake: Fake = _AsgiFake(*replies, seed=seed, rules=rules)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """What a server calls, once for each request. Raises DoorError for what is neither HTTP nor lifespan."""

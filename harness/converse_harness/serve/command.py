@@ -15,6 +15,7 @@ from typing import Final, NoReturn, TextIO
 from converse_harness.calls import Call
 from converse_harness.cases import Case
 from converse_harness.doors.control.api import ROOT, id_of
+from converse_harness.doors.fake import RulesLevel
 from converse_harness.doors.server.fake import ServerFake
 from converse_harness.doors.server.listener import ConverseServer
 from converse_harness.errors import DoorError
@@ -40,6 +41,7 @@ def serve(
     *,
     how: How = HOW,
     case: Case | None = None,
+    rules: RulesLevel = "default",
     host: str,
     port: int,
     reload: bool,
@@ -48,7 +50,8 @@ def serve(
 ) -> int:
     """Serve the file's script, the case or the control API alone until interrupted.
 
-    The result is the exit code: 1 if it cannot start, 143 if terminated.
+    `rules` holds for all of them, unless a client of the control API says another level. The result is the exit code: 1
+    if it cannot start, 143 if terminated.
 
     Raises KeyboardInterrupt.
     """
@@ -59,6 +62,7 @@ def serve(
             watcher = Watcher(file) if file is not None and reload else None
             script = load(file, how) if file is not None else load_case(case) if case is not None else None
             server = WatchedServer(lambda fake, call: ended.put((fake, call)), host=host, port=port)
+            server.settings = {"rules": rules}
             try:
                 start(server, err)
                 fake = server.answer_all() if script is not None else None

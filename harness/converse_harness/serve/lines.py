@@ -26,7 +26,7 @@ EXPORTED: Final = (
 
 TEXT: Final = 24
 SUMMARY: Final = 40
-REFUSAL: Final = 120
+REFUSAL: Final = 160
 """The most that is shown of what was asked, of what was answered, and of why there was no answer."""
 
 BOLD: Final = "1"
@@ -98,6 +98,8 @@ def call_line(id: str, call: Call) -> str:
     line = f"{fake}{operation:<14}  {call.model_id:<26} {asked:<{TEXT}}  -> {answered} {counts:>10} {taken:>8}"
     if call.attempt > 1:
         line += f"  attempt {call.attempt}"
+    if call.refusal is not None and call.reply is not None and call.reply.recorded is None:
+        line += f"  breaks {call.refusal.rule.name}"
     if call.outcome is not Outcome.COMPLETE:
         line += f"  {call.outcome.value}"
     return "".join(each if each.isprintable() else "\ufffd" for each in mask(line.rstrip()))
@@ -121,6 +123,8 @@ def _refused(call: Call) -> str:
     if call.answered.taken:
         with suppress(ValueError, KeyError, TypeError):
             said = f": {json.loads(call.answered.taken[0][0].data)['message']}"
+    if call.refusal is not None:
+        return f"REFUSED {call.status} {call.refusal.rule.name}{said}"
     return f"UNEXPECTED {call.status}{said}"
 
 

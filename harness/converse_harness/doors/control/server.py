@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from converse_harness.doors.fake import RulesLevel, Strictness
+from typing import Unpack
+
+from converse_harness.doors.fake import Settings
 from converse_harness.doors.server.fake import ServerFake
 from converse_harness.doors.server.listener import ConverseServer
 
@@ -13,16 +15,9 @@ class FakesOf:
     def __init__(self, server: ConverseServer) -> None:
         self._server = server
 
-    def open(
-        self,
-        *,
-        seed: int = 0,
-        unused: Strictness = "fail",
-        unexpected: Strictness = "fail",
-        rules: RulesLevel = "default",
-    ) -> ServerFake:
-        """Open one."""
-        return self._server.script(seed=seed, unused=unused, unexpected=unexpected, rules=rules)
+    def open(self, **settings: Unpack[Settings]) -> ServerFake:
+        """Open one; what is not said is as the server has it."""
+        return self._server.script(**settings)
 
     def all(self) -> list[ServerFake]:
         """Those that are open."""

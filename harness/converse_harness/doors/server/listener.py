@@ -90,7 +90,7 @@ class ConverseServer:
     # What a test says
 
     def script(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> ServerFake:
-        """Open a fake with a URL of its own; `settings` are those of a Fake: seed, unused, unexpected, sleeps.
+        """Open a fake with a URL of its own; `settings` are those of a Fake: unused, unexpected, rules, seed.
 
         Raises ReplyError for what is no reply, DoorError if the server is not running.
         """

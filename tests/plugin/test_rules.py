@@ -1,0 +1,308 @@
+"""A request that Bedrock would refuse, in a project's tests: what fails, what is shown, and how to allow it."""
+
+import pytest
+
+ALTERNATE = (
+    "A conversation must alternate between user and assistant roles. Make sure the conversation alternates between "
+    "user and assistant roles and try again."
+)
+REPORT = f"""
+*RefusedRequest: Bedrock would refuse call 1: {ALTERNATE}
+E*
+E*   arrived   Converse us.amazon.nova-lite-v1:0, 2 messages, last: text "hi"
+E*   rule      roles_alternate: messages of user and assistant alternate
+E*   broken at messages[[]1].role
+E*   source    langchain-ai/langchainjs#6724, cline/cline#431 (Claude 3), ShishirPatil/gorilla#881 (Nova); nobody *
+E*
+E*   Mend the request. If the model does accept it, or the test is about something else, hold requests to less:
+E*   @pytest.mark.converse(rules="off"), or "warn".   docs: rules#levels
+""".strip().splitlines()
+LOOSE = (
+    '*rules=\'loose\'; one of "off" (answer whatever is asked), "warn" (answer as scripted, and warn of what Bedrock '
+    'would refuse), "default" (refuse what Bedrock refuses of the model that is asked for), "strict" (refuse also '
+    "model ids that no model of Bedrock can have)."
+)
+LEVELS = ["off", "warn", "default", "strict"]
+AS_ALWAYS = ("-W", "default::converse_harness.RefusedRequestWarning")
+"""Our own settings make errors of warnings, and a run in this process would inherit them."""
+
+AGENT = '''
+import httpx
+
+from agent import ask, client
+
+HELLO = {"role": "user", "content": [{"text": "hello"}]}
+URL = "https://bedrock-runtime.us-east-1.amazonaws.com"
+
+
+def twice(**options):
+    """Two turns of the user in a row."""
+    return ask("hi", [HELLO], **options)
+
+
+def survives():
+    """The same in an agent that survives anything, as agents in production do."""
+    try:
+        return twice()
+    except Exception:
+        return "sorry"
+
+
+def made_up():
+    """A model that nobody has."""
+    answer = client().converse(modelId="my-model", messages=[HELLO])
+    return answer["output"]["message"]["content"][0]["text"]
+
+
+def by_httpx(url=URL):
+    """Two turns of the user in a row, by another client: its status, and its body."""
+    body = {"messages": [HELLO, HELLO]}
+    answer = httpx.post(f"{url}/model/us.amazon.nova-lite-v1:0/converse", json=body, trust_env=False)
+    return answer.status_code, answer.json()
+'''
+
+
+@pytest.fixture
+def refused(project: pytest.Pytester) -> pytest.Pytester:
+    """A pytester project whose module `asking` asks for what Bedrock refuses."""
+    project.makepyfile(asking=AGENT)
+    return project
+
+
+def test_two_turns_of_the_user_get_bedrocks_own_400_with_its_own_words(refused: pytest.Pytester) -> None:
+    refused.makepyfile(
+        f"""
+        import pytest
+        from asking import twice
+        from botocore.exceptions import ClientError
+        from converse_harness import reply
+
+        @pytest.mark.converse(unexpected="allow", unused="allow")
+        def test_it(converse):
+            converse.script(reply.text("hi"))
+            with pytest.raises(ClientError) as caught:
+                twice()
+            answer = caught.value.response
+            assert answer["Error"] == {{"Code": "ValidationException", "Message": {ALTERNATE!r}}}
+            assert answer["ResponseMetadata"]["HTTPStatusCode"] == 400
+            assert converse.calls[0].refusal.rule.name == "roles_alternate"
+        """
+    )
+    refused.runpytest().assert_outcomes(passed=1)
+
+
+def test_a_refused_request_fails_the_test_though_the_agent_swallows_it(refused: pytest.Pytester) -> None:
+    refused.makepyfile(
+        """
+        from asking import survives
+        from converse_harness import reply
+
+        def test_it(converse):
+            converse.script(reply.text("hi"))
+            assert survives() == "sorry"
+        """
+    )
+    result = refused.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(REPORT, consecutive=True)
+    result.stdout.fnmatch_lines(
+        ["*- Bedrock Converse calls -*", "call 1  Converse *", "    answer   400  refused: roles_alternate  (complete)"]
+    )
+    result.stdout.no_fnmatch_line("*not used*")
+
+
+def test_a_test_that_fails_because_of_it_shows_both(refused: pytest.Pytester) -> None:
+    refused.makepyfile(
+        """
+        from asking import twice
+
+        def test_it(converse):
+            twice()
+        """
+    )
+    result = refused.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            f"*ValidationException) when calling the Converse operation: {ALTERNATE}",
+            "The above exception was the direct cause of the following exception:",
+            *REPORT,
+        ]
+    )
+
+
+@pytest.mark.parametrize("way", ["marker", "ini", "option"])
+@pytest.mark.parametrize("level", LEVELS)
+def test_each_level_by_marker_ini_and_option(refused: pytest.Pytester, level: str, way: str) -> None:
+    marker = f"@pytest.mark.converse(rules={level!r})" if way == "marker" else ""
+    refused.makepyfile(
+        f"""
+        import pytest
+        from asking import made_up, twice
+        from converse_harness import reply
+
+        {marker}
+        def test_twice(converse):
+            converse.script(reply.text("hi"))
+            assert twice() == "hi"
+
+        {marker}
+        def test_made_up(converse):
+            converse.script(reply.text("hi"))
+            assert made_up() == "hi"
+        """
+    )
+    if way == "ini":
+        refused.makeini(f"[pytest]\nconverse_rules = {level}\n")
+    result = refused.runpytest(*AS_ALWAYS, *([f"--converse-rules={level}"] if way == "option" else []))
+    failed = {"off": 0, "warn": 0, "default": 1, "strict": 2}[level]
+    result.assert_outcomes(passed=2 - failed, failed=failed, warnings=level == "warn")
+    if failed:
+        result.stdout.fnmatch_lines([f"E*RefusedRequest: Bedrock would refuse call 1: {ALTERNATE}"])
+    if level == "strict":
+        result.stdout.fnmatch_lines(
+            ["E*RefusedRequest: Bedrock would refuse call 1: The provided model identifier is invalid."]
+        )
+
+
+def test_the_marker_wins_over_the_command_line_and_that_over_the_ini_file(refused: pytest.Pytester) -> None:
+    refused.makepyfile(
+        """
+        import pytest
+        from asking import made_up, twice
+        from converse_harness import reply
+
+        @pytest.mark.converse(rules="off")
+        def test_marker(converse):
+            converse.script(reply.text("hi"))
+            assert twice() == "hi"
+
+        def test_option(converse):
+            converse.script(reply.text("hi"))
+            assert made_up() == "hi"
+        """
+    )
+    refused.makeini("[pytest]\nconverse_rules = strict\n")
+    refused.runpytest("--converse-rules=default").assert_outcomes(passed=2)
+
+
+def test_warn_says_in_the_summary_what_the_failure_would_have_said(refused: pytest.Pytester) -> None:
+    refused.makepyfile(
+        """
+        from asking import twice
+        from converse_harness import reply
+
+        def test_it(converse):
+            converse.always(reply.text("hi"))
+            assert twice() == "hi"
+        """
+    )
+    result = refused.runpytest("--converse-rules=warn", *AS_ALWAYS)
+    result.assert_outcomes(passed=1, warnings=1)
+    told = [
+        line.replace("RefusedRequest:", "RefusedRequestWarning:").removeprefix("E*   ")
+        for line in REPORT
+        if line != "E*"
+    ]
+    told = [line if line.startswith("*") else f"  {line}" for line in told]
+    result.stdout.fnmatch_lines(["*= warnings summary =*", "test_warn_*.py::test_it", *told])
+    result = refused.runpytest("--converse-rules=warn", "-W", "error::converse_harness.RefusedRequestWarning")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"*RefusedRequestWarning: Bedrock would refuse call 1: {ALTERNATE}"])
+
+
+@pytest.mark.parametrize("way", ["marker", "ini", "option"])
+@pytest.mark.parametrize("fixture", ["converse", "converse_httpx", "converse_server"])
+def test_a_level_that_is_none(refused: pytest.Pytester, fixture: str, way: str) -> None:
+    marker = '@pytest.mark.converse(rules="loose")' if way == "marker" else ""
+    refused.makepyfile(
+        f"""
+        import pytest
+
+        {marker}
+        def test_it({fixture}):
+            {fixture}.script()
+        """
+    )
+    if way == "ini":
+        refused.makeini("[pytest]\nconverse_rules = loose\n")
+    result = refused.runpytest(*(["--converse-rules=loose"] if way == "option" else []))
+    fails = fixture == "converse_server"  # it opens a fake in the test, the others have one before it
+    result.assert_outcomes(failed=int(fails), errors=int(not fails))
+    result.stdout.fnmatch_lines([LOOSE])
+
+
+def test_the_fixture_of_httpx_and_that_of_the_server(refused: pytest.Pytester) -> None:
+    refused.makepyfile(
+        f"""
+        import pytest
+        from asking import by_httpx, twice
+        from converse_harness import reply
+
+        REFUSED = (400, {{"message": {ALTERNATE!r}}})
+
+        def test_httpx(converse_httpx):
+            assert by_httpx() == REFUSED
+
+        def test_server(converse_server):
+            fake = converse_server.script()
+            assert by_httpx(fake.url) == REFUSED
+
+        @pytest.mark.converse(rules="off")
+        def test_httpx_off(converse_httpx):
+            converse_httpx.script(reply.text("hi"))
+            assert by_httpx()[0] == 200
+
+        @pytest.mark.converse(rules="off")
+        def test_server_off(converse_server):
+            fake = converse_server.script(reply.text("hi"))
+            assert twice(endpoint_url=fake.url) == "hi"
+
+        @pytest.mark.converse(rules="warn")
+        def test_server_warn(converse_server):
+            with converse_server.script(reply.text("hi")) as fake:
+                assert twice(endpoint_url=fake.url) == "hi"
+
+        @pytest.mark.converse(rules="off")
+        def test_what_the_call_says_wins(converse_server):
+            with converse_server.script(rules="default", unexpected="allow") as fake:
+                assert by_httpx(fake.url) == REFUSED
+        """
+    )
+    result = refused.runpytest(*AS_ALWAYS)
+    result.assert_outcomes(passed=4, failed=2, warnings=1)
+    for where in (" (httpx) -*", " at http://127.0.0.1:*"):
+        result.stdout.fnmatch_lines(
+            [
+                f"*RefusedRequest: Bedrock would refuse call 1: {ALTERNATE}",
+                f"*- Bedrock Converse calls{where}",
+                "    answer   400  refused: roles_alternate  (complete)",
+            ]
+        )
+    result.stdout.fnmatch_lines(["*= warnings summary =*", "*::test_server_warn", "*RefusedRequestWarning: Bedrock *"])
+
+
+def test_inside_given(refused: pytest.Pytester) -> None:
+    refused.makepyfile(
+        """
+        import pytest
+        from asking import survives, twice
+        from converse_harness import fake_converse, reply
+        from hypothesis import given, settings, strategies as st
+
+        @settings(max_examples=5)
+        @given(st.text())
+        def test_refused(text):
+            with fake_converse(reply.text(text)):
+                survives()
+
+        @settings(max_examples=5)
+        @given(st.text())
+        def test_off(text):
+            with fake_converse(reply.text(text), rules="off"):
+                assert twice() == text
+        """
+    )
+    result = refused.runpytest()
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(REPORT)

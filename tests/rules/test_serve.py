@@ -1,0 +1,87 @@
+"""`converse-harness serve --rules LEVEL`: requests that Bedrock would refuse, for other processes and languages."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from converse_harness.cli import main
+from tests.plugin.test_serve import serving
+from tests.recordings.damaged import STREAM, text
+from tests.rules.broken import ALTERNATE, NOVA, TEXT, user
+
+TWICE: dict[str, Any] = {"messages": [user(TEXT), user(TEXT)]}
+ONCE: dict[str, Any] = {"messages": [user(TEXT)]}
+LEVELS = (
+    'rules=\'loose\'; one of "off" (answer whatever is asked), "warn" (answer as scripted, and warn of what Bedrock '
+    'would refuse), "default" (refuse what Bedrock refuses of the model that is asked for), "strict" (refuse also '
+    "model ids that no model of Bedrock can have)."
+)
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    """A file with an answer for everything."""
+    file = tmp_path / "hi.py"
+    file.write_text("from converse_harness import reply\nscript = [reply.text('hi').times(9)]", encoding="utf-8")
+    return file
+
+
+def ask(url: str, body: object, model: str = NOVA) -> httpx.Response:
+    return httpx.post(f"{url}/model/{model.replace(':', '%3A')}/converse", json=body, trust_env=False)
+
+
+def test_the_line_of_a_refused_call_names_the_rule(script: Path) -> None:
+    with serving(script) as served:
+        refused = ask(served.url, TWICE)
+        assert (refused.status_code, refused.json()) == (400, {"message": ALTERNATE})
+        assert refused.headers["x-amzn-ErrorType"].startswith("ValidationException:")
+        said = f"REFUSED 400 roles_alternate: {ALTERNATE}"[:157]
+        assert re.search(rf'  "hi" +-> {re.escape(said)}\.\.\. +\d+ ms$', served.line())
+        assert ask(served.url, ONCE).status_code == ask(served.url, ONCE, "my-model").status_code == 200
+
+
+def test_warn_answers_and_names_the_rule(script: Path) -> None:
+    with serving(script, "--rules", "warn") as served:
+        assert ask(served.url, TWICE).status_code == ask(served.url, ONCE).status_code == 200
+        assert re.search(r'-> text "hi", 9 times +\d+ ms  breaks roles_alternate$', served.line())
+        assert re.search(r'-> text "hi", 9 times +\d+ ms$', served.line())
+
+
+@pytest.mark.parametrize("level", ["default", "warn"])
+def test_of_what_a_recording_answers_nothing_is_said(tmp_path: Path, level: str) -> None:
+    file = tmp_path / "empty.jsonl"
+    file.write_text(text(*STREAM), encoding="utf-8")
+    with serving(file, f"--rules={level}") as served:
+        httpx.post(f"{served.url}/model/m/converse-stream", json={"messages": []}, trust_env=False)
+        assert re.search(r"-> 6 events +6 events +\d+ ms$", served.line())
+
+
+def test_off_answers_whatever_is_asked(script: Path) -> None:
+    with serving(script, "--rules=off") as served:
+        assert ask(served.url, TWICE).status_code == 200
+        assert re.search(r'-> text "hi", 9 times +\d+ ms$', served.line())
+
+
+def test_strict_refuses_made_up_models(script: Path) -> None:
+    with serving(script, "--rules=strict") as served:
+        assert ask(served.url, ONCE, "my-model").json() == {"message": "The provided model identifier is invalid."}
+        assert "-> REFUSED 400 model_exists: The provided" in served.line()
+
+
+def test_fakes_of_the_control_api_have_the_level_unless_they_say_another() -> None:
+    with serving("--rules=off") as served:
+        for body, status in (({}, 200), ({"rules": "default"}, 400)):
+            opened = httpx.post(
+                f"{served.url}/__converse/fakes", json={"always": {"text": "hi"}, **body}, trust_env=False
+            )
+            assert ask(opened.json()["url"], TWICE).status_code == status
+
+
+def test_a_level_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", "--rules", "loose"])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.endswith(f"converse-harness serve: error: argument --rules: {LEVELS}\n")
