@@ -24,7 +24,8 @@ from converse_harness import (
 from converse_harness.doors.client import create_client
 from converse_harness.wire.http import Request
 from tests.recordings.asking import counts_tokens
-from tests.rules.broken import ALTERNATE, NOVA, TEXT, user
+from tests.rules.asking import NOVA, TEXT, user
+from tests.rules.broken_gateway import ALTERNATE
 
 TWICE: dict[str, Any] = {"modelId": NOVA, "messages": [user(TEXT), user(TEXT)]}
 ONCE: dict[str, Any] = {"modelId": NOVA, "messages": [user(TEXT)]}
