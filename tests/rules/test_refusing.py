@@ -110,7 +110,7 @@ def test_a_level_that_is_none() -> None:
     assert str(caught.value) == (
         'rules=\'loose\'; one of "off" (answer whatever is asked), "warn" (answer as scripted, and warn of what '
         'Bedrock would refuse), "default" (refuse what Bedrock refuses of the model that is asked for), "strict" '
-        "(refuse also model ids that no model of Bedrock can have)."
+        "(refuse also model ids that Bedrock does not take)."
     )
 
 
