@@ -191,6 +191,7 @@ BREAKS: Final[Mapping[str, Break]] = {
         draw, request
     ),
     "claude_is_not_prefilled": _add(_assistant(_TEXT)),
+    "claude_says_more_than_it_thinks": _add(_assistant(_THOUGHT), _user(_TEXT)),
     "claude_thoughts_are_signed": _add(
         _assistant({"reasoningContent": {"reasoningText": {"text": "0"}}}, _TEXT), _user(_TEXT)
     ),
@@ -207,6 +208,7 @@ BREAKS: Final[Mapping[str, Break]] = {
     "claude_has_one_way_to_choose": _say(_inference(temperature=st.just(1), topP=st.sampled_from((0.5, 1)))),
     "claude_has_few_cache_points": _tell(*[_TEXT, _CACHE_POINT] * 5),
     "claude_caches_no_file": _tell(_TEXT, _document("a"), _CACHE_POINT),
+    "claude_results_stand_without_files": _used([_use("a")], [_result("a", _TEXT), _TEXT, _document("a")]),
     "claude_sees_no_videos": _tell({"video": {"format": "mp4", "source": _S3}}),
     "claude_is_given_its_images": _tell({"image": {"format": "png", "source": _S3}}),
     "claude_is_given_its_documents": _tell(_document("a", **_S3)),

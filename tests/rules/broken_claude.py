@@ -8,6 +8,7 @@ from tests.rules.asking import (
     S3,
     SONNET,
     TEXT,
+    THOUGHT,
     UNSIGNED,
     VIDEO,
     Broken,
@@ -63,6 +64,12 @@ BROKEN: dict[str, Broken] = {
     ),
     "claude_is_not_prefilled": Broken(
         "messages[1].role", PREFIX + PREFILL, [user(TEXT), assistant(TEXT)], "us.anthropic.claude-opus-4-6-v1"
+    ),
+    "claude_says_more_than_it_thinks": Broken(
+        "messages[1].content",
+        PREFIX + PREFILL,
+        [user(TEXT), assistant(THOUGHT), user(TEXT)],
+        "global.anthropic.claude-sonnet-5",
     ),
     "claude_thoughts_are_signed": Broken(
         "messages[1].content[0].reasoningContent.reasoningText.signature",
@@ -159,6 +166,14 @@ BROKEN: dict[str, Broken] = {
         PREFIX + "messages.0.content.2.type: Field required",
         [user(TEXT, document(), CACHE_POINT)],
         SONNET,
+    ),
+    "claude_results_stand_without_files": Broken(
+        "messages[2].content",
+        PREFIX + "messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: a, b. Each "
+        "`tool_use` block must have a corresponding `tool_result` block in the next message.",
+        [user(TEXT), assistant(use(), use("b")), user(result("a", TEXT), result("b", TEXT), TEXT, document())],
+        SONNET,
+        body=config(),
     ),
     "claude_sees_no_videos": Broken(
         "messages[0].content[1].video",

@@ -75,6 +75,23 @@ def tools_used_without_a_thought(asked: Asked) -> Iterator[Breach]:
                 yield Breach(at(last - 1, 0), {"n": last - 1, "found": called})
 
 
+def files_beside_results(asked: Asked) -> Iterator[Breach]:
+    """A message has the result of a tool and a document that Claude gets as text."""
+    files = {n for n, _, document in asked.blocks("document") if document.get("format", "pdf") != "pdf"}
+    for n in sorted(files):
+        ids = [result.get("toolUseId", "") for each, _, result in asked.blocks("toolResult") if each == n]
+        if ids:
+            yield Breach(at(n, None, "content"), {"n": n, "ids": ", ".join(ids)})
+
+
+def nothing_but_thoughts(asked: Asked) -> Iterator[Breach]:
+    """Claude thought, and said nothing."""
+    thought = {n for n, _, _ in asked.blocks("reasoningContent")}
+    for n in sorted(thought):
+        if all("reasoningContent" in block for block in asked.messages[n]["content"]):
+            yield Breach(at(n, None, "content"))
+
+
 def cache_points_after_a_file(asked: Asked) -> Iterator[Breach]:
     """A cache point comes right after a document that Claude gets as text."""
     for n, m, _ in asked.blocks("cachePoint"):

@@ -12,6 +12,10 @@ _CLAUDE: Final = Models(only=(Claude(),))
 _CLAUDE_4_ON: Final = Models(only=(Claude(since=(4,)),))
 _CLAUDE_4_7_ON: Final = Models(only=(Claude(since=(4, 7)),))
 
+_PREFILL: Final = (
+    "This model does not support assistant message prefill. The conversation must end with a user message."
+)
+
 CLAUDE: Final = (
     Rule(
         "claude_is_invoked_by_a_profile",
@@ -44,10 +48,18 @@ CLAUDE: Final = (
     Rule(
         "claude_is_not_prefilled",
         "a conversation with Claude from 4.6 on ends with a message of the user",
-        MODEL + "This model does not support assistant message prefill. The conversation must end with a user message.",
+        MODEL + _PREFILL,
         conversation.ends_with_the_assistant,
         "anomalyco/opencode#29760, NousResearch/hermes-agent#105780; that 4.5 accepts it says ericc-ch/copilot-api#261",
         Models(only=(Claude(since=(4, 6)),)),
+    ),
+    Rule(
+        "claude_says_more_than_it_thinks",
+        "what Claude from 5 on is said to have answered is more than thoughts",
+        MODEL + _PREFILL,
+        claude.nothing_but_thoughts,
+        "NousResearch/hermes-agent#105780, which says that 4.6 accepts it",
+        Models(only=(Claude(since=(5,)),)),
     ),
     Rule(
         "claude_thoughts_are_signed",
@@ -175,6 +187,15 @@ CLAUDE: Final = (
         claude.cache_points_after_a_file,
         "strands-agents/harness-sdk#1966, Boise-State-Development/agentcore-public-stack#668; the number of the block "
         "was seen as its own and as one more",
+        _CLAUDE,
+    ),
+    Rule(
+        "claude_results_stand_without_files",
+        "a message to Claude with the result of a tool has no document but PDFs",
+        MODEL + "messages.{n}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each "
+        "`tool_use` block must have a corresponding `tool_result` block in the next message.",
+        claude.files_beside_results,
+        "pydantic/pydantic-ai#3253, pydantic/pydantic-ai#6081",
         _CLAUDE,
     ),
     Rule(
