@@ -67,6 +67,8 @@ def _known(asked: Asked, violation: Violation) -> Sequence[str]:
 
 def _violations(asked: Asked) -> Sequence[Violation]:
     """What the body breaks of the model; the members that travel in the path aside."""
+    if not asked.violations:
+        return ()
     labels = _labels(asked.operation)
     return [each for each in asked.violations if steps_of(each)[0] not in labels]
 

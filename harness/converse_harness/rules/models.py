@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Final
 
 from converse_harness.rules.conversation import at, shown
@@ -55,8 +56,13 @@ MOST_TOKENS: Final[Mapping[str, int]] = {
 
 def ids_that_do_not_converse(asked: Asked) -> Iterator[Breach]:
     """The model is one for speech."""
-    if any(fnmatchcase(bare(asked.model_id), each) for each in SPOKEN_TO):
+    if _is_spoken_to(asked.model_id):
         yield Breach("modelId")
+
+
+@lru_cache(256)
+def _is_spoken_to(model_id: str) -> bool:
+    return any(fnmatchcase(bare(model_id), each) for each in SPOKEN_TO)
 
 
 def ids_of_no_profile(asked: Asked) -> Iterator[Breach]:
