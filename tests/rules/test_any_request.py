@@ -17,7 +17,7 @@ from converse_strategies.refused import MODELS
 
 Json = dict[str, Any]
 
-EMPTY = ({}, [], "", 0)
+EMPTY: tuple[Any, ...] = ({}, [], "", 0)
 
 
 @st.composite
