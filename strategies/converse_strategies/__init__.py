@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from converse_strategies.message import messages as messages
     from converse_strategies.message import user_messages as user_messages
     from converse_strategies.metadata import token_usages as token_usages
+    from converse_strategies.refused import Refused as Refused
+    from converse_strategies.refused import refused_requests as refused_requests
     from converse_strategies.requests import converse_requests as converse_requests
     from converse_strategies.responses import converse_responses as converse_responses
     from converse_strategies.streams import stream_events as stream_events
@@ -61,6 +63,7 @@ _HOME = {
     "ConversationMachine": "machine",
     "FaultyReply": "failing",
     "HostileStream": "hostile",
+    "Refused": "refused",
     "assistant_messages": "message",
     "audios": "media",
     "broken_values": "json_schema",
@@ -87,6 +90,7 @@ _HOME = {
     "invalid_tool_uses": "tools",
     "json_schemas": "json_schema",
     "messages": "message",
+    "refused_requests": "refused",
     "replies": "answers",
     "schema_values": "json_schema",
     "stream_errors": "failing",
@@ -109,6 +113,7 @@ __all__ = [
     "ConversationMachine",
     "FaultyReply",
     "HostileStream",
+    "Refused",
     "assistant_messages",
     "audios",
     "broken_values",
@@ -135,6 +140,7 @@ __all__ = [
     "invalid_tool_uses",
     "json_schemas",
     "messages",
+    "refused_requests",
     "replies",
     "schema_values",
     "stream_errors",

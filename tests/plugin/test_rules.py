@@ -20,7 +20,7 @@ E*   @pytest.mark.converse(rules="off"), or "warn".   docs: rules#levels
 LOOSE = (
     '*rules=\'loose\'; one of "off" (answer whatever is asked), "warn" (answer as scripted, and warn of what Bedrock '
     'would refuse), "default" (refuse what Bedrock refuses of the model that is asked for), "strict" (refuse also '
-    "model ids that no model of Bedrock can have)."
+    "model ids that Bedrock does not take)."
 )
 LEVELS = ["off", "warn", "default", "strict"]
 AS_ALWAYS = ("-W", "default::converse_harness.RefusedRequestWarning")

@@ -24,7 +24,8 @@ from converse_harness import (
 from converse_harness.doors.client import create_client
 from converse_harness.wire.http import Request
 from tests.recordings.asking import counts_tokens
-from tests.rules.broken import ALTERNATE, NOVA, TEXT, user
+from tests.rules.asking import NOVA, TEXT, user
+from tests.rules.broken_gateway import ALTERNATE
 
 TWICE: dict[str, Any] = {"modelId": NOVA, "messages": [user(TEXT), user(TEXT)]}
 ONCE: dict[str, Any] = {"modelId": NOVA, "messages": [user(TEXT)]}
@@ -109,7 +110,7 @@ def test_a_level_that_is_none() -> None:
     assert str(caught.value) == (
         'rules=\'loose\'; one of "off" (answer whatever is asked), "warn" (answer as scripted, and warn of what '
         'Bedrock would refuse), "default" (refuse what Bedrock refuses of the model that is asked for), "strict" '
-        "(refuse also model ids that no model of Bedrock can have)."
+        "(refuse also model ids that Bedrock does not take)."
     )
 
 

@@ -7,19 +7,23 @@ import pytest
 from converse_harness import model
 from converse_harness.rules import BY_NAME, RULES, Asked, Level, refusal_of, refusals_of
 from converse_harness.rules.rule import bare
-from tests.rules.broken import BROKEN, NOVA, SONNET, TEXT, Broken, user
+from tests.rules.asking import (
+    CACHE_POINT,
+    SONNET,
+    TEXT,
+    THOUGHT,
+    Broken,
+    assistant,
+    config,
+    document,
+    result,
+    thinking,
+    use,
+    user,
+)
+from tests.rules.broken import BROKEN
 
 MALFORMED_ID = "not a model"
-
-TOOL = "[a-zA-Z0-9_-]+"
-FAILED = "failed to satisfy constraint: Member must"
-CONSTRAINTS = (
-    f"Value '' at 'inferenceConfig.stopSequences.1.member' {FAILED} have length greater than or equal to 1",
-    f"Value '1.5' at 'inferenceConfig.temperature' {FAILED} have value less than or equal to 1",
-    f"Value 'fast' at 'performanceConfig.latency' {FAILED} satisfy enum value set: [standard, optimized]",
-    f"Value 'it!' at 'toolConfig.tools.1.member.toolSpec.name' {FAILED} satisfy regular expression pattern: {TOOL}",
-    f"Value at 'messages.1.member.role' {FAILED} not be null",
-)
 
 
 def test_every_rule_has_a_request_that_breaks_it() -> None:
@@ -82,6 +86,7 @@ def test_what_a_model_accepts_is_not_refused() -> None:
     for name, accepting in (
         ("first_message_is_the_users", SONNET),
         ("roles_alternate", "amazon.titan-text-express-v1"),
+        ("roles_alternate", "global.anthropic.claude-opus-4-8"),
         ("text_is_not_blank", SONNET),
     ):
         asked = BROKEN[name].asked
@@ -89,19 +94,21 @@ def test_what_a_model_accepts_is_not_refused() -> None:
         assert refusal_of(Asked(asked.operation, accepting, asked.body)) is None
 
 
-def test_all_constraints_are_told_in_one_message() -> None:
-    asked = Asked(
-        "Converse",
-        NOVA,
-        {
-            "messages": [{"content": [{"text": "hi"}]}],
-            "toolConfig": {"tools": [{"toolSpec": {"name": "it!", "inputSchema": {"json": {"type": "object"}}}}]},
-            "inferenceConfig": {"temperature": 1.5, "stopSequences": [""]},
-            "performanceConfig": {"latency": "fast"},
-        },
-    )
-    refusal = refusal_of(asked)
-    assert refusal is not None
-    head, _, told = refusal.message.partition(": ")
-    assert head == "5 validation errors detected"
-    assert sorted(told.split("; ")) == sorted(CONSTRAINTS)
+def test_claude_need_not_think_again_between_two_tools() -> None:
+    """Its turn is all that it does until it is spoken to."""
+    twice = [
+        user(TEXT),
+        assistant(THOUGHT, use()),
+        user(result("a", TEXT)),
+        assistant(use("b")),
+        user(result("b", TEXT)),
+    ]
+    answered = [user(TEXT), assistant(use()), user(result("a", TEXT)), assistant(TEXT), user(TEXT)]
+    for messages in (twice, answered):
+        assert refusal_of(Asked("Converse", SONNET, {"messages": messages, **thinking(), **config()})) is None
+
+
+def test_a_cache_point_after_a_pdf_or_a_text() -> None:
+    pdf = {"document": {**document()["document"], "format": "pdf"}}
+    for content in ([TEXT, pdf, CACHE_POINT], [document(), TEXT, CACHE_POINT]):
+        assert refusal_of(Asked("Converse", SONNET, {"messages": [user(*content)]})) is None

@@ -10,14 +10,15 @@ import pytest
 from converse_harness.cli import main
 from tests.plugin.test_serve import serving
 from tests.recordings.damaged import STREAM, text
-from tests.rules.broken import ALTERNATE, NOVA, TEXT, user
+from tests.rules.asking import NOVA, TEXT, user
+from tests.rules.broken_gateway import ALTERNATE
 
 TWICE: dict[str, Any] = {"messages": [user(TEXT), user(TEXT)]}
 ONCE: dict[str, Any] = {"messages": [user(TEXT)]}
 LEVELS = (
     'rules=\'loose\'; one of "off" (answer whatever is asked), "warn" (answer as scripted, and warn of what Bedrock '
     'would refuse), "default" (refuse what Bedrock refuses of the model that is asked for), "strict" (refuse also '
-    "model ids that no model of Bedrock can have)."
+    "model ids that Bedrock does not take)."
 )
 
 

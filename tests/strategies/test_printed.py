@@ -26,6 +26,7 @@ NOT_PLAIN = {
     "ConversationMachine",
     "FaultyReply",
     "HostileStream",
+    "Refused",
     "broken_values",
     "chunked_messages",
     "conversation_machine",
@@ -33,6 +34,7 @@ NOT_PLAIN = {
     "faults",
     "faulty_replies",
     "hostile_stream_events",
+    "refused_requests",
     "replies",
     "stream_errors",
 }

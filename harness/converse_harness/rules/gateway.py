@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from converse_harness.rules import conversation, documents, modelled, models, tools
+from converse_harness.rules.phrases import PROBED
 from converse_harness.rules.rule import Claude, Models, Rule
 
 OURS: Final = "the wording is ours: {}"
@@ -34,11 +35,33 @@ GATEWAY: Final = (
         strict=True,
     ),
     Rule(
+        "model_converses",
+        "the model id is not of a model for speech",
+        "This action doesn't support the model that you provided.",
+        models.ids_that_do_not_converse,
+        PROBED,
+    ),
+    Rule(
         "constraints_hold",
         "the body is as AWS's model says: members, lengths, patterns, ranges, enums",
         "{errors}",
         modelled.broken_constraints,
-        "AWS's model; BerriAI/litellm#24668, openclaw/openclaw#12892, danny-avila/LibreChat#13888",
+        "AWS's model; BerriAI/litellm#24668, openclaw/openclaw#12892, danny-avila/LibreChat#13888, "
+        "maximhq/bifrost#6732; of what is in plain lists and maps as other services of AWS say it",
+    ),
+    Rule(
+        "members_are_known",
+        "the body has no member that AWS's model does not have",
+        "{errors}",
+        modelled.unknown_members,
+        OURS.format("what the service says is not known, AWS's SDKs do not send such a member"),
+    ),
+    Rule(
+        "unions_have_one_member",
+        "a union has no more than one member",
+        "{errors}",
+        modelled.unions_of_several,
+        OURS.format("AWS documents the rule (API_runtime_ContentBlock), its SDKs do not send such a union"),
     ),
     Rule(
         "conversation_is_not_empty",
@@ -71,7 +94,12 @@ GATEWAY: Final = (
         conversation.repeats_a_role,
         "langchain-ai/langchainjs#6724, cline/cline#431 (Claude 3), ShishirPatil/gorilla#881 (Nova); nobody reports it "
         "after January 2025",
-        Models(but={"amazon.titan-*": "recorded: openllmetry, test_guardrail_converse"}),
+        Models(
+            but={
+                Claude(since=(4,)): "theopenco/llmgateway#3127, of Opus 4.8",
+                "amazon.titan-*": "recorded: openllmetry, test_guardrail_converse",
+            }
+        ),
     ),
     Rule(
         "content_is_not_empty",
@@ -79,7 +107,15 @@ GATEWAY: Final = (
         "The content field in the Message object at messages.{n} is empty. Add a ContentBlock object to the content "
         "field and try again.",
         conversation.empty_contents,
-        "earendil-works/pi#3443, anthropics/claude-code#13709",
+        "earendil-works/pi#3443, anthropics/claude-code#13709, theopenco/llmgateway#3127 (Claude Opus 4.8)",
+    ),
+    Rule(
+        "unions_are_set",
+        "a union, such as a content block, has a member of AWS's model",
+        "{shape} object at {path} must set one of the following keys: {keys}",
+        modelled.unset_unions,
+        "of content blocks maximhq/bifrost, its tests of them; of document sources strands-agents/harness-sdk#3582; "
+        "other unions are thought to be like them",
     ),
     Rule(
         "text_is_not_blank",
@@ -95,7 +131,7 @@ GATEWAY: Final = (
         "what a guardrail is to look at has more than whitespace",
         "The guard content field in the ContentBlock object at messages.{n}.content.{m} is blank",
         conversation.blank_guard_contents,
-        "public source code; where it was seen is not known",
+        "strands-agents/harness-sdk#4693, aws-samples/bedrock-chat#637",
     ),
     Rule(
         "tool_config_is_there",

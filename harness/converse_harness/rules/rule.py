@@ -10,6 +10,10 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
+from converse_harness import model
+from converse_harness.model import Violation
+from converse_harness.model.values import is_object
+
 Block = tuple[int, int, Any]
 """A content block: the indexes of its message and in that, and what it holds."""
 
@@ -27,7 +31,7 @@ LEVELS: Final[Mapping[Level, str]] = {
     Level.OFF: "answer whatever is asked",
     Level.WARN: "answer as scripted, and warn of what Bedrock would refuse",
     Level.DEFAULT: "refuse what Bedrock refuses of the model that is asked for",
-    Level.STRICT: "refuse also model ids that no model of Bedrock can have",
+    Level.STRICT: "refuse also model ids that Bedrock does not take",
 }
 
 
@@ -38,6 +42,16 @@ class Asked:
     operation: str
     model_id: str
     body: Mapping[str, Any]
+
+    @property
+    def shape(self) -> str:
+        """The name of the operation's input in AWS's model."""
+        return str(model.operation(self.operation).input_shape.name)
+
+    @cached_property
+    def violations(self) -> Sequence[Violation]:
+        """What AWS's model says against the body. Looked for once: several rules are about it."""
+        return model.validate(self.shape, self.body, checks=model.JSON_CHECKS)
 
     @property
     def messages(self) -> Sequence[Mapping[str, Any]]:
@@ -55,8 +69,8 @@ class Asked:
     def thinking(self) -> Mapping[str, Any]:
         """How Claude is to think, empty where that is not said."""
         fields = self.body.get("additionalModelRequestFields")
-        found = fields.get("thinking") if isinstance(fields, Mapping) else None
-        return found if isinstance(found, Mapping) else {}
+        found = fields.get("thinking") if is_object(fields) else None
+        return found if is_object(found) else {}
 
     def blocks(self, kind: str) -> Sequence[Block]:
         """The content blocks of a kind, in their order."""

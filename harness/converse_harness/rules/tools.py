@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
+from converse_harness.model.values import is_object
 from converse_harness.rules.conversation import at
 from converse_harness.rules.rule import Asked, Breach
 
@@ -104,7 +105,7 @@ def schemas_of_other_types(asked: Asked) -> Iterator[Breach]:
     """The root of a tool's schema is no object."""
     for n, tool in enumerate(asked.tool_config.get("tools", ())):
         schema = tool.get("toolSpec", {}).get("inputSchema", {}).get("json")
-        if isinstance(schema, Mapping) and schema.get("type") != "object":
+        if is_object(schema) and schema.get("type") != "object":
             yield Breach(f"toolConfig.tools[{n}].toolSpec.inputSchema.json.type", {"n": n})
 
 

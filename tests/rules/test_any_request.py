@@ -1,0 +1,59 @@
+"""Whatever is asked, rules find something or nothing: none of them raises."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from converse_harness import model
+from converse_harness.errors import DamagedData
+from converse_harness.rules import RULES, Asked, Level, refusals_of
+from converse_strategies import shapes
+from converse_strategies.refused import MODELS
+
+Json = dict[str, Any]
+
+EMPTY: tuple[Any, ...] = ({}, [], "", 0)
+
+
+@st.composite
+def bodies(draw: st.DrawFn) -> Json:
+    """Requests that are valid for the model, with one place that may be missing, empty or new."""
+    drawn = draw(shapes.values("ConverseRequest"))
+    drawn.pop("modelId", None)
+    body: Json = json.loads(model.to_json("ConverseRequest", drawn))
+    holders = list(objects(body))
+    holder = holders[draw(st.integers(0, len(holders) - 1))]
+    name = draw(st.sampled_from([*holder, "unknown"]))
+    if draw(st.booleans()):
+        holder.pop(name, None)
+    else:
+        holder[name] = draw(st.sampled_from(EMPTY))
+    return body
+
+
+def objects(value: Any) -> Iterator[Json]:
+    """Every object in it, the outermost first."""
+    if isinstance(value, dict):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from objects(inner)
+
+
+@given(bodies(), st.sampled_from([*MODELS, "my-model"]), st.sampled_from(["Converse", "ConverseStream"]))
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+def test_no_rule_raises(body: Json, model_id: str, operation: str) -> None:
+    try:
+        read = model.read_json(model.operation(operation).input_shape.name, body)
+    except DamagedData:
+        return
+    found = [
+        (refusal.rule, refusal.path, refusal.message)
+        for refusal in refusals_of(Asked(operation, model_id, read), Level.STRICT)
+    ]
+    assert len(found) == len({rule.name for rule, _, _ in found}) <= len(RULES)
+    assert all(path and message and "{errors}" not in message for _, path, message in found)

@@ -1,0 +1,135 @@
+"""A request that breaks exactly one rule: boto lets it pass, Bedrock refuses it in just these words."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+from hypothesis import find, given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+from converse_harness import Endpoint, RefusedRequest, fake_converse, model, reply
+from converse_harness.rules import BY_NAME, RULES, Level
+from converse_harness.wire.http import Request
+from converse_strategies import Refused, refused_requests
+from converse_strategies.breaking import BREAKS
+from tests.strategies.conftest import draw_until
+
+Json = dict[str, Any]
+boto: Any = boto3
+KEYS = {"aws_access_key_id": "x", "aws_secret_access_key": "x", "region_name": "us-east-1"}
+HI = reply.text("hi")
+NOVA = "amazon.nova-lite-v1:0"
+ASKED = {"role": "user", "content": [{"text": "0"}]}
+OFFERED = {"tools": [{"toolSpec": {"name": "look", "inputSchema": {"json": {"type": "object"}}}}]}
+USED = {"role": "assistant", "content": [{"toolUse": {"toolUseId": "a", "name": "look", "input": {}}}]}
+FAILED = {"role": "user", "content": [{"toolResult": {"toolUseId": "a", "content": [], "status": "error"}}]}
+METHODS = {"Converse": "converse", "ConverseStream": "converse_stream"}
+
+
+def over_http(case: Refused, request: Json) -> Request:
+    body = {name: value for name, value in request.items() if name != "modelId"}
+    path = "converse-stream" if case.operation == "ConverseStream" else "converse"
+    sent = model.to_json("ConverseRequest", body).encode()
+    return Request("POST", f"/model/{quote(request['modelId'], safe='')}/{path}", (), sent)
+
+
+def levels_of(case: Refused) -> list[Level]:
+    """Those at which its rule is held against requests."""
+    return [Level.STRICT] if BY_NAME[case.rule].strict else [Level.DEFAULT, Level.STRICT]
+
+
+@given(case=refused_requests())
+def test_an_endpoint_refuses_it_in_these_words_and_takes_the_sound_one(case: Refused) -> None:
+    for level in levels_of(case):
+        endpoint = Endpoint(HI, rules=level)
+        exchange = endpoint.exchange(over_http(case, case.request))
+        body = b"".join(chunk.data for chunk in exchange.response.chunks)
+        assert (exchange.response.status, json.loads(body)) == (400, {"message": case.message})
+        assert exchange.call.refusal is not None
+        assert exchange.call.refusal.rule.name == case.rule
+        assert [type(problem) for problem in endpoint.problems] == [RefusedRequest]
+        assert endpoint.exchange(over_http(case, case.sound)).response.status == 200
+
+
+@pytest.fixture(scope="module")
+def client() -> Any:
+    with fake_converse():
+        return boto.client("bedrock-runtime", **KEYS)
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_boto_lets_it_pass(client: Any, name: str) -> None:
+    """Also its sound one, which is answered."""
+
+    @given(case=refused_requests(rules=[name]))
+    @settings(max_examples=5)
+    def only_this(case: Refused) -> None:
+        assert case.rule == name
+        for level in levels_of(case):
+            with fake_converse(HI, rules=level.value, unexpected="allow") as fake:
+                converse = getattr(client, METHODS[case.operation])
+                with pytest.raises(ClientError) as caught:
+                    converse(**case.request)
+                assert caught.value.response["Error"] == {"Code": "ValidationException", "Message": case.message}
+                converse(**case.sound)
+            refusals = [call.refusal for call in fake.calls]
+            assert [refusal.rule.name if refusal else None for refusal in refusals] == [name, None]
+
+    only_this()
+
+
+def test_every_rule_comes_but_those_that_boto_keeps_itself() -> None:
+    missing = {rule.name for rule in RULES}
+
+    def collect(case: Refused) -> bool:
+        missing.discard(case.rule)
+        return missing == {"members_are_known", "unions_are_set", "unions_have_one_member"}
+
+    draw_until(refused_requests(), collect)
+    assert missing == {"members_are_known", "unions_are_set", "unions_have_one_member"}
+
+
+@pytest.mark.parametrize(
+    ("name", "request_"),
+    [
+        ("conversation_is_not_empty", {"modelId": NOVA, "messages": []}),
+        ("roles_alternate", {"modelId": NOVA, "messages": [ASKED, ASKED]}),
+        ("failed_results_say_why", {"modelId": NOVA, "messages": [ASKED, USED, FAILED], "toolConfig": OFFERED}),
+    ],
+)
+def test_it_is_found_small(name: str, request_: Json) -> None:
+    case = find(refused_requests(rules=[name]), lambda case: True)
+    assert case == (request_, "Converse", name, case.message, {"modelId": NOVA, "messages": [ASKED]})
+
+
+@given(case=refused_requests(rules=["roles_alternate"], texts=st.just("hi")))
+def test_what_is_said_can_be_chosen(case: Refused) -> None:
+    texts = {block["text"] for message in case.sound["messages"] for block in message["content"]}
+    assert texts == {"hi"}
+
+
+def test_changing_the_request_leaves_the_sound_one_alone() -> None:
+    case = find(refused_requests(rules=["roles_alternate"]), lambda case: True)
+    case.request["messages"][0]["content"].clear()
+    assert case.sound["messages"] == [ASKED]
+
+
+@pytest.mark.parametrize(
+    ("rules", "refused"),
+    [
+        (["roles_alternte"], "'roles_alternte'"),
+        (["unions_are_set"], "'unions_are_set'"),
+        ([], "[]"),
+    ],
+)
+def test_a_rule_that_is_none_is_refused_when_drawn(rules: list[str], refused: str) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        find(refused_requests(rules=rules), lambda case: True)
+    message = f"refused_requests(rules={rules!r}): {refused} is no choice of rules. Give a list of some of: model_id"
+    assert str(caught.value).startswith(message)
