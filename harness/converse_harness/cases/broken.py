@@ -28,7 +28,7 @@ _MUST_BY_LEVEL: Final[Mapping[Level, str]] = {
 
 _MUST: Final[Mapping[str, str]] = {
     **dict.fromkeys(
-        ("no_message_stop", "cut_off", "cut_in_tool_input", "event_after_exception", "message_stop_in_block"),
+        ("no_message_stop", "cut_off", "cut_in_tool_input", "event_after_exception"),
         _INCOMPLETE,
     ),
     **dict.fromkeys(("one_byte_chunks", "one_chunk", "slow_first_byte"), _SAME),
@@ -36,6 +36,7 @@ _MUST: Final[Mapping[str, str]] = {
     "unknown_event": "Skip the event, and read the rest.",
     "no_metadata": "Accept the answer, and say that its usage is unknown instead of 0.",
     "garbage_after_end": "Keep the answer that was whole before it, or fail; never hang.",
+    "wrong_content_length": "Keep the answer, of which nothing is missing, or fail; never hang.",
     "stall": "Give up after a time of its own: never wait for ever, and never take the part for whole.",
     "blocks_interleaved": "Tell the blocks apart by their contentBlockIndex, or take the stream as broken.",
 }

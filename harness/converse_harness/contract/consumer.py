@@ -13,7 +13,7 @@ from converse_harness.contract.checking import DOORS, OPERATIONS, SETTINGS, chec
 from converse_harness.contract.expectations import expectation_of
 from converse_harness.contract.outcome import PATIENT, SHORT, Outcome, Target
 from converse_harness.contract.properties import PROPERTIES, Unending
-from converse_harness.contract.running import Adapter, run
+from converse_harness.contract.running import Adapter, SetUpFailed, run
 from converse_harness.contract.telling import NotHandled, Seen, Tried, failure, note
 from converse_harness.contract.verdicts import FOLLOW_UP, HANDLED, Flaw, Verdict, judge, mishandled
 from converse_harness.damage import Door
@@ -171,6 +171,7 @@ class ConsumerContract:
         target = Target(fake, self.operation, SHORT if any(map(_is_silent, replies)) else PATIENT)
         outcome = run(self.consume, target, time_limit=self.time_limit, most_calls=self.most_calls)
         calls = fake.calls
+        _check_operation(calls, self.operation)
         if len(calls) > self.most_calls:
             return mishandled(Flaw.ENDLESS, f"more than {self.most_calls} requests"), None, self.most_calls
         if outcome is None:
@@ -232,6 +233,17 @@ def _answer(fake: Fake, replies: Sequence[Reply], *, goes_on: bool) -> None:
         return follow_up if call.tool_results else last.times(1)
 
     fake.always(again)
+
+
+def _check_operation(calls: Iterable[Call], operation: str) -> None:
+    other = next(
+        (call.operation for call in calls if call.operation in OPERATIONS and call.operation != operation), None
+    )
+    if other is not None:
+        raise SetUpFailed(
+            f'The consumer called {other}, and the contract has `operation = "{operation}"`. Let the adapter ask so, or '
+            f'say `operation = "{other}"`.'
+        )
 
 
 def _is_silent(answer: Reply) -> bool:

@@ -33,7 +33,6 @@ FATAL: Final = frozenset(
     fault.name
     for fault in (
         faults.no_message_stop,
-        faults.message_stop_in_block,
         faults.cut_off,
         faults.cut_in_tool_input,
         faults.event_after_exception,

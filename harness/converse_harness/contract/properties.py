@@ -14,6 +14,7 @@ from converse_harness.replies import Reply
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
+
 class Unending(BaseException):
     """Carries an error past hypothesis, which would look for a smaller answer: each costs the whole time limit."""
 

@@ -96,7 +96,7 @@ GATEWAY: Final = (
         "after January 2025",
         Models(
             but={
-                Claude(since=(4,)): "theopenco/llmgateway#3127, of Opus 4.8",
+                Claude(since=(4, 8)): "theopenco/llmgateway#3127, of Opus 4.8",
                 "amazon.titan-*": "recorded: openllmetry, test_guardrail_converse",
             }
         ),

@@ -51,7 +51,6 @@ STREAM: Final = {
         "a stream that ends without messageStop gets the stop reason `stop`",
         *("no_message_stop", "cut_off", "cut_in_tool_input"),
     ),
-    **because("events after messageStop are handed out as any other", "message_stop_in_block"),
     **because(
         "it takes each delta for the tool that started last, whatever its contentBlockIndex; a tool without a delta "
         "gets the input {}",

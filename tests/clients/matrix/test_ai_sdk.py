@@ -31,7 +31,6 @@ STREAM = {
         "a stream that ends too early ends without an error; the finish reason is `other`",
         *("no_message_stop", "cut_off", "cut_in_tool_input", "empty_200"),
     ),
-    **because("events after messageStop are handed out as any other", "message_stop_in_block"),
 }
 WHOLE = SERVER_TOOL
 

@@ -14,7 +14,6 @@ STREAM = {
         "a stream that ends too early ends without an error",
         *("no_message_stop", "cut_off", "cut_in_tool_input", "empty_200"),
     ),
-    **because("events after messageStop are handed out as any other", "message_stop_in_block"),
     **because(CLOSES + "what came before looks whole", "stall"),
 }
 WHOLE = {

@@ -18,7 +18,6 @@ STREAM = {
         *("no_message_stop", "cut_off", "cut_in_tool_input", "truncated_frame", "cut_in_prelude", "cut_in_headers"),
         "empty_200",
     ),
-    **because("events after messageStop are handed out as any other", "message_stop_in_block"),
 }
 WHOLE = because("a body that is cut off, or not there, is read as an answer without content", "empty_200", "closed")
 

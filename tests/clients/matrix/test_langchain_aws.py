@@ -33,7 +33,6 @@ STREAM = {
     **because("the first part is taken of reasoning in which it knows none (IndexError)", "unknown_reasoning"),
     **because("`source` is looked up in the start of an image, which has none (KeyError)", "image_block"),
     **because("`contentBlockIndex` is looked up in every delta (KeyError)", "no_index"),
-    **because("events after messageStop are read as any other", "message_stop_in_block"),
 }
 
 ERRORS: Mapping[type[BaseException] | str, Iterable[str]] = {ContextOverflowError: ["ContextOverflow"]}

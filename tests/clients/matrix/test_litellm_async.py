@@ -28,7 +28,6 @@ pytestmark = [pytest.mark.filterwarnings(warning) for warning in WARNINGS]
 class _LitellmAsync(MatrixContract):
     client = "litellm_async"
     door = "server"
-    time_limit = 60.0  # its first call imports for seconds
     errors = ERRORS
 
     async def consume(self, target: Target) -> Outcome:

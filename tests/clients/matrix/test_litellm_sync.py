@@ -27,7 +27,6 @@ pytestmark = [pytest.mark.filterwarnings(warning) for warning in WARNINGS]
 class _LitellmSync(MatrixContract):
     client = "litellm_sync"
     door = "httpx"
-    time_limit = 60.0  # its first call imports for seconds
     errors = ERRORS
 
 

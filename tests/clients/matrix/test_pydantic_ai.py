@@ -30,7 +30,6 @@ STREAM: Final = {
         "a stream that ends too early ends without an error, and without a stop reason",
         *("no_message_stop", "cut_off", "truncated_frame", "cut_in_prelude", "cut_in_headers"),
     ),
-    **because("events after messageStop are read as any other", "message_stop_in_block"),
     **because("it looks up the id of a tool that has not started (KeyError)", "no_block_start", "tool_input_in_text"),
     **because("it looks up a contentBlockIndex that is not there (KeyError)", "no_index"),
 }
@@ -85,7 +84,6 @@ class Conversation:
 class _PydanticAi(MatrixContract):
     client = "pydantic_ai"
     door = "boto"
-    time_limit = 60.0  # its first call imports for seconds
     errors = ERRORS
 
 

@@ -35,7 +35,6 @@ STREAM = WAITS | {
         "a stream that ends between two frames ends without an error",
         *("no_message_stop", "cut_off", "cut_in_tool_input", "empty_200"),
     ),
-    **because("events after messageStop are handed out as any other", "message_stop_in_block"),
     **because(
         "it skips an event that it does not know, but fails over what it does not know inside one",
         *("unknown_start", "unknown_delta", "unknown_reasoning"),

@@ -36,7 +36,6 @@ STREAM = BOTH | {
         *("no_message_stop", "cut_off", "cut_in_tool_input", "truncated_frame", "cut_in_prelude", "cut_in_headers"),
         "empty_200",
     ),
-    **because("events after messageStop are read as any other", "message_stop_in_block"),
     **because("a block counts when its contentBlockStop comes", "no_block_stop"),
     **because(
         "an input makes a tool use of its block; without a name it is left out, and so is the text",
