@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from converse_harness import ConverseServer, Reply, assemble, fake_converse, reply
+from converse_harness.guardrails import in_json
 from converse_strategies import replies, stream_events
 
 Event = dict[str, Any]
@@ -54,5 +55,7 @@ def test_both_operations_give_the_same_response(client: Any, answer: Reply) -> N
         streamed = assemble(client.converse_stream(**ASKED)["stream"])
     assert whole["output"]["message"] == streamed.message
     assert whole["stopReason"] == streamed.stop_reason
-    for member, attribute in OF_RESPONSE.items():
-        assert whole.get(member) == getattr(streamed, attribute), member
+    in_stream = {member: getattr(streamed, attribute) for member, attribute in OF_RESPONSE.items()}
+    if in_stream["trace"] is not None:
+        in_stream["trace"] = in_json(in_stream["trace"])  # recorded: only JSON has an empty modelOutput
+    assert {member: whole.get(member) for member in OF_RESPONSE} == in_stream
