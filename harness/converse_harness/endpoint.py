@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Final, cast
 
 from converse_harness import applying, model
@@ -33,6 +34,9 @@ Handler = Callable[[Call], "Reply | Mapping[str, Any]"]
 
 SOCKETS: Final = (Door.SERVER, Door.ASGI)
 """The doors that write without being asked to."""
+
+KEPT: Final = 4096
+"""Bytes of the longest request whose verdict is kept."""
 
 TIME_TO_LEAVE: Final = 1.0
 """Seconds in which a client behind a socket closes, where the one that was recorded did."""
@@ -128,7 +132,9 @@ class Endpoint:
     def _refusal(self, call: Call) -> Refusal | None:
         if call.operation not in SCRIPTED or call.malformed is not None or self.rules is Level.OFF:
             return None
-        return refusal_of(Asked(call.operation, call.model_id, call.body), self.rules)
+        if len(call.raw) > KEPT:
+            return refusal_of(Asked(call.operation, call.model_id, call.body), self.rules)
+        return _verdict(call.operation, call.model_id, call.raw, self.rules)
 
     def answer(self, call: Call, slot: Slot | None) -> Exchange:
         """Answer a call with the reply that was chosen for it; runs its function, if it is one."""
@@ -234,6 +240,12 @@ def _computed(result: object, slot: Slot) -> Reply:
     raise ReplyError(
         f"{slot.summary} returned {result!r}; it must return a Reply, made by reply.text(...) or its like."
     )
+
+
+@lru_cache(64)
+def _verdict(operation: str, model_id: str, raw: bytes, level: Level) -> Refusal | None:
+    """Properties and retries ask the same hundreds of times, and nothing but this decides."""
+    return refusal_of(Asked(operation, model_id, _parse(operation, raw)[0]), level)
 
 
 def _parse(operation: str, body: bytes) -> tuple[Mapping[str, Any], str | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,10 @@ from converse_harness import (
     reply,
 )
 from converse_harness.doors.client import create_client
+from converse_harness.endpoint import KEPT
 from converse_harness.wire.http import Request
 from tests.recordings.asking import counts_tokens
-from tests.rules.asking import NOVA, TEXT, user
+from tests.rules.asking import LLAMA, NOVA, TEXT, config, user
 from tests.rules.broken_gateway import ALTERNATE
 
 TWICE: dict[str, Any] = {"modelId": NOVA, "messages": [user(TEXT), user(TEXT)]}
@@ -138,6 +140,25 @@ def test_a_malformed_request_is_no_refusal() -> None:
     exchange = endpoint.exchange(Request("POST", "/model/m/converse", (), b'{"messages": 5}'))
     assert exchange.response.status == 400
     assert exchange.call.refusal is None
+
+
+@pytest.mark.parametrize("size", [1, KEPT])
+def test_what_was_said_of_one_request_is_not_said_of_another(size: int) -> None:
+    def said(model_id: str = LLAMA, operation: str = "converse", rules: str = "default", **more: Any) -> str | None:
+        body = json.dumps({"messages": [user({"text": "a" * size})], **more}).encode()
+        request = Request("POST", f"/model/{model_id}/{operation}", (), body)
+        refusal = Endpoint(rules=rules).exchange(request).call.refusal
+        return None if refusal is None else refusal.rule.name
+
+    tools = config()
+    for _ in range(2):
+        assert said(operation="converse-stream", **tools) == "some_stream_no_tools"
+        assert said(**tools) is None
+        assert said(NOVA, "converse-stream", **tools) is None
+        assert said(operation="converse-stream") is None
+        assert said(operation="converse-stream", rules="off", **tools) is None
+        assert said("my-model", rules="strict") == "model_exists"
+        assert said("my-model") is None
 
 
 def test_the_transcript_names_the_rule() -> None:
