@@ -10,7 +10,7 @@ import pytest
 from converse_harness import Reply
 from tests.contract.projects import CONSUMER, OPTIONS, outcomes, run, told
 
-BAD = '''
+BAD = """
 import asyncio
 
 from converse_harness.contract import ConsumerContract, Outcome, Target, consumer_contract
@@ -74,7 +74,7 @@ TestNothing = consumer_contract(nothing)
 TestWrong = consumer_contract(wrong)
 TestFine = consumer_contract(fine, known={"text_basic": "thought to be broken"})
 TestNotWritten = type("TestNotWritten", (ConsumerContract,), {})
-'''
+"""
 
 
 def test_bad_adapters(pytester: pytest.Pytester) -> None:
@@ -148,9 +148,7 @@ def table(lines: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("options", [(), ("-q",), ("-n2",), ("-n2", "--dist=loadscope"), ("-p", "no:randomly")])
-def test_the_table(
-    options: tuple[str, ...], pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_table(options: tuple[str, ...], pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "90")
     pytester.makepyfile(test_loop=LOOP)
     result = run(pytester, "-k", SOME, *options)

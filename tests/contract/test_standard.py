@@ -1,7 +1,7 @@
 """The standard: what a perfect, an empty and a silent consumer are called, for every case.
 
-What a perfect consumer gives is put together here by botocore's own parser and a fold that raises on whatever breaks the
-order of events; nothing of the kit is used for it.
+What a perfect consumer gives is put together here by botocore's own parser and a fold that raises on whatever breaks
+the order of events; nothing of the kit is used for it.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def test_accidents_are_no_answers(name: str) -> None:
 
 
 def test_faults_are_harmless_fatal_or_a_choice() -> None:
-    assert HARMLESS | FATAL | OBSCURE <= {*FAULTS}
+    assert {*FAULTS} >= HARMLESS | FATAL | OBSCURE
     assert not HARMLESS & FATAL
     assert CHOICE >= OBSCURE
     for name in CHOICE:

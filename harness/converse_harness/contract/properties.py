@@ -14,6 +14,7 @@ from converse_harness.replies import Reply
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
+
 class Unending(BaseException):
     """Carries an error past hypothesis, which would look for a smaller answer: each costs the whole time limit."""
 
@@ -47,7 +48,13 @@ class Property:
             database=None,
             phases=phases,
             report_multiple_bugs=False,
-            suppress_health_check=tuple(HealthCheck),
+            # What is slow is the consumer, and large or rare what it must survive.
+            suppress_health_check=(
+                HealthCheck.data_too_large,
+                HealthCheck.filter_too_much,
+                HealthCheck.large_base_example,
+                HealthCheck.too_slow,
+            ),
         )
         try:
             quietly(given(answer=self.draws(kinds, operation, door))(_named(put)))()

@@ -94,12 +94,12 @@ class _Run:
 def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int) -> Outcome | None:
     """What the adapter says; an Outcome with its error if it raised; None if it was stopped.
 
-    It is stopped after `time_limit` seconds, or when it has asked more than `most_calls` times: its fake is closed, which
-    frees a consumer that waits for an answer, then its event loop cancelled, then its code interrupted. One that waits
-    in code of C for something else is left waiting, and interrupted as soon as it comes back; one that catches even the
-    interruption, and goes on, cannot be stopped. Raises SetUpFailed for
-    what goes wrong before the first request and for what is no Outcome, ReplyError for an Outcome that is none, and
-    what pytest's own `skip` and `fail` raise.
+    It is stopped after `time_limit` seconds, or when it has asked more than `most_calls` times: its fake is closed,
+    which frees a consumer that waits for an answer, then its event loop cancelled, then its code interrupted. One that
+    waits in code of C for something else is left waiting, and interrupted as soon as it comes back; one that catches
+    even the interruption, and goes on, cannot be stopped. Raises SetUpFailed for what goes wrong before the first
+    request and for what is no Outcome, ReplyError for an Outcome that is none, and what pytest's own `skip` and `fail`
+    raise.
     """
     going = _Run(adapter, target)
     going.thread.start()
