@@ -28,8 +28,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "kinds": (
         {"kinds": ["text", "tool_use"]},
         (
-            ".kinds = ['text', 'tool_use']; a list of some of 'text', 'toolUse', 'reasoningContent', 'citationsContent', "
-            "'toolResult', 'image'."
+            ".kinds = ['text', 'tool_use']; a list of some of 'text', 'toolUse', 'reasoningContent', "
+            "'citationsContent', 'toolResult', 'image'."
         ),
     ),
     "no kinds": (

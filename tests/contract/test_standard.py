@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
+from converse_harness import reply
 from converse_harness.cases import CASES
 from converse_harness.contract import Flaw, Level, Outcome, Target, ToolCall, Verdict
 from converse_harness.contract.consumer import OPERATIONS
 from converse_harness.contract.expectations import FATAL, HARMLESS, OBSCURE, expectation_of
-from converse_harness.contract.verdicts import ACCIDENTS, judge
+from converse_harness.contract.verdicts import ACCIDENTS, FOLLOW_UP, HANDLED, judge
 from converse_harness.doors.fake import Fake
 from converse_harness.doors.in_process import BotoFake
 from converse_harness.errors import ConverseHarnessError
@@ -182,6 +183,19 @@ def test_nothing_is_not_enough(name: str) -> None:
         assert (verdict.level is Level.HANDLED) == (not shows and not runs), verdict
     if not expected.answers:
         assert verdict.flaw is Flaw.SILENT
+
+
+def test_who_asks_again_ends_as_the_answer_to_that() -> None:
+    answer = reply.message({"text": "It is"}, stop_reason="max_tokens")
+    expected = expectation_of([answer])
+    with BotoFake(answer, reply.text(FOLLOW_UP)) as fake:
+        target = Target(fake, "Converse")
+        for _ in range(2):
+            target.client.converse(**target.request)
+        for text in (FOLLOW_UP, f"It is {FOLLOW_UP}"):
+            assert judge(expected, Outcome(text, (), "end_turn"), fake.calls, errors={}) == HANDLED
+        assert judge(expected, Outcome("It is", (), "end_turn"), fake.calls, errors={}).flaw is Flaw.SILENT
+        assert judge(expected, Outcome("It is", (), "max_tokens"), fake.calls, errors={}) == HANDLED
 
 
 @pytest.mark.parametrize("name", sorted(ACCIDENTS))

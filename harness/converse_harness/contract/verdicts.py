@@ -159,7 +159,7 @@ def _compare(answer: Answer, expected: Expectation, outcome: Outcome, *, went_on
     if missing and not expected.obscure:
         name, given = missing[0]
         return mishandled(Flaw.LOST, f"the tool call {name} {given!r} is missing")
-    if answer.stop_reason in CUT_SHORT and outcome.stop_reason in FINISHED:
+    if not went_on and answer.stop_reason in CUT_SHORT and outcome.stop_reason in FINISHED:
         return mishandled(Flaw.SILENT, f"stop reason {outcome.stop_reason}; it was {answer.stop_reason}")
     return HANDLED
 
