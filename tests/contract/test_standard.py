@@ -205,6 +205,36 @@ def test_accidents_are_no_answers(name: str) -> None:
         assert verdict.flaw is Flaw.WRONG_ERROR
 
 
+BROKEN_OFF = ("Take the answer as broken off", "Ask again, a few times; then fail", "Give up after")
+AS_IF_NOTHING = ("Give the same answer", "Skip the event", "Accept the answer")
+"""How the catalogue says what the standard must hold to."""
+
+
+@pytest.mark.parametrize("name", [name for name in FAULTS if CASES[name].must.startswith(BROKEN_OFF)])
+def test_what_the_catalogue_calls_broken_off_is_never_whole(name: str) -> None:
+    if name == "wrong_content_length":  # all of the answer comes before its connection is closed
+        assert put(name, "ConverseStream", Outcome("18 °C and sunny in Zürich.", (), "end_turn"))[1][1] == HANDLED
+        return
+    expected = expectation_of(CASES[name].replies)
+    said = Outcome("".join(expected.said.texts), (), expected.said.stop_reason)
+    assert put(name, "ConverseStream", said)[1][1].flaw is Flaw.SILENT
+
+
+@pytest.mark.parametrize("name", ["truncated_frame", "bad_crc", "reset", "closed", "stall"])
+def test_what_breaks_off_after_the_message_stop_may_be_whole(name: str) -> None:
+    sound = reply.text("OK.")
+    events = [*sound.events()]
+    stop = next(number for number, event in enumerate(events) if "messageStop" in event)
+    after, before = (expectation_of([sound.broken(FAULTS[name], after=place)]) for place in (stop + 1, stop))
+    assert (bool(after.answers), after.failure) == (True, True)
+    assert (bool(before.answers), before.failure) == (False, True)
+
+
+@pytest.mark.parametrize("name", [name for name in FAULTS if CASES[name].must.startswith(AS_IF_NOTHING)])
+def test_what_the_catalogue_calls_the_same_may_not_fail(name: str) -> None:
+    assert put(name, "ConverseStream", Outcome(error="BrokenAnswer"))[1][1].level is Level.REFUSED
+
+
 def test_faults_are_harmless_fatal_or_a_choice() -> None:
     assert {*FAULTS} >= HARMLESS | FATAL | OBSCURE
     assert not HARMLESS & FATAL

@@ -50,7 +50,7 @@ def faults() -> Iterator[Row]:
     """What faults leave."""
     yield "the answer", "after"
     yield "is read as if nothing were wrong", _codes(HARMLESS)
-    yield "is never taken for whole", _codes(FATAL)
+    yield "is never taken for whole, unless all of it came before", _codes(FATAL)
     yield "may be given or not, and its tools left out", _codes(OBSCURE)
     yield "may be given or not", _codes({*FAULTS} - HARMLESS - FATAL - OBSCURE)
 
