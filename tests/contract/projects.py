@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -90,12 +90,12 @@ def told(project: pytest.Pytester) -> dict[str, Mapping[str, Any]]:
     }
 
 
-def _tests(project: pytest.Pytester) -> list[ElementTree.Element]:
-    report = ElementTree.fromstring(Path(project.path, "report.xml").read_text(encoding="utf-8"))
+def _tests(project: pytest.Pytester) -> list[ET.Element]:
+    report = ET.fromstring(Path(project.path, "report.xml").read_text(encoding="utf-8"))
     return list(report.iter("testcase"))
 
 
-def _name(case: ElementTree.Element) -> str:
+def _name(case: ET.Element) -> str:
     module, _, contract = case.attrib["classname"].rpartition(".")
     test = case.attrib["name"].partition("[")[2].removesuffix("]")
     return test if contract == "TestConsumer" else f"{contract or module}.{test}"

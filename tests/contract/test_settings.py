@@ -1,7 +1,8 @@
-"""What a contract may be set to, and what an outcome may be: all else is refused where it is written, with a way out."""
+"""What a contract may be set to, and what an outcome may be: all else is refused where it is written."""
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -26,13 +27,17 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "examples": ({"examples": 2.5}, ".examples = 2.5; a whole number, 1 or more."),
     "kinds": (
         {"kinds": ["text", "tool_use"]},
-        ".kinds = ['text', 'tool_use']; a list of some of 'text', 'toolUse', 'reasoningContent', 'citationsContent', "
-        "'toolResult', 'image'.",
+        (
+            ".kinds = ['text', 'tool_use']; a list of some of 'text', 'toolUse', 'reasoningContent', "
+            "'citationsContent', 'toolResult', 'image'."
+        ),
     ),
     "no kinds": (
         {"kinds": []},
-        ".kinds = []; a list of some of 'text', 'toolUse', 'reasoningContent', 'citationsContent', 'toolResult', "
-        "'image'.",
+        (
+            ".kinds = []; a list of some of 'text', 'toolUse', 'reasoningContent', 'citationsContent', 'toolResult', "
+            "'image'."
+        ),
     ),
     "errors of a text": (
         {"errors": {KeyError: "ThrottlingException"}},
@@ -46,12 +51,17 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "reason that is none": ({"known": {"bad_crc": None}}, ".known['bad_crc'] = None; say why, in a text."),
     "case of a stream": (
         {"operation": "Converse", "known": {"bad_crc": "later"}},
-        ".known: 'bad_crc' is no test of this contract: only a stream can be so, and the operation is Converse. "
-        "Leave it out.",
+        (
+            ".known: 'bad_crc' is no test of this contract: only a stream can be so, and the operation is Converse. "
+            "Leave it out."
+        ),
     ),
     "case of another door": (
         {"door": "server", "known": {"connection_refused": "later"}},
-        ".known: 'connection_refused' is no test of this contract: the door \"server\" cannot express it. Leave it out.",
+        (
+            ".known: 'connection_refused' is no test of this contract: "
+            'the door "server" cannot express it. Leave it out.'
+        ),
     ),
 }
 
@@ -78,7 +88,7 @@ def test_an_unknown_case_is_refused_with_those_that_are_near() -> None:
     with pytest.raises(UnknownCase) as raised:
 
         class TestMine(ConsumerContract):
-            known = {"tool_interleave": "it does not look at contentBlockIndex"}
+            known = MappingProxyType({"tool_interleave": "it does not look at contentBlockIndex"})
 
     first, _, near = str(raised.value).partition(". Near it: ")
     assert first == "TestMine.known: no case is called 'tool_interleave'"
@@ -120,7 +130,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "stop_reason": ({"stop_reason": 1}, "Outcome(stop_reason=1): a text; None where the consumer tells none."),
     "error": (
         {"error": ValueError},
-        "Outcome(error=<class 'ValueError'>): an exception or the name of one; None where none came.",
+        "Outcome(error=<class 'ValueError'>): an exception, or its name; None where none came.",
     ),
     "no error": ({"error": ""}, 'Outcome(error=""): the name of the error; None where none came.'),
     "reasoning": ({"reasoning": []}, "Outcome(reasoning=[]): a text; None where the consumer hands none out."),
@@ -141,8 +151,10 @@ def test_an_outcome_that_is_none(members: dict[str, Any], message: str) -> None:
         (
             "get_weather",
             [1],
-            "ToolCall('get_weather', input=[1]): a mapping, or the text that came where the consumer leaves it "
-            "unparsed.",
+            (
+                "ToolCall('get_weather', input=[1]): a mapping, or the text that came where the consumer leaves it "
+                "unparsed."
+            ),
         ),
     ],
 )

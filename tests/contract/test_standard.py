@@ -1,7 +1,7 @@
 """The standard: what a perfect, an empty and a silent consumer are called, for every case.
 
-What a perfect consumer gives is put together here by botocore's own parser and a fold that raises on whatever breaks the
-order of events; nothing of the kit is used for it.
+What a perfect consumer gives is put together here by botocore's own parser and a fold that raises on whatever breaks
+the order of events; nothing of the kit is used for it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
+from converse_harness import reply
 from converse_harness.cases import CASES
 from converse_harness.contract import Flaw, Level, Outcome, Target, ToolCall, Verdict
 from converse_harness.contract.consumer import OPERATIONS
 from converse_harness.contract.expectations import FATAL, HARMLESS, OBSCURE, expectation_of
-from converse_harness.contract.verdicts import ACCIDENTS, judge
+from converse_harness.contract.verdicts import ACCIDENTS, FOLLOW_UP, HANDLED, judge
 from converse_harness.doors.fake import Fake
 from converse_harness.doors.in_process import BotoFake
 from converse_harness.errors import ConverseHarnessError
@@ -184,6 +185,19 @@ def test_nothing_is_not_enough(name: str) -> None:
         assert verdict.flaw is Flaw.SILENT
 
 
+def test_who_asks_again_ends_as_the_answer_to_that() -> None:
+    answer = reply.message({"text": "It is"}, stop_reason="max_tokens")
+    expected = expectation_of([answer])
+    with BotoFake(answer, reply.text(FOLLOW_UP)) as fake:
+        target = Target(fake, "Converse")
+        for _ in range(2):
+            target.client.converse(**target.request)
+        for text in (FOLLOW_UP, f"It is {FOLLOW_UP}"):
+            assert judge(expected, Outcome(text, (), "end_turn"), fake.calls, errors={}) == HANDLED
+        assert judge(expected, Outcome("It is", (), "end_turn"), fake.calls, errors={}).flaw is Flaw.SILENT
+        assert judge(expected, Outcome("It is", (), "max_tokens"), fake.calls, errors={}) == HANDLED
+
+
 @pytest.mark.parametrize("name", sorted(ACCIDENTS))
 def test_accidents_are_no_answers(name: str) -> None:
     for case in ("text_basic", "throttle_pre", "cut_off"):
@@ -191,8 +205,38 @@ def test_accidents_are_no_answers(name: str) -> None:
         assert verdict.flaw is Flaw.WRONG_ERROR
 
 
+BROKEN_OFF = ("Take the answer as broken off", "Ask again, a few times; then fail", "Give up after")
+AS_IF_NOTHING = ("Give the same answer", "Skip the event", "Accept the answer")
+"""How the catalogue says what the standard must hold to."""
+
+
+@pytest.mark.parametrize("name", [name for name in FAULTS if CASES[name].must.startswith(BROKEN_OFF)])
+def test_what_the_catalogue_calls_broken_off_is_never_whole(name: str) -> None:
+    if name == "wrong_content_length":  # all of the answer comes before its connection is closed
+        assert put(name, "ConverseStream", Outcome("18 °C and sunny in Zürich.", (), "end_turn"))[1][1] == HANDLED
+        return
+    expected = expectation_of(CASES[name].replies)
+    said = Outcome("".join(expected.said.texts), (), expected.said.stop_reason)
+    assert put(name, "ConverseStream", said)[1][1].flaw is Flaw.SILENT
+
+
+@pytest.mark.parametrize("name", ["truncated_frame", "bad_crc", "reset", "closed", "stall"])
+def test_what_breaks_off_after_the_message_stop_may_be_whole(name: str) -> None:
+    sound = reply.text("OK.")
+    events = [*sound.events()]
+    stop = next(number for number, event in enumerate(events) if "messageStop" in event)
+    after, before = (expectation_of([sound.broken(FAULTS[name], after=place)]) for place in (stop + 1, stop))
+    assert (bool(after.answers), after.failure) == (True, True)
+    assert (bool(before.answers), before.failure) == (False, True)
+
+
+@pytest.mark.parametrize("name", [name for name in FAULTS if CASES[name].must.startswith(AS_IF_NOTHING)])
+def test_what_the_catalogue_calls_the_same_may_not_fail(name: str) -> None:
+    assert put(name, "ConverseStream", Outcome(error="BrokenAnswer"))[1][1].level is Level.REFUSED
+
+
 def test_faults_are_harmless_fatal_or_a_choice() -> None:
-    assert HARMLESS | FATAL | OBSCURE <= {*FAULTS}
+    assert {*FAULTS} >= HARMLESS | FATAL | OBSCURE
     assert not HARMLESS & FATAL
     assert CHOICE >= OBSCURE
     for name in CHOICE:

@@ -48,6 +48,12 @@ def test_what_recordings_need_is_loaded_with_the_first_of_them() -> None:
     }
 
 
+def test_a_plugin_without_a_contract_loads_none() -> None:
+    loaded = loaded_by("converse_harness.plugin")
+    assert "converse_harness.plugins.contracts" in loaded
+    assert {name for name in loaded if name.startswith("converse_harness.contract")} == set()
+
+
 def test_strategies_load_the_service_model_at_first_need() -> None:
     assert {name for name in loaded_by("converse_strategies") if name.partition(".")[0] == "botocore"} == set()
 

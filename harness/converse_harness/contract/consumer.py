@@ -52,7 +52,7 @@ class ConsumerContract:
     errors: ClassVar[Mapping[type[BaseException] | str, Iterable[str]]] = {}
     most_calls: ClassVar[int] = 50
     kinds: ClassVar[Sequence[str]] = ("text", "toolUse", "reasoningContent")
-    examples: ClassVar[int] = 20
+    examples: ClassVar[int] = 50
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

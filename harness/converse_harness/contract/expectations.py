@@ -9,7 +9,8 @@ from typing import Any, Final, cast
 
 from converse_harness import faults, model
 from converse_harness.bodies import ErrorBody
-from converse_harness.grammar import ERROR_FRAME
+from converse_harness.damage import Breach, Place
+from converse_harness.grammar import ERROR_FRAME, is_exception, kind
 from converse_harness.rendering import STREAM_ERRORS
 from converse_harness.replies import Reply
 from converse_harness.wordings import OVERFLOWS
@@ -51,7 +52,10 @@ FATAL: Final = frozenset(
         faults.read_timeout,
     )
 )
-"""Faults after which nothing may be taken for a whole answer. After all others the consumer has the choice."""
+"""Faults after which nothing may be taken for a whole answer, unless all of it came before them.
+
+After all others the consumer has the choice.
+"""
 
 OBSCURE: Final = frozenset(
     fault.name
@@ -189,10 +193,24 @@ def _of_one(reply: Reply) -> Expectation:
         return _failing(reply, whole)
     broken = {breach.fault.name for breach in reply.breaches}
     if broken & FATAL:
-        return Expectation((), True, said=whole)
+        complete = all(_is_complete(reply, breach, whole) for breach in reply.breaches if breach.fault.name in FATAL)
+        return Expectation((whole,) if complete else (), True, said=whole)
     if broken <= HARMLESS:
         return Expectation((whole,), whole.incomplete)
     return Expectation((whole, as_sent), True, obscure=bool(broken & OBSCURE), said=whole)
+
+
+def _is_complete(reply: Reply, breach: Breach, whole: Answer) -> bool:
+    """Whether all of an answer, its messageStop too, came before it broke off."""
+    if breach.fault.place is Place.NOWHERE:
+        return False
+    events = list(reply.events())
+    end = breach.after
+    if breach.fault.order is not None:
+        end = next((number for number, event in enumerate(events) if is_exception(kind(event))), len(events))
+    came = events[:end]
+    stop = next((number for number, event in enumerate(came) if "messageStop" in event), None)
+    return stop is not None and answer_of(came[: stop + 1]) == whole
 
 
 def _failing(reply: Reply, whole: Answer) -> Expectation:

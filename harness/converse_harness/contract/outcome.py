@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Final
 
 from converse_harness.errors import ReplyError
@@ -34,6 +35,10 @@ SHORT: Final = 0.5
 """Seconds after which it should give up where none comes."""
 
 
+def _is(value: object, *types: type) -> bool:
+    return isinstance(value, types)
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """A tool that the consumer runs, or hands out to be run.
@@ -51,7 +56,7 @@ class ToolCall:
         """Raises ReplyError for what is no name or no input."""
         if type(self.name) is not str:
             raise ReplyError(f"ToolCall(name={self.name!r}): the name of the tool, a text.")
-        if not isinstance(self.input, Mapping | str):
+        if not _is(self.input, Mapping, str):
             raise ReplyError(
                 f"ToolCall({self.name!r}, input={self.input!r}): a mapping, or the text that came where the consumer "
                 "leaves it unparsed."
@@ -79,16 +84,21 @@ class Outcome:
     def __post_init__(self) -> None:
         """Raises ReplyError for what is no outcome, so that the adapter's own line says what is wrong with it."""
         for name, value, allowed, expected in (
-            ("text", self.text, str, 'a text; "" where the consumer shows none'),
-            ("tool_calls", self.tool_calls, list | tuple, "a list of ToolCall(name, input)"),
-            ("stop_reason", self.stop_reason, str | None, "a text; None where the consumer tells none"),
-            ("error", self.error, BaseException | str | None, "an exception or the name of one; None where none came"),
-            ("reasoning", self.reasoning, str | None, "a text; None where the consumer hands none out"),
+            ("text", self.text, (str,), 'a text; "" where the consumer shows none'),
+            ("tool_calls", self.tool_calls, (list, tuple), "a list of ToolCall(name, input)"),
+            ("stop_reason", self.stop_reason, (str, NoneType), "a text; None where the consumer tells none"),
+            (
+                "error",
+                self.error,
+                (BaseException, str, NoneType),
+                "an exception, or its name; None where none came",
+            ),
+            ("reasoning", self.reasoning, (str, NoneType), "a text; None where the consumer hands none out"),
         ):
-            if not isinstance(value, allowed):
+            if not _is(value, *allowed):
                 raise ReplyError(f"Outcome({name}={value!r}): {expected}.")
         for number, call in enumerate(self.tool_calls):
-            if not isinstance(call, ToolCall):
+            if not _is(call, ToolCall):
                 raise ReplyError(f"Outcome(tool_calls=...): number {number} is {call!r}; a ToolCall(name, input).")
         if self.error == "":
             raise ReplyError('Outcome(error=""): the name of the error; None where none came.')

@@ -48,7 +48,13 @@ class Property:
             database=None,
             phases=phases,
             report_multiple_bugs=False,
-            suppress_health_check=tuple(HealthCheck),
+            # What is slow is the consumer, and large or rare what it must survive.
+            suppress_health_check=(
+                HealthCheck.data_too_large,
+                HealthCheck.filter_too_much,
+                HealthCheck.large_base_example,
+                HealthCheck.too_slow,
+            ),
         )
         try:
             quietly(given(answer=self.draws(kinds, operation, door))(_named(put)))()

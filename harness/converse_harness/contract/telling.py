@@ -1,4 +1,4 @@
-"""What a contract says: of one test to pytest's report and to the table at the end, of a failure to whoever reads it."""
+"""What a contract says: of a test to pytest's report and the table at the end, of a failure to whoever reads it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,21 @@ from converse_harness.secrets import mask
 if TYPE_CHECKING:
     from converse_harness.doors.fake import Fake
 
+    class _Failed(BaseException):
+        """What a type checker is to know of pytest's own."""
 
-class NotHandled(AssertionError, pytest.fail.Exception):
+        def __init__(self, msg: str, pytrace: bool) -> None: ...
+
+else:
+    _Failed = pytest.fail.Exception
+
+
+class NotHandled(AssertionError, _Failed):
     """The consumer mishandled or refused an answer; the verdict says how."""
 
     def __init__(self, message: str) -> None:
         # The message says it all: a traceback would show nothing but the contract's own code.
-        pytest.fail.Exception.__init__(self, message, pytrace=False)
+        _Failed.__init__(self, message, pytrace=False)
 
 
 NotHandled.__module__ = "converse_harness.contract"  # where people import it from

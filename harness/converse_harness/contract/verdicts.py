@@ -162,7 +162,7 @@ def _compare(answer: Answer, expected: Expectation, outcome: Outcome, *, went_on
         name, given = missing[0]
         return mishandled(Flaw.LOST, f"the tool call {name} {given!r} is missing")
     # Of one that went on, the stop reason is the one of what came then.
-    if answer.stop_reason in CUT_SHORT and outcome.stop_reason in FINISHED and not went_on:
+    if not went_on and answer.stop_reason in CUT_SHORT and outcome.stop_reason in FINISHED:
         return mishandled(Flaw.SILENT, f"stop reason {outcome.stop_reason}; it was {answer.stop_reason}")
     return HANDLED
 

@@ -44,7 +44,7 @@ def _verdicts(stats: Mapping[str, Iterable[object]]) -> Iterator[Mapping[str, An
 
 
 def _is_handled(verdict: Mapping[str, Any]) -> bool:
-    return verdict["level"] == "handled"
+    return str(verdict["level"]) == "handled"
 
 
 def _is_told(verdict: Mapping[str, Any]) -> bool:

@@ -1,0 +1,89 @@
+"""The tables of docs/contract.md are those of the code; run as a script, this file writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from converse_harness.contract import ConsumerContract, Flaw, Level
+from converse_harness.contract.checking import SETTINGS
+from converse_harness.contract.expectations import CUT_SHORT, FATAL, HARMLESS, OBSCURE
+from converse_harness.contract.properties import PROPERTIES
+from converse_harness.contract.verdicts import ACCIDENTS, FINISHED
+from converse_harness.faults import FAULTS
+from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write
+
+PAGE: Final = "contract.md"
+
+
+def settings() -> Iterator[Row]:
+    """What a contract can be set to."""
+    yield "setting", "default", "what it is"
+    for name, meaning in SETTINGS.items():
+        default = getattr(ConsumerContract, name)
+        yield code(name), code(repr(list(default) if isinstance(default, tuple) else default)), meaning
+
+
+def levels() -> Iterator[Row]:
+    """What an outcome amounts to."""
+    yield "verdict", "meaning"
+    for level in Level:
+        yield level.word, level.meaning
+
+
+def flaws() -> Iterator[Row]:
+    """How an answer is mishandled."""
+    yield "flaw", "meaning"
+    for flaw in Flaw:
+        yield flaw.word, flaw.meaning
+
+
+def reasons() -> Iterator[Row]:
+    """Words that decide."""
+    yield "", ""
+    yield "stop reasons of an answer that is not finished", _codes(CUT_SHORT)
+    yield "what says that an answer is whole", f"{_codes(each for each in FINISHED if each)}, and nothing at all"
+    yield "accidents of code", _codes(ACCIDENTS)
+
+
+def faults() -> Iterator[Row]:
+    """What faults leave."""
+    yield "the answer", "after"
+    yield "is read as if nothing were wrong", _codes(HARMLESS)
+    yield "is never taken for whole, unless all of it came before", _codes(FATAL)
+    yield "may be given or not, and its tools left out", _codes(OBSCURE)
+    yield "may be given or not", _codes({*FAULTS} - HARMLESS - FATAL - OBSCURE)
+
+
+def properties() -> Iterator[Row]:
+    """What holds for any answer."""
+    yield "property", "what is drawn", "a correct consumer"
+    for each in PROPERTIES.values():
+        yield code(each.name), each.sentence, each.must
+
+
+def _codes(words: Iterable[str]) -> str:
+    return ", ".join(code(word) for word in sorted(words))
+
+
+TABLES: Final[Tables] = {
+    "settings": settings,
+    "levels": levels,
+    "flaws": flaws,
+    "reasons": reasons,
+    "faults": faults,
+    "properties": properties,
+}
+
+
+def test_the_tables_of_the_page_are_those_of_the_code() -> None:
+    text = (DOCS / PAGE).read_text(encoding="utf-8")
+    assert text == with_tables(text, TABLES), f"docs/{PAGE} is behind: python -m tests.examples.test_contract_page"
+
+
+def test_every_table_is_on_the_page() -> None:
+    assert names((DOCS / PAGE).read_text(encoding="utf-8")) == list(TABLES)
+
+
+if __name__ == "__main__":
+    write(PAGE, TABLES)
