@@ -241,8 +241,8 @@ def _check_operation(calls: Iterable[Call], operation: str) -> None:
     )
     if other is not None:
         raise SetUpFailed(
-            f'The consumer called {other}, and the contract has `operation = "{operation}"`. Let the adapter ask so, or '
-            f'say `operation = "{other}"`.'
+            f'The consumer called {other}, and the contract has `operation = "{operation}"`. Let the adapter ask so, '
+            f'or say `operation = "{other}"`.'
         )
 
 
