@@ -102,7 +102,7 @@ def test_bad_adapters(pytester: pytest.Pytester) -> None:
     }
     result.stdout.fnmatch_lines(
         [
-            "E*converse_harness.contract.*SetUpFailed: The adapter failed before the consumer asked anything, with Loo*",
+            "E*converse_harness.contract.*SetUpFailed: The adapter failed before the consumer asked anything, with Lo*",
             "E*converse_harness.contract.*SetUpFailed: The adapter returned None. Return an Outcome(*",
             "*return Outcome(tool_calls=*get_weather*",
             "E*converse_harness.ReplyError: Outcome(tool_calls=...): number 0 is ('get_weather', {}); a ToolCall(*",
