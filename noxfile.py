@@ -167,7 +167,7 @@ def matrix_client(session: nox.Session, name: str) -> None:
 
 
 for _name in MATRIX:  # each in an environment of its own; smithy-python needs Python 3.12
-    nox.session(partial(matrix_client, name=_name), name=f"matrix-{_name}", python="3.12")
+    nox.session(python="3.12", name=f"matrix-{_name}")(partial(matrix_client, name=_name))
 
 
 @nox.session(name="matrix-page", python="3.12")
