@@ -167,7 +167,9 @@ def matrix_client(session: nox.Session, name: str) -> None:
 
 
 for _name in MATRIX:  # each in an environment of its own; smithy-python needs Python 3.12
-    nox.session(python="3.12", name=f"matrix-{_name}")(partial(matrix_client, name=_name))
+    _ask = partial(matrix_client, name=_name)
+    _ask.__doc__ = f"{MATRIX[_name]['title']} in the matrix: what it does must be what was seen of it."
+    nox.session(python="3.12", name=f"matrix-{_name}")(_ask)
 
 
 @nox.session(name="matrix-page", python="3.12")
