@@ -143,6 +143,33 @@ def test_what_fails_before_it_asks() -> None:
     )
 
 
+def test_another_operation_than_that_of_the_contract() -> None:
+    def adapter(target: Target) -> Outcome:
+        target.client.converse(**target.request)
+        return Outcome("OK.")
+
+    with pytest.raises(SetUpFailed) as raised:
+        put(adapter)
+    assert str(raised.value) == (
+        'The consumer called Converse, and the contract has `operation = "ConverseStream"`. Let the adapter ask so, or '
+        'say `operation = "Converse"`.'
+    )
+
+
+def test_a_question_that_bedrock_refuses() -> None:
+    def adapter(target: Target) -> Outcome:
+        target.client.converse_stream(modelId="us.amazon.nova-lite-v1:0", messages=[])
+        return Outcome()
+
+    with pytest.raises(SetUpFailed) as raised, BotoFake(unused="allow", unexpected="allow") as fake:
+        run(adapter, Target(fake, "ConverseStream"), time_limit=10, most_calls=50)
+    assert str(raised.value) == (
+        "Bedrock refuses the consumer's question, by the rule conversation_is_not_empty: A conversation must start "
+        "with a user message. Try again with a conversation that starts with a user message. That is no verdict on what it "
+        "makes of answers; let the adapter ask what Bedrock answers."
+    )
+
+
 def test_what_fails_after_it_asked_is_the_error_of_the_consumer() -> None:
     def adapter(target: Target) -> Outcome:
         asked(target)

@@ -9,11 +9,11 @@ import pytest
 
 from converse_harness import reply
 from converse_harness.cases import CASES
-from converse_harness.contract.checking import DOORS, OPERATIONS, SETTINGS, check
+from converse_harness.contract.checking import DOORS, SETTINGS, check
 from converse_harness.contract.expectations import expectation_of
 from converse_harness.contract.outcome import PATIENT, SHORT, Outcome, Target
 from converse_harness.contract.properties import PROPERTIES, Unending
-from converse_harness.contract.running import Adapter, SetUpFailed, run
+from converse_harness.contract.running import Adapter, run
 from converse_harness.contract.telling import NotHandled, Seen, Tried, failure, note
 from converse_harness.contract.verdicts import FOLLOW_UP, HANDLED, Flaw, Verdict, judge, mishandled
 from converse_harness.damage import Door
@@ -171,7 +171,6 @@ class ConsumerContract:
         target = Target(fake, self.operation, SHORT if any(map(_is_silent, replies)) else PATIENT)
         outcome = run(self.consume, target, time_limit=self.time_limit, most_calls=self.most_calls)
         calls = fake.calls
-        _check_operation(calls, self.operation)
         if len(calls) > self.most_calls:
             return mishandled(Flaw.ENDLESS, f"more than {self.most_calls} requests"), None, self.most_calls
         if outcome is None:
@@ -235,17 +234,6 @@ def _answer(fake: Fake, replies: Sequence[Reply], *, goes_on: bool) -> None:
     fake.always(again)
 
 
-def _check_operation(calls: Iterable[Call], operation: str) -> None:
-    other = next(
-        (call.operation for call in calls if call.operation in OPERATIONS and call.operation != operation), None
-    )
-    if other is not None:
-        raise SetUpFailed(
-            f'The consumer called {other}, and the contract has `operation = "{operation}"`. Let the adapter ask so, '
-            f'or say `operation = "{other}"`.'
-        )
-
-
 def _is_silent(answer: Reply) -> bool:
     """Whether a client waits in vain for an answer, or for the rest of one."""
     return any(breach.fault.name in ("connect_timeout", "read_timeout", "stall") for breach in answer.breaches)
@@ -254,6 +242,3 @@ def _is_silent(answer: Reply) -> bool:
 def _fail(error: NotHandled | None) -> None:
     if error is not None:
         raise error.with_traceback(None)  # the one frame of ours that is not hidden, because pytest wants one
-
-
-__all__ = ["OPERATIONS", "ConsumerContract", "NotHandled", "Seen", "consumer_contract"]

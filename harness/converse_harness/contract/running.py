@@ -103,8 +103,11 @@ def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int)
     """
     going = _Run(adapter, target)
     going.thread.start()
-    if not going.ends(time_limit, most_calls):
+    ends = going.ends(time_limit, most_calls)
+    if not ends:
         going.stop()
+    _check_question(target)
+    if not ends:
         return None
     if going.error is not None:
         return _failed(going.error, target)
@@ -116,6 +119,23 @@ def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int)
     if going.outcome.error is not None:
         _asked(going.outcome.error, target)
     return going.outcome
+
+
+def _check_question(target: Target) -> None:
+    """Raises SetUpFailed where the consumer asked otherwise than the contract says, or what Bedrock does not answer."""
+    asked = [call for call in target.fake.calls if call.operation in ("Converse", "ConverseStream")]
+    for call in asked:
+        if call.operation != target.operation:
+            raise SetUpFailed(
+                f'The consumer called {call.operation}, and the contract has `operation = "{target.operation}"`. Let '
+                f'the adapter ask so, or say `operation = "{call.operation}"`.'
+            )
+    if asked and asked[0].refusal is not None:
+        refusal = asked[0].refusal
+        raise SetUpFailed(
+            f"Bedrock refuses the consumer's question, by the rule {refusal.rule.name}: {refusal.message} That is no "
+            "verdict on what it makes of answers; let the adapter ask what Bedrock answers."
+        )
 
 
 def _failed(error: BaseException, target: Target) -> Outcome:
