@@ -165,8 +165,8 @@ def test_a_question_that_bedrock_refuses() -> None:
         run(adapter, Target(fake, "ConverseStream"), time_limit=10, most_calls=50)
     assert str(raised.value) == (
         "Bedrock refuses the consumer's question, by the rule conversation_is_not_empty: A conversation must start "
-        "with a user message. Try again with a conversation that starts with a user message. That is no verdict on what it "
-        "makes of answers; let the adapter ask what Bedrock answers."
+        "with a user message. Try again with a conversation that starts with a user message. That is no verdict on "
+        "what it makes of answers; let the adapter ask what Bedrock answers."
     )
 
 
