@@ -63,8 +63,27 @@ async def computes_in_a_loop(target: Target) -> Outcome:
         await asyncio.gather(asyncio.sleep(0))
 
 
+def finalizes(target: Target) -> Outcome:
+    """Half of its time is spent where an interruption is dropped."""
+    asked(target)
+    while True:
+        count()
+        Finalized()
+
+
+def count() -> None:
+    for _ in range(100_000):
+        pass
+
+
+class Finalized:
+    def __del__(self) -> None:
+        count()
+
+
 NEVER_ENDING: list[Callable[[Target], Any]] = [
     computes,
+    finalizes,
     asks_again,
     awaits,
     awaits_whatever_comes,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Final, cast
@@ -34,6 +35,23 @@ SetUpFailed.__module__ = "converse_harness.contract"  # where people import it f
 
 class _Stopped(BaseException):
     """Raised in the thread of a consumer that goes on after the time limit."""
+
+
+@contextmanager
+def _unraised() -> Generator[None]:
+    """Nothing is said of an interruption that comes in a finalizer, where Python drops it: another one follows."""
+    usual = sys.unraisablehook
+
+    def hook(unraisable: sys.UnraisableHookArgs) -> None:
+        if unraisable.exc_type is not _Stopped:
+            usual(unraisable)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        if sys.unraisablehook is hook:
+            sys.unraisablehook = usual
 
 
 @dataclass(slots=True)
@@ -80,10 +98,11 @@ class _Run:
         self.thread.join(GRACE)
         raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
         deadline = time.monotonic() + GRACE
-        while self.thread.is_alive() and time.monotonic() < deadline:
-            raise_in(ctypes.c_ulong(cast("int", self.thread.ident)), ctypes.py_object(_Stopped))
-            self._cancel()  # it wakes an event loop
-            self.thread.join(LOOK)
+        with _unraised():
+            while self.thread.is_alive() and time.monotonic() < deadline:
+                raise_in(ctypes.c_ulong(cast("int", self.thread.ident)), ctypes.py_object(_Stopped))
+                self._cancel()  # it wakes an event loop
+                self.thread.join(LOOK)
 
     def _cancel(self) -> None:
         if self.cancel is not None:
