@@ -86,7 +86,7 @@ def test_what_is_refused_comes_before_what_is_not_scripted() -> None:
 def test_warn() -> None:
     with fake_converse(reply.text("hi"), rules="warn") as fake:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")
+            warnings.simplefilter("error", RefusedRequestWarning)
             assert create_client().converse(**TWICE)["output"]["message"]["content"] == [{"text": "hi"}]
         with pytest.warns(RefusedRequestWarning) as caught:
             fake.check()
