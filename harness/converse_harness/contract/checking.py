@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from converse_harness import model
 from converse_harness.cases import CASES, UnknownCase
@@ -54,7 +54,8 @@ def _is_number(value: Any, *types: type) -> bool:
 
 def _check_kinds(kinds: Any, where: str) -> None:
     allowed = block_kinds()
-    if not isinstance(kinds, list | tuple) or not kinds or not set[object](kinds) <= {*allowed}:  # pyright: ignore[reportUnknownArgumentType]
+    given = {*cast("Sequence[object]", kinds)} if isinstance(kinds, list | tuple) else set[object]()
+    if not given or not given <= {*allowed}:
         raise ReplyError(f"{where}.kinds = {kinds!r}; a list of some of {', '.join(map(repr, allowed))}.")
 
 

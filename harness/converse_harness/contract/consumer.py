@@ -94,7 +94,8 @@ class ConsumerContract:
             marks = () if reason is None else [pytest.mark.xfail(reason=reason, raises=NotHandled, strict=True)]
             yield pytest.param(name, marks=marks, id=name)
 
-    # The consumer asks in fixtures: what goes wrong before it asks anything is then an error, and no failure.
+    # The consumer asks in fixtures: what goes wrong before it asks anything is then an error, and no failure. The tests
+    # take what they give; their names begin with _, so that `pytest --fixtures` does not list them (hence noqa: PT019).
 
     @pytest.fixture
     def _contract_tried(self, contract_case: str, request: pytest.FixtureRequest) -> Tried:

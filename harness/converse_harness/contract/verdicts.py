@@ -94,14 +94,10 @@ def judge(
     refused = next((call.refusal for call in made[1:] if call.refusal is not None), None)
     if refused is not None:
         return mishandled(Flaw.BAD_REQUEST, f"rule {refused.rule.name}: {refused.message}")
-    went_on = len(made) > 1 and bool(made[-1].messages) and _ends_with(FOLLOW_UP, outcome.text)
+    went_on = len(made) > 1 and outcome.text.rstrip().endswith(FOLLOW_UP)
     if outcome.error is not None:
         return _judge_error(expected, outcome, errors)
     return _judge_answer(expected, outcome, went_on=went_on)
-
-
-def _ends_with(end: str, text: str) -> bool:
-    return text.rstrip().endswith(end)
 
 
 def _judge_error(
