@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -22,8 +22,9 @@ STAND_IN: Final = "111122"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of secret: whatever `pattern` matches has one of the `hints` in it.
+    """One kind of secret: whatever `pattern` matches has one of the `hints` in it, in upper or lower case.
 
+    Hints are written in lower case; a text without any of them is not searched, which is most of the speed.
     What is matched after the group `kept`, if there is one, is the secret. `masked`: recordings have a mask in its
     place; a file with any other kind of secret is not written.
     """
@@ -50,7 +51,7 @@ ACCOUNT_IN_ARN: Final = Kind(
 )
 ACCOUNT_BY_NAME: Final = Kind(
     "an AWS account id",
-    ("ccount", "CCOUNT", "ucketOwner"),
+    ("account", "bucketowner"),
     rf"(?P<kept>(?i:account[ _-]?id|aws[ _-]?account(?:[ _-]?number)?|bucketOwner)(?:{_IS}|\s))\d{{12}}(?!\d)",
     masked=True,
 )
@@ -60,57 +61,57 @@ KINDS: Final = (
     ACCOUNT_BY_NAME,
     Kind(
         "the signature of a URL",
-        ("X-Amz-", "x-amz-", "X-Goog-", "x-goog-", "ignature", "sig", "AWSAccessKeyId", "GoogleAccessId"),
+        ("x-amz-", "x-goog-", "sig", "key-pair-id", "awsaccesskeyid", "googleaccessid"),
         r"(?P<kept>(?:(?i:X-(?:Amz|Goog)-(?:Signature|Credential|Security-Token))"
         rf"|(?:[?&;]|%26|%3F|\\u0026)(?:sig|Signature|Key-Pair-Id|AWSAccessKeyId|GoogleAccessId)){_URL_IS}){_URL_VALUE}",
         masked=True,
     ),
     Kind(  # as AWS repeats it when a signature does not match
         "the session token of a signed request",
-        ("ecurity-", "ECURITY-"),
+        ("security-",),
         rf"(?P<kept>(?i:x-amz-security-token){_IS})[A-Za-z0-9+/=%_-]{{16,}}",
         masked=True,
     ),
     Kind(
         "an AWS access key id",
-        ("AKIA", "ASIA", "ABIA", "ACCA"),
+        ("akia", "asia", "abia", "acca"),
         rf"{_START}A(?:KI|SI|BI|CC)A[A-Z0-9]{{16}}(?![A-Z0-9])",
     ),
     Kind(
         "an AWS secret access key",
-        ("ecret", "ECRET"),
+        ("secret",),
         rf"(?P<kept>(?i:secret[_ -]?(?:access[_ -]?)?key){_IS})[A-Za-z0-9+/]{{40}}(?![A-Za-z0-9+/])",
     ),
     Kind(
         "an AWS session token",
-        ("ession", "ESSION", "IQoJb3JpZ2lu", "QoGZXIvYXdz"),
+        ("session", "iqojb3jpz2lu", "ogzxivyxdz"),
         rf"(?P<kept>(?i:aws_session_token){_IS})[A-Za-z0-9+/=_-]{{16,}}"
         rf"|(?i:session_?token){_IS}[A-Za-z0-9+/=_-]{{100,}}"
         rf"|{_BASE64_START}(?:IQoJb3JpZ2lu|F[wQ]oGZXIvYXdz)[A-Za-z0-9+/=%_-]{{32,}}",
     ),
-    Kind("a Bedrock API key", ("ABSK",), rf"{_BASE64_START}ABSK[A-Za-z0-9+/]{{16,}}={{0,2}}"),
+    Kind("a Bedrock API key", ("absk",), rf"{_BASE64_START}ABSK[A-Za-z0-9+/]{{16,}}={{0,2}}"),
     Kind("a short-term Bedrock API key", ("bedrock-api-key-",), rf"{_START}bedrock-api-key-[A-Za-z0-9+/=_-]{{16,}}"),
     Kind(
         "a bearer token",
-        ("earer", "EARER"),
+        ("bearer",),
         # With a digit: "the bearer responsibilities" are none
         rf"(?P<kept>{_START}[Bb](?:earer|EARER)\s+)(?=[A-Za-z._~+/=-]*\d)[A-Za-z0-9._~+/=-]{{16,}}",
     ),
     Kind(
         "the value of an Authorization header",
-        ("uthorization", "UTHORIZATION", "AWS4-HMAC"),
+        ("authorization", "aws4-hmac"),
         rf"(?P<kept>(?i:authorization){_IS}(?:Basic|Digest|Token|ApiKey|Negotiate)\s+)[A-Za-z0-9._~+/=-]{{12,}}"
         r"|AWS4-HMAC-SHA256\s+Credential=[^\s,*]+",
     ),
-    Kind("a signature of AWS", ("Signature=",), r"(?P<kept>\bSignature=)[0-9a-f]{64}"),
+    Kind("a signature of AWS", ("signature=",), r"(?P<kept>\bSignature=)[0-9a-f]{64}"),
     Kind(
         "a cookie",
-        ("ookie", "OOKIE"),
+        ("cookie",),
         rf"(?P<kept>(?i:\b(?:set-)?cookie){_IS}[\w.-]{{1,64}}=)(?=[^\s;,\"']*\d)[^\s;,\"']{{16,}}",
     ),
     Kind(
         "the value of an API key header",
-        ("pi-", "PI-"),
+        ("api-",),
         rf"(?P<kept>(?i:\b(?:x-)?api-key){_IS})(?=[A-Za-z._-]*\d)[A-Za-z0-9._-]{{16,}}",
     ),
     Kind("an Anthropic API key", ("sk-ant-",), rf"{_START}sk-ant-[A-Za-z0-9_-]{{16,}}"),
@@ -119,8 +120,8 @@ KINDS: Final = (
         ("sk-",),
         rf"{_START}sk-(?:(?:proj|svcacct|admin|None|or-v1)-[A-Za-z0-9_-]{{16,}}|[A-Za-z0-9]{{20,}})",
     ),
-    Kind("a Google API key", ("AIza",), rf"{_BASE64_START}AIza[A-Za-z0-9_-]{{35}}(?![A-Za-z0-9_-])"),
-    Kind("a Google OAuth token", ("ya29.", "GOCSPX-"), rf"{_START}(?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{{20,}}"),
+    Kind("a Google API key", ("aiza",), rf"{_BASE64_START}AIza[A-Za-z0-9_-]{{35}}(?![A-Za-z0-9_-])"),
+    Kind("a Google OAuth token", ("ya29.", "gocspx-"), rf"{_START}(?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{{20,}}"),
     Kind(
         "a GitHub token",
         ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
@@ -144,15 +145,15 @@ KINDS: Final = (
     ),
     Kind("a Hugging Face token", ("hf_",), rf"{_START}hf_[A-Za-z0-9]{{30,}}"),
     Kind("an npm token", ("npm_",), rf"{_START}npm_[A-Za-z0-9]{{30,}}"),
-    Kind("a PyPI token", ("pypi-AgE",), rf"{_START}pypi-AgE[A-Za-z0-9_-]{{16,}}"),
+    Kind("a PyPI token", ("pypi-age",), rf"{_START}pypi-AgE[A-Za-z0-9_-]{{16,}}"),
     Kind(
         "a JSON Web Token",
-        ("eyJ",),
+        ("eyj",),
         rf"{_START}eyJ[A-Za-z0-9_-]{{10,}}\.[A-Za-z0-9_-]{{4,}}\.[A-Za-z0-9_-]{{10,}}",
     ),
     Kind(
         "a private key",
-        ("PRIVATE KEY", "openssh-key-v1\0"),
+        ("private key", "openssh-key-v1\0"),
         r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
         r"[^\x00]{0,300}?[A-Za-z0-9+/=]{16,}(?:(?:[\r\n]|\\[nr])+[A-Za-z0-9+/=]+)*"
         r"|openssh-key-v1\x00",
@@ -169,11 +170,30 @@ def compiled(kind: Kind) -> re.Pattern[str]:
 
 def secret_spans(kind: Kind, text: str) -> list[tuple[int, int]]:
     """Where in a text there is a secret of this kind: start and end of each."""
-    if not any(hint in text for hint in kind.hints):
-        return []
-    pattern = compiled(kind)
-    parts = [(0, len(text))] if len(text) < _LARGE else _near_hints(kind, text)
-    return [(_start(found), found.end()) for start, end in parts for found in pattern.finditer(text, start, end)]
+    return [secret_span(found) for _, found in matches(text, (kind,))]
+
+
+def secret_span(found: re.Match[str]) -> tuple[int, int]:
+    """Start and end of the secret itself in what the pattern of a kind matched."""
+    kept = found.re.groupindex.get("kept")
+    start = found.start() if kept is None or found.start(kept) < 0 else found.end(kept)
+    return start, found.end()
+
+
+def matches(text: str, kinds: Iterable[Kind] = KINDS) -> Iterator[tuple[Kind, re.Match[str]]]:
+    """What the patterns of some kinds match in a text, kind by kind.
+
+    >>> [(kind.name, found[0]) for kind, found in matches("my key is AKIAIOSFODNN7EXAMPLE")]
+    [('an AWS access key id', 'AKIAIOSFODNN7EXAMPLE')]
+    """
+    # Every character stays at its place: U+0130 is the only one that becomes two in lower case.
+    lowered = text.replace("\u0130", "i").lower()
+    for kind in kinds:
+        if any(hint in lowered for hint in kind.hints):
+            parts = [(0, len(text))] if len(text) < _LARGE else _near_hints(kind, lowered)
+            for start, end in parts:
+                for found in compiled(kind).finditer(text, start, end):
+                    yield kind, found
 
 
 _LARGE: Final = 256 * 1024
@@ -181,10 +201,10 @@ _BEFORE_HINT: Final = 256
 _AFTER_HINT: Final = 16 * 1024
 
 
-def _near_hints(kind: Kind, text: str) -> Iterator[tuple[int, int]]:
+def _near_hints(kind: Kind, lowered: str) -> Iterator[tuple[int, int]]:
     """The parts of a text that have a hint of this kind: in an image of megabytes three letters stand by chance."""
     start = end = 0
-    for place in sorted(found.start() for hint in kind.hints for found in re.finditer(re.escape(hint), text)):
+    for place in sorted(found.start() for hint in kind.hints for found in re.finditer(re.escape(hint), lowered)):
         if not end or place - _BEFORE_HINT > end:
             if end:
                 yield start, end
@@ -224,8 +244,3 @@ def header_secrets(request: Request) -> Iterator[str]:
             yield from (each.partition("=")[2].strip() for each in value.split(";"))
         elif name.lower() in SECRET_HEADERS and not value.startswith("AWS4-"):
             yield value.split()[-1] if value.strip() else ""
-
-
-def _start(found: re.Match[str]) -> int:
-    kept = found.re.groupindex.get("kept")
-    return found.start() if kept is None or found.start(kept) < 0 else found.end(kept)

@@ -24,6 +24,8 @@ REFUSED: Final[Mapping[str, str]] = {
     "an AWS secret access key": 'aws_secret_access_key = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"',
     "an AWS session token": "aws_session_token=" + LONG * 3,
     "an AWS session token alone": "IQoJb3JpZ2lu" + "X2VjEJ" + LONG * 4,
+    "an AWS session token of the global STS": "Fwo" + "GZXIvYXdzEHwaD" + LONG * 4,
+    "an AWS session token of the global STS, of old": "FQo" + "GZXIvYXdzEHwaD" + LONG * 4,
     "a Bedrock API key": "AB" + "SKQmVkcm9ja0FQSUtleS1" + LONG,
     "a short-term Bedrock API key": "bedrock-api-" + "key-" + LONG,
     "a bearer token": "Bear" + "er " + LONG,
@@ -56,6 +58,7 @@ REFUSED: Final[Mapping[str, str]] = {
 MASKED: Final[Mapping[str, str]] = {
     "an AWS account id": "arn:aws:bedrock:us-east-1:210987654321:inference-profile/x",
     "the signature of a URL": "https://b.s3.amazonaws.com/k?X-Amz-Expires=60&X-Amz-Signa" + f"ture={'0af1' * 16}&x=1",
+    "the signature of a URL of CloudFront": f"https://d1.cloudfront.net/k?Key-Pair-Id={LONG}&x=1",
     "the signature of a URL of Google": f"https://storage.googleapis.com/b/k?X-Goog-Signature={LONG}",
     "the signature of a URL of Azure": f"https://a.blob.core.windows.net/c/k?sv=2026&sig={LONG}%3D&se=1",
     "the session token of a signed request": "host:b\nx-amz-security-token:" + f"FwoGZXIvYXdzE{LONG}\n\nhost",
@@ -65,6 +68,7 @@ MASKED: Final[Mapping[str, str]] = {
 SECRET_PARTS: Final[Mapping[str, str]] = {
     "an AWS account id": "210987654321",
     "the signature of a URL": "0af1" * 16,
+    "the signature of a URL of CloudFront": LONG,
     "the signature of a URL of Google": LONG,
     "the signature of a URL of Azure": LONG,
     "the session token of a signed request": LONG,

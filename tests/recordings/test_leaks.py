@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from converse_harness.errors import SecretFound
 from converse_harness.recordings.secrecy import decoding, leaks
 from converse_harness.recordings.secrecy.leaks import Leak, own_secrets, refuse, scan
-from converse_harness.secrets import mask
+from converse_harness.secrets import KINDS, Kind, compiled, mask, matches
 from converse_strategies import converse_requests, stream_events
 from tests.recordings.planted import FORMS, LONG, MASKED, REFUSED, in_zip
 
@@ -34,6 +34,16 @@ def test_every_kind_is_found_in_every_form(name: str, form: str) -> None:
     found = scan(call(FORMS[form]({**MASKED, **REFUSED}[name])), own=())
     assert {(leak.line, leak.path) for leak in found} == {(2, PLACE)}
     assert any(name.startswith(leak.kind) for leak in found), found
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@given(data=st.data(), spaces=st.sampled_from([0, 2**19]))
+def test_whatever_the_pattern_of_a_kind_matches_has_one_of_its_hints(
+    kind: Kind, data: st.DataObject, spaces: int
+) -> None:
+    text = data.draw(st.from_regex(compiled(kind), fullmatch=True))
+    # In a text of megabytes only the neighbourhood of the hints is searched.
+    assert any(True for _ in matches(" " * spaces + text, (kind,)))
 
 
 @pytest.mark.parametrize("name", REFUSED)

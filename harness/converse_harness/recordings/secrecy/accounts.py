@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from converse_harness.recordings.secrecy.decoding import Joined, View
-from converse_harness.secrets import ACCOUNT_BY_NAME, ACCOUNT_IN_ARN, STAND_IN, compiled, secret_spans
+from converse_harness.secrets import ACCOUNT_BY_NAME, ACCOUNT_IN_ARN, STAND_IN, matches, secret_span
 
 Change = tuple[int, int, str]
 """Start and end of a part of a text, and what takes its place."""
@@ -90,20 +90,18 @@ def accounts_of(texts: Sequence[Joined], kept: int = 0) -> Accounts:
 
 def _found(group: Joined) -> Iterator[tuple[View, str, tuple[str, str]]]:
     """Each account id in a group of texts, with what stands before and after it in its ARN."""
-    for kind in KINDS:
-        if not any(hint in group.searched for hint in kind.hints):
-            continue
-        for found in compiled(kind).finditer(group.searched):
-            account = group.searched[found.end("kept") : found.end()]
-            resource = _RESOURCE.match(group.searched, found.end())
-            yield group.view_at(found.start()), account, (found["kept"], resource[0] if resource else "")
+    for _, found in matches(group.searched, KINDS):
+        account = group.searched[found.end("kept") : found.end()]
+        resource = _RESOURCE.match(group.searched, found.end())
+        yield group.view_at(found.start()), account, (found["kept"], resource[0] if resource else "")
 
 
 def numbered(texts: Iterable[str]) -> Accounts:
     """The accounts of one request, numbered in the order in which they appear in it; stand-ins are accounts as well."""
     order: dict[str, None] = {}
     for text in texts:
-        places = {start: text[start:end] for kind in KINDS for start, end in secret_spans(kind, text)}
+        spans = (secret_span(found) for _, found in matches(text, KINDS))
+        places = {start: text[start:end] for start, end in spans}
         places |= {found.start(): found[0] for found in _IS_STAND_IN.finditer(text)}
         order |= dict.fromkeys(account for _, account in sorted(places.items()))
     return Accounts({account: stand_in(number) for number, account in enumerate(order, 1)})

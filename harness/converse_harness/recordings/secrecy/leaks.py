@@ -12,7 +12,7 @@ from typing import Any, Final
 from converse_harness.errors import SecretFound
 from converse_harness.recordings.lines import Line, event_of
 from converse_harness.recordings.secrecy.decoding import Joined, Path, View, is_dict, is_list, levels, views_of
-from converse_harness.secrets import ACCOUNT_BY_NAME, ACCOUNT_IN_ARN, KINDS, MASK, STAND_IN, secret_spans
+from converse_harness.secrets import ACCOUNT_BY_NAME, ACCOUNT_IN_ARN, MASK, STAND_IN, matches, secret_span
 
 OWN: Final = "a secret of this process"
 """The kind of a value that is in the environment, or that a request was signed with."""
@@ -147,11 +147,11 @@ def _strings(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _secrets_in(group: Joined, own: Iterable[str]) -> Iterator[tuple[View, str]]:
-    for kind in KINDS:
+    for kind, found in matches(group.searched):
+        start, _ = secret_span(found)
         is_account = kind in (ACCOUNT_IN_ARN, ACCOUNT_BY_NAME)
-        for start, _ in secret_spans(kind, group.searched):
-            if not (is_account and group.searched.startswith(STAND_IN, start)):
-                yield group.view_at(start), kind.name
+        if not (is_account and group.searched.startswith(STAND_IN, start)):
+            yield group.view_at(start), kind.name
     for value in own:
         for text in {value, value.encode().decode("latin-1")}:
             at = group.text.find(text)

@@ -20,7 +20,7 @@ from converse_harness.recordings.lines import Line, without_contradiction
 from converse_harness.recordings.secrecy.accounts import Accounts, Change, accounts_of, numbered
 from converse_harness.recordings.secrecy.decoding import Joined, is_dict, is_list, levels, unpacked, views_of
 from converse_harness.recordings.secrecy.leaks import all_views, streamed
-from converse_harness.secrets import KINDS, MASK, Kind, secret_spans
+from converse_harness.secrets import KINDS, MASK, Kind, matches, secret_spans
 from converse_harness.wire.eventstream import decode, encode
 
 Find = Callable[[str], list[Change]]
@@ -84,7 +84,7 @@ class Redaction:
         """
         texts = [view.text for view in views_of(request, 0)]
         accounts = numbered(texts)
-        if not accounts and not self.replacements and not any(secret_spans(kind, "\n".join(texts)) for kind in _MASKED):
+        if not accounts and not self.replacements and not any(True for _ in matches("\n".join(texts), _MASKED)):
             return request
         return _Work(accounts, tuple(self._finds(accounts))).value(request)
 
@@ -222,7 +222,7 @@ _STANDARD: Final = str.maketrans("-_", "+/")
 
 
 def _masks(texts: Iterable[Joined]) -> bool:
-    return any(secret_spans(kind, group.searched) for group in texts for kind in _MASKED)
+    return any(True for group in texts for _ in matches(group.searched, _MASKED))
 
 
 def _spread(pieces: Sequence[str], changes: Sequence[Change]) -> Iterator[str]:
