@@ -12,7 +12,7 @@ from typing import Any, Unpack
 from converse_harness.doors.fake import Settings
 from converse_harness.doors.httpx_recording import listening
 from converse_harness.doors.httpx_transports import library_of, recording_async_transport, recording_transport
-from converse_harness.doors.in_process import BotoFake
+from converse_harness.doors.in_process import BotoFake, check_parentheses
 from converse_harness.errors import ReplyError
 from converse_harness.recordings.keeping import FAILED_MEANINGS, Failed, keep
 from converse_harness.recordings.modes import MissingRecording, Mode, mode_of, open_session
@@ -27,6 +27,8 @@ class Recorder(BotoFake):
     answered by the script and not recorded. `path` is the file; `saved` the one that was written, None before that and
     where there was nothing to write.
     """
+
+    made_by = "record"
 
     def __init__(
         self,
@@ -157,6 +159,7 @@ def record(
     ...     boto3.client("bedrock-runtime").converse(**question)["output"] == recorded
     True
     """
+    check_parentheses(path, Recorder.made_by)
     return Recorder(
         path,
         mode=mode,
