@@ -72,9 +72,9 @@ def refused_requests(draw: st.DrawFn, *, rules: Collection[str] | None = None, t
     message. Raises InvalidArgument, when drawn, for an unknown rule.
 
     >>> from hypothesis import find
-    >>> refused = find(refused_requests(rules=["roles_alternate"]), lambda refused: True)
+    >>> refused = find(refused_requests(rules=["first_message_is_the_users"]), lambda refused: True)
     >>> [message["role"] for message in refused.request["messages"]]
-    ['user', 'user']
+    ['assistant', 'user']
     """
     names = chosen("refused_requests", "rules", rules, [rule.name for rule in RULES if rule.name in BREAKS])
     rule = draw(st.sampled_from([each for each in RULES if each.name in names]))

@@ -13,6 +13,7 @@ from strands.models import BedrockModel
 from strands.types.exceptions import (
     MaxTokensReachedException,
 )
+from strands.vended_plugins.steering import Guide, ModelSteeringAction, Proceed, SteeringHandler
 
 from converse_harness import Fake, reply
 
@@ -212,6 +213,34 @@ def test_structured_output(converse: Fake, streaming: bool) -> None:
     result = make_agent(streaming)("Ada is 36", structured_output_model=Person)
     assert result.structured_output == Person(name="Ada", age=36)
     assert "Person" in converse.calls[0].tool_names
+
+
+# Two messages of the user in a row: stock features send them, and strands' live tests of them pass on Bedrock
+
+
+def roles(fake: Fake) -> list[str]:
+    return [message["role"] for message in fake.calls[-1].messages]
+
+
+@pytest.mark.parametrize("model", [{}, {"model_id": "us.amazon.nova-lite-v1:0"}], ids=["default", "nova"])
+def test_a_question_after_structured_output(converse: Fake, model: dict[str, Any]) -> None:
+    converse.script(reply.tool_use("Person", {"name": "Ada", "age": 36}), reply.text("I noted her age."))
+    agent = Agent(model=BedrockModel(**model), callback_handler=None)
+    agent("Ada is 36", structured_output_model=Person)
+    assert text_of(agent("What did you just do?")) == "I noted her age."
+    assert roles(converse) == ["user", "assistant", "user", "user"]
+
+
+def test_an_answer_that_is_steered(converse: Fake) -> None:
+    class MoreDetail(SteeringHandler):
+        async def steer_after_model(self, **context: Any) -> ModelSteeringAction:
+            say_more = len(converse.calls) == 1
+            return Guide(reason="Say more.") if say_more else Proceed(reason="Enough.")
+
+    converse.script(reply.text("Paris."), reply.text("Paris, on the Seine."))
+    agent = Agent(plugins=[MoreDetail()], callback_handler=None)
+    assert text_of(agent("What is the capital of France?")) == "Paris, on the Seine."
+    assert roles(converse) == ["user", "user"]
 
 
 @pytest.mark.asyncio

@@ -32,7 +32,7 @@ async def async_generator() -> AsyncIterator[None]:
 
 @pytest.fixture
 def fixture() -> Iterator[None]:
-    yield
+    yield  # noqa: PT022 - what stands behind it is not the subject
 
 
 @contextlib.contextmanager
@@ -70,9 +70,7 @@ IN_GENERATOR = r"the generator function .*Open it inside: `with {made_by}\(\.\.\
         (property(lambda self: None), IN_OBJECT),
     ],
 )
-def test_what_it_cannot_wrap_is_refused_at_its_line(
-    made_by: str, decorator: Any, decorated: Any, advice: str
-) -> None:
+def test_what_it_cannot_wrap_is_refused_at_its_line(made_by: str, decorator: Any, decorated: Any, advice: str) -> None:
     with pytest.raises(TypeError, match=rf"^@{made_by}\(\.\.\.\) on {advice.format(made_by=made_by)}"):
         decorator(decorated)
 

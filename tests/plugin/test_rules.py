@@ -2,17 +2,14 @@
 
 import pytest
 
-ALTERNATE = (
-    "A conversation must alternate between user and assistant roles. Make sure the conversation alternates between "
-    "user and assistant roles and try again."
-)
+START = "A conversation must start with a user message. Try again with a conversation that starts with a user message."
 REPORT = f"""
-*RefusedRequest: Bedrock would refuse call 1: {ALTERNATE}
+*RefusedRequest: Bedrock would refuse call 1: {START}
 E*
 E*   arrived   Converse us.amazon.nova-lite-v1:0, 2 messages, last: text "hi"
-E*   rule      roles_alternate: messages of user and assistant alternate
-E*   broken at messages[[]1].role
-E*   source    langchain-ai/langchainjs#6724, cline/cline#431 (Claude 3), ShishirPatil/gorilla#881 (Nova); nobody *
+E*   rule      first_message_is_the_users: a conversation starts with a message of the user
+E*   broken at messages[[]0].role
+E*   source    langgenius/dify#12340 (Claude 3.5), strands-agents/harness-sdk#2085 (Nova 2), pydantic/pydantic-ai#6255 *
 E*
 E*   Mend the request. If the model does accept it, or the test is about something else, hold requests to less:
 E*   @pytest.mark.converse(rules="off"), or "warn".   docs: rules#levels
@@ -20,7 +17,7 @@ E*   @pytest.mark.converse(rules="off"), or "warn".   docs: rules#levels
 LOOSE = (
     '*rules=\'loose\'; one of "off" (answer whatever is asked), "warn" (answer as scripted, and warn of what Bedrock '
     'would refuse), "default" (refuse what Bedrock refuses of the model that is asked for), "strict" (refuse also '
-    "model ids that Bedrock does not take)."
+    "model ids that Bedrock does not take, and what only old reports tell of)."
 )
 LEVELS = ["off", "warn", "default", "strict"]
 AS_ALWAYS = ("-W", "default::converse_harness.RefusedRequestWarning")
@@ -32,18 +29,19 @@ import httpx
 from agent import ask, client
 
 HELLO = {"role": "user", "content": [{"text": "hello"}]}
+WELCOME = {"role": "assistant", "content": [{"text": "welcome"}]}
 URL = "https://bedrock-runtime.us-east-1.amazonaws.com"
 
 
-def twice(**options):
-    """Two turns of the user in a row."""
-    return ask("hi", [HELLO], **options)
+def begun(**options):
+    """A conversation that the assistant begins."""
+    return ask("hi", [WELCOME], **options)
 
 
 def survives():
     """The same in an agent that survives anything, as agents in production do."""
     try:
-        return twice()
+        return begun()
     except Exception:
         return "sorry"
 
@@ -55,8 +53,8 @@ def made_up():
 
 
 def by_httpx(url=URL):
-    """Two turns of the user in a row, by another client: its status, and its body."""
-    body = {"messages": [HELLO, HELLO]}
+    """A conversation that the assistant begins, by another client: its status, and its body."""
+    body = {"messages": [WELCOME, HELLO]}
     answer = httpx.post(f"{url}/model/us.amazon.nova-lite-v1:0/converse", json=body, trust_env=False)
     return answer.status_code, answer.json()
 '''
@@ -69,11 +67,11 @@ def refused(project: pytest.Pytester) -> pytest.Pytester:
     return project
 
 
-def test_two_turns_of_the_user_get_bedrocks_own_400_with_its_own_words(refused: pytest.Pytester) -> None:
+def test_a_refused_request_gets_bedrocks_own_400_with_its_own_words(refused: pytest.Pytester) -> None:
     refused.makepyfile(
         f"""
         import pytest
-        from asking import twice
+        from asking import begun
         from botocore.exceptions import ClientError
         from converse_harness import reply
 
@@ -81,11 +79,11 @@ def test_two_turns_of_the_user_get_bedrocks_own_400_with_its_own_words(refused: 
         def test_it(converse):
             converse.script(reply.text("hi"))
             with pytest.raises(ClientError) as caught:
-                twice()
+                begun()
             answer = caught.value.response
-            assert answer["Error"] == {{"Code": "ValidationException", "Message": {ALTERNATE!r}}}
+            assert answer["Error"] == {{"Code": "ValidationException", "Message": {START!r}}}
             assert answer["ResponseMetadata"]["HTTPStatusCode"] == 400
-            assert converse.calls[0].refusal.rule.name == "roles_alternate"
+            assert converse.calls[0].refusal.rule.name == "first_message_is_the_users"
         """
     )
     refused.runpytest().assert_outcomes(passed=1)
@@ -106,7 +104,11 @@ def test_a_refused_request_fails_the_test_though_the_agent_swallows_it(refused: 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(REPORT, consecutive=True)
     result.stdout.fnmatch_lines(
-        ["*- Bedrock Converse calls -*", "call 1  Converse *", "    answer   400  refused: roles_alternate  (complete)"]
+        [
+            "*- Bedrock Converse calls -*",
+            "call 1  Converse *",
+            "    answer   400  refused: first_message_is_the_users  (complete)",
+        ]
     )
     result.stdout.no_fnmatch_line("*not used*")
 
@@ -114,17 +116,17 @@ def test_a_refused_request_fails_the_test_though_the_agent_swallows_it(refused: 
 def test_a_test_that_fails_because_of_it_shows_both(refused: pytest.Pytester) -> None:
     refused.makepyfile(
         """
-        from asking import twice
+        from asking import begun
 
         def test_it(converse):
-            twice()
+            begun()
         """
     )
     result = refused.runpytest()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            f"*ValidationException) when calling the Converse operation: {ALTERNATE}",
+            f"*ValidationException) when calling the Converse operation: {START}",
             "The above exception was the direct cause of the following exception:",
             *REPORT,
         ]
@@ -138,13 +140,13 @@ def test_each_level_by_marker_ini_and_option(refused: pytest.Pytester, level: st
     refused.makepyfile(
         f"""
         import pytest
-        from asking import made_up, twice
+        from asking import begun, made_up
         from converse_harness import reply
 
         {marker}
-        def test_twice(converse):
+        def test_begun(converse):
             converse.script(reply.text("hi"))
-            assert twice() == "hi"
+            assert begun() == "hi"
 
         {marker}
         def test_made_up(converse):
@@ -158,7 +160,7 @@ def test_each_level_by_marker_ini_and_option(refused: pytest.Pytester, level: st
     failed = {"off": 0, "warn": 0, "default": 1, "strict": 2}[level]
     result.assert_outcomes(passed=2 - failed, failed=failed, warnings=level == "warn")
     if failed:
-        result.stdout.fnmatch_lines([f"E*RefusedRequest: Bedrock would refuse call 1: {ALTERNATE}"])
+        result.stdout.fnmatch_lines([f"E*RefusedRequest: Bedrock would refuse call 1: {START}"])
     if level == "strict":
         result.stdout.fnmatch_lines(
             ["E*RefusedRequest: Bedrock would refuse call 1: The provided model identifier is invalid."]
@@ -169,13 +171,13 @@ def test_the_marker_wins_over_the_command_line_and_that_over_the_ini_file(refuse
     refused.makepyfile(
         """
         import pytest
-        from asking import made_up, twice
+        from asking import begun, made_up
         from converse_harness import reply
 
         @pytest.mark.converse(rules="off")
         def test_marker(converse):
             converse.script(reply.text("hi"))
-            assert twice() == "hi"
+            assert begun() == "hi"
 
         def test_option(converse):
             converse.script(reply.text("hi"))
@@ -189,12 +191,12 @@ def test_the_marker_wins_over_the_command_line_and_that_over_the_ini_file(refuse
 def test_warn_says_in_the_summary_what_the_failure_would_have_said(refused: pytest.Pytester) -> None:
     refused.makepyfile(
         """
-        from asking import twice
+        from asking import begun
         from converse_harness import reply
 
         def test_it(converse):
             converse.always(reply.text("hi"))
-            assert twice() == "hi"
+            assert begun() == "hi"
         """
     )
     result = refused.runpytest("--converse-rules=warn", *AS_ALWAYS)
@@ -208,7 +210,7 @@ def test_warn_says_in_the_summary_what_the_failure_would_have_said(refused: pyte
     result.stdout.fnmatch_lines(["*= warnings summary =*", "test_warn_*.py::test_it", *told])
     result = refused.runpytest("--converse-rules=warn", "-W", "error::converse_harness.RefusedRequestWarning")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([f"*RefusedRequestWarning: Bedrock would refuse call 1: {ALTERNATE}"])
+    result.stdout.fnmatch_lines([f"*RefusedRequestWarning: Bedrock would refuse call 1: {START}"])
 
 
 @pytest.mark.parametrize("way", ["marker", "ini", "option"])
@@ -236,10 +238,10 @@ def test_the_fixture_of_httpx_and_that_of_the_server(refused: pytest.Pytester) -
     refused.makepyfile(
         f"""
         import pytest
-        from asking import by_httpx, twice
+        from asking import begun, by_httpx
         from converse_harness import reply
 
-        REFUSED = (400, {{"message": {ALTERNATE!r}}})
+        REFUSED = (400, {{"message": {START!r}}})
 
         def test_httpx(converse_httpx):
             assert by_httpx() == REFUSED
@@ -256,12 +258,12 @@ def test_the_fixture_of_httpx_and_that_of_the_server(refused: pytest.Pytester) -
         @pytest.mark.converse(rules="off")
         def test_server_off(converse_server):
             fake = converse_server.script(reply.text("hi"))
-            assert twice(endpoint_url=fake.url) == "hi"
+            assert begun(endpoint_url=fake.url) == "hi"
 
         @pytest.mark.converse(rules="warn")
         def test_server_warn(converse_server):
             with converse_server.script(reply.text("hi")) as fake:
-                assert twice(endpoint_url=fake.url) == "hi"
+                assert begun(endpoint_url=fake.url) == "hi"
 
         @pytest.mark.converse(rules="off")
         def test_what_the_call_says_wins(converse_server):
@@ -274,9 +276,9 @@ def test_the_fixture_of_httpx_and_that_of_the_server(refused: pytest.Pytester) -
     for where in (" (httpx) -*", " at http://127.0.0.1:*"):
         result.stdout.fnmatch_lines(
             [
-                f"*RefusedRequest: Bedrock would refuse call 1: {ALTERNATE}",
+                f"*RefusedRequest: Bedrock would refuse call 1: {START}",
                 f"*- Bedrock Converse calls{where}",
-                "    answer   400  refused: roles_alternate  (complete)",
+                "    answer   400  refused: first_message_is_the_users  (complete)",
             ]
         )
     result.stdout.fnmatch_lines(["*= warnings summary =*", "*::test_server_warn", "*RefusedRequestWarning: Bedrock *"])
@@ -286,7 +288,7 @@ def test_inside_given(refused: pytest.Pytester) -> None:
     refused.makepyfile(
         """
         import pytest
-        from asking import survives, twice
+        from asking import begun, survives
         from converse_harness import fake_converse, reply
         from hypothesis import given, settings, strategies as st
 
@@ -300,7 +302,7 @@ def test_inside_given(refused: pytest.Pytester) -> None:
         @given(st.text())
         def test_off(text):
             with fake_converse(reply.text(text), rules="off"):
-                assert twice() == text
+                assert begun() == text
         """
     )
     result = refused.runpytest()

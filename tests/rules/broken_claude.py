@@ -21,6 +21,10 @@ from tests.rules.asking import (
     user,
 )
 
+ALTERNATE = (
+    "A conversation must alternate between user and assistant roles. Make sure the conversation alternates between "
+    "user and assistant roles and try again."
+)
 PREFILL = "This model does not support assistant message prefill. The conversation must end with a user message."
 ADAPTIVE = (
     '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" '
@@ -49,6 +53,12 @@ BROKEN: dict[str, Broken] = {
         "Invocation of model ID anthropic.claude-sonnet-5 with on-demand throughput isn\u2019t supported. Retry your "
         "request with the ID or ARN of an inference profile that contains this model.",
         model_id="anthropic.claude-sonnet-5",
+    ),
+    "roles_alternate": Broken(
+        "messages[1].role",
+        ALTERNATE,
+        [user(TEXT), user(TEXT)],
+        model_id="us.anthropic.claude-3-haiku-20240307-v1:0",
     ),
     "claude_is_given_texts": Broken(
         "messages[0].content[1].text",

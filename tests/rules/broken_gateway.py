@@ -5,10 +5,6 @@ from __future__ import annotations
 from tests.rules.asking import CACHE_POINT, IMAGE, TEXT, Broken, assistant, config, document, result, use, user
 
 START = "A conversation must start with a user message. Try again with a conversation that starts with a user message."
-ALTERNATE = (
-    "A conversation must alternate between user and assistant roles. Make sure the conversation alternates between "
-    "user and assistant roles and try again."
-)
 NAME = (
     "The document file name can only contain alphanumeric characters, whitespace characters, hyphens, parentheses, and "
     "square brackets. The name can't contain more than one consecutive whitespace character. Check that the file name "
@@ -44,7 +40,6 @@ BROKEN: dict[str, Broken] = {
     ),
     "conversation_is_not_empty": Broken("messages", START, []),
     "first_message_is_the_users": Broken("messages[0].role", START, [assistant(TEXT), user(TEXT)]),
-    "roles_alternate": Broken("messages[1].role", ALTERNATE, [user(TEXT), user(TEXT)]),
     "content_is_not_empty": Broken(
         "messages[1].content",
         "The content field in the Message object at messages.1 is empty. Add a ContentBlock object to the content "

@@ -26,20 +26,20 @@ from converse_harness.doors.client import create_client
 from converse_harness.endpoint import KEPT
 from converse_harness.wire.http import Request
 from tests.recordings.asking import counts_tokens
-from tests.rules.asking import LLAMA, NOVA, TEXT, config, user
-from tests.rules.broken_gateway import ALTERNATE
+from tests.rules.asking import LLAMA, NOVA, TEXT, assistant, config, user
+from tests.rules.broken_gateway import START
 
-TWICE: dict[str, Any] = {"modelId": NOVA, "messages": [user(TEXT), user(TEXT)]}
+ASSISTANT_FIRST: dict[str, Any] = {"modelId": NOVA, "messages": [assistant(TEXT), user(TEXT)]}
 ONCE: dict[str, Any] = {"modelId": NOVA, "messages": [user(TEXT)]}
 
 REPORT = f"""\
-Bedrock would refuse call 1: {ALTERNATE}
+Bedrock would refuse call 1: {START}
 
 arrived   Converse us.amazon.nova-lite-v1:0, 2 messages, last: text "hi"
-rule      roles_alternate: messages of user and assistant alternate
-broken at messages[1].role
-source    langchain-ai/langchainjs#6724, cline/cline#431 (Claude 3), ShishirPatil/gorilla#881 (Nova); nobody reports \
-it after January 2025
+rule      first_message_is_the_users: a conversation starts with a message of the user
+broken at messages[0].role
+source    langgenius/dify#12340 (Claude 3.5), strands-agents/harness-sdk#2085 (Nova 2), pydantic/pydantic-ai#6255 \
+(Nova, Llama, Mistral, Cohere, AI21, Writer)
 
 Mend the request. If the model does accept it, or the test is about something else, hold requests to less:
 @pytest.mark.converse(rules="off"), or "warn".   docs: rules#levels"""
@@ -48,7 +48,7 @@ Mend the request. If the model does accept it, or the test is about something el
 def refused(fake: Fake, method: str = "converse", **request: Any) -> dict[str, Any]:
     """What botocore makes of a refusal."""
     with pytest.raises(ClientError) as caught:
-        getattr(create_client(), method)(**(request or TWICE))
+        getattr(create_client(), method)(**(request or ASSISTANT_FIRST))
     response: dict[str, Any] = dict(caught.value.response)
     assert type(caught.value).__name__ == response["Error"]["Code"] == "ValidationException"
     assert fake.calls[-1].refusal is not None
@@ -59,7 +59,7 @@ def refused(fake: Fake, method: str = "converse", **request: Any) -> dict[str, A
 def test_the_client_gets_bedrocks_own_error_and_the_test_hears_of_it(method: str) -> None:
     with pytest.raises(RefusedRequest) as caught, fake_converse(reply.text("hi")) as fake:
         response = refused(fake, method)
-    assert response["Error"]["Message"] == ALTERNATE
+    assert response["Error"]["Message"] == START
     assert response["ResponseMetadata"]["HTTPStatusCode"] == 400
     assert str(caught.value) == REPORT.replace("Converse us", f"{fake.calls[0].operation} us")
 
@@ -73,7 +73,7 @@ def test_what_is_refused_uses_up_no_reply() -> None:
 
 def test_a_refusal_may_be_expected() -> None:
     with fake_converse(unexpected="allow") as fake:
-        assert refused(fake)["Error"]["Message"] == ALTERNATE
+        assert refused(fake)["Error"]["Message"] == START
     assert fake.failures() == []
 
 
@@ -87,7 +87,7 @@ def test_warn() -> None:
     with fake_converse(reply.text("hi"), rules="warn") as fake:
         with warnings.catch_warnings():
             warnings.simplefilter("error", RefusedRequestWarning)
-            assert create_client().converse(**TWICE)["output"]["message"]["content"] == [{"text": "hi"}]
+            assert create_client().converse(**ASSISTANT_FIRST)["output"]["message"]["content"] == [{"text": "hi"}]
         with pytest.warns(RefusedRequestWarning) as caught:
             fake.check()
         assert [str(each.message) for each in caught] == [REPORT]
@@ -96,7 +96,7 @@ def test_warn() -> None:
 
 def test_off() -> None:
     with fake_converse(reply.text("hi"), rules="off") as fake:
-        create_client().converse(**TWICE)
+        create_client().converse(**ASSISTANT_FIRST)
     assert fake.calls[0].refusal is None
 
 
@@ -112,25 +112,27 @@ def test_a_level_that_is_none() -> None:
     assert str(caught.value) == (
         'rules=\'loose\'; one of "off" (answer whatever is asked), "warn" (answer as scripted, and warn of what '
         'Bedrock would refuse), "default" (refuse what Bedrock refuses of the model that is asked for), "strict" '
-        "(refuse also model ids that Bedrock does not take)."
+        "(refuse also model ids that Bedrock does not take, and what only old reports tell of)."
     )
 
 
 def test_a_recording_knows_better(tmp_path: Path) -> None:
-    file = tmp_path / "twice.jsonl"
+    file = tmp_path / "assistant-first.jsonl"
     with ConverseServer() as server, server.script(reply.text("accepted"), rules="off") as service, record(file):
-        create_client(endpoint_url=service.url).converse(**TWICE)
+        create_client(endpoint_url=service.url).converse(**ASSISTANT_FIRST)
     with fake_converse(recording(file)) as fake:
-        assert create_client().converse(**TWICE)["output"]["message"]["content"] == [{"text": "accepted"}]
+        assert create_client().converse(**ASSISTANT_FIRST)["output"]["message"]["content"] == [{"text": "accepted"}]
     assert fake.calls[0].refusal is not None
     with pytest.raises(RefusedRequest), fake_converse(recording(file, match="exact"), unused="allow") as fake:
-        refused(fake, modelId="other", messages=TWICE["messages"])
+        refused(fake, modelId="other", messages=ASSISTANT_FIRST["messages"])
 
 
 @counts_tokens
 def test_other_operations_are_not_held_to_the_rules() -> None:
     with fake_converse() as fake:
-        counted = create_client().count_tokens(modelId=NOVA, input={"converse": {"messages": TWICE["messages"]}})
+        counted = create_client().count_tokens(
+            modelId=NOVA, input={"converse": {"messages": ASSISTANT_FIRST["messages"]}}
+        )
     assert counted["inputTokens"] > 0
     assert fake.calls[0].refusal is None
 
@@ -164,4 +166,4 @@ def test_what_was_said_of_one_request_is_not_said_of_another(size: int) -> None:
 def test_the_transcript_names_the_rule() -> None:
     with fake_converse(unexpected="allow") as fake:
         refused(fake)
-    assert "    answer   400  refused: roles_alternate  (complete)" in fake.transcript.splitlines()
+    assert "    answer   400  refused: first_message_is_the_users  (complete)" in fake.transcript.splitlines()

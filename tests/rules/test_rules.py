@@ -9,6 +9,9 @@ from converse_harness.rules import BY_NAME, RULES, Asked, Level, refusal_of, ref
 from converse_harness.rules.rule import bare
 from tests.rules.asking import (
     CACHE_POINT,
+    LLAMA,
+    MISTRAL,
+    NOVA,
     SONNET,
     TEXT,
     THOUGHT,
@@ -75,7 +78,6 @@ def test_a_rule_says_who_accepts_what_it_forbids() -> None:
     exempted = {name: {str(each): who for each, who in rule.models.but.items()} for name, rule in BY_NAME.items()}
     assert {name for name, models in exempted.items() if models} == {
         "first_message_is_the_users",
-        "roles_alternate",
         "text_is_not_blank",
     }
     assert all(who for models in exempted.values() for who in models.values())
@@ -85,13 +87,19 @@ def test_a_rule_says_who_accepts_what_it_forbids() -> None:
 def test_what_a_model_accepts_is_not_refused() -> None:
     for name, accepting in (
         ("first_message_is_the_users", SONNET),
-        ("roles_alternate", "amazon.titan-text-express-v1"),
-        ("roles_alternate", "global.anthropic.claude-opus-4-8"),
         ("text_is_not_blank", SONNET),
     ):
         asked = BROKEN[name].asked
         assert refusal_of(asked) is not None
         assert refusal_of(Asked(asked.operation, accepting, asked.body)) is None
+
+
+@pytest.mark.parametrize("level", [Level.DEFAULT, Level.STRICT])
+@pytest.mark.parametrize("model_id", ["global.anthropic.claude-sonnet-4-6", NOVA, LLAMA, MISTRAL])
+def test_two_messages_of_one_role_in_a_row_are_not_refused(model_id: str, level: Level) -> None:
+    answered = [user(TEXT), assistant(use()), user(result("a", TEXT)), user(TEXT)]
+    assert refusal_of(Asked("Converse", model_id, {"messages": [user(TEXT), user(TEXT)]}), level) is None
+    assert refusal_of(Asked("Converse", model_id, {"messages": answered, **config()}), level) is None
 
 
 def test_claude_need_not_think_again_between_two_tools() -> None:

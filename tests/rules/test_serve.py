@@ -10,15 +10,15 @@ import pytest
 from converse_harness.cli import main
 from tests.plugin.test_serve import serving
 from tests.recordings.damaged import STREAM, text
-from tests.rules.asking import NOVA, TEXT, user
-from tests.rules.broken_gateway import ALTERNATE
+from tests.rules.asking import NOVA, TEXT, assistant, document, user
+from tests.rules.broken_gateway import NAME, START
 
-TWICE: dict[str, Any] = {"messages": [user(TEXT), user(TEXT)]}
+ASSISTANT_FIRST: dict[str, Any] = {"messages": [assistant(TEXT), user(TEXT)]}
 ONCE: dict[str, Any] = {"messages": [user(TEXT)]}
 LEVELS = (
     'rules=\'loose\'; one of "off" (answer whatever is asked), "warn" (answer as scripted, and warn of what Bedrock '
     'would refuse), "default" (refuse what Bedrock refuses of the model that is asked for), "strict" (refuse also '
-    "model ids that Bedrock does not take)."
+    "model ids that Bedrock does not take, and what only old reports tell of)."
 )
 
 
@@ -36,18 +36,21 @@ def ask(url: str, body: object, model: str = NOVA) -> httpx.Response:
 
 def test_the_line_of_a_refused_call_names_the_rule(script: Path) -> None:
     with serving(script) as served:
-        refused = ask(served.url, TWICE)
-        assert (refused.status_code, refused.json()) == (400, {"message": ALTERNATE})
+        refused = ask(served.url, ASSISTANT_FIRST)
+        assert (refused.status_code, refused.json()) == (400, {"message": START})
         assert refused.headers["x-amzn-ErrorType"].startswith("ValidationException:")
-        said = f"REFUSED 400 roles_alternate: {ALTERNATE}"[:157]
+        said = f"REFUSED 400 first_message_is_the_users: {START}"
+        assert re.search(rf'  "hi" +-> {re.escape(said)} +\d+ ms$', served.line())
+        ask(served.url, {"messages": [user(document("a.txt"), TEXT)]})
+        said = f"REFUSED 400 document_names_are_plain: {NAME}"[:157]
         assert re.search(rf'  "hi" +-> {re.escape(said)}\.\.\. +\d+ ms$', served.line())
         assert ask(served.url, ONCE).status_code == ask(served.url, ONCE, "my-model").status_code == 200
 
 
 def test_warn_answers_and_names_the_rule(script: Path) -> None:
     with serving(script, "--rules", "warn") as served:
-        assert ask(served.url, TWICE).status_code == ask(served.url, ONCE).status_code == 200
-        assert re.search(r'-> text "hi", 9 times +\d+ ms  breaks roles_alternate$', served.line())
+        assert ask(served.url, ASSISTANT_FIRST).status_code == ask(served.url, ONCE).status_code == 200
+        assert re.search(r'-> text "hi", 9 times +\d+ ms  breaks first_message_is_the_users$', served.line())
         assert re.search(r'-> text "hi", 9 times +\d+ ms$', served.line())
 
 
@@ -62,7 +65,7 @@ def test_of_what_a_recording_answers_nothing_is_said(tmp_path: Path, level: str)
 
 def test_off_answers_whatever_is_asked(script: Path) -> None:
     with serving(script, "--rules=off") as served:
-        assert ask(served.url, TWICE).status_code == 200
+        assert ask(served.url, ASSISTANT_FIRST).status_code == 200
         assert re.search(r'-> text "hi", 9 times +\d+ ms$', served.line())
 
 
@@ -78,7 +81,7 @@ def test_fakes_of_the_control_api_have_the_level_unless_they_say_another() -> No
             opened = httpx.post(
                 f"{served.url}/__converse/fakes", json={"always": {"text": "hi"}, **body}, trust_env=False
             )
-            assert ask(opened.json()["url"], TWICE).status_code == status
+            assert ask(opened.json()["url"], ASSISTANT_FIRST).status_code == status
 
 
 def test_a_level_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:

@@ -220,19 +220,10 @@ def test_a_planted_bug_is_found_and_shown_in_few_steps(
     assert registry.current() is None
 
 
-@pytest.mark.parametrize(
-    ("agent", "trouble", "message"),
-    [
-        (KeepsAnUnansweredQuestion, ["overflow"], "A conversation must alternate between user and assistant roles."),
-        (RunsTheFirstToolOnly, [], "Expected toolResult blocks at messages."),
-    ],
-)
 @pytest.mark.parametrize("server", [False, True])
-def test_what_bedrock_refuses_is_found_without_an_invariant(
-    agent: type[Loop], trouble: list[str], message: str, server: bool
-) -> None:
-    machine = weather_machine(agent, troubles=trouble, invariants=(), rules="default", server=server)
-    with pytest.raises(RefusedRequest, match=re.escape(message)):
+def test_what_bedrock_refuses_is_found_without_an_invariant(server: bool) -> None:
+    machine = weather_machine(RunsTheFirstToolOnly, troubles=[], invariants=(), rules="default", server=server)
+    with pytest.raises(RefusedRequest, match=r"Expected toolResult blocks at messages\."):
         run_state_machine_as_test(machine, settings=settings(SHORT, max_examples=100, phases=(Phase.generate,)))
 
 
@@ -374,8 +365,8 @@ def test_strands_tells_the_model_of_its_mistakes(make_strands_agent: Callable[[]
 
 @pytest.mark.parametrize("trouble", ["overflow", "break_stream"])
 def test_strands_keeps_a_question_that_was_not_answered(make_strands_agent: Callable[[], Agent], trouble: str) -> None:
-    """Found by this machine: after an error its history has two user messages in a row, which Bedrock refuses."""
-    with pytest.raises(RefusedRequest, match="must alternate between user and assistant roles") as caught:
+    """Found by this machine: after an error its history has two user messages in a row."""
+    with pytest.raises(AssertionError, match="'user', 'user'") as caught:
         run_state_machine_as_test(strands_machine(make_strands_agent, troubles=[trouble]), settings=SHORT)
     assert [step.partition("(")[0] for step in steps_of(caught.value)][-2:] == [trouble, "chat"]
 

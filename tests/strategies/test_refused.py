@@ -26,6 +26,7 @@ KEYS = {"aws_access_key_id": "x", "aws_secret_access_key": "x", "region_name": "
 HI = reply.text("hi")
 NOVA = "amazon.nova-lite-v1:0"
 ASKED = {"role": "user", "content": [{"text": "0"}]}
+GREETED = {"role": "assistant", "content": [{"text": "0"}]}
 OFFERED = {"tools": [{"toolSpec": {"name": "look", "inputSchema": {"json": {"type": "object"}}}}]}
 USED = {"role": "assistant", "content": [{"toolUse": {"toolUseId": "a", "name": "look", "input": {}}}]}
 FAILED = {"role": "user", "content": [{"toolResult": {"toolUseId": "a", "content": [], "status": "error"}}]}
@@ -99,7 +100,7 @@ def test_every_rule_comes_but_those_that_boto_keeps_itself() -> None:
     ("name", "request_"),
     [
         ("conversation_is_not_empty", {"modelId": NOVA, "messages": []}),
-        ("roles_alternate", {"modelId": NOVA, "messages": [ASKED, ASKED]}),
+        ("first_message_is_the_users", {"modelId": NOVA, "messages": [GREETED, ASKED]}),
         ("failed_results_say_why", {"modelId": NOVA, "messages": [ASKED, USED, FAILED], "toolConfig": OFFERED}),
     ],
 )
@@ -108,15 +109,15 @@ def test_it_is_found_small(name: str, request_: Json) -> None:
     assert case == (request_, "Converse", name, case.message, {"modelId": NOVA, "messages": [ASKED]})
 
 
-@given(case=refused_requests(rules=["roles_alternate"], texts=st.just("hi")))
+@given(case=refused_requests(rules=["first_message_is_the_users"], texts=st.just("hi")))
 def test_what_is_said_can_be_chosen(case: Refused) -> None:
     texts = {block["text"] for message in case.sound["messages"] for block in message["content"]}
     assert texts == {"hi"}
 
 
 def test_changing_the_request_leaves_the_sound_one_alone() -> None:
-    case = find(refused_requests(rules=["roles_alternate"]), lambda case: True)
-    case.request["messages"][0]["content"].clear()
+    case = find(refused_requests(rules=["first_message_is_the_users"]), lambda case: True)
+    case.request["messages"][-1]["content"].clear()
     assert case.sound["messages"] == [ASKED]
 
 

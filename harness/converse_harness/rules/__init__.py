@@ -36,9 +36,9 @@ def level_of(value: Level | str) -> Level:
 def refusal_of(asked: Asked, level: Level = Level.DEFAULT) -> Refusal | None:
     """What Bedrock says of a request that it refuses; None where it accepts it.
 
-    >>> hello = {"role": "user", "content": [{"text": "hello"}]}
-    >>> refusal_of(Asked("Converse", "us.amazon.nova-lite-v1:0", {"messages": [hello, hello]})).rule.name
-    'roles_alternate'
+    >>> blank = {"role": "user", "content": [{"text": " "}]}
+    >>> refusal_of(Asked("Converse", "us.amazon.nova-lite-v1:0", {"messages": [blank]})).rule.name
+    'text_is_not_blank'
     """
     return next(refusals_of(asked, level), None)
 

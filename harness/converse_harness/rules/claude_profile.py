@@ -29,6 +29,18 @@ CLAUDE: Final = (
         strict=True,
     ),
     Rule(
+        "roles_alternate",
+        "messages of user and assistant to Claude before 4 alternate",
+        "A conversation must alternate between user and assistant roles. Make sure the conversation alternates between "
+        "user and assistant roles and try again.",
+        conversation.repeats_a_role,
+        "langchain-ai/langchainjs#6724, cline/cline#431 (Claude 3); nobody reports it after March 2025, and other "
+        "models accept it: recorded of Nova Lite (0xPlaygrounds/rig, 2026-07-10) and Titan (openllmetry), "
+        "strands-agents' live tests of Claude Sonnet 4.6",
+        Models(only=(Claude(before=(4,)),)),
+        strict=True,
+    ),
+    Rule(
         "claude_is_given_texts",
         "a text that Claude is given is not empty",
         MODEL + "messages: text content blocks must be non-empty",

@@ -87,21 +87,6 @@ GATEWAY: Final = (
         ),
     ),
     Rule(
-        "roles_alternate",
-        "messages of user and assistant alternate",
-        "A conversation must alternate between user and assistant roles. Make sure the conversation alternates between "
-        "user and assistant roles and try again.",
-        conversation.repeats_a_role,
-        "langchain-ai/langchainjs#6724, cline/cline#431 (Claude 3), ShishirPatil/gorilla#881 (Nova); nobody reports it "
-        "after January 2025",
-        Models(
-            but={
-                Claude(since=(4, 8)): "theopenco/llmgateway#3127, of Opus 4.8",
-                "amazon.titan-*": "recorded: openllmetry, test_guardrail_converse",
-            }
-        ),
-    ),
-    Rule(
         "content_is_not_empty",
         "a message has a content block",
         "The content field in the Message object at messages.{n} is empty. Add a ContentBlock object to the content "

@@ -31,7 +31,7 @@ LEVELS: Final[Mapping[Level, str]] = {
     Level.OFF: "answer whatever is asked",
     Level.WARN: "answer as scripted, and warn of what Bedrock would refuse",
     Level.DEFAULT: "refuse what Bedrock refuses of the model that is asked for",
-    Level.STRICT: "refuse also model ids that Bedrock does not take",
+    Level.STRICT: "refuse also model ids that Bedrock does not take, and what only old reports tell of",
 }
 
 
