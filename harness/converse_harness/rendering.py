@@ -25,6 +25,7 @@ from converse_harness.damage import Breach, rearranged
 from converse_harness.errors import ReplyError, StreamOrderError
 from converse_harness.families import family_of
 from converse_harness.grammar import ERROR_FRAME, is_exception, kind
+from converse_harness.prompt_cache import PromptCache, PromptUse, has_cache_point, request_tokens
 from converse_harness.replies import Reply
 from converse_harness.wire.events import LONGEST_PADDING, SHORTEST_PADDING, encode_event
 from converse_harness.wire.http import (
@@ -45,17 +46,23 @@ WITHOUT_CACHE_KEYS: Final = re.compile(r"claude-(?:instant|v2|2|3-(?:haiku|sonne
 
 _CACHE_SIZE: Final = 64
 
+_OK: Final = 200
+
 _PAD_LENGTHS: Final = bytes(SHORTEST_PADDING + byte % (LONGEST_PADDING - SHORTEST_PADDING + 1) for byte in range(256))
 """The length of the padding for each byte of a hash: 2 to 61, as recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """Where and for what a reply is used: its place in the script, the script's seed, the call."""
+    """Where and for what a reply is used: its place in the script, the script's seed, the call.
+
+    `prompt` is what the call reads from the prompt cache and writes to it; None for a call without a cachePoint.
+    """
 
     seed: int
     place: str
     call: Call
+    prompt: PromptUse | None = None
 
     def digest(self, what: str, size: int) -> bytes:
         """`size` bytes that hash from the seed, the reply's place and `what`."""
@@ -74,9 +81,10 @@ class Occasion:
 
 
 class Renderer:
-    """Renders replies, and keeps the frames of those that it rendered last."""
+    """Renders replies; keeps the frames of those that it rendered last, and which prompts are cached."""
 
     def __init__(self) -> None:
+        self._cache = PromptCache()
         self._frames: dict[tuple[Reply, int, str, str, int], list[Chunk]] = {}
 
     def render(self, reply: Reply, occasion: Occasion) -> Response:
@@ -92,9 +100,13 @@ class Renderer:
                     f"{reply.summary}: only a stream can be broken by faults.{breach.fault.name}, and the client "
                     f"called {occasion.call.operation}, which answers with one whole body."
                 )
+        if has_cache_point(occasion.call):
+            occasion = replace(occasion, prompt=self._cache.use(occasion.call))
         response = self._recorded(reply, occasion) or self._sound(reply, occasion)
         for breach, change in changes:
             response = response if change is None else change(response, breach)
+        if occasion.prompt is not None and response.status == _OK and response.failure is None:
+            self._cache.keep(occasion.prompt)
         return response
 
     def _recorded(self, reply: Reply, occasion: Occasion) -> Response | None:
@@ -218,43 +230,35 @@ def _options(body: MessageBody, reply: Reply, occasion: Occasion, sent: int) -> 
     options = {name: body.options[name] for name in METADATA if name in body.options}
     if "trace" in options:
         options["trace"] = guardrails.named(options["trace"], occasion.call.guardrail)
-    options["usage"] = usage(occasion.call, body, options.get("usage"))
+    options["usage"] = usage(occasion, body, options.get("usage"))
     pauses = reply.pace.first + reply.pace.each * sent
     options.setdefault("metrics", {"latencyMs": 250 + 12 * options["usage"]["outputTokens"] + round(1000 * pauses)})
     return options
 
 
-def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None) -> dict[str, Any]:
+def usage(occasion: Occasion, body: MessageBody, given: Mapping[str, Any] | None) -> dict[str, Any]:
     """TokenUsage as Bedrock counts it: cache tokens are part of the total; what is given wins.
 
     Recorded: a stream has cache keys exactly when the request has a cachePoint, and then four; JSON of newer Claude
     models always has them.
     """
-    cached, rest = _request_tokens(call)
+    call = occasion.call
+    read, written, rest, _ = occasion.prompt or PromptUse(0, 0, request_tokens(call))
     counted: dict[str, Any] = {"inputTokens": rest, "outputTokens": estimate_tokens(body.content), **(given or {})}
     if given is None:
         counted["serverToolUsage"] = {}
         always = call.operation == "Converse" and "claude" in call.model_id
-        if cached or (always and not WITHOUT_CACHE_KEYS.search(call.model_id)):
-            read = cached if call.turn > 1 else 0
+        if occasion.prompt is not None or (always and not WITHOUT_CACHE_KEYS.search(call.model_id)):
             counted |= {"cacheReadInputTokens": read, "cacheReadInputTokenCount": read}
-            counted |= {"cacheWriteInputTokens": cached - read, "cacheWriteInputTokenCount": cached - read}
+            counted |= {"cacheWriteInputTokens": written, "cacheWriteInputTokenCount": written}
     parts = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
     counted.setdefault("totalTokens", sum(counted.get(part, 0) for part in parts))
     return counted
 
 
-def _request_tokens(call: Call) -> tuple[int, int]:
-    """Estimated tokens of the request up to its last cachePoint, and after it."""
-    blocks = [*call.tools, *call.system, *(block for message in call.messages for block in message.get("content", ()))]
-    last = max((index for index, block in enumerate(blocks) if "cachePoint" in block), default=-1)
-    cached = estimate_tokens(blocks[:last]) if last > 0 else 0
-    return cached, estimate_tokens(blocks[last + 1 :])
-
-
 def count_tokens(call: Call) -> int:
     """The estimate that CountTokens answers: the same that the usage of an answer would say."""
-    return sum(_request_tokens(call)) if call.messages else estimate_tokens(call.params)
+    return request_tokens(call) if call.messages else estimate_tokens(call.params)
 
 
 def _whole(reply: Reply, occasion: Occasion) -> Response:

@@ -181,7 +181,7 @@ def test_tool_use_ids_have_the_recorded_form_and_differ_by_block_and_turn() -> N
 def test_cache_usage_comes_when_it_is_recorded_to_come(
     operation: str, model_id: str, cache_point: bool, keys: bool
 ) -> None:
-    system: list[dict[str, Any]] = [{"text": "You are terse. " * 40}] + [
+    system: list[dict[str, Any]] = [{"text": "You are terse. " * 400}] + [
         {"cachePoint": {"type": "default"}}
     ] * cache_point
     exchange = Endpoint(reply.text("a")).exchange(request(operation, model_id, system=system))

@@ -1,0 +1,170 @@
+"""The prompt cache of one fake: what a call reads was written by another one with the same blocks before it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converse_harness import Endpoint, Reply, reply
+from converse_harness.chunking import estimate_tokens
+from converse_harness.prompt_cache import MODELS
+from converse_harness.wire.http import Request
+
+SONNET = "us.anthropic.claude-sonnet-4-6"
+NOVA = "us.amazon.nova-lite-v1:0"
+POINT: dict[str, Any] = {"cachePoint": {"type": "default"}}
+LONG = {"text": "Be brief. " * 500}
+Json = dict[str, Any]
+Used = tuple[int, int, int]
+
+
+def user(*content: Json) -> Json:
+    return {"role": "user", "content": list(content)}
+
+
+def text(tokens: int) -> Json:
+    """A text block of as many tokens."""
+    return {"text": "x" * 4 * (tokens - 1)}
+
+
+class Session:
+    """Calls to one fake that answers everything."""
+
+    def __init__(self, *replies: Reply) -> None:
+        self.endpoint = Endpoint(*replies, rules="off")
+        self.endpoint.script.fallback.add([reply.text("ok")], endless=True)
+
+    def __call__(
+        self,
+        messages: Sequence[Json] = (),
+        system: Sequence[Json] = (),
+        tools: Sequence[Json] = (),
+        *,
+        model: str = SONNET,
+        operation: str = "converse-stream",
+    ) -> Used:
+        """What the usage of the answer says: tokens read, written, and neither."""
+        body: Json = {"messages": list(messages) or [user({"text": "Hello?"})], "system": list(system)}
+        if tools:
+            body["toolConfig"] = {"tools": list(tools)}
+        path = f"/model/{quote(model, safe='')}/{operation}"
+        exchange = self.endpoint.exchange(Request("POST", path, (), json.dumps(body).encode()))
+        exchange.taken.extend((chunk, 0.0) for chunk in exchange.response.chunks)
+        response = exchange.call.response
+        usage = response.usage if response is not None and response.usage is not None else {}
+        return (
+            usage.get("cacheReadInputTokens", 0),
+            usage.get("cacheWriteInputTokens", 0),
+            usage.get("inputTokens", 0),
+        )
+
+
+@pytest.mark.parametrize("operation", ["converse", "converse-stream"])
+@pytest.mark.parametrize("model", [SONNET, NOVA])
+def test_a_prefix_that_stays_is_written_once_and_then_read(model: str, operation: str) -> None:
+    ask = Session()
+    calls = [ask([user({"text": f"Question {n}"})], [LONG, POINT], model=model, operation=operation) for n in range(3)]
+    written = calls[0][1]
+    assert written == estimate_tokens([LONG])
+    assert [call[:2] for call in calls] == [(0, written), (written, 0), (written, 0)]
+
+
+@pytest.mark.parametrize("where", ["tools", "system", "messages"])
+def test_a_prefix_that_begins_with_the_time_of_day_is_never_read(where: str) -> None:
+    ask = Session()
+    for second in range(6):
+        clock = {"text": f"Now: 05:00:0{second}. {LONG['text']}"}
+        tool = {"toolSpec": {"name": f"at_{second}", "inputSchema": {"json": {"type": "object"}}}}
+        asked = {
+            "tools": lambda tool=tool: ask([], [LONG, POINT], [tool]),
+            "system": lambda clock=clock: ask([user(LONG, POINT)], [clock, POINT]),
+            "messages": lambda clock=clock: ask([user(clock, LONG, POINT)]),
+        }[where]()
+        assert asked[0] == 0 < asked[1]
+
+
+def test_another_model_and_another_fake_read_nothing() -> None:
+    ask = Session()
+    assert ask([], [LONG, POINT])[0] == 0
+    assert ask([], [LONG, POINT], model="eu.anthropic.claude-sonnet-4-6")[0] == 0
+    assert Session()([], [LONG, POINT])[0] == 0
+    assert ask([], [LONG, POINT])[0] > 0
+
+
+def test_the_order_of_keys_is_no_difference() -> None:
+    ask = Session()
+    spec = {"name": "look", "inputSchema": {"json": {"type": "object", "properties": {}}}}
+    ask([], [LONG, POINT], [{"toolSpec": spec}])
+    assert ask([], [LONG, POINT], [{"toolSpec": dict(reversed(spec.items()))}])[0] > 0
+
+
+@pytest.mark.parametrize("answer", [reply.throttled(), reply.read_timeout()])
+def test_what_was_not_answered_is_not_cached(answer: Reply) -> None:
+    ask = Session(answer)
+    ask([], [LONG, POINT])
+    assert ask([], [LONG, POINT])[0] == 0
+    assert ask([], [LONG, POINT])[0] > 0
+
+
+def test_claude_looks_back_from_a_point_that_moved_on() -> None:
+    ask = Session()
+    history = [user(LONG, {"text": "first"})]
+    _, written, _ = ask([user(*history[0]["content"], POINT)])
+    history += [{"role": "assistant", "content": [{"text": "ok"}]}, user({"text": "second"}, POINT)]
+    assert ask(history)[0] == written
+    assert Session()(history)[0] == 0
+
+
+@pytest.mark.parametrize(("model", "blocks", "reads"), [(SONNET, 19, True), (SONNET, 20, False), (NOVA, 1, False)])
+def test_how_far_back_is_looked(model: str, blocks: int, reads: bool) -> None:
+    ask = Session()
+    ask([], [LONG, POINT], model=model)
+    more = [{"text": f"part {n}"} for n in range(blocks)]
+    assert (ask([user(*more, POINT)], [LONG], model=model)[0] > 0) is reads
+
+
+@pytest.mark.parametrize("glob", MODELS)
+def test_what_is_shorter_than_the_minimum_is_neither_read_nor_written(glob: str) -> None:
+    model, least = glob.replace("*", ""), MODELS[glob].minimum
+    ask = Session()
+    for _ in range(2):
+        assert ask([user({"text": "hi"})], [text(least - 1), POINT], model=model)[:2] == (0, 0)
+    assert ask([], [text(least), POINT], model=model)[:2] == (0, least)
+    assert ask([], [text(least), POINT], model=model)[:2] == (least, 0)
+
+
+@pytest.mark.parametrize("model", ["m", "meta.llama3-8b-instruct-v1:0", "us.anthropic.claude-opus-9"])
+def test_of_a_model_that_is_not_known_to_cache_nothing_is_said(model: str) -> None:
+    ask = Session()
+    for _ in range(2):
+        assert ask([], [LONG, POINT], model=model)[:2] == (0, 0)
+
+
+blocks = st.sampled_from([text(300), text(400), text(900), {"text": "other " * 200}, POINT])
+
+
+@given(st.lists(st.tuples(st.lists(blocks, max_size=3), st.lists(blocks, min_size=1, max_size=26)), max_size=6))
+def test_whatever_is_read_was_written_before_and_nothing_is_lost(sessions: list[tuple[list[Json], list[Json]]]) -> None:
+    ask = Session()
+    written: list[list[tuple[str, Json]]] = []
+    for system, content in sessions:
+        plain = [[("system", block) for block in system], [("user", block) for block in content]]
+        every = [item for part in plain for item in part]
+        points = [n for n, (_, block) in enumerate(every) if block is POINT]
+        prefixes = [[item for item in every[:n] if item[1] is not POINT] for n in points]
+        long_enough = [each for each in prefixes if estimate_tokens([block for _, block in each]) >= 1024]
+        reachable = [each[: len(each) - back] for each in long_enough for back in range(min(20, len(each)))]
+        expected = max((len(each) for each in reachable if each in written), default=0)
+        read, wrote, rest = ask([user(*content)], system)
+        of_prefix = [block for _, block in [item for item in every if item[1] is not POINT][:expected]]
+        assert read == (estimate_tokens(of_prefix) if expected else 0)
+        assert read + wrote == max((estimate_tokens([b for _, b in each]) for each in long_enough), default=0)
+        whole = estimate_tokens([block for _, block in every if block is not POINT])
+        assert read + wrote + rest in (whole, whole + 1)
+        written += long_enough
