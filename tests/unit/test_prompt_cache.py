@@ -81,12 +81,13 @@ def test_a_prefix_that_begins_with_the_time_of_day_is_never_read(where: str) -> 
     for second in range(6):
         clock = {"text": f"Now: 05:00:0{second}. {LONG['text']}"}
         tool = {"toolSpec": {"name": f"at_{second}", "inputSchema": {"json": {"type": "object"}}}}
-        asked = {
-            "tools": lambda tool=tool: ask([], [LONG, POINT], [tool]),
-            "system": lambda clock=clock: ask([user(LONG, POINT)], [clock, POINT]),
-            "messages": lambda clock=clock: ask([user(clock, LONG, POINT)]),
-        }[where]()
-        assert asked[0] == 0 < asked[1]
+        asked: dict[str, tuple[list[Json], list[Json], list[Json]]] = {
+            "tools": ([], [LONG, POINT], [tool]),
+            "system": ([user(LONG, POINT)], [clock, POINT], []),
+            "messages": ([user(clock, LONG, POINT)], [], []),
+        }
+        read, written, _ = ask(*asked[where])
+        assert read == 0 < written
 
 
 def test_another_model_and_another_fake_read_nothing() -> None:
