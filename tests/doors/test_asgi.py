@@ -577,13 +577,13 @@ def granian(tmp_path: Path) -> Iterator[str]:
 
 
 def test_requests_are_held_to_the_rules_of_bedrock() -> None:
-    async def twice(app: ConverseApp) -> int:
-        asked = {"messages": [{"role": "user", "content": [{"text": "hi"}]}] * 2}
+    async def blank(app: ConverseApp) -> int:
+        asked = {"messages": [{"role": "user", "content": [{"text": " "}]}]}
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://fake") as client:
             return (await client.post("/model/m/converse", json=asked)).status_code
 
-    assert asyncio.run(twice(ConverseApp(reply.text("hi")))) == 400
-    assert asyncio.run(twice(ConverseApp(reply.text("hi"), rules="off"))) == 200
+    assert asyncio.run(blank(ConverseApp(reply.text("hi")))) == 400
+    assert asyncio.run(blank(ConverseApp(reply.text("hi"), rules="off"))) == 200
 
 
 WEATHER: dict[str, Any] = {

@@ -14,10 +14,8 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -29,9 +27,6 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.config import Config
 from botocore.credentials import Credentials
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from converse_harness import (
     BlockedConnection,
@@ -52,6 +47,7 @@ from converse_harness.doors.server.upstream import Upstream, find
 from converse_harness.recordings.reading import read
 from converse_harness.recordings.secrecy.redaction import Redaction
 from converse_harness.wire.events import encode_event
+from tests.certificates import certificate
 from tests.doors.server.peers import Raw, Raw2, eventually, question
 from tests.recordings.peers import DELTA, METADATA, START, STREAM, Answers, body, chunk, peer, reset
 
@@ -624,7 +620,7 @@ def test_the_way_to_bedrock_is_open_to_the_proxy_and_to_nobody_else(
         fake.check()
         assert len(other.endpoint.problems) == 1
         other.endpoint.problems.clear()
-    assert asked == [host, host, f"bedrock.{REGION}.amazonaws.com"]  # the last is of the control plane
+    assert asked == [host, f"bedrock.{REGION}.amazonaws.com"]  # by the proxy; the second is of the control plane
     assert [each.head["failed"] for each in read(path).exchanges] == ["connection refused"] * 2
 
 
@@ -890,31 +886,11 @@ def test_a_call_without_an_answer_is_left_out_and_nobody_waits_for_it(path: Path
 # Encrypted, as the real service is
 
 
-def certificate(folder: Path) -> tuple[Path, Path]:
-    """A certificate for this machine that nobody knows, and its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "converse-harness")])
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    file, secret = folder / "certificate.pem", folder / "key.pem"
-    file.write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    form = (serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    secret.write_bytes(key.private_bytes(serialization.Encoding.PEM, *form))
-    return file, secret
-
-
 def test_the_service_is_asked_over_tls_and_left_over_it(
     proxy: ConverseServer, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is trusted by AWS_CA_BUNDLE, as boto3 has it."""
-    file, secret = certificate(path.parent)
+    file, secret = certificate(path.parent, "127.0.0.1")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(file, secret)
     left: queue.SimpleQueue[None] = queue.SimpleQueue()

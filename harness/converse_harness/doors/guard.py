@@ -1,10 +1,12 @@
-"""The guard: while a fake is open, no other way leads to Bedrock.
+"""The guard: while a fake is open, ways to Bedrock that no door answers are closed.
 
-What the doors answer never comes here. Anything else that looks up or connects to a host of Bedrock is stopped with a
-BlockedConnection, which says which door to open; the fake remembers it, so that the test fails even where the error is
-swallowed. Names are watched at three places: the interpreter's own look-ups and connections (an audit hook, and the
-methods of sockets), the server name of a TLS handshake (which also sees proxies and resolvers that are not Python's),
-and the look-ups of asyncio and aiohttp (where it can still be seen who asked).
+What the doors answer never comes here. Whatever else looks up, connects to or writes to a host of Bedrock is stopped
+with a BlockedConnection, which says which door to open; the fake remembers it, so that the test fails even where the
+error is swallowed. Names are watched where a connection begins: at the interpreter's own look-ups and connections (an
+audit hook, and the methods of sockets), at the server name of a TLS handshake (which also sees proxies and resolvers
+that are not Python's), and at the look-ups of asyncio and aiohttp (where it can still be seen who asked). They are
+watched again where a request is written, for its connection may have been open before the fake: by http.client (under
+urllib3 and requests), by httpcore (under httpx), and by whatever writes to Python's TLS.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import sys
 import threading
 from inspect import currentframe, signature
 from typing import Any
+from urllib.parse import urlsplit
 
 from converse_harness.doors import contract, registry
 
@@ -150,3 +153,67 @@ def checked(name: str) -> Any:
         return watched
 
     return replace
+
+
+def checked_http_request(original: Any) -> Any:
+    """`HTTPConnection.putrequest` of http.client: to its host, through its tunnel, or for the URL that a proxy gets."""
+
+    @functools.wraps(original)
+    def putrequest(self: Any, method: str, url: str, *args: Any, **kwargs: Any) -> Any:
+        if _on:
+            for host in (self.host, getattr(self, "_tunnel_host", None), _host_in(url)):
+                check(host)
+        return original(self, method, url, *args, **kwargs)
+
+    return putrequest
+
+
+def checked_httpcore_request(original: Any) -> Any:
+    """`HTTPConnection.handle_request` of httpcore."""
+
+    @functools.wraps(original)
+    def handle_request(self: Any, request: Any) -> Any:
+        if _on:
+            _check_httpcore(request)
+        return original(self, request)
+
+    return handle_request
+
+
+def checked_httpcore_request_async(original: Any) -> Any:
+    """`AsyncHTTPConnection.handle_async_request` of httpcore."""
+
+    @functools.wraps(original)
+    async def handle_async_request(self: Any, request: Any) -> Any:
+        if _on:
+            _check_httpcore(request)
+        return await original(self, request)
+
+    return handle_async_request
+
+
+def _check_httpcore(request: Any) -> None:
+    check(request.url.host)
+    check(_host_in(request.url.target.decode("ascii", "replace")))
+
+
+def checked_write(original: Any) -> Any:
+    """A method that writes to TLS, of a socket or in memory."""
+
+    @functools.wraps(original)
+    def write(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if _on:
+            check(getattr(self, "server_hostname", None))
+        return original(self, *args, **kwargs)
+
+    return write
+
+
+def _host_in(target: str) -> str | None:
+    """The host in the target of a request to a proxy, `http://host/path` or `host:443`; None in one that is a path."""
+    if target.startswith("/"):
+        return None
+    try:
+        return urlsplit(target if "://" in target else f"//{target}").hostname
+    except ValueError:
+        return None

@@ -37,7 +37,8 @@ class Point:
     function out of the original. `mentions` are names that the code must use, for functions that are relied on and not
     replaced. `eager`: the module is imported when the first fake opens. `since`: an attribute of the same module
     without which this point does not exist (an older release of the library). `inherited`: the class has the attribute
-    from its base, and has none of its own again when ours comes out.
+    from its base, and has none of its own again when ours comes out. `optional`: this point does not exist either where
+    another tool has put a class without the attribute in place (vcrpy, while a cassette is in).
     """
 
     module: str
@@ -48,6 +49,7 @@ class Point:
     eager: bool = False
     since: str | None = None
     inherited: bool = False
+    optional: bool = False
 
     def __str__(self) -> str:
         return f"{self.module}.{self.attribute}"
@@ -184,7 +186,7 @@ class Patches:
 
 
 def _holder(point: Point) -> tuple[Any, str]:
-    """The module or class that has the attribute, None where an older library has no such thing."""
+    """The module or class that has the attribute, None where this point does not exist."""
     *path, name = point.attribute.split(".")
     module = sys.modules[point.module]
     if point.since is not None and not hasattr(module, point.since):
@@ -194,6 +196,8 @@ def _holder(point: Point) -> tuple[Any, str]:
         holder = getattr(holder, step, _MISSING)
         if holder is _MISSING:
             raise DoorError(_mismatch(point.module, str(point), _expected(point), f"no {step!r}"))
+    if point.optional and name not in vars(holder):
+        return None, name
     return holder, name
 
 

@@ -25,6 +25,8 @@ _AIO_SLEEP = ("self", "sleep_amount")
 _HOOK = ("self", "event_name", "request", "kwargs")
 _HOST = ("self", "host", "...")
 _SNI = ("self", "server_hostname", "...")
+_PUT = ("self", "method", "url", "...")
+_WRITE = ("self", "data", "...")
 _POPEN = ("self", "args", "env", "...")
 
 _in_call = retries.without_async_sleep(retries.skips_call_waits)
@@ -77,6 +79,15 @@ POINTS = (
     Point("ssl", "SSLContext.wrap_bio", _SNI, guard.checked("server_hostname")),
     Point("asyncio.base_events", "BaseEventLoop.getaddrinfo", _HOST, guard.checked("host")),
     Point("aiohttp.resolver", "AsyncResolver.resolve", _HOST, guard.checked("host")),
+    Point("http.client", "HTTPConnection.putrequest", _PUT, guard.checked_http_request, optional=True),
+    Point("http.client", "HTTPConnection.set_tunnel", _HOST, guard.checked("host"), optional=True),
+    Point("httpcore", "HTTPConnection.handle_request", _REQUEST, guard.checked_httpcore_request),
+    Point("httpcore", "AsyncHTTPConnection.handle_async_request", _REQUEST, guard.checked_httpcore_request_async),
+    Point("httpcore2", "HTTPConnection.handle_request", _REQUEST, guard.checked_httpcore_request),
+    Point("httpcore2", "AsyncHTTPConnection.handle_async_request", _REQUEST, guard.checked_httpcore_request_async),
+    Point("ssl", "SSLSocket.send", _WRITE, guard.checked_write),
+    Point("ssl", "SSLSocket.write", _WRITE, guard.checked_write),
+    Point("ssl", "SSLObject.write", _WRITE, guard.checked_write),
     # Threads and processes
     Point("threading", "Thread.start", _ME, children.start_thread),
     Point("multiprocessing.process", "BaseProcess.start", _ME, children.start_process),
