@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from converse_harness import model
 from converse_harness.calls import Call
 from converse_harness.rules import Refusal
 from converse_harness.script import NAMED, NOT_USED, SCRIPTED, Missed, Script, Slot, describe
@@ -15,6 +16,9 @@ WIDTH: Final = 48
 
 ROWS: Final = 50
 """The most replies of a script that are listed."""
+
+ANSWERED: Final = (model.SERVICE, model.CONTROL_PLANE)
+"""The services whose operations a handler can answer."""
 
 _ADVICE: Final = {
     "nothing scripted": "Nothing is scripted. Say what the model answers before the agent runs:\n"
@@ -79,16 +83,44 @@ def unknown_operation(call: Call) -> str:
     """Why a call to an operation that is not Converse has no answer, and how to route it."""
     if call.operation is None:
         return mask(
-            f"{call.request.method} {call.request.target} is no operation of Bedrock.\n\n{arrived([call])}\n\n"
-            "Look at the endpoint URL that the client was given: it is fake.url, with nothing added."
-            "   docs: server#clients-find-it-by-their-environment"
+            f"{call.request.method} {call.request.target} is no operation of {' or '.join(ANSWERED)}.\n\n"
+            f"{arrived([call])}\n\n"
+            "Look at the endpoint URL that the client was given: it is fake.url, with nothing added. Other services of "
+            "Bedrock are not answered.   docs: server#clients-find-it-by-their-environment"
         )
-    return mask(
-        f"{call.operation} is not scripted: the fake answers {', '.join((*SCRIPTED, *NAMED))}.\n\n"
-        f"{arrived([call])}\n\n"
+    handled = (
         f'Route it: converse.on_operation("{call.operation}", lambda call: {{...the members of its output...}}).'
         "   docs: scripting#other-operations"
     )
+    return mask(
+        f"{call.operation} is not scripted: the fake answers {', '.join((*SCRIPTED, *NAMED))}.\n\n"
+        f"{arrived([call])}\n\n{no_handler(call.operation) or handled}"
+    )
+
+
+def no_handler(operation: str) -> str | None:
+    """Why `on_operation` cannot answer an operation, and what answers it; None where it can, or nobody knows it."""
+    service = model.service_of(operation)
+    if service is None:
+        return None
+    described = model.service(service).operation_model(operation)
+    if operation in SCRIPTED and described.has_event_stream_output:
+        return f"{operation} is scripted: converse.always(lambda call: ...) answers it with a function of the call."
+    if described.has_event_stream_output:
+        hook = f"before-call.{described.service_model.service_id.hyphenize()}.{operation}"
+        return (
+            f"{operation} of {service} answers with a stream of events, which neither on_operation() nor botocore's "
+            f"Stubber can give. Answer it on its client, by the hook on which Stubber stands: "
+            f'client.meta.events.register("{hook}", ...)   docs: scripting#operations-that-the-fake-does-not-answer'
+        )
+    if service not in ANSWERED:
+        return (
+            f"{operation} is an operation of {service}, and on_operation() answers those of {' and '.join(ANSWERED)}. "
+            f"Answer it on its client, with botocore's Stubber: "
+            f'Stubber(client).add_response("{model.method_of(operation)}", {{...}})'
+            "   docs: scripting#operations-that-the-fake-does-not-answer"
+        )
+    return None
 
 
 def recorded_no_further(call: Call) -> str:

@@ -302,6 +302,27 @@ def test_another_operation_is_refused_as_unknown_and_says_how_to_route_it() -> N
     assert 'converse.on_operation("InvokeModel", lambda call:' in str(endpoint.problems[0])
 
 
+@pytest.mark.parametrize(
+    ("operation", "target", "advice"),
+    [
+        ("Rerank", "/rerank", 'with botocore\'s Stubber: Stubber(client).add_response("rerank", {...})'),
+        (
+            None,
+            f"/model/{NOVA}/invoke-with-response-stream",
+            "by the hook on which Stubber stands: client.meta.events.",
+        ),
+    ],
+)
+def test_advice_for_what_no_handler_can_answer_is_not_to_write_one(
+    operation: str | None, target: str, advice: str
+) -> None:
+    endpoint = Endpoint()
+    endpoint.exchange(Request("POST", target, (), b"{}"), operation=operation)
+    (problem,) = endpoint.problems
+    assert advice in str(problem)
+    assert "converse.on_operation(" not in str(problem)
+
+
 def test_a_routed_operation_is_answered_as_its_output_shape_says() -> None:
     endpoint = Endpoint()
     endpoint.handlers["InvokeModel"] = lambda call: {"body": b'{"embedding":[1]}', "contentType": "application/json"}

@@ -116,4 +116,4 @@ def test_a_path_that_is_no_operation_is_named_by_method_and_path() -> None:
     assert exchange.response.status == 404
     (problem,) = endpoint.problems
     assert isinstance(problem, UnexpectedCall)
-    assert str(problem).startswith("GET /nothing is no operation of Bedrock.")
+    assert str(problem).startswith("GET /nothing is no operation of bedrock-runtime or bedrock.")

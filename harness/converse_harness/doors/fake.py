@@ -21,7 +21,7 @@ from converse_harness.errors import (
     UnexpectedCall,
     UnusedReplies,
 )
-from converse_harness.messages import transcript, unused_replies
+from converse_harness.messages import no_handler, transcript, unused_replies
 from converse_harness.recordings.tape import AnyExchange, Tape
 from converse_harness.script import Condition, Pattern, Queue, Replies, Responder, Slot
 from converse_harness.wire.http import Request
@@ -188,8 +188,12 @@ class Fake:
         """Answer an operation that is not scripted, `InvokeModel` or `GetInferenceProfile` for instance.
 
         `handler` takes the Call and returns the members of the operation's output, or a Reply that is an error.
-        Raises ReplyError for a name that no Bedrock service has.
+        Raises ReplyError for an operation that answers with a stream of events, for one of another service than
+        Bedrock Runtime and Bedrock's control plane, and for a name that no Bedrock service has.
         """
+        refused = no_handler(name)
+        if refused is not None:
+            raise ReplyError(refused)
         model.check_operation(name)
         with self._lock:
             self.endpoint.handlers[name] = handler

@@ -154,6 +154,36 @@ def check_operation(name: str) -> None:
 
 
 @cache
+def service_of(operation_name: str) -> str | None:
+    """The Bedrock service that has an operation of this name, of all that the installed botocore knows; None if none.
+
+    One of a service that a fake answers is that service's, wherever else there is one of its name.
+
+    >>> service_of("GetInferenceProfile"), service_of("Retrieve")
+    ('bedrock', 'bedrock-agent-runtime')
+    """
+    return next((name for name in _services() if operation_name in service(name).operation_names), None)
+
+
+def method_of(operation_name: str) -> str:
+    """The method of boto3's clients for an operation.
+
+    >>> method_of("RetrieveAndGenerate")
+    'retrieve_and_generate'
+    """
+    method: str = _botocore("").xform_name(operation_name)
+    return method
+
+
+@cache
+def _services() -> tuple[str, ...]:
+    loaders = _botocore(".loaders")
+    loader = loaders.Loader([loaders.Loader.BUILTIN_DATA_PATH], include_default_search_paths=False)
+    others = (name for name in loader.list_available_services("service-2") if name.startswith(CONTROL_PLANE))
+    return tuple(dict.fromkeys((SERVICE, CONTROL_PLANE, *others)))
+
+
+@cache
 def enum(shape_name: str) -> tuple[str, ...]:
     """The values that the model allows for a string shape; empty if it is no enum. Raises NotInModel.
 
