@@ -197,7 +197,8 @@ def dist(session: nox.Session) -> None:
     with tarfile.open(sdist) as sources:
         sent = {name.partition("/")[2] for name in sources.getnames()}
     api = "converse_harness/doors/control/openapi.json"
-    needed = {f"{about}/licenses/LICENSE", api, *(f"{package}/py.typed" for package in packages)}
+    pages = (f"converse_harness/{page}" for page in map(str, Path("docs").rglob("*.md")))
+    needed = {f"{about}/licenses/LICENSE", api, *(f"{package}/py.typed" for package in packages), *pages}
     problems = [
         *(f"{name} is missing from the wheel" for name in sorted(needed - names)),
         *(f"{name} is in the wheel" for name in sorted(names) if name.partition("/")[0] not in (*packages, about)),

@@ -22,15 +22,15 @@ ANSWERED: Final = (model.SERVICE, model.CONTROL_PLANE)
 
 _ADVICE: Final = {
     "nothing scripted": "Nothing is scripted. Say what the model answers before the agent runs:\n"
-    'converse.script(reply.text("..."))   docs: scripting#replies-in-order',
+    'converse.script(reply.text("..."))   More: converse-harness docs scripting replies-in-order',
     "tool loop": "The agent went round its tool loop once more than the script expects. Add a reply for it, or use\n"
-    'converse.always(...) for "any number of times".   docs: scripting#running-out',
+    'converse.always(...) for "any number of times".   More: converse-harness docs scripting running-out',
     "retry": "The client repeated a call that had failed. Script the failure as often as it tries,\n"
-    "for instance reply.throttled().times(3), and what comes after it.   docs: scripting#retries",
+    "for instance reply.throttled().times(3), and what comes after it.   More: converse-harness docs scripting retries",
     "another turn": "The agent asked once more than the script expects. Add a reply for it, or use\n"
-    'converse.always(...) for "any number of times".   docs: scripting#running-out',
+    'converse.always(...) for "any number of times".   More: converse-harness docs scripting running-out',
     "no condition met": "No condition matches and nothing else is scripted. Correct the nearest condition, or answer\n"
-    "everything else with converse.always(...).   docs: scripting#by-what-is-asked",
+    "everything else with converse.always(...).   More: converse-harness docs scripting by-what-is-asked",
 }
 
 
@@ -75,7 +75,7 @@ def refused_request(call: Call, refusal: Refusal) -> str:
     return mask(
         f"Bedrock would refuse call {call.number}: {refusal.message}\n\n{told}\n\n"
         "Mend the request. If the model does accept it, or the test is about something else, hold requests to less:\n"
-        '@pytest.mark.converse(rules="off"), or "warn".   docs: rules#levels'
+        '@pytest.mark.converse(rules="off"), or "warn".   More: converse-harness docs rules levels'
     )
 
 
@@ -86,11 +86,11 @@ def unknown_operation(call: Call) -> str:
             f"{call.request.method} {call.request.target} is no operation of {' or '.join(ANSWERED)}.\n\n"
             f"{arrived([call])}\n\n"
             "Look at the endpoint URL that the client was given: it is fake.url, with nothing added. Other services of "
-            "Bedrock are not answered.   docs: server#clients-find-it-by-their-environment"
+            "Bedrock are not answered.   More: converse-harness docs server clients-find-it-by-their-environment"
         )
     handled = (
         f'Route it: converse.on_operation("{call.operation}", lambda call: {{...the members of its output...}}).'
-        "   docs: scripting#other-operations"
+        "   More: converse-harness docs scripting other-operations"
     )
     return mask(
         f"{call.operation} is not scripted: the fake answers {', '.join((*SCRIPTED, *NAMED))}.\n\n"
@@ -111,14 +111,15 @@ def no_handler(operation: str) -> str | None:
         return (
             f"{operation} of {service} answers with a stream of events, which neither on_operation() nor botocore's "
             f"Stubber can give. Answer it on its client, by the hook on which Stubber stands: "
-            f'client.meta.events.register("{hook}", ...)   docs: scripting#operations-that-the-fake-does-not-answer'
+            f'client.meta.events.register("{hook}", ...)   '
+            "More: converse-harness docs scripting other-services-and-streams-of-events"
         )
     if service not in ANSWERED:
         return (
             f"{operation} is an operation of {service}, and on_operation() answers those of {' and '.join(ANSWERED)}. "
             f"Answer it on its client, with botocore's Stubber: "
             f'Stubber(client).add_response("{model.method_of(operation)}", {{...}})'
-            "   docs: scripting#operations-that-the-fake-does-not-answer"
+            "   More: converse-harness docs scripting other-services-and-streams-of-events"
         )
     return None
 
@@ -139,7 +140,7 @@ def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]
     asked = arrived(calls) if calls else "arrived   nothing: no call reached the fake"
     advice = (
         'Remove what the test does not need, or allow it: @pytest.mark.converse(unused="allow").   '
-        "docs: scripting#unused-replies"
+        "More: converse-harness docs scripting unused-replies"
     )
     return mask(f"{first}\n\n{scripted(script)}\n{asked}\n\n{advice}")
 

@@ -190,7 +190,7 @@ def test_a_failure_says_all(pytester: pytest.Pytester) -> None:
         '  alone   pytest -k "TestLoop and no_message_stop"',
         "",
         "Mend the consumer. If it is to stay so, say why, and the test passes until it is mended:",
-        'known = {"no_message_stop": "..."}   docs: contract#known',
+        'known = {"no_message_stop": "..."}   More: converse-harness docs contract known',
         "---------------------------- Bedrock Converse calls ----------------------------",
     ]
     assert lines[start + 11].startswith("call 1  ConverseStream us.anthropic.claude-haiku-4-5-20251001-v1:0, 1 message")

@@ -149,7 +149,7 @@ def test_inside_given_a_message_says_what_to_write_instead(project: pytest.Pytes
             "test_wrong uses @given, and the fixture `converse_each_case` would give all its examples one script*",
             '    @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))',
             "        with fake_converse(?case.replies, unused=?allow?) as fake:",
-            "(from converse_harness import fake_converse; from converse_harness.cases import CASES; docs: *",
+            "(from converse_harness import fake_converse; from converse_harness.cases import CASES; More: *",
         ]
     )
 

@@ -117,7 +117,7 @@ def test_inside_given_a_message_names_what_to_open_instead(httpx_project: pytest
         [
             "test_wrong uses @given, and the fixture `converse_httpx` would give all its examples one script*",
             "*with HttpxFake(answer) as fake:",
-            "(from converse_harness.doors.httpx import HttpxFake; docs: *",
+            "(from converse_harness.doors.httpx import HttpxFake; More: converse-harness docs *",
         ]
     )
 

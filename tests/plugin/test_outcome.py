@@ -10,7 +10,7 @@ E*   scripted  1. tool_use get_weather {"city": "Zürich"}     used by call 1
 E*             2. tool_use get_weather {"city": "Bern"}       used by call 2
 E*
 E*   The agent went round its tool loop once more than the script expects. Add a reply for it, or use
-E*   converse.always(...) for "any number of times".   docs: scripting#running-out
+E*   converse.always(...) for "any number of times".   More: converse-harness docs scripting running-out
 """.strip().splitlines()
 
 
@@ -119,7 +119,7 @@ def test_a_test_that_fails_because_of_an_unexpected_call_says_so_first_and_keeps
             "*ValidationException) when calling the Converse operation: call 1 has no reply: nothing is scripted.",
             "The above exception was the direct cause of the following exception:",
             "*UnexpectedCall: call 1 has no reply: nothing is scripted.",
-            'E*   converse.script(reply.text("...")) * docs: scripting#replies-in-order',
+            'E*   converse.script(reply.text("...")) * More: converse-harness docs scripting replies-in-order',
         ]
     )
 

@@ -12,7 +12,7 @@ E*   broken at messages[[]0].role
 E*   source    langgenius/dify#12340 (Claude 3.5), strands-agents/harness-sdk#2085 (Nova 2), pydantic/pydantic-ai#6255 *
 E*
 E*   Mend the request. If the model does accept it, or the test is about something else, hold requests to less:
-E*   @pytest.mark.converse(rules="off"), or "warn".   docs: rules#levels
+E*   @pytest.mark.converse(rules="off"), or "warn".   More: converse-harness docs rules levels
 """.strip().splitlines()
 LOOSE = (
     '*rules=\'loose\'; one of "off" (answer whatever is asked), "warn" (answer as scripted, and warn of what Bedrock '

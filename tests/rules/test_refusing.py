@@ -42,7 +42,7 @@ source    langgenius/dify#12340 (Claude 3.5), strands-agents/harness-sdk#2085 (N
 (Nova, Llama, Mistral, Cohere, AI21, Writer)
 
 Mend the request. If the model does accept it, or the test is about something else, hold requests to less:
-@pytest.mark.converse(rules="off"), or "warn".   docs: rules#levels"""
+@pytest.mark.converse(rules="off"), or "warn".   More: converse-harness docs rules levels"""
 
 
 def refused(fake: Fake, method: str = "converse", **request: Any) -> dict[str, Any]:

@@ -184,7 +184,7 @@ def test_a_call_that_no_condition_meets_says_why_nearest_first() -> None:
         '"us.amazon.nova-lite-v1:0", last_user_text is "the time"\n'
         "\n"
         "No condition matches and nothing else is scripted. Correct the nearest condition, or answer\n"
-        "everything else with converse.always(...).   docs: scripting#by-what-is-asked"
+        "everything else with converse.always(...).   More: converse-harness docs scripting by-what-is-asked"
     )
 
 

@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from converse_harness.commands import cases, check, demo, diff, import_, record, serve, show
+from converse_harness.commands import cases, check, demo, diff, docs, import_, record, serve, show
 
 
 class Command(NamedTuple):
@@ -30,6 +30,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "show": Command("show what was asked and answered, as it came", show.add_arguments, show.run),
     "check": Command("check recordings: format, legality, secrets, staleness", check.add_arguments, check.run),
     "diff": Command("show what differs between two recordings", diff.add_arguments, diff.run),
+    "docs": Command("print a page of the documentation, or a section of it", docs.add_arguments, docs.run),
     "import": Command("make recordings of vcrpy's cassettes", import_.add_arguments, import_.run),
 }
 """The commands by name, in the order in which `--help` lists them."""

@@ -110,6 +110,6 @@ def failure(tried: Tried, asked: Case | Property, contract: str) -> NotHandled |
         mask(
             f"{asked.name}: {verdict.words}.\n\n{told}\n\n"
             "Mend the consumer. If it is to stay so, say why, and the test passes until it is mended:\n"
-            f'known = {{"{asked.name}": "..."}}   docs: contract#known'
+            f'known = {{"{asked.name}": "..."}}   More: converse-harness docs contract known'
         )
     )

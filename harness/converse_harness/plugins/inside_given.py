@@ -18,7 +18,7 @@ Open a fake for each example instead:
         with {made}({answer}) as fake:
             ...
 
-({imports}; docs: fixtures#inside-given)"""
+({imports}; More: converse-harness docs fixtures inside-given)"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,70 @@
+"""`converse-harness docs`: the pages, from wherever the package is installed, and every failure that names one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from converse_harness.cli import main
+from converse_harness.commands.docs import headings, page_names, read_page, section_of
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = {file.relative_to(ROOT / "docs").with_suffix("").as_posix(): file for file in (ROOT / "docs").rglob("*.md")}
+NAMED = re.compile(r"More: converse-harness docs ([\w-]+) ([\w-]+)")
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    assert main(["docs", *arguments]) == 0
+    out, errors = capsys.readouterr()
+    assert (errors, "\033[" in out) == ("", False)
+    return out.splitlines()
+
+
+def test_every_page_of_the_repository_is_listed_with_its_title(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = printed(capsys)
+    assert [line.partition(" ")[0] for line in listed] == sorted(PAGES)
+    assert re.search(r"^rules +Requests that Bedrock refuses$", "\n".join(listed), re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", sorted(PAGES))
+def test_a_page_is_printed_but_for_what_is_for_the_tests(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    written = PAGES[page].read_text(encoding="utf-8").splitlines()
+    assert printed(capsys, page) == [line for line in written if not line.startswith("<!-- ")]
+
+
+@pytest.mark.parametrize("arguments", [("scripting", "running-out"), ("scripting#running-out",)])
+def test_a_section_ends_before_the_next_one(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, *arguments)
+    assert lines[0] == "## Running out"
+    assert [line for line in lines if line.startswith("#")] == ["## Running out"]
+    assert "call 3 has no reply left" in lines[2]
+
+
+def test_a_section_has_what_is_below_it_and_a_comment_in_code_is_no_heading() -> None:
+    lines = ["# Page", "## One", "```", "# code", "```", "### Below", "## Two"]
+    assert [heading.text for heading in headings(lines)] == ["Page", "One", "Below", "Two"]
+    assert section_of("page", lines, "one") == lines[1:6]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("scriptng",), "there is no page 'scriptng'. Did you mean 'scripting'? Pages: architecture, asgi, "),
+        (("scripting", "runing-out"), "scripting has no section 'runing-out'. Did you mean 'running-out'? Sections: "),
+    ],
+)
+def test_what_is_not_there(arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docs", *arguments]) == 2
+    out, errors = capsys.readouterr()
+    assert (out, errors[: len(message) + 23]) == ("", f"converse-harness docs: {message}")
+
+
+def test_every_page_that_a_message_names_is_there() -> None:
+    files = [*(ROOT / "harness").rglob("*.py"), *(ROOT / "strategies").rglob("*.py"), *(ROOT / "docs").glob("*.md")]
+    named = {found for file in files for found in NAMED.findall(file.read_text(encoding="utf-8"))}
+    assert ("scripting", "running-out") in named
+    assert {page for page, _ in named} <= set(page_names())
+    for page, section in named:
+        section_of(page, read_page(page), section)
