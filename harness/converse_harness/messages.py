@@ -17,7 +17,7 @@ WIDTH: Final = 48
 ROWS: Final = 50
 """The most replies of a script that are listed."""
 
-ANSWERED: Final = (model.SERVICE, model.CONTROL_PLANE)
+_ANSWERED: Final = (model.SERVICE, model.CONTROL_PLANE)
 """The services whose operations a handler can answer."""
 
 _ADVICE: Final = {
@@ -83,7 +83,7 @@ def unknown_operation(call: Call) -> str:
     """Why a call to an operation that is not Converse has no answer, and how to route it."""
     if call.operation is None:
         return mask(
-            f"{call.request.method} {call.request.target} is no operation of {' or '.join(ANSWERED)}.\n\n"
+            f"{call.request.method} {call.request.target} is no operation of {' or '.join(_ANSWERED)}.\n\n"
             f"{arrived([call])}\n\n"
             "Look at the endpoint URL that the client was given: it is fake.url, with nothing added. Other services of "
             "Bedrock are not answered.   More: converse-harness docs server clients-find-it-by-their-environment"
@@ -114,9 +114,9 @@ def no_handler(operation: str) -> str | None:
             f'client.meta.events.register("{hook}", ...)   '
             "More: converse-harness docs scripting other-services-and-streams-of-events"
         )
-    if service not in ANSWERED:
+    if service not in _ANSWERED:
         return (
-            f"{operation} is an operation of {service}, and on_operation() answers those of {' and '.join(ANSWERED)}. "
+            f"{operation} is an operation of {service}, and on_operation() answers those of {' and '.join(_ANSWERED)}. "
             f"Answer it on its client, with botocore's Stubber: "
             f'Stubber(client).add_response("{model.method_of(operation)}", {{...}})'
             "   More: converse-harness docs scripting other-services-and-streams-of-events"

@@ -26,7 +26,7 @@ import requests
 import trio
 import urllib3
 
-from converse_harness import BlockedConnection, Fake, fake_converse
+from converse_harness import BlockedConnection, ConverseServer, Fake, fake_converse, record
 from tests.certificates import certificate
 
 HOST = "bedrock-runtime.us-east-1.amazonaws.com"
@@ -43,6 +43,7 @@ class Service:
     port: int
     trusted: ssl.SSLContext
     scheme: str
+    certificate: Path
     got: list[str]
 
     @property
@@ -77,7 +78,7 @@ def serving(folder: Path, scheme: str) -> Iterator[Service]:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
-            yield Service(server.server_address[1], ssl.create_default_context(cafile=str(file)), scheme, got)
+            yield Service(server.server_address[1], ssl.create_default_context(cafile=str(file)), scheme, file, got)
         finally:
             server.shutdown()
             thread.join()
@@ -195,6 +196,36 @@ def test_a_connection_that_was_open_carries_nothing(
     with ExitStack() as stack:
         open_client(service, stack)()
     assert len(service.got) == 2  # without a fake the way is free
+
+
+# Recording is on its way to the service
+
+
+def test_a_fake_that_records_stops_nobody(service: Service, tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        asks = [open_client(service, stack) for open_client in KEEPING]
+        with record(tmp_path / "session.jsonl"):
+            for ask in asks:
+                ask()
+        assert len(service.got) == len(KEEPING)
+
+
+def test_the_proxy_reaches_the_service_while_others_are_stopped(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(service.certificate))
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
+    upstream, model = service.url.removesuffix(PATH), "us.amazon.nova-lite-v1%3A0"
+    body = {"messages": [{"role": "user", "content": [{"text": "hello"}]}]}
+    with (
+        ConverseServer() as server,
+        server.record(tmp_path / "session.jsonl", upstream=upstream, region="us-east-1") as proxy,
+        fake_converse(),
+    ):
+        for number in (1, 2):  # the second goes over a connection that is open
+            answer = httpx.post(f"{proxy.url}/model/{model}/converse", json=body, trust_env=False)
+            assert (answer.status_code, len(service.got)) == (200, number)
 
 
 # asyncio

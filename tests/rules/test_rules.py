@@ -16,6 +16,7 @@ from tests.rules.asking import (
     TEXT,
     THOUGHT,
     Broken,
+    Json,
     assistant,
     config,
     document,
@@ -94,12 +95,19 @@ def test_what_a_model_accepts_is_not_refused() -> None:
         assert refusal_of(Asked(asked.operation, accepting, asked.body)) is None
 
 
+IN_A_ROW = {
+    "texts": [user(TEXT), user(TEXT)],
+    "a text after a result": [user(TEXT), assistant(use()), user(result("a", TEXT)), user(TEXT)],
+    "the latest guarded": [user(TEXT), user({"guardContent": {"text": {"text": "hi"}}})],
+}
+"""Messages of the user in a row, as strands sends them: steered, after structured output, with a guardrail."""
+
+
 @pytest.mark.parametrize("level", [Level.DEFAULT, Level.STRICT])
 @pytest.mark.parametrize("model_id", ["global.anthropic.claude-sonnet-4-6", NOVA, LLAMA, MISTRAL])
-def test_two_messages_of_one_role_in_a_row_are_not_refused(model_id: str, level: Level) -> None:
-    answered = [user(TEXT), assistant(use()), user(result("a", TEXT)), user(TEXT)]
-    assert refusal_of(Asked("Converse", model_id, {"messages": [user(TEXT), user(TEXT)]}), level) is None
-    assert refusal_of(Asked("Converse", model_id, {"messages": answered, **config()}), level) is None
+@pytest.mark.parametrize("messages", IN_A_ROW.values(), ids=IN_A_ROW)
+def test_messages_of_one_role_in_a_row_are_not_refused(messages: list[Json], model_id: str, level: Level) -> None:
+    assert refusal_of(Asked("Converse", model_id, {"messages": messages, **config()}), level) is None
 
 
 def test_claude_need_not_think_again_between_two_tools() -> None:

@@ -59,10 +59,10 @@ def run(_parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     except LookupError as error:
         Printer(sys.stderr).say(f"converse-harness docs: {error.args[0]}", RED)
         return NOTHING_FOUND
-    levels = {heading.line: heading.level for heading in headings(shown)}
+    bold = {heading.line for heading in headings(shown)}
     for number, line in enumerate(shown):
         if not _COMMENT.fullmatch(line):
-            printer.say(line, BOLD if number in levels else "")
+            printer.say(line, BOLD if number in bold else "")
     return 0
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -175,12 +175,12 @@ def method_of(operation_name: str) -> str:
     return method
 
 
-@cache
-def _services() -> tuple[str, ...]:
+def _services() -> Iterator[str]:
+    """The Bedrock services; the last ones only if they are needed, since looking for them takes milliseconds."""
+    yield from (SERVICE, CONTROL_PLANE)
     loaders = _botocore(".loaders")
     loader = loaders.Loader([loaders.Loader.BUILTIN_DATA_PATH], include_default_search_paths=False)
-    others = (name for name in loader.list_available_services("service-2") if name.startswith(CONTROL_PLANE))
-    return tuple(dict.fromkeys((SERVICE, CONTROL_PLANE, *others)))
+    yield from (name for name in loader.list_available_services("service-2") if name.startswith(f"{CONTROL_PLANE}-"))
 
 
 @cache
