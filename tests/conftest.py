@@ -1,10 +1,15 @@
-"""What a test of this project may rely on: no AWS setting of the person who runs it reaches it."""
+"""What a test of this project may rely on: no AWS setting of the person who runs it reaches it, and Ctrl-C works."""
 
 import os
+import signal
 
 import pytest
 
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # read when it is imported; it would fetch a price list otherwise
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell that runs the tests in the background has them ignore it, and their children after them, for ever.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -36,13 +36,7 @@ def test_the_demo_shows_a_tool_loop_event_by_event_without_colour_in_a_pipe() ->
 
 
 def test_the_demo_is_stopped_by_ctrl_c() -> None:
-    # A shell that runs these tests in the background has them ignore SIGINT, which a child inherits.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        demo = subprocess.Popen([COMMAND, "demo"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    with demo:
+    with subprocess.Popen([COMMAND, "demo"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as demo:
         assert demo.stdout is not None
         demo.stdout.readline()  # it runs
         demo.send_signal(signal.SIGINT)

@@ -68,15 +68,10 @@ class Serving:
 
 @contextmanager
 def serving(*arguments: str | Path, started: bool = True, **options: Any) -> Iterator[Serving]:
-    # A shell that runs these tests in the background has them ignore SIGINT, which a child inherits.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        # Unbuffered, as some machines set Python, nothing would need to be flushed.
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment, **options}
-        process = subprocess.Popen([COMMAND, "serve", *map(str, arguments)], text=True, **pipes)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    # Unbuffered, as some machines set Python, nothing would need to be flushed.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment, **options}
+    process = subprocess.Popen([COMMAND, "serve", *map(str, arguments)], text=True, **pipes)
     watchdog = threading.Timer(60, process.kill)
     watchdog.start()
     try:

@@ -63,13 +63,8 @@ class Recording:
     """The running command; it is killed if a line that is waited for does not come."""
 
     def __init__(self, *arguments: str, **options: Any) -> None:
-        # A shell that runs these tests in the background has them ignore SIGINT, which a child inherits.
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
-        try:
-            pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
-            self.process = subprocess.Popen([COMMAND, "record", *arguments], text=True, **pipes)
-        finally:
-            signal.signal(signal.SIGINT, before)
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+        self.process = subprocess.Popen([COMMAND, "record", *arguments], text=True, **pipes)
         self.watchdog = threading.Timer(60, self.process.kill)
         self.watchdog.start()
         self.head: list[str] = []
