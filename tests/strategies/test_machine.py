@@ -366,8 +366,9 @@ def test_strands_tells_the_model_of_its_mistakes(make_strands_agent: Callable[[]
 @pytest.mark.parametrize("trouble", ["overflow", "break_stream"])
 def test_strands_keeps_a_question_that_was_not_answered(make_strands_agent: Callable[[], Agent], trouble: str) -> None:
     """Found by this machine: after an error its history has two user messages in a row."""
+    machine = strands_machine(make_strands_agent, troubles=[trouble], invariants=[roles_alternate], rules="off")
     with pytest.raises(AssertionError, match="'user', 'user'") as caught:
-        run_state_machine_as_test(strands_machine(make_strands_agent, troubles=[trouble]), settings=SHORT)
+        run_state_machine_as_test(machine, settings=SHORT)
     assert [step.partition("(")[0] for step in steps_of(caught.value)][-2:] == [trouble, "chat"]
 
 
