@@ -56,7 +56,7 @@ MODELS: Final[Mapping[str, Caching]] = {
 
 Source: AWS's user guide, "Prompt caching", in the edition of autumn 2026; Claude 3.5 Haiku, Sonnet 4, Opus 4 and 4.1
 and Nova in earlier ones. Some editions have 4,096 for Sonnet 4.5, which recorded writes of 1,322 tokens refute. Nova
-and newer Claudes also cache prefixes without a cachePoint; that is not modelled."""
+and Claude also cache prefixes without a cachePoint; that is not modelled."""
 
 
 class PromptUse(NamedTuple):
