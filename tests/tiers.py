@@ -1,0 +1,162 @@
+"""A pytest plugin: the tests that a person waits for, and those that run only where they are asked for.
+
+A test belongs to the default tier, or by its mark to `slow` (a process per test, a product, real waiting) or `nightly`
+(a long search). These two are left out unless `--tier`, `-m` or the test's own node id asks for them.
+
+Under CI a test of the default tier that needs more than 2 s of CPU twice, the second time in a run of its own, fails
+the run by name.
+"""
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from hypothesis import find
+from hypothesis import strategies as st
+
+TIERS: Final = {
+    "default": "what a person waits for: every promise, at least once",
+    "slow": "a process per test, a product, real waiting",
+    "nightly": "long searches",
+}
+MOST_CPU: Final = 2.0
+"""Seconds that a test of the default tier may need, its children's counted."""
+AGAIN: Final = "CONVERSE_SLOW_AGAIN"
+"""Set where the tests that were too slow run a second time."""
+
+_LEFT_OUT = pytest.StashKey[Counter[str]]()
+_TOO_SLOW = pytest.StashKey[dict[str, float]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.getgroup("converse-harness's own tests").addoption(
+        "--tier",
+        choices=TIERS,
+        help="run the tests up to this tier: "
+        + "; ".join(f"{tier}: {about}" for tier, about in TIERS.items())
+        + ". Without it slow and nightly are left out where neither -m nor a test's node id asks for them.",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    for tier, about in list(TIERS.items())[1:]:
+        config.addinivalue_line("markers", f"{tier}: {about}; left out unless --tier, -m or the node id asks for it")
+    config.stash[_LEFT_OUT] = Counter()
+    config.stash[_TOO_SLOW] = {}
+
+
+def tier_of(item: pytest.Item) -> str:
+    """The last of the tiers that a mark of the test names."""
+    return next((tier for tier in reversed(TIERS) if item.get_closest_marker(tier)), "default")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    tier = config.getoption("tier")
+    if tier is None and config.option.markexpr:
+        return
+    order = list(TIERS)
+    most = order.index(tier or "default")
+    asked = [] if tier else [argument for argument in config.args if "::" in argument]
+    left_out = [
+        item
+        for item in items
+        if order.index(tier_of(item)) > most and not any(_is_named(item, name) for name in asked)
+    ]
+    if left_out:
+        config.stash[_LEFT_OUT].update(map(tier_of, left_out))
+        gone = set(left_out)
+        items[:] = [item for item in items if item not in gone]
+        config.hook.pytest_deselected(items=left_out)
+
+
+def _is_named(item: pytest.Item, name: str) -> bool:
+    """Whether a node id of the command line is the test's, with or without the parameters."""
+    path, _, inside = name.partition("::")
+    own = item.nodeid.partition("::")[2]
+    return inside in (own, own.partition("[")[0]) and item.path.match(Path(path).name)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if _clock_runs():
+        _warm()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
+    before = _cpu()
+    result = yield
+    needed = _cpu() - before
+    if needed > MOST_CPU and tier_of(item) == "default" and _clock_runs():
+        item.config.stash[_TOO_SLOW][item.nodeid] = needed
+    return result
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    config = session.config
+    if hasattr(config, "workeroutput"):  # pytest-xdist: what a worker left out or measured goes to the one that prints
+        config.workeroutput["left_out"] = dict(config.stash[_LEFT_OUT])
+        config.workeroutput["too_slow"] = config.stash[_TOO_SLOW]
+    elif file := os.environ.get(AGAIN):
+        Path(file).write_text(json.dumps(config.stash[_TOO_SLOW]), encoding="utf-8")
+    elif once := config.stash[_TOO_SLOW]:
+        config.stash[_TOO_SLOW] = _again(once)
+        if config.stash[_TOO_SLOW]:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    told = getattr(node, "workeroutput", {})  # a worker that broke down tells nothing
+    for tier, tests in told.get("left_out", {}).items():
+        node.config.stash[_LEFT_OUT][tier] = tests  # every worker leaves out the same
+    node.config.stash[_TOO_SLOW].update(told.get("too_slow", {}))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    left_out = config.stash[_LEFT_OUT]
+    if missing := left_out.total() - len(terminalreporter.stats.get("deselected", [])):
+        # The workers of pytest-xdist do not tell; pytest's last line counts what stands here.
+        terminalreporter.stats.setdefault("deselected", []).extend([None] * missing)
+    for test, seconds in config.stash[_TOO_SLOW].items():
+        terminalreporter.write_line(f"TOO SLOW {test}: {seconds:.1f} s of CPU, twice; {MOST_CPU:.0f} s at most", red=True)
+    if left_out:
+        what = " and ".join(f"{left_out[tier]} {tier}" for tier in TIERS if left_out[tier])
+        terminalreporter.write_line(f"Left out: {what} (--tier {max(left_out, key=list(TIERS).index)} runs them).")
+
+
+def _again(tests: Iterable[str]) -> dict[str, float]:
+    """Of tests that were too slow those that are so in a process of their own, and what they need."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "again.json")
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
+        subprocess.run(command, env={**os.environ, AGAIN: str(file)}, capture_output=True, check=False)
+        slow: dict[str, float] = json.loads(file.read_text(encoding="utf-8"))
+        return slow
+
+
+def _clock_runs() -> bool:
+    """Under CI, and where nothing traces: coverage makes every test slower."""
+    return bool(os.environ.get("CI")) and sys.gettrace() is None and sys.getprofile() is None
+
+
+def _cpu() -> float:
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def _warm() -> None:
+    """Do once what would count as the first test's that needs it: imports, tables, the letters of Unicode."""
+    for name in ("boto3", "strands.models", "respx", "aiohttp", "uvicorn", "converse_strategies"):
+        importlib.import_module(name)
+    importlib.import_module("boto3").client("bedrock-runtime", region_name="us-east-1")
+    find(st.text(), lambda text: True)
