@@ -3,6 +3,7 @@
 `nox` runs the sessions that a change needs most. The package is always installed as a wheel, never read from the tree.
 """
 
+import os
 import shutil
 import tarfile
 import zipfile
@@ -19,6 +20,8 @@ AIOBOTOCORE = ("aiobotocore[httpx2]>=3.10", "trio>=0.25", *ASYNCIO)
 AIOBOTOCORE_DOOR = "*/doors/aioboto.py,*/doors/aiopassing.py"
 SMITHY = ("aws-sdk-bedrock-runtime>=0.12", *ASYNCIO)
 MINISTACK = ("ministack>=1.5",)
+LITELLM = ("litellm>=1.80",)
+NEIGHBOURS = ("granian>=2", "langchain-aws>=1.0", "moto>=5.1")
 OLDEST_BOTO = ("botocore==1.40.0", "boto3==1.40.0")
 ENTRY_POINTS = (
     "converse = converse_harness.plugin",
@@ -39,22 +42,31 @@ FLOOR_SUITES = (
 MATRIX = nox.project.load_toml("tests/clients/matrix/clients.toml")
 
 nox.options.sessions = ["tests", "lint", "typing"]
-nox.options.default_venv_backend = "virtualenv"
+nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.error_on_external_run = True
+
+
+def install(session: nox.Session, *packages: str, extra: str = "") -> None:
+    """Install this package as a wheel, which `.ci/run` builds once for all, and others beside it."""
+    wheel = os.environ.get("CONVERSE_WHEEL", ".")
+    # uv keeps what it built of a folder as long as pyproject.toml stays the same.
+    anew = ("--reinstall-package", "converse-harness") if wheel == "." and session.venv_backend == "uv" else ()
+    session.install(*anew, f"{wheel}{extra}", *packages)
 
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """All tests but the pinned client suites."""
-    session.install(".[test]")
+    """The default tier, or with `-- --tier slow` more of the tests."""
+    install(session, extra="[test]")
     session.run("pytest", *session.posargs)
 
 
 @nox.session
 def coverage(session: nox.Session) -> None:
-    """The same tests, with the branches that they take."""
-    session.install(".[test]")
-    pytest_with_coverage(session, *session.posargs, report=(f"--omit={AIOBOTOCORE_DOOR}", "--fail-under=94"))
+    """The default and the slow tier, with the branches that they take."""
+    install(session, extra="[test]")
+    arguments = session.posargs or ("--tier", "slow")
+    pytest_with_coverage(session, *arguments, report=(f"--omit={AIOBOTOCORE_DOOR}", "--fail-under=94"))
 
 
 def pytest_with_coverage(session: nox.Session, *arguments: str, report: tuple[str, ...]) -> None:
@@ -69,7 +81,7 @@ def pytest_with_coverage(session: nox.Session, *arguments: str, report: tuple[st
 @nox.session
 def lint(session: nox.Session) -> None:
     """Style, and the directions of imports."""
-    session.install("ruff", "import-linter", ".")
+    install(session, "ruff", "import-linter")
     session.run("ruff", "check")
     session.run("ruff", "format", "--check")
     session.run("lint-imports", "--no-cache")
@@ -79,7 +91,8 @@ def lint(session: nox.Session) -> None:
 def typing(session: nox.Session) -> None:
     """Both type checkers on the project, and on what a user writes with it."""
     # pyright needs node; its extra brings one that installs like any other package. The pinned suites need trio.
-    session.install("mypy", "nox", "pyright[nodejs]", "trio", "types-pyyaml", ".[test]")
+    packages = ("mypy", "nox", "pyright[nodejs]", "trio", "types-pyyaml", *LITELLM, *NEIGHBOURS)
+    install(session, *packages, extra="[test]")
     session.run("mypy")
     session.run("pyright", "--pythonpath", f"{session.bin}/python")
     session.run("python", "tests/typing/check.py")
@@ -88,39 +101,49 @@ def typing(session: nox.Session) -> None:
 @nox.session
 def floor(session: nox.Session) -> None:
     """The oldest botocore that is supported."""
-    # langchain-aws asks for a newer boto3.
-    tools = [tool for tool in TEST_TOOLS if not tool.startswith("langchain-aws")]
-    session.install(".", *tools, *OLDEST_BOTO)
+    install(session, *TEST_TOOLS, *OLDEST_BOTO)
     session.run("pytest", *(session.posargs or FLOOR_SUITES))
+
+
+def pinned(*suites: str) -> tuple[str, ...]:
+    """Pytest's arguments for suites that need what `[test]` does not bring: every test of them but the nightly ones."""
+    return ("--tier", "slow", *(f"tests/clients/pinned/{suite}" for suite in suites))
 
 
 @nox.session
 def aiobotocore(session: nox.Session) -> None:
     """aiobotocore, which pins botocore."""
-    session.install(".", "coverage", *AIOBOTOCORE)
-    suite = session.posargs or ("tests/clients/pinned/aiobotocore",)
+    install(session, "coverage", *AIOBOTOCORE)
+    suite = session.posargs or pinned("aiobotocore")
     pytest_with_coverage(session, *suite, report=(f"--include={AIOBOTOCORE_DOOR}", "--fail-under=94"))
 
 
 @nox.session(python="3.12")
 def smithy(session: nox.Session) -> None:
     """smithy-python's aws-sdk-bedrock-runtime, which needs Python 3.12."""
-    session.install(".", *SMITHY)
-    session.run("pytest", *(session.posargs or ("tests/clients/pinned/smithy",)))
+    install(session, *SMITHY)
+    session.run("pytest", *(session.posargs or pinned("smithy")))
 
 
 @nox.session
 def litellm(session: nox.Session) -> None:
     """litellm, whose pools of threads live as long as the process: beside them botocore stays patched."""
-    session.install(".[test]")
-    session.run("pytest", *(session.posargs or ("tests/clients/pinned/litellm",)))
+    install(session, *LITELLM, extra="[test]")
+    session.run("pytest", *(session.posargs or pinned("litellm")))
+
+
+@nox.session
+def neighbours(session: nox.Session) -> None:
+    """What is too heavy for `[test]`: langchain-aws as a client, moto beside the fake, granian under the ASGI app."""
+    install(session, *NEIGHBOURS, extra="[test]")
+    session.run("pytest", *(session.posargs or pinned("granian", "langchain", "moto")))
 
 
 @nox.session
 def ministack(session: nox.Session) -> None:
     """MiniStack, an emulator of AWS, as a service that is recorded: it brings a server of its own."""
-    session.install(".[test]", *MINISTACK)
-    session.run("pytest", *(session.posargs or ("tests/clients/pinned/ministack",)))
+    install(session, *MINISTACK, extra="[test]")
+    session.run("pytest", *(session.posargs or pinned("ministack")))
 
 
 def node_packages(session: nox.Session) -> None:
@@ -141,8 +164,8 @@ def node_packages(session: nox.Session) -> None:
 def javascript(session: nox.Session) -> None:
     """The AWS SDK for JavaScript, the AI SDK and the documented Node example; needs Node.js 20 or newer with npm."""
     node_packages(session)
-    session.install(".", *ASYNCIO)
-    session.run("pytest", *(session.posargs or ("tests/clients/pinned/javascript",)))
+    install(session, *ASYNCIO)
+    session.run("pytest", *(session.posargs or pinned("javascript")))
 
 
 @nox.session
@@ -158,7 +181,7 @@ def matrix_client(session: nox.Session, name: str) -> None:
     client = MATRIX[name]
     if client.get("node"):
         node_packages(session)
-    session.install(".", *ASYNCIO, *client["requires"])
+    install(session, *ASYNCIO, *client["requires"])
     writes = "--write" in session.posargs
     session.env["CONVERSE_MATRIX"] = "write" if writes else ""
     suites = (Path(f"tests/clients/matrix/{kind}_{name}.py") for kind in ("test", "test_overflow"))
@@ -175,7 +198,7 @@ for _name in MATRIX:  # each in an environment of its own; smithy-python needs P
 @nox.session(name="matrix-page", python="3.12")
 def matrix_page(session: nox.Session) -> None:
     """Write docs/matrix.md from what was seen."""
-    session.install(".")
+    install(session)
     session.run("python", "-m", "tests.clients.matrix.page")
 
 
@@ -215,14 +238,28 @@ def dist(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """The examples in README, docs and docstrings."""
-    session.install(".[test]")
-    session.run("pytest", "tests/examples", *session.posargs)
+    install(session, extra="[test]")
+    session.run("pytest", "tests/examples", "--tier", "slow", *session.posargs)
+
+
+@nox.session
+def mutants(session: nox.Session) -> None:
+    """Small changes of the product, drawn by a seed: each is judged by the tests that cover its line. Takes an hour."""
+    install(session, "cosmic-ray", extra="[test]")
+    session.run("python", "-m", "tests.mutants", *session.posargs)
+
+
+@nox.session
+def flakes(session: nox.Session) -> None:
+    """The default tier twenty times in random orders, half of them while all cores are kept busy. Takes an hour."""
+    install(session, "pytest-randomly", extra="[test]")
+    session.run("python", "-m", "tests.flakes", *session.posargs)
 
 
 @nox.session
 def bench(session: nox.Session) -> None:
     """The budgets: ratio, budget, verdict."""
-    session.install(".[test]")
+    install(session, extra="[test]")
     if shutil.which("npm"):  # without it the report says what could not be measured
         session.run("npm", "ci", "--prefix", "benchmarks/node", external=True)
     session.run("python", "-m", "benchmarks", *session.posargs)

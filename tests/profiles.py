@@ -17,9 +17,7 @@ def register() -> None:
     """Make the three known to hypothesis, and load the one that the environment asks for."""
     settings.register_profile("quick", _PATIENT, max_examples=20, derandomize=False)
     settings.register_profile("ci", _PATIENT, max_examples=50, derandomize=True, database=None, print_blob=True)
-    settings.register_profile(
-        "nightly", _PATIENT, max_examples=5000, derandomize=False, deadline=timedelta(seconds=5)
-    )
+    settings.register_profile("nightly", _PATIENT, max_examples=5000, derandomize=False, deadline=timedelta(seconds=5))
     settings.load_profile("ci" if os.environ.get("CI") else "quick")
 
 

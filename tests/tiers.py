@@ -67,9 +67,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     most = order.index(tier or "default")
     asked = [] if tier else [argument for argument in config.args if "::" in argument]
     left_out = [
-        item
-        for item in items
-        if order.index(tier_of(item)) > most and not any(_is_named(item, name) for name in asked)
+        item for item in items if order.index(tier_of(item)) > most and not any(_is_named(item, name) for name in asked)
     ]
     if left_out:
         config.stash[_LEFT_OUT].update(map(tier_of, left_out))
@@ -128,7 +126,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         # The workers of pytest-xdist do not tell; pytest's last line counts what stands here.
         terminalreporter.stats.setdefault("deselected", []).extend([None] * missing)
     for test, seconds in config.stash[_TOO_SLOW].items():
-        terminalreporter.write_line(f"TOO SLOW {test}: {seconds:.1f} s of CPU, twice; {MOST_CPU:.0f} s at most", red=True)
+        told = f"TOO SLOW {test}: {seconds:.1f} s of CPU, twice; {MOST_CPU:.0f} s are allowed, or mark it slow"
+        terminalreporter.write_line(told, red=True)
     if left_out:
         what = " and ".join(f"{left_out[tier]} {tier}" for tier in TIERS if left_out[tier])
         terminalreporter.write_line(f"Left out: {what} (--tier {max(left_out, key=list(TIERS).index)} runs them).")

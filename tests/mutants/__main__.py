@@ -1,4 +1,7 @@
-"""Draw mutants of the product by a seed, and judge each by the tests that cover its line: `nox -s mutants -- --help`."""
+"""Draw mutants of the product by a seed, and judge each by the tests that cover its line.
+
+`nox -s mutants -- --help` lists the options.
+"""
 
 import argparse
 import json
@@ -20,7 +23,10 @@ from tests.mutants.drawing import Mutant, draw
 from tests.mutants.judging import KILLED, Covering, Judged, Workplace, judge
 
 ROOT: Final = Path(__file__).parents[2]
-PACKAGES: Final = {"converse_harness": "harness/converse_harness", "converse_strategies": "strategies/converse_strategies"}
+PACKAGES: Final = {
+    "converse_harness": "harness/converse_harness",
+    "converse_strategies": "strategies/converse_strategies",
+}
 OTHER_SUITES: Final = ("harness/converse_harness/doors/aioboto.py", "harness/converse_harness/doors/aiopassing.py")
 """What only the pinned suites run."""
 TIERS: Final = ("default", "slow", "nightly")
@@ -70,7 +76,8 @@ def main() -> int:
     print(", ".join(f"{many} {verdict}" for verdict, many in Counter(each.verdict for each in verdicts).items()))
     lost = [each for each in verdicts if each.verdict not in KILLED and _killed(earlier.get(each.mutant))]
     for each in lost:
-        print(f"was killed: {each.mutant.file}:{each.mutant.line}  {earlier[each.mutant].by}\n- {each.mutant.before}\n+ {each.mutant.after}")
+        mutant = each.mutant
+        print(f"was killed: {mutant.file}:{mutant.line} by {earlier[mutant].by}\n- {mutant.before}\n+ {mutant.after}")
     return 1 if lost else 0
 
 

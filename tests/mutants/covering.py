@@ -7,7 +7,6 @@ else, and with a product that is broken.
 import faulthandler
 import json
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final

@@ -5,6 +5,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from cosmic_ray.ast import ast_nodes, get_ast
@@ -39,10 +40,9 @@ def draw(count: int, *, seed: int, files: Iterable[Path], root: Path) -> list[Mu
     """Mutants of different lines, each line as likely as another whatever may be changed in it."""
     chance = random.Random(seed)
     lines = [(file, line, found) for file in sorted(files) for line, found in _mutations(file).items()]
-    return [
-        _mutant(file, line, *chance.choice(found), root)
-        for file, line, found in sorted(chance.sample(lines, min(count, len(lines))))
-    ]
+    chance.shuffle(lines)
+    drawn = (_mutant(file, line, *chance.choice(found), root) for file, line, found in lines)
+    return sorted(islice(filter(None, drawn), count), key=lambda mutant: (mutant.file, mutant.line))
 
 
 def _mutations(file: Path) -> dict[int, list[tuple[str, int]]]:
@@ -80,11 +80,13 @@ def _is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def _mutant(file: Path, line: int, operator: str, occurrence: int, root: Path) -> Mutant:
+def _mutant(file: Path, line: int, operator: str, occurrence: int, root: Path) -> Mutant | None:
     source = file.read_text(encoding="utf-8")
-    mutated = mutate_code(source, OPERATORS[operator](), occurrence)
-    assert mutated is not None
-    return Mutant(str(file.relative_to(root)), line, operator, occurrence, *_difference(source, mutated))
+    try:
+        mutated = mutate_code(source, OPERATORS[operator](), occurrence)
+    except AttributeError:  # ExceptionReplacer does not know `except (module.Error, OtherError)`
+        return None
+    return Mutant(str(file.relative_to(root)), line, operator, occurrence, *_difference(source, str(mutated)))
 
 
 def _difference(source: str, mutated: str) -> tuple[str, str]:
@@ -96,4 +98,5 @@ def _difference(source: str, mutated: str) -> tuple[str, str]:
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    return next((index for index, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))
