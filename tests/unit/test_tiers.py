@@ -1,7 +1,6 @@
 """The tiers of this suite: what runs when nobody asks for more, and what is too slow for that."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -29,7 +28,7 @@ def test_nightly():
 
 
 @pytest.fixture(autouse=True)
-def _project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
     # Of what runs this test: its CI, its second run, and coverage, which stops the clock.
@@ -37,7 +36,6 @@ def _project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Iter
         monkeypatch.delenv(name, raising=False)
     pytester.makeconftest("pytest_plugins = ['tests.tiers']")
     pytester.makepyfile(test_it=TESTS)
-    yield
 
 
 @pytest.mark.parametrize(
