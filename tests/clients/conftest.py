@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import botocore.session
 import pytest
+from botocore.loaders import create_loader
 from botocore.retries.standard import DEFAULT_MAX_ATTEMPTS
 
 _watching: list[list[object]] = []
@@ -29,13 +31,14 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
 sys.addaudithook(_watch)
 
 
-@pytest.fixture(autouse=True)
-def _no_aws_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take every AWS variable and configuration file out of reach, for children as well."""
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
+@pytest.fixture(scope="session", autouse=True)
+def _files_are_read_once() -> Iterator[None]:
+    """Let botocore's sessions share AWS's models, and httpx read no certificates: both take longer than most tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("botocore.session.create_loader", cache(create_loader))
+        patch.delenv("SSL_CERT_FILE", raising=False)
+        patch.setenv("SSL_CERT_DIR", str(Path(__file__).parent))
+        yield
 
 
 @pytest.fixture(autouse=True)

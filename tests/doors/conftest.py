@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import botocore.session
 import pytest
+from botocore.loaders import create_loader
 
 QUESTION: dict[str, Any] = {
     "modelId": "anthropic.claude-3-haiku-20240307-v1:0",
@@ -23,6 +26,16 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
 
 
 sys.addaudithook(_watch)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _files_are_read_once() -> Iterator[None]:
+    """Let botocore's sessions share AWS's models, and httpx read no certificates: both take longer than most tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("botocore.session.create_loader", cache(create_loader))
+        patch.delenv("SSL_CERT_FILE", raising=False)
+        patch.setenv("SSL_CERT_DIR", str(Path(__file__).parent))
+        yield
 
 
 @pytest.fixture
