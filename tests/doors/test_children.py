@@ -101,7 +101,7 @@ def say_refused(said: str) -> bool:
     return said.startswith("BlockedConnection: ") and f"which process {os.getpid()} started" in said
 
 
-@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+@pytest.mark.parametrize("method", ["spawn", pytest.param("forkserver", marks=pytest.mark.slow)])
 def test_children_of_multiprocessing_are_refused(method: str) -> None:
     context: Any = multiprocessing.get_context(method)
     with fake_converse():
@@ -115,6 +115,7 @@ def test_children_of_multiprocessing_are_refused(method: str) -> None:
     assert say_refused(said), said
 
 
+@pytest.mark.slow
 def test_a_process_that_overrides_run_is_refused() -> None:
     with fake_converse():
         receiving, sending = multiprocessing.get_context("spawn").Pipe(duplex=False)
@@ -126,6 +127,7 @@ def test_a_process_that_overrides_run_is_refused() -> None:
     assert say_refused(said), said
 
 
+@pytest.mark.slow
 def test_a_pool_behind_a_forkserver_that_runs_already_is_refused() -> None:
     context = multiprocessing.get_context("forkserver")
     first = context.Process(target=os.getpid)
@@ -136,6 +138,7 @@ def test_a_pool_behind_a_forkserver_that_runs_already_is_refused() -> None:
     assert say_refused(said), said
 
 
+@pytest.mark.slow
 def test_a_child_started_after_the_fake_closed_is_free() -> None:
     with fake_converse():
         pass

@@ -39,7 +39,7 @@ from converse_harness.doors import registry
 from converse_harness.doors.httpx import HttpxFake
 from converse_harness.wire.events import decode_event
 from converse_harness.wire.eventstream import Decoder
-from tests.doors.interrupts import interrupt_everywhere
+from tests.doors.interrupts import each_step, interrupt_everywhere
 
 HOST = "https://bedrock-runtime.us-east-1.amazonaws.com"
 ARN = "arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aprompt%2Fx"
@@ -456,7 +456,8 @@ def test_a_mock_of_the_tests_own_that_ends_last_is_given_back_too(originals: Pat
     assert patched() == originals
 
 
-def test_an_interrupt_at_any_line_leaves_nothing_behind(originals: Patched) -> None:
+@each_step
+def test_an_interrupt_at_any_line_leaves_nothing_behind(originals: Patched, each_step: bool) -> None:
     def open_and_close(fake: Fake) -> None:
         with fake._door():
             pass
@@ -465,7 +466,7 @@ def test_an_interrupt_at_any_line_leaves_nothing_behind(originals: Patched) -> N
         assert patched() == originals, where
         assert registry.current() is None, where
 
-    assert interrupt_everywhere(open_and_close, check, HttpxFake) > 50
+    assert interrupt_everywhere(open_and_close, check, HttpxFake, each_step=each_step) > 50
 
 
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
@@ -591,6 +592,7 @@ def ask_in_child() -> str:
     return "answered"
 
 
+@pytest.mark.slow
 def test_a_spawned_child_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(Path(__file__).parents[2])  # it imports this module by its name
     with HttpxFake(), ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:

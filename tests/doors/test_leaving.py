@@ -20,7 +20,7 @@ from converse_harness import BlockedConnection, DoorError, Fake, fake_converse, 
 from converse_harness.doors import registry
 from converse_harness.doors.patching import Point
 from converse_harness.doors.points import POINTS
-from tests.doors.interrupts import interrupt_everywhere
+from tests.doors.interrupts import each_step, interrupt_everywhere
 
 Client = Callable[..., Any]
 Network = list[tuple[str, Any]]
@@ -353,8 +353,9 @@ def test_a_lock_that_another_thread_held_is_free_in_a_forked_child() -> None:
     assert os.waitstatus_to_exitcode(status) == 7
 
 
+@each_step
 def test_an_interrupt_at_any_line_of_opening_and_closing_leaves_everything_as_it_was(
-    originals: dict[str, Any],
+    originals: dict[str, Any], each_step: bool
 ) -> None:
     def open_and_close(fake: Fake) -> None:
         with registry.opened(fake):
@@ -364,15 +365,15 @@ def test_an_interrupt_at_any_line_of_opening_and_closing_leaves_everything_as_it
         assert attributes() == originals, where
         assert registry.current() is None, where
 
-    lines = interrupt_everywhere(open_and_close, check)
-    assert lines > 200
+    assert interrupt_everywhere(open_and_close, check, each_step=each_step) > 70
     assert lock_is_free()
     with fake_converse():
         assert attributes() != originals
     assert attributes() == originals
 
 
-def test_an_interrupt_leaves_a_fake_open_or_closed_and_never_half(originals: dict[str, Any]) -> None:
+@each_step
+def test_an_interrupt_leaves_a_fake_open_or_closed_and_never_half(originals: dict[str, Any], each_step: bool) -> None:
     """Without the `with` block an interrupt before the first step of closing leaves it open, as if never asked."""
     with fake_converse():
         patched = attributes()
@@ -399,15 +400,16 @@ def test_an_interrupt_leaves_a_fake_open_or_closed_and_never_half(originals: dic
         assert registry.current() is None, where
         assert attributes() == originals, where
 
-    assert interrupt_everywhere(open_then_close, check) > 200
+    assert interrupt_everywhere(open_then_close, check, each_step=each_step) > 70
 
 
 def is_same(one: dict[str, Any], other: dict[str, Any], name: str) -> bool:
     return bool(one[name] == other[name])
 
 
+@each_step
 def test_an_interrupt_in_an_inner_fake_leaves_the_outer_one_working(
-    make_client: Client, question: dict[str, Any]
+    make_client: Client, question: dict[str, Any], each_step: bool
 ) -> None:
     def open_and_close(fake: Fake) -> None:
         with registry.opened(fake):
@@ -421,14 +423,15 @@ def test_an_interrupt_in_an_inner_fake_leaves_the_outer_one_working(
             assert registry.current() is outer, where
             assert client.converse(**question)["output"]["message"]["content"] == [{"text": "outer"}], where
 
-        interrupt_everywhere(open_and_close, check)
+        interrupt_everywhere(open_and_close, check, each_step=each_step)
     assert lock_is_free()
 
 
 # Where the interrupt hits a finalizer, Python 3.13 can only report it.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@each_step
 def test_an_interrupted_call_is_not_held_for_ever(
-    make_client: Client, question: dict[str, Any], originals: dict[str, Any]
+    make_client: Client, question: dict[str, Any], originals: dict[str, Any], each_step: bool
 ) -> None:
     clients = [make_client(region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b")]
 
@@ -442,5 +445,5 @@ def test_an_interrupted_call_is_not_held_for_ever(
         assert attributes() == originals, where
         assert registry.HELD.get() is None, where
 
-    assert interrupt_everywhere(call, check) > 200
+    assert interrupt_everywhere(call, check, each_step=each_step) > 70
     assert lock_is_free()

@@ -166,6 +166,7 @@ def is_inside(host: str) -> bool:
         return host in ("localhost", "None", "''", "b''", "") or host.startswith(("/", "b'/", "b'\\x00", "\0"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("network", ["without routes", "with a trap only"])
 def test_nothing_leaves_the_loopback(tmp_path: Path, network: str) -> None:
     prefix = without_routes() if network == "without routes" else []

@@ -153,7 +153,7 @@ def _ask_in_child(url: str, told: Connection) -> None:
     told.close()
 
 
-@pytest.mark.parametrize("method", ["spawn", "fork"])
+@pytest.mark.parametrize("method", [pytest.param("spawn", marks=pytest.mark.slow), "fork"])
 @pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
 def test_a_child_process_reaches_the_server_also_while_a_fake_is_open_here(
     server: ConverseServer, monkeypatch: pytest.MonkeyPatch, method: str

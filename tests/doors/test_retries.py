@@ -20,6 +20,8 @@ from converse_harness import fake_converse, reply
 
 Client = Callable[..., Any]
 MODES = ("legacy", "standard", "adaptive")
+TOO_MANY = 100
+"""Calls after which a client's quota of retries is used up."""
 KEYS = {"region_name": "us-east-1", "aws_access_key_id": "a", "aws_secret_access_key": "b"}
 
 
@@ -86,7 +88,7 @@ def test_the_last_of_many_calls_is_retried_as_often_as_the_first(
     with fake_converse() as fake:
         fake.always(reply.error("ThrottlingException"))
         client = make_client(config=config)
-        for _ in range(200):  # a quota is used up after fewer than 100
+        for _ in range(TOO_MANY):
             before = len(fake.calls)
             with pytest.raises(botocore.exceptions.ClientError):
                 client.converse(**question)
@@ -101,7 +103,7 @@ def test_a_client_that_failed_under_a_fake_has_its_whole_quota_after_it(
     client = make_client(**KEYS, config=config)
     with fake_converse() as fake:
         fake.always(reply.error("ThrottlingException"))
-        for _ in range(200):
+        for _ in range(TOO_MANY):
             with pytest.raises(botocore.exceptions.ClientError):
                 client.converse(**question)
     expected = attempts_without_harness(make_client(**KEYS, config=config), question)
