@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from typing import Final
 
@@ -39,3 +41,10 @@ def check_no_token(fake: Fake) -> None:
     assert fake.calls
     for call in fake.calls:
         assert "x-amz-security-token" not in call.headers
+
+
+def said(program: str, environ: dict[str, str]) -> list[str]:
+    """The lines that a program prints in these surroundings."""
+    done = subprocess.run([sys.executable, "-c", program], env=environ, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()

@@ -1,4 +1,4 @@
-"""Every wording of a context overflow: which clients recognise it, as `wordings.OVERFLOWS` says."""
+"""Every wording of a context overflow: whether strands-agents recognises it, as `wordings.OVERFLOWS` says."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import Any, Final
 
 import pytest
 from botocore.exceptions import ClientError
-from langchain_aws import ChatBedrockConverse
-from langchain_core.exceptions import ContextOverflowError
 from strands import Agent
 from strands.agent.conversation_manager import SlidingWindowConversationManager
 from strands.models import BedrockModel
@@ -28,9 +26,6 @@ def test_the_default_is_one_that_every_client_recognises() -> None:
     assert reply.context_overflow().summary == reply.context_overflow("input_too_long").summary
     assert OVERFLOWS["input_too_long"].recognised_by == frozenset(CLIENTS)
     assert frozenset().union(*(row.recognised_by for row in OVERFLOWS.values())) == frozenset(CLIENTS)
-
-
-# strands
 
 
 @cache
@@ -87,23 +82,3 @@ def test_strands_gives_up_where_nothing_can_be_left_out(name: str, converse: Fak
     with pytest.raises(ContextWindowOverflowException if known else ClientError):
         Agent(model=make_model(streaming=True), callback_handler=None)("hi")
     assert len(converse.calls) == 1
-
-
-# langchain-aws
-
-
-@cache
-def chat() -> ChatBedrockConverse:
-    return ChatBedrockConverse(model=MODEL, region_name="us-east-1")
-
-
-@places
-@wordings
-def test_langchain_raises_its_own_error_where_it_recognises_it(name: str, place: str, converse: Fake) -> None:
-    converse.script(overflow(name, place).times(2))
-    known = "langchain-aws" in OVERFLOWS[name].recognised_by
-    for ask in (chat().invoke, lambda text: list(chat().stream(text))):
-        with pytest.raises(ClientError) as caught:
-            ask("hi")
-        assert isinstance(caught.value, ContextOverflowError) is known
-    assert [call.operation for call in converse.calls] == ["Converse", "ConverseStream"]

@@ -1,20 +1,15 @@
-"""The ASGI app: called directly, under uvicorn in this process, and under granian with two workers."""
+"""The ASGI app: called directly, and under uvicorn in this process."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
-import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -455,6 +450,16 @@ def test_it_says_what_it_is() -> None:
     assert repr(ConverseApp()) == "<ConverseApp with <Fake of 0 calls>>"
 
 
+def test_requests_are_held_to_the_rules_of_bedrock() -> None:
+    async def blank(app: ConverseApp) -> int:
+        asked = {"messages": [{"role": "user", "content": [{"text": " "}]}]}
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://fake") as client:
+            return (await client.post("/model/m/converse", json=asked)).status_code
+
+    assert asyncio.run(blank(ConverseApp(reply.text("hi")))) == 400
+    assert asyncio.run(blank(ConverseApp(reply.text("hi"), rules="off"))) == 200
+
+
 # Under uvicorn
 
 
@@ -529,100 +534,4 @@ def test_a_break_is_an_error_through_uvicorn(question: dict[str, Any]) -> None:
         events: list[Any] = []
         with pytest.raises(urllib3.exceptions.ProtocolError, match="Response ended prematurely"):
             events.extend(stream)
-    assert len(events) == 3
-
-
-# Under granian, two workers
-
-APP = """
-import os
-
-from converse_harness import faults, reply
-from converse_harness.doors.asgi import ConverseApp
-
-app = ConverseApp()
-app.fake.when(last_user_text="who are you?").always(lambda call: reply.text(str(os.getpid())))
-app.fake.when(last_user_text="break").always(reply.text("one two three").broken(faults.closed, after=3))
-app.fake.when(model="arn:aws:bedrock:*/us.anthropic.claude").always(reply.text("by its ARN"))
-app.fake.when(turn=1).always(reply.tool_use("get_weather", {"city": "Zürich"}))
-app.fake.when(turn=2).always(reply.text("12 degrees"))
-"""
-
-
-@pytest.fixture
-def granian(tmp_path: Path) -> Iterator[str]:
-    """Two workers of granian with the app above."""
-    (tmp_path / "fake_bedrock.py").write_text(APP, encoding="utf-8")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    options = ["--interface", "asgi", "--workers", "2", "--port", str(port), "--no-ws", "--workers-kill-timeout", "1"]
-    command = [sys.executable, "-m", "granian", *options, "fake_bedrock:app"]
-    log = tmp_path / "granian.txt"
-    with log.open("w", encoding="utf-8") as written:
-        process = subprocess.Popen(command, cwd=tmp_path, stdout=written, stderr=written, start_new_session=True)
-    url = f"http://127.0.0.1:{port}"
-    try:
-        transport = httpx.HTTPTransport(retries=8)  # waits in between, 30 s in all
-        with httpx.Client(transport=transport, trust_env=False, timeout=LIMIT) as client:
-            assert client.get(url).status_code == 404, log.read_text(encoding="utf-8")
-        yield url
-    finally:
-        process.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(LIMIT)
-        with suppress(ProcessLookupError):  # nobody is left of the group
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait(LIMIT)
-
-
-def test_requests_are_held_to_the_rules_of_bedrock() -> None:
-    async def blank(app: ConverseApp) -> int:
-        asked = {"messages": [{"role": "user", "content": [{"text": " "}]}]}
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://fake") as client:
-            return (await client.post("/model/m/converse", json=asked)).status_code
-
-    assert asyncio.run(blank(ConverseApp(reply.text("hi")))) == 400
-    assert asyncio.run(blank(ConverseApp(reply.text("hi"), rules="off"))) == 200
-
-
-WEATHER: dict[str, Any] = {
-    "tools": [{"toolSpec": {"name": "get_weather", "inputSchema": {"json": {"type": "object"}}}}]
-}
-
-
-def test_workers_that_know_nothing_of_each_other(granian: str, question: dict[str, Any]) -> None:
-    text = {"role": "user", "content": [{"text": "how warm is it?"}]}
-    workers: set[str] = set()
-    for _ in range(64):
-        client = create_client(endpoint_url=granian, config=QUIET)
-        # A connection of its own each time: any worker may take it.
-        answer = client.converse(**question | {"messages": [{"role": "user", "content": [{"text": "who are you?"}]}]})
-        workers.add(answer["output"]["message"]["content"][0]["text"])
-        first = client.converse(**question | {"messages": [text]})
-        assert first["stopReason"] == "tool_use"
-        turn = [text, first["output"]["message"]]
-        used = first["output"]["message"]["content"][0]["toolUse"]["toolUseId"]
-        turn.append({"role": "user", "content": [{"toolResult": {"toolUseId": used, "content": [{"text": "12"}]}}]})
-        asked = question | {"messages": turn, "toolConfig": WEATHER}
-        events = list(client.converse_stream(**asked)["stream"])
-        deltas = [event["contentBlockDelta"]["delta"]["text"] for event in events if "contentBlockDelta" in event]
-        assert "".join(deltas) == "12 degrees"
-        client.close()
-        if len(workers) == 2:
-            break
-    assert len(workers) == 2
-
-
-def test_granian_leaves_the_path_as_it_is(granian: str, question: dict[str, Any]) -> None:
-    answer = create_client(endpoint_url=granian, config=QUIET).converse(**question | {"modelId": DECODED})
-    assert answer["output"]["message"]["content"] == [{"text": "by its ARN"}]
-
-
-def test_a_break_is_an_error_through_granian(granian: str, question: dict[str, Any]) -> None:
-    question["messages"] = [{"role": "user", "content": [{"text": "break"}]}]
-    stream = create_client(endpoint_url=granian, config=QUIET).converse_stream(**question)["stream"]
-    events: list[Any] = []
-    with pytest.raises(urllib3.exceptions.ProtocolError):
-        events.extend(stream)
     assert len(events) == 3
