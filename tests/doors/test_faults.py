@@ -1,12 +1,13 @@
-"""Each fault through each door that can express it: the same bytes, up to the same break. The other doors say so."""
+"""Each fault and each case through each door that can: the same bytes, up to the same break. The other doors say so."""
 
 from __future__ import annotations
 
 import asyncio
 import functools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 import botocore.session
@@ -17,41 +18,64 @@ from botocore.exceptions import ConnectTimeoutError, EndpointConnectionError, Re
 from urllib3.exceptions import HTTPError
 
 from converse_harness import Call, ConverseServer, Endpoint, Fake, Reply, ReplyError, fake_converse, faults, reply
+from converse_harness.cases import CASES
 from converse_harness.damage import Door, Fault
 from converse_harness.doors.asgi import ConverseApp, Message
 from converse_harness.doors.httpx import HttpxFake
-from converse_harness.wire.http import Request, Response
+from converse_harness.wire.http import Request
 from tests.broken import WHOLE, faulty
 
 ANSWER: dict[str, Any] = {"messages": [{"role": "user", "content": [{"text": "hello"}]}]}
 MODEL = "anthropic.claude-haiku-4-5"
 BODY = json.dumps(ANSWER).encode()
-IMPATIENT = httpx.Timeout(10, read=0.3)
+COUNT = ("content-type", "content-length", "x-amzn-requestid", "x-amzn-errortype")
+"""Names of the headers that are not the server's own."""
 
-Reached = tuple[int, bytes]
-"""The status and the bytes of the body that a client gets, until it ends or breaks; 0 if there is no head."""
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What a client gets: of the head the status, 0 if there is none, and COUNT; of the body all until it breaks."""
+
+    status: int = 0
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    body: bytes = b""
+
+
+def reached(status: int, headers: Iterable[tuple[str, str]], parts: Iterable[bytes]) -> Reached:
+    """All of an answer; a part that breaks is the end of it."""
+    body = b""
+    with suppress(httpx.TransportError, HTTPError):
+        for part in parts:
+            body += part
+    return Reached(status, {name.lower(): value for name, value in headers if name.lower() in COUNT}, body)
+
+
+def patience(answer: Reply) -> float:
+    """Seconds after which a client gives up: few where nothing comes, many where a slow machine may not matter."""
+    lasts = any(breach.fault.no_answer or breach.fault.seconds == float("inf") for breach in answer.breaches)
+    return 0.3 if lasts else 30.0
 
 
 def path(operation: str) -> str:
     return f"/model/{MODEL}/{operation}"
 
 
-def read_httpx(client: httpx.Client, url: str) -> Reached:
-    status, parts = 0, b""
-    with suppress(httpx.TransportError), client.stream("POST", url, content=BODY) as answer:
-        status = answer.status_code
-        for part in answer.iter_raw():
-            parts += part
-    return status, parts
+def read_httpx(client: httpx.Client, url: str, answer: Reply) -> Reached:
+    with (
+        suppress(httpx.TransportError),
+        client.stream("POST", url, content=BODY, timeout=patience(answer)) as response,
+    ):
+        return reached(response.status_code, response.headers.multi_items(), response.iter_raw())
+    return Reached()
 
 
 def through_httpx(answer: Reply, operation: str) -> Reached:
-    with HttpxFake(answer) as fake, httpx.Client(transport=fake.transport, timeout=IMPATIENT) as client:
-        return read_httpx(client, f"https://bedrock{path(operation)}")
+    with HttpxFake(answer) as fake, httpx.Client(transport=fake.transport) as client:
+        return read_httpx(client, f"https://bedrock{path(operation)}", answer)
 
 
 def through_boto(session: botocore.session.Session, answer: Reply, operation: str) -> Reached:
-    config = Config(read_timeout=0.3, retries={"total_max_attempts": 1})
+    config = Config(read_timeout=patience(answer), retries={"total_max_attempts": 1})
     seen: list[Any] = []
     with fake_converse(answer), closing(session.create_client("bedrock-runtime", config=config)) as client:
         send = client._endpoint._send
@@ -67,26 +91,17 @@ def through_boto(session: botocore.session.Session, answer: Reply, operation: st
         # That of `keep`, or botocore's own where there is no head.
         with suppress(ConnectionAbortedError, ReadTimeoutError, ConnectTimeoutError, EndpointConnectionError):
             named(modelId=MODEL, **ANSWER)
-        status, parts = 0, b""
-        with suppress(HTTPError):
-            for response in seen:
-                status = response.status_code
-                for part in response.raw.stream():
-                    parts += part
-        return status, parts
+        for response in seen:
+            return reached(response.status_code, response.headers.items(), response.raw.stream())
+        return Reached()
 
 
-def through_http_1(server: ConverseServer, answer: Reply, operation: str) -> Reached:
-    with server.script(answer) as fake, httpx.Client(timeout=IMPATIENT, trust_env=False) as client:
-        return read_httpx(client, fake.url + path(operation))
-
-
-def through_http_2(server: ConverseServer, answer: Reply, operation: str) -> Reached:
+def over_a_socket(server: ConverseServer, http2: bool, answer: Reply, operation: str) -> Reached:
     with (
         server.script(answer) as fake,
-        httpx.Client(timeout=IMPATIENT, trust_env=False, http1=False, http2=True) as client,
+        httpx.Client(trust_env=False, verify=False, http1=not http2, http2=http2) as client,
     ):
-        return read_httpx(client, fake.url + path(operation))
+        return read_httpx(client, fake.url + path(operation), answer)
 
 
 def through_asgi(answer: Reply, operation: str) -> Reached:
@@ -107,38 +122,47 @@ def through_asgi(answer: Reply, operation: str) -> Reached:
 
         app = ConverseApp(answer)
         scope: Message = {"type": "http", "method": "POST", "path": path(operation), "headers": []}
-        asyncio.get_running_loop().call_later(0.3, left.set)
+        asyncio.get_running_loop().call_later(patience(answer), left.set)
         with suppress(ConnectionAbortedError):
             await app({**scope, "raw_path": path(operation).encode()}, receive, send)
 
     asyncio.run(run())
-    return (sent[0]["status"] if sent else 0), b"".join(each["body"] for each in sent[1:])
+    if not sent:
+        return Reached()
+    head, *parts = sent
+    headers = [(name.decode(), value.decode()) for name, value in head["headers"]]
+    return reached(head["status"], headers, [each["body"] for each in parts])
+
+
+WAYS = {"boto": Door.BOTO, "httpx": Door.HTTPX, "HTTP/1.1": Door.SERVER, "HTTP/2": Door.SERVER, "ASGI": Door.ASGI}
+each_way = pytest.mark.parametrize("way", WAYS)
+Through = Callable[[Reply, str], Reached]
 
 
 @pytest.fixture(scope="module")
-def ways() -> Iterator[dict[str, tuple[Door, Callable[[Reply, str], Reached]]]]:
-    """How an answer reaches a client, by the door."""
+def ways() -> Iterator[dict[str, Through]]:
+    """How an answer reaches a client."""
     session = botocore.session.Session()
     session.set_config_variable("region", "us-east-1")
     with ConverseServer() as server:
         yield {
-            "boto": (Door.BOTO, functools.partial(through_boto, session)),
-            "httpx": (Door.HTTPX, through_httpx),
-            "HTTP/1.1": (Door.SERVER, functools.partial(through_http_1, server)),
-            "HTTP/2": (Door.SERVER, functools.partial(through_http_2, server)),
-            "ASGI": (Door.ASGI, through_asgi),
+            "boto": functools.partial(through_boto, session),
+            "httpx": through_httpx,
+            "HTTP/1.1": functools.partial(over_a_socket, server, False),
+            "HTTP/2": functools.partial(over_a_socket, server, True),
+            "ASGI": through_asgi,
         }
 
 
-def rendered(answer: Reply, operation: str) -> tuple[int, bytes, Response]:
+def rendered(answer: Reply, operation: str) -> Reached:
     response = Endpoint(answer).exchange(Request("POST", path(operation), (), BODY)).response
-    return response.status, b"".join(chunk.data for chunk in response.chunks), response
+    return reached(response.status, response.headers, (chunk.data for chunk in response.chunks))
 
 
-@pytest.mark.parametrize("way", ["boto", "httpx", "HTTP/1.1", "HTTP/2", "ASGI"])
+@each_way
 @pytest.mark.parametrize("fault", faults.FAULTS.values(), ids=lambda fault: fault.name)
 def test_the_same_bytes_come_through_every_door_that_can(ways: Any, fault: Fault, way: str) -> None:
-    door, through = ways[way]
+    door, through = WAYS[way], ways[way]
     answer = faulty(fault)
     operations = ["converse-stream", *(["converse"] if fault.on_body is not None else [])]
     for operation in operations:
@@ -146,8 +170,20 @@ def test_the_same_bytes_come_through_every_door_that_can(ways: Any, fault: Fault
             with pytest.raises(ReplyError, match=f"the {door.value} door cannot express faults.{fault.name}"):
                 through(answer, operation)
             continue
-        status, data, _ = rendered(answer, operation)
-        assert through(answer, operation) == (status, data)
+        assert through(answer, operation) == rendered(answer, operation)
+
+
+@each_way
+@pytest.mark.parametrize("operation", ["converse-stream", "converse"])
+def test_so_do_those_of_each_case(ways: Any, way: str, operation: str) -> None:
+    compared = 0
+    for case in CASES.values():
+        for answer in case.replies if operation == "converse-stream" or not case.stream_only else ():
+            if all(WAYS[way] in breach.fault.doors for breach in answer.breaches):
+                once = answer.times(1)
+                assert ways[way](once, operation) == rendered(once, operation), case
+                compared += 1
+    assert compared > 100
 
 
 COMBINED: dict[str, Reply] = {
@@ -162,12 +198,10 @@ COMBINED: dict[str, Reply] = {
 }
 
 
-@pytest.mark.parametrize("way", ["boto", "httpx", "HTTP/1.1", "HTTP/2", "ASGI"])
+@each_way
 @pytest.mark.parametrize("name", COMBINED)
 def test_so_do_those_of_several(ways: Any, name: str, way: str) -> None:
-    _, through = ways[way]
-    status, data, _ = rendered(COMBINED[name], "converse-stream")
-    assert through(COMBINED[name], "converse-stream") == (status, data)
+    assert ways[way](COMBINED[name], "converse-stream") == rendered(COMBINED[name], "converse-stream")
 
 
 # A door that cannot
