@@ -14,8 +14,11 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Any, Final
 
+import pytest
+
 from converse_harness import Fake
 from converse_harness.cases import CASES
+from converse_harness.cases.catalogue import FAMILIES
 from converse_harness.damage import Door
 from tests.clients.scenarios import CONVERSE, STREAM, canonical
 
@@ -304,6 +307,28 @@ def can_pass(name: str, door: Door) -> bool:
 def asked_at(door: Door) -> list[tuple[str, str]]:
     """Those of ASKED that a door can express."""
     return [(name, operation) for name, operation in ASKED if can_pass(name, door)]
+
+
+FAMILY: Final[Mapping[str, str]] = {case.name: family for family, make in FAMILIES.items() for case in make()}
+
+
+def sampled(door: Door) -> list[Any]:
+    """Those that a door can express, for a client of which the same is known in process: of each kind the first.
+
+    A kind is a family of cases, the levels and places of their faults, and an operation. The others are slow:
+    tests/doors/test_faults.py has that every way brings the same bytes.
+    """
+    kinds: set[object] = set()
+    sample: list[Any] = []
+    for name, operation in asked_at(door):
+        case = CASES[name]
+        struck = frozenset(
+            (breach.fault.level, breach.fault.place) for reply in case.replies for breach in reply.breaches
+        )
+        kind = (FAMILY[name], struck, case.stream_only, operation)
+        sample.append(pytest.param(name, operation, marks=[pytest.mark.slow] if kind in kinds else []))
+        kinds.add(kind)
+    return sample
 
 
 def answer(fake: Fake, name: str) -> None:

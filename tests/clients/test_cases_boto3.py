@@ -1,4 +1,4 @@
-"""boto3 makes of every case of the catalogue what the table says, in process and over the socket."""
+"""boto3 makes of every case of the catalogue what the table says, in process and, of each kind, over the socket."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from tests.clients.case_runs import (
     Differs,
     Made,
     answer,
-    asked_at,
     can_pass,
     check,
     expected_of,
     made,
     made_whole,
     patience,
+    sampled,
 )
 from tests.clients.scenarios import CONNECTION, CONVERSE, REQUEST, shape_name
 
@@ -104,7 +104,7 @@ def test_in_process(name: str, operation: str) -> None:
         check(fake, name, ask(connect(name), operation), expected(name, operation), ATTEMPTS)
 
 
-@pytest.mark.parametrize(("name", "operation"), asked_at(Door.SERVER))
+@pytest.mark.parametrize(("name", "operation"), sampled(Door.SERVER))
 def test_over_the_socket(
     name: str, operation: str, converse_server: ConverseServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,6 +28,7 @@ from tests.clients.case_runs import (
     made,
     made_whole,
     patience,
+    sampled,
     unraised,
 )
 from tests.clients.scenarios import CONNECTION, CONVERSE, MODEL, REQUEST, STREAM, shape_name
@@ -128,7 +129,7 @@ def test_in_process(name: str, operation: str) -> None:
 
 
 @pytest.mark.parametrize("http2", [False, True], ids=["HTTP/1.1", "HTTP/2"])
-@pytest.mark.parametrize(("name", "operation"), asked_at(Door.SERVER))
+@pytest.mark.parametrize(("name", "operation"), sampled(Door.SERVER))
 def test_over_the_socket(name: str, operation: str, http2: bool, converse_server: ConverseServer) -> None:
     with (
         converse_server.script(unused="allow") as fake,

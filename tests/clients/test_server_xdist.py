@@ -40,6 +40,7 @@ def test_each_worker_has_its_own(number, converse_server, worker_id):
 """
 
 
+@pytest.mark.slow
 def test_every_worker_has_its_server(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = pytester.path / "seen.txt"
     monkeypatch.setenv("SEEN", str(seen))
