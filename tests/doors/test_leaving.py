@@ -47,7 +47,8 @@ def originals() -> Iterator[dict[str, Any]]:
     for point in POINTS:
         if point.eager or point.module.partition(".")[0] in sys.stdlib_module_names:
             importlib.import_module(point.module)
-    registry.settle()  # a thread of a test before this one may have outlived its fake by a moment
+    registry._outlived.clear()  # a thread of another test may end only now, or live as long as the process
+    registry.settle()
     before = attributes()
     yield before
     registry.settle()
