@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from converse_harness import model
@@ -14,6 +14,7 @@ from converse_harness.errors import DamagedData
 from converse_harness.rules import RULES, Asked, Level, refusals_of
 from converse_strategies import shapes
 from converse_strategies.refused import MODELS
+from tests.profiles import examples
 
 Json = dict[str, Any]
 
@@ -45,7 +46,7 @@ def objects(value: Any) -> Iterator[Json]:
 
 
 @given(bodies(), st.sampled_from([*MODELS, "my-model"]), st.sampled_from(["Converse", "ConverseStream"]))
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(10))
 def test_no_rule_raises(body: Json, model_id: str, operation: str) -> None:
     try:
         read = model.read_json(model.operation(operation).input_shape.name, body)

@@ -3,16 +3,17 @@
 A report that never fails, since AWS adds shapes at any time and the strategies follow by themselves.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from converse_harness import model
+from tests.profiles import examples
 
 Drawn = TypeVar("Drawn")
 
@@ -30,17 +31,54 @@ class _AllSeen(Exception):
     """There is nothing left to look for."""
 
 
-def draw_until(strategy: st.SearchStrategy[Drawn], all_seen: Callable[[Drawn], bool], *, most: int = 10_000) -> None:
-    """Draw until a function that collects what it sees has seen all, or so often that the rest is unreachable."""
+def as_drawn(times: float) -> settings:
+    """So many times the examples of the profile, and what is found is left as it was drawn."""
+    return settings(max_examples=examples(times), database=None, phases=[Phase.generate])
 
-    @settings(max_examples=most, database=None, deadline=None, phases=[Phase.generate])
+
+def found(strategy: st.SearchStrategy[Drawn], condition: Callable[[Drawn], Any] = lambda value: True) -> Drawn:
+    """A value of which the condition holds, not the smallest; without a condition the simplest."""
+    return find(strategy, condition, settings=as_drawn(250))
+
+
+def smallest(strategy: st.SearchStrategy[Drawn], condition: Callable[[Drawn], Any] = lambda value: True) -> Drawn:
+    """The smallest value of which the condition holds; hypothesis need not explain it."""
+    shrinking = settings(as_drawn(250), phases=[Phase.generate, Phase.shrink])
+    return find(strategy, condition, settings=shrinking)
+
+
+def drawn(strategy: st.SearchStrategy[Drawn], times: float = 1) -> list[Drawn]:
+    """Many values."""
+    values: list[Drawn] = []
+
+    @as_drawn(times)
     @given(strategy)
     def draw(value: Drawn) -> None:
-        if all_seen(value):
+        values.append(value)
+
+    draw()
+    return values
+
+
+def never(
+    strategy: st.SearchStrategy[Drawn],
+    wanted: Iterable[Hashable],
+    seen: Callable[[Drawn], Iterable[Hashable]],
+    times: float = 500,
+) -> set[Hashable]:
+    """What is wanted and not seen in any value, however many are drawn."""
+    missing = set(wanted)
+
+    @as_drawn(times)
+    @given(strategy)
+    def draw(value: Drawn) -> None:
+        missing.difference_update(seen(value))
+        if not missing:
             raise _AllSeen
 
     with suppress(_AllSeen):
         draw()
+    return missing
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

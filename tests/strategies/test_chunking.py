@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import find, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
@@ -13,6 +13,7 @@ from converse_harness import assemble, chunk, model
 from converse_harness.grammar import check_order
 from converse_strategies import ChunkedMessage, assistant_messages, chunked_messages, chunkings
 from converse_strategies.chunking import cut
+from tests.strategies.conftest import as_drawn, found
 
 Message = dict[str, Any]
 
@@ -58,7 +59,7 @@ def test_an_input_without_arguments_is_streamed_in_every_form(deltas: list[str])
     def inputs(events: list[Message]) -> list[str]:
         return [e["contentBlockDelta"]["delta"]["toolUse"]["input"] for e in events if "contentBlockDelta" in e]
 
-    find(chunkings({"role": "assistant", "content": [tool]}), lambda events: inputs(events) == deltas)
+    found(chunkings({"role": "assistant", "content": [tool]}), lambda events: inputs(events) == deltas)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,7 @@ def test_an_input_without_arguments_is_streamed_in_every_form(deltas: list[str])
 def test_a_message_that_cannot_be_streamed_is_refused_when_drawn(message: Message, why: str) -> None:
     strategy = chunkings(message)
     with pytest.raises(InvalidArgument) as caught:
-        find(strategy, lambda events: True)
+        found(strategy)
     assert why in str(caught.value)
 
 
@@ -87,4 +88,4 @@ def test_the_property_sees_a_signature_that_is_lost(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("converse_harness.chunking._cut_reasoning", unsigned)
     mutant = given(case=chunked_messages())(test_assembled_is_what_was_cut.hypothesis.inner_test)  # type: ignore[attr-defined]
     with pytest.raises(AssertionError):
-        settings(database=None, max_examples=300)(mutant)()
+        as_drawn(15)(mutant)()

@@ -3,13 +3,14 @@
 from typing import Any
 
 import pytest
-from hypothesis import find, given
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import assemble, chunk, model
 from converse_strategies.citation import MOST_PAGES, citation_locations, citations, citations_content_blocks
 from converse_strategies.media import documents
+from tests.strategies.conftest import found, never
 
 TEXT = "Twenty days of leave, für alle. 🏖️"
 POLICY = {"name": "policy", "source": {"text": TEXT}}
@@ -48,11 +49,14 @@ def test_a_location_is_valid(location: dict[str, Any]) -> None:
     model.check("CitationLocation", location)
 
 
+def test_every_location_of_the_model_is_reached() -> None:
+    assert never(citation_locations(), LOCATIONS, list) == set()
+
+
 @pytest.mark.parametrize("kind", LOCATIONS)
-def test_every_location_of_the_model_is_reached_and_can_be_chosen(kind: str) -> None:
-    assert list(find(citation_locations(), lambda location: kind in location)) == [kind]
-    assert list(find(citation_locations(kinds=[kind]), lambda _: True)) == [kind]
-    assert list(find(citations(kinds=[kind]), lambda _: True)["location"]) == [kind]
+def test_every_location_of_the_model_can_be_chosen(kind: str) -> None:
+    assert list(found(citation_locations(kinds=[kind]))) == [kind]
+    assert list(found(citations(kinds=[kind]))["location"]) == [kind]
 
 
 @given(st.data(), st.text(), st.integers(0, 4))
@@ -70,8 +74,8 @@ def test_of_a_text_what_stands_there_is_cited(data: st.DataObject, text: str, in
 @pytest.mark.parametrize("form", ["txt", "md", "csv", "html"])
 def test_the_bytes_of_a_text_are_cited_as_the_text(form: str) -> None:
     document = {"name": "policy", "format": form, "source": {"bytes": TEXT.encode()}}
-    found = find(citations(document=document), lambda each: each["sourceContent"][0]["text"] == TEXT[-3:])
-    assert span(found["location"]) == ("documentChar", len(TEXT) - 3, len(TEXT))
+    cited = found(citations(document=document), lambda each: each["sourceContent"][0]["text"] == TEXT[-3:])
+    assert span(cited["location"]) == ("documentChar", len(TEXT) - 3, len(TEXT))
 
 
 @given(st.data(), st.lists(st.text(), max_size=4))
@@ -118,8 +122,8 @@ def test_what_has_pages_is_cited_by_page(source: dict[str, Any], last: int) -> N
 
 def test_the_last_page_can_be_cited() -> None:
     document = {"name": "report", "format": "pdf", "source": {"bytes": b"/Type /Page /Type/Page"}}
-    found = find(citation_locations(document=document, index=0), lambda location: span(location)[1] == 2)
-    assert found == {"documentPage": {"documentIndex": 0, "start": 2, "end": 3}}
+    last = found(citation_locations(document=document, index=0), lambda location: span(location)[1] == 2)
+    assert last == {"documentPage": {"documentIndex": 0, "start": 2, "end": 3}}
 
 
 @given(st.data(), documents())
@@ -138,7 +142,7 @@ def test_every_document_can_be_cited(data: st.DataObject, document: dict[str, An
 
 def test_bytes_that_are_no_text_are_cited_by_page() -> None:
     document = {"name": "odd", "format": "txt", "source": {"bytes": b"\xff"}}
-    assert "documentPage" in find(citation_locations(document=document), lambda _: True)
+    assert "documentPage" in found(citation_locations(document=document))
 
 
 @given(citations_content_blocks())
@@ -151,8 +155,8 @@ def test_a_block_streams_and_comes_back_as_it_was(block: dict[str, Any]) -> None
 
 @has_web
 def test_a_block_of_web_pages_may_be_without_a_text() -> None:
-    found = find(citations_content_blocks(), lambda block: "content" not in block)
-    assert found == {"citations": [{"location": {"web": {"url": "https://example.com/", "domain": "example.com"}}}]}
+    block = found(citations_content_blocks(), lambda block: "content" not in block)
+    assert {kind for citation in block["citations"] for kind in citation["location"]} == {"web"}
 
 
 @given(citations_content_blocks(document=POLICY, max_citations=2, texts=st.just("20 days")))
@@ -185,5 +189,5 @@ def test_what_is_drawn_can_be_changed(citation: dict[str, Any]) -> None:
 )
 def test_what_is_wrong_is_said_when_drawn(strategy: st.SearchStrategy[Any], told: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
-        find(strategy, lambda _: True)
+        found(strategy)
     assert told in str(caught.value)

@@ -1,10 +1,11 @@
 """Guardrail traces: all of what the model allows is reached, and only what hangs together."""
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import pytest
-from hypothesis import find, given
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
@@ -17,7 +18,7 @@ from converse_strategies.guardrails import (
     guardrail_stream_configs,
     guardrail_traces,
 )
-from tests.strategies.conftest import draw_until
+from tests.strategies.conftest import found, never
 
 POLICIES = guardrail_policies()
 REASONING = "automatedReasoningPolicy"
@@ -34,8 +35,8 @@ def entries(assessment: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The shape and the value of every entry of the policies that have entries."""
     for policy in POLICIES:
         lists = model.member("GuardrailAssessment", policy).members
-        for name, found in assessment.get(policy, {}).items() if policy != REASONING else ():
-            for entry in found:
+        for name, items in assessment.get(policy, {}).items() if policy != REASONING else ():
+            for entry in items:
                 yield lists[name].member.name, entry
 
 
@@ -124,19 +125,15 @@ def enum_values(policy: str) -> Iterator[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("policy", [policy for policy in POLICIES if policy != REASONING])
 def test_every_value_of_every_enum_is_reached_in_every_entry(policy: str) -> None:
-    missing = set(enum_values(policy))
-    states = {(shape, detected) for shape, _, _ in missing for detected in (True, False)}
+    values = set(enum_values(policy))
+    wanted = values | {(shape, "NONE", detected) for shape, _, _ in values for detected in (True, False)}
 
-    def collect(assessment: dict[str, Any]) -> bool:
+    def seen(assessment: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
         for shape, entry in entries(assessment):
-            missing.difference_update((shape, name, value) for name, value in entry.items() if isinstance(value, str))
-            if entry["action"] == "NONE":
-                states.discard((shape, entry["detected"]))
-        return not (missing or states)
+            yield from ((shape, name, value) for name, value in entry.items() if isinstance(value, str))
+            yield shape, entry["action"], entry["detected"]
 
-    draw_until(guardrail_assessments(policies=[policy]), collect)
-    assert not missing
-    assert not states
+    assert never(guardrail_assessments(policies=[policy]), wanted, seen) == set()
 
 
 def test_all_actions_of_the_model_have_a_word() -> None:
@@ -149,30 +146,22 @@ def test_every_policy_of_the_model_is_drawn() -> None:
 
 
 def test_every_member_is_reached() -> None:
-    missing = {*model.shape("GuardrailAssessment").members, *model.shape("GuardrailTraceAssessment").members}
-
-    def collect(trace: dict[str, Any]) -> bool:
-        missing.difference_update(trace, *assessments(trace))
-        return not missing
-
-    draw_until(guardrail_traces(), collect)
-    assert not missing
+    members = {*model.shape("GuardrailAssessment").members, *model.shape("GuardrailTraceAssessment").members}
+    assert never(guardrail_traces(), members, lambda trace: {*trace}.union(*assessments(trace))) == set()
 
 
 @has_reasoning
 def test_every_finding_of_automated_reasoning_is_reached() -> None:
     findings = model.shape("GuardrailAutomatedReasoningFinding").members
-    missing = {(kind, part) for kind, shape in findings.items() for part in (*shape.members, "")}
+    wanted = {(kind, part) for kind, shape in findings.items() for part in (*shape.members, "")}
 
-    def collect(assessment: dict[str, Any]) -> bool:
+    def seen(assessment: dict[str, Any]) -> Iterator[tuple[str, str]]:
         model.check("GuardrailAssessment", assessment)
         for finding in assessment[REASONING]["findings"]:
             ((kind, parts),) = finding.items()
-            missing.difference_update({(kind, ""), *((kind, part) for part in parts)})
-        return not missing
+            yield from ((kind, part) for part in (*parts, ""))
 
-    draw_until(guardrail_assessments(policies=[REASONING]), collect)
-    assert not missing
+    assert never(guardrail_assessments(policies=[REASONING]), wanted, seen) == set()
 
 
 @has_reasoning
@@ -184,19 +173,18 @@ def test_long_statements_are_cut_to_what_the_model_allows() -> None:
         (parts,) = assessment[REASONING]["findings"][0].values()
         return bool(parts.get("translation", {}).get("premises"))
 
-    found = find(strategy, has_premise)
-    model.check("GuardrailAssessment", found)
-    (finding,) = found[REASONING]["findings"][0].values()
+    assessment = found(strategy, has_premise)
+    model.check("GuardrailAssessment", assessment)
+    (finding,) = assessment[REASONING]["findings"][0].values()
     assert {len(text) for text in finding["translation"]["premises"][0].values()} == {1000}
 
 
 @given(guardrail_traces(actions=["BLOCKED"]))
 def test_a_chosen_action_is_there_and_no_other(trace: dict[str, Any]) -> None:
     last = trace.get("outputAssessments") or {name: [each] for name, each in trace["inputAssessment"].items()}
-    for found in last.values():
-        for assessment in found:
-            assert {entry["action"] for _, entry in entries(assessment)} == {"BLOCKED"}
-            assert REASONING not in assessment
+    for assessment in chain.from_iterable(last.values()):
+        assert {entry["action"] for _, entry in entries(assessment)} == {"BLOCKED"}
+        assert REASONING not in assessment
 
 
 @given(guardrail_assessments(actions=["ANONYMIZED", "NONE"], policies=["topicPolicy", "sensitiveInformationPolicy"]))
@@ -222,8 +210,8 @@ def test_where_no_regex_matched_there_is_no_list_as_recorded_or_an_empty_one_as_
         policy = assessment["sensitiveInformationPolicy"]
         return list(policy) == lists and not policy.get("regexes")
 
-    found = find(guardrail_assessments(policies=["sensitiveInformationPolicy"]), bare)
-    assert found["sensitiveInformationPolicy"]["piiEntities"]
+    assessment = found(guardrail_assessments(policies=["sensitiveInformationPolicy"]), bare)
+    assert assessment["sensitiveInformationPolicy"]["piiEntities"]
 
 
 @given(guardrail_configs(), guardrail_stream_configs())
@@ -234,14 +222,9 @@ def test_configurations_are_valid(config: dict[str, Any], stream_config: dict[st
 
 def test_every_choice_of_a_configuration_is_reached() -> None:
     choices = {"trace": "GuardrailTrace", "streamProcessingMode": "GuardrailStreamProcessingMode"}
-    missing = {(name, value) for name, shape in choices.items() for value in (None, *model.enum(shape))}
-
-    def collect(config: dict[str, Any]) -> bool:
-        missing.difference_update((name, config.get(name)) for name in choices)
-        return not missing
-
-    draw_until(guardrail_stream_configs(), collect)
-    assert not missing
+    wanted = {(name, value) for name, shape in choices.items() for value in (None, *model.enum(shape))}
+    unseen = never(guardrail_stream_configs(), wanted, lambda config: [(name, config.get(name)) for name in choices])
+    assert unseen == set()
 
 
 @pytest.mark.parametrize(
@@ -255,5 +238,5 @@ def test_every_choice_of_a_configuration_is_reached() -> None:
 )
 def test_what_is_wrong_is_said_when_drawn(strategy: st.SearchStrategy[Any], told: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
-        find(strategy, lambda _: True)
+        found(strategy)
     assert told in str(caught.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import find, given, settings
+from hypothesis import given, settings
 from hypothesis.errors import InvalidArgument
 from hypothesis.vendor.pretty import pretty
 
@@ -15,7 +15,8 @@ from converse_harness.grammar import check_order
 from converse_strategies import HostileStream, hostile_stream_events
 from converse_strategies.blocks import streamable
 from converse_strategies.hostile import with_blocks, witness
-from tests.strategies.conftest import draw_until
+from tests.profiles import examples
+from tests.strategies.conftest import found, never
 
 
 @given(case=hostile_stream_events())
@@ -26,20 +27,13 @@ def test_every_hostile_stream_is_refused_with_its_breachs_error(case: HostileStr
 
 
 def test_every_breach_comes() -> None:
-    missing = set(BREACHES)
-
-    def collect(case: HostileStream) -> bool:
-        missing.discard(case.breach.name)
-        return not missing
-
-    draw_until(hostile_stream_events(), collect)
-    assert not missing
+    assert never(hostile_stream_events(), BREACHES, lambda case: [case.breach.name]) == set()
 
 
 @pytest.mark.parametrize("name", BREACHES)
 def test_a_breach_can_be_asked_for(name: str) -> None:
     @given(case=hostile_stream_events(breaches=[name]))
-    @settings(max_examples=10)
+    @settings(max_examples=examples(0.25))
     def only_this(case: HostileStream) -> None:
         assert case.breach is BREACHES[name]
         with pytest.raises(StreamOrderError):
@@ -51,7 +45,7 @@ def test_a_breach_can_be_asked_for(name: str) -> None:
 @pytest.mark.parametrize("kind", streamable())
 def test_every_kind_of_block_has_breaches(kind: str) -> None:
     @given(case=hostile_stream_events(kinds=[kind]))
-    @settings(max_examples=20)
+    @settings(max_examples=examples(0.5))
     def is_refused(case: HostileStream) -> None:
         with pytest.raises(StreamOrderError) as caught:
             check_order(case.events)
@@ -91,5 +85,5 @@ def test_what_is_printed_makes_the_same_stream(case: HostileStream) -> None:
 def test_wrong_arguments_are_refused_when_drawn(arguments: dict[str, Any], message: str) -> None:
     strategy = hostile_stream_events(**arguments)
     with pytest.raises(InvalidArgument) as caught:
-        find(strategy, lambda case: case.events == 0)
+        found(strategy)
     assert str(caught.value).startswith(message)

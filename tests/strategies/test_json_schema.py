@@ -9,8 +9,7 @@ from typing import Any
 import jsonschema
 import pydantic
 import pytest
-from hypothesis import Phase, given, settings
-from hypothesis import find as hypothesis_find
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
@@ -23,6 +22,7 @@ from converse_strategies.json_schema.keywords import ANNOTATIONS, KEYWORDS, key
 from converse_strategies.json_schema.reading import compiled
 from converse_strategies.json_schema.schemas import LIMITED, SCALARS
 from converse_strategies.json_schema.validation import CHECKS, is_valid
+from tests.strategies.conftest import drawn, found, smallest
 
 Json = dict[str, Any]
 
@@ -183,47 +183,29 @@ REAL: Mapping[str, Json] = {
 }
 
 
-def find(strategy: st.SearchStrategy[Any], condition: Callable[[Any], Any]) -> Any:
-    """The smallest value of a strategy; hypothesis need not explain it."""
-    quick = settings(phases=(Phase.generate, Phase.shrink), database=None, max_examples=1000)
-    return hypothesis_find(strategy, condition, settings=quick)
-
-
 def of(schema: Any) -> Any:
     return jsonschema.Draft202012Validator(schema, format_checker=CHECKER)
 
 
-def check(schema: Json, examples: int = 30) -> list[Any]:
+def check(schema: Json, times: float = 1) -> list[Any]:
     """Every value that is drawn satisfies the schema; they are given back."""
     of(schema).check_schema(schema)
-    found: list[Any] = []
-
-    @settings(max_examples=examples, database=None, phases=(Phase.generate,))
-    @given(schema_values(schema))
-    def holds(value: Any) -> None:
+    values = drawn(schema_values(schema), times)
+    for value in values:
         of(schema).validate(value)
         json.dumps(value, allow_nan=False)
-        found.append(value)
-
-    holds()
-    return found
+    return values
 
 
-def check_broken(schema: Json, examples: int = 30) -> set[str]:
+def check_broken(schema: Json, times: float = 1) -> set[str]:
     """Every broken value breaks the schema, where it says; the keywords that were broken."""
-    found: set[str] = set()
-
-    @settings(max_examples=examples, database=None, phases=(Phase.generate,))
-    @given(broken_values(schema))
-    def breaks(broken: Any) -> None:
+    values = drawn(broken_values(schema), times)
+    for broken in values:
         assert not of(schema).is_valid(broken.value)
         place = broken.value
         for step in broken.path:
             place = place[step]
-        found.add(broken.keyword)
-
-    breaks()
-    return found
+    return {broken.keyword for broken in values}
 
 
 def test_every_keyword_has_its_row_in_every_table() -> None:
@@ -236,7 +218,7 @@ def test_every_keyword_is_kept_to(keyword: str) -> None:
     schema = SAMPLES[keyword]
     check(schema)
     without = {name: value for name, value in schema.items() if name != keyword}
-    find(schema_values(without), lambda value: not of(schema).is_valid(value))
+    found(schema_values(without), lambda value: not of(schema).is_valid(value))
 
 
 @pytest.mark.parametrize("keyword", KEYWORDS)
@@ -268,7 +250,7 @@ def test_every_format_is_kept_to(name: str) -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_is_broken(name: str) -> None:
-    broken = find(broken_values({"type": "string", "format": name}), lambda broken: broken.keyword == "format")
+    broken = smallest(broken_values({"type": "string", "format": name}), lambda broken: broken.keyword == "format")
     assert broken.value == "" or (name not in READERS and not CHECKER.conforms(broken.value, name))
 
 
@@ -307,14 +289,14 @@ def test_a_format_tells_what_is_wrong(format_: str, wrong: str) -> None:
 
 @pytest.mark.parametrize("schema", REAL.values(), ids=REAL)
 def test_real_schemas(schema: Json) -> None:
-    check(schema, 50)
-    check_broken(schema, 50)
+    check(schema)
+    check_broken(schema)
 
 
 @pytest.mark.parametrize("schema", SCALARS + LIMITED, ids=json.dumps)
 def test_what_generated_schemas_consist_of_has_more_than_one_value(schema: Json) -> None:
     definitions = {"$defs": {"Point": {"type": "object"}, "Comment": {"type": "object"}}} if "$ref" in schema else {}
-    values = check({**schema, **definitions}, 30)
+    values = check({**schema, **definitions}, 1.5)
     assert len({key(value) for value in values}) > 1 or "const" in schema
 
 
@@ -347,7 +329,7 @@ def test_our_checks_agree_with_jsonschema(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "smallest"),
+    ("schema", "first"),
     [
         ({}, None),
         ({"type": "string"}, ""),
@@ -362,22 +344,22 @@ def test_our_checks_agree_with_jsonschema(data: st.DataObject) -> None:
         (REAL["any JSON, spelled out"], {}),
     ],
 )
-def test_small_values_come_first(schema: Json, smallest: Any) -> None:
-    assert find(schema_values(schema), lambda value: True) == smallest
+def test_small_values_come_first(schema: Json, first: Any) -> None:
+    assert found(schema_values(schema)) == first
 
 
 def test_values_shrink() -> None:
     schema = REAL["an older draft, by hand"]
-    found = find(schema_values(schema), lambda value: len(value.get("filters", ())) > 1)
+    value = smallest(schema_values(schema), lambda value: len(value.get("filters", ())) > 1)
     field = {"field": "date", "value": None}
-    assert found == {"query": "0", "filters": [field, field]}
+    assert value == {"query": "0", "filters": [field, field]}
 
 
 def test_a_tree_has_branches_and_ends() -> None:
     def depth(node: Json | None) -> int:
         return 1 + max(map(depth, [*node["children"], node["next"]])) if node else 0
 
-    depths = [depth(tree) for tree in check(REAL["a tree"], 100)]
+    depths = [depth(tree) for tree in check(REAL["a tree"], 5)]
     assert max(depths) >= 3
     assert max(depths) <= 12
 
@@ -443,8 +425,8 @@ def test_values_that_hold_themselves_in_many_ways_stay_small(schema: Json) -> No
     ],
 )
 def test_what_is_allowed_is_reached(schema: Json, reached: Any) -> None:
-    check(schema, 30)
-    find(schema_values(schema), reached)
+    check(schema)
+    found(schema_values(schema), reached)
 
 
 @pytest.mark.parametrize(
@@ -506,7 +488,7 @@ def test_edges(schema: Json) -> None:
 )
 def test_what_is_not_understood_is_refused_by_name(schema: Any, message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
-        find(schema_values(schema), lambda value: True)
+        found(schema_values(schema))
 
 
 TREE = {"type": "object", "properties": {"next": {"$ref": "#"}}, "required": ["next"]}
@@ -552,7 +534,7 @@ TREE = {"type": "object", "properties": {"next": {"$ref": "#"}}, "required": ["n
 )
 def test_what_no_value_satisfies_is_refused(schema: Any, message: str) -> None:
     with pytest.raises(InvalidArgument, match=rf"schema_values\(\): no value satisfies the schema: .*({message})"):
-        find(schema_values(schema), lambda value: True)
+        found(schema_values(schema))
 
 
 @pytest.mark.parametrize(
@@ -568,7 +550,7 @@ def test_what_no_value_satisfies_is_refused(schema: Any, message: str) -> None:
 )
 def test_what_nothing_breaks_is_refused(schema: Any) -> None:
     with pytest.raises(InvalidArgument, match=r"broken_values\(\): .* allows every value"):
-        find(broken_values(schema), lambda value: True)
+        found(broken_values(schema))
 
 
 def test_a_part_that_cannot_be_is_left_out() -> None:
@@ -616,25 +598,18 @@ def test_only_one_place_is_broken() -> None:
 
 def test_the_message_names_the_function_and_the_way_out() -> None:
     with pytest.raises(InvalidArgument) as caught:
-        find(broken_values({"type": "object", "dependentRequired": {}}), lambda value: True)
+        found(broken_values({"type": "object", "dependentRequired": {}}))
     assert re.match(r"broken_values\(\): # has the keyword 'dependentRequired'.* Leave it out", str(caught.value))
 
 
 def test_generated_schemas_reach_every_part() -> None:
     """Every kind of parameter comes, alone and in arrays, described, required and closed off."""
-    found: list[Json] = []
-
-    @settings(max_examples=300, database=None, phases=(Phase.generate,))
-    @given(json_schemas())
-    def collect(schema: Json) -> None:
-        found.append(schema)
-
-    collect()
-    text = json.dumps(found)
+    schemas = drawn(json_schemas(), 15)
+    text = json.dumps(schemas)
     for part in SCALARS + LIMITED:
         assert json.dumps(part)[1:-1] in text
-    assert {name for schema in found for name in schema} == {
+    assert {name for schema in schemas for name in schema} == {
         *("type", "properties", "required", "additionalProperties", "$defs")
     }
-    parameters = [parameter for schema in found for parameter in schema["properties"].values()]
+    parameters = [parameter for schema in schemas for parameter in schema["properties"].values()]
     assert {"description", "items", "properties"}.issubset(name for parameter in parameters for name in parameter)

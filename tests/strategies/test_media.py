@@ -5,13 +5,14 @@ import struct
 from typing import Any
 
 import pytest
-from hypothesis import find, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import model
 from converse_strategies.files import AUDIOS, DOCUMENTS, IMAGES, VIDEOS
 from converse_strategies.media import audios, document_names, documents, images, videos
+from tests.strategies.conftest import drawn, found, never, smallest
 
 HAS_AUDIO = model.has_shape("AudioBlock")
 KINDS = {"Image": images, "Document": documents, "Video": videos, **({"Audio": audios} if HAS_AUDIO else {})}
@@ -21,39 +22,22 @@ RULE_13 = re.compile(r"[A-Za-z0-9\-()\[\]]+( [A-Za-z0-9\-()\[\]]+)*", re.ASCII)
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_block_is_valid_and_every_format_and_source_is_reached(kind: str) -> None:
-    missing = {*model.enum(f"{kind}Format"), *model.shape(f"{kind}Source").members}
-
-    @settings(max_examples=400, database=None, derandomize=True)
-    @given(KINDS[kind]())
-    def check(block: dict[str, Any]) -> None:
+    def seen(block: dict[str, Any]) -> set[str]:
         model.check(f"{kind}Block", block)
-        missing.difference_update({block.get("format", ""), *block["source"]})
         if "bytes" in block["source"]:
             assert len(block["source"]["bytes"]) < 4000
+        return {block.get("format", ""), *block["source"]}
 
-    check()
-    assert not missing
+    assert never(KINDS[kind](), {*model.enum(f"{kind}Format"), *model.shape(f"{kind}Source").members}, seen) == set()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_format_and_source_can_be_chosen(kind: str) -> None:
-    def drawn(**arguments: Any) -> list[dict[str, Any]]:
-        blocks: list[dict[str, Any]] = []
-
-        @settings(max_examples=5, database=None)
-        @given(KINDS[kind](**arguments))
-        def collect(block: dict[str, Any]) -> None:
-            blocks.append(block)
-
-        collect()
-        return blocks
-
     for form in model.enum(f"{kind}Format"):
-        assert {(each["format"], *each["source"]) for each in drawn(formats=[form], sources=["bytes"])} == {
-            (form, "bytes")
-        }
+        chosen = drawn(KINDS[kind](formats=[form], sources=["bytes"]), 0.25)
+        assert {(each["format"], *each["source"]) for each in chosen} == {(form, "bytes")}
     for source in model.shape(f"{kind}Source").members:
-        assert {tuple(each["source"]) for each in drawn(sources=[source])} == {(source,)}
+        assert {tuple(each["source"]) for each in drawn(KINDS[kind](sources=[source]), 0.25)} == {(source,)}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -76,22 +60,13 @@ def test_a_document_has_the_name_and_texts_that_are_given(document: dict[str, An
 
 
 def test_a_text_has_no_format_or_one_of_plain_text() -> None:
-    missing: set[str | None] = {None, "txt", "md", "csv", "html"}
-
-    @settings(database=None, derandomize=True)
-    @given(documents(sources=["text", "content"]))
-    def check(document: dict[str, Any]) -> None:
-        assert document.get("format") in {None, "txt", "md", "csv", "html"}
-        missing.discard(document.get("format"))
-
-    check()
-    assert not missing
+    texts = drawn(documents(sources=["text", "content"]), 5)
+    assert {document.get("format") for document in texts} == {None, "txt", "md", "csv", "html"}
 
 
 @pytest.mark.parametrize("member", ["context", "citations"])
 def test_a_document_may_have_a_context_and_be_cited(member: str) -> None:
-    find(documents(), lambda document: member in document)
-    find(documents(), lambda document: member not in document)
+    assert never(documents(), [True, False], lambda document: [member in document]) == set()
 
 
 @given(images(formats=["png"], sources=["bytes"]))
@@ -102,7 +77,7 @@ def test_images_are_small(image: dict[str, Any]) -> None:
 
 
 def test_the_simplest_image_is_one_black_pixel() -> None:
-    image = find(images(), lambda image: "bytes" in image["source"] and len(image["source"]["bytes"]) > 0)
+    image = smallest(images(), lambda image: "bytes" in image["source"] and len(image["source"]["bytes"]) > 0)
     assert image == {"format": "png", "source": {"bytes": IMAGES["png"](1, 1, 0)}}
 
 
@@ -121,7 +96,7 @@ def test_the_simplest_image_is_one_black_pixel() -> None:
 )
 def test_what_is_wrong_is_said_when_drawn(strategy: st.SearchStrategy[Any], told: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
-        find(strategy, lambda _: True)
+        found(strategy)
     assert told in str(caught.value)
 
 
@@ -129,4 +104,4 @@ if not HAS_AUDIO:  # no skip: under CI every test runs
 
     def test_an_old_botocore_has_no_audio() -> None:
         with pytest.raises(InvalidArgument, match="has no AudioBlock"):
-            find(audios(), lambda _: True)
+            found(audios())

@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import find, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
@@ -21,7 +21,7 @@ from converse_strategies import (
     user_messages,
 )
 from converse_strategies.message import MAX_CACHE_POINTS, MAX_DOCUMENTS, MAX_IMAGES
-from tests.strategies.conftest import draw_until
+from tests.strategies.conftest import found, never, smallest
 
 Message = dict[str, Any]
 
@@ -82,32 +82,32 @@ def test_tools_are_used_as_their_schemas_say(config: dict[str, Any], data: st.Da
     check_service_rules(conversation)
 
 
-def test_without_tools_nothing_is_asked_for() -> None:
-    @given(conversation=conversations(tools=[]))
-    @settings(max_examples=30)
-    def no_tool(conversation: list[Message]) -> None:
-        assert not [use for message in conversation for use in blocks(message, "toolUse")]
-
-    no_tool()
+@given(conversation=conversations(tools=[]))
+def test_without_tools_nothing_is_asked_for(conversation: list[Message]) -> None:
+    assert not [use for message in conversation for use in blocks(message, "toolUse")]
 
 
 def test_conversations_have_every_kind_of_block() -> None:
-    missing = set(model.shape("ContentBlock").members) - {"toolAddition", "toolRemoval"}  # of the role system
+    kinds = set(model.shape("ContentBlock").members) - {"toolAddition", "toolRemoval"}  # of the role system
 
-    def collect(conversation: list[Message]) -> bool:
-        missing.difference_update(kind for message in conversation for block in message["content"] for kind in block)
-        return not missing
+    def seen(conversation: list[Message]) -> set[str]:
+        return {kind for message in conversation for block in message["content"] for kind in block}
 
-    draw_until(conversations(), collect)
-    assert not missing
+    assert never(conversations(), kinds, seen) == set()
 
 
-def test_the_shortest_conversation_is_one_message() -> None:
-    assert find(conversations(), lambda conversation: True) == [{"role": "user", "content": [{"text": "0"}]}]
+def test_the_simplest_conversation_is_one_message() -> None:
+    assert found(conversations()) == [{"role": "user", "content": [{"text": "0"}]}]
 
 
-def test_turns_are_as_many_as_asked_for() -> None:
-    assert len(find(conversations(min_turns=2, max_turns=2), lambda conversation: True)) == 5
+@pytest.mark.nightly
+def test_the_smallest_conversation_is_one_message() -> None:
+    assert smallest(conversations()) == [{"role": "user", "content": [{"text": "0"}]}]
+
+
+@given(conversation=conversations(min_turns=2, max_turns=2))
+def test_turns_are_as_many_as_asked_for(conversation: list[Message]) -> None:
+    assert len(conversation) == 5
 
 
 @given(message=user_messages())
@@ -138,5 +138,5 @@ def test_messages_are_of_either_role_and_of_the_kinds_chosen(message: Message) -
 )
 def test_wrong_arguments_are_refused_when_drawn(strategy: st.SearchStrategy[Any], message: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
-        find(strategy, lambda value: True)
+        found(strategy)
     assert str(caught.value).startswith(message)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import converse_strategies
 from converse_harness import model
+from tests.profiles import examples
 
 SCHEMA = {"type": "object", "required": ["a"]}
 SPEC = {"name": "n", "inputSchema": {"json": SCHEMA}}
@@ -49,7 +50,7 @@ def printed(strategy: st.SearchStrategy[Any], least: int) -> str:
     @settings(
         database=None,
         derandomize=True,
-        max_examples=200,
+        max_examples=examples(2.5),
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )

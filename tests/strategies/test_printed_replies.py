@@ -6,12 +6,13 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 import pytest
-from hypothesis import Phase, find, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.vendor.pretty import pretty
 
 from converse_harness import Reply, faults, reply
 from converse_strategies import errors, faulty_replies, replies, stream_errors
+from tests.strategies.conftest import smallest
 
 METADATA: dict[str, Any] = {
     "metadata": {"usage": {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}, "metrics": {"latencyMs": 0}}
@@ -90,7 +91,7 @@ def test_a_counterexample_shows_it() -> None:
     def fails(answer: Reply) -> None:
         assert answer.summary == ""
 
-    smallest = find(replies(kinds=["text"]), lambda answer: True)
+    answer = smallest(replies(kinds=["text"]))
     with pytest.raises(AssertionError) as caught:
         fails()
-    assert f"answer={pretty(smallest)}".split("\n", maxsplit=1)[0] in "\n".join(caught.value.__notes__)
+    assert f"answer={pretty(answer)}".split("\n", maxsplit=1)[0] in "\n".join(caught.value.__notes__)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import boto3
 import pytest
 from botocore.exceptions import ClientError
-from hypothesis import find, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
@@ -18,7 +18,8 @@ from converse_harness.rules import BY_NAME, RULES, Level
 from converse_harness.wire.http import Request
 from converse_strategies import Refused, refused_requests
 from converse_strategies.breaking import BREAKS
-from tests.strategies.conftest import draw_until
+from tests.profiles import examples
+from tests.strategies.conftest import found, never
 
 Json = dict[str, Any]
 boto: Any = boto3
@@ -69,7 +70,7 @@ def test_boto_lets_it_pass(client: Any, name: str) -> None:
     """Also its sound one, which is answered."""
 
     @given(case=refused_requests(rules=[name]))
-    @settings(max_examples=5)
+    @settings(max_examples=examples(0.1))
     def only_this(case: Refused) -> None:
         assert case.rule == name
         for level in levels_of(case):
@@ -85,15 +86,14 @@ def test_boto_lets_it_pass(client: Any, name: str) -> None:
     only_this()
 
 
-def test_every_rule_comes_but_those_that_boto_keeps_itself() -> None:
-    missing = {rule.name for rule in RULES}
+def test_every_rule_is_broken_but_those_that_boto_keeps_itself() -> None:
+    kept = {"members_are_known", "unions_are_set", "unions_have_one_member"}
+    assert BREAKS.keys() == {rule.name for rule in RULES} - kept
 
-    def collect(case: Refused) -> bool:
-        missing.discard(case.rule)
-        return missing == {"members_are_known", "unions_are_set", "unions_have_one_member"}
 
-    draw_until(refused_requests(), collect)
-    assert missing == {"members_are_known", "unions_are_set", "unions_have_one_member"}
+@pytest.mark.slow
+def test_every_break_comes() -> None:
+    assert never(refused_requests(), BREAKS, lambda case: [case.rule]) == set()
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_every_rule_comes_but_those_that_boto_keeps_itself() -> None:
     ],
 )
 def test_it_is_found_small(name: str, request_: Json) -> None:
-    case = find(refused_requests(rules=[name]), lambda case: True)
+    case = found(refused_requests(rules=[name]))
     assert case == (request_, "Converse", name, case.message, {"modelId": NOVA, "messages": [ASKED]})
 
 
@@ -116,7 +116,7 @@ def test_what_is_said_can_be_chosen(case: Refused) -> None:
 
 
 def test_changing_the_request_leaves_the_sound_one_alone() -> None:
-    case = find(refused_requests(rules=["first_message_is_the_users"]), lambda case: True)
+    case = found(refused_requests(rules=["first_message_is_the_users"]))
     case.request["messages"][-1]["content"].clear()
     assert case.sound["messages"] == [ASKED]
 
@@ -131,6 +131,6 @@ def test_changing_the_request_leaves_the_sound_one_alone() -> None:
 )
 def test_a_rule_that_is_none_is_refused_when_drawn(rules: list[str], refused: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
-        find(refused_requests(rules=rules), lambda case: True)
+        found(refused_requests(rules=rules))
     message = f"refused_requests(rules={rules!r}): {refused} is no choice of rules. Give a list of some of: model_id"
     assert str(caught.value).startswith(message)

@@ -6,16 +6,14 @@ import ast
 import asyncio
 import inspect
 import json
-import operator
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from importlib import import_module
 from typing import Any, get_args
 
 import pytest
-from hypothesis import Phase, find, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.errors import InvalidArgument, NoSuchExample
+from hypothesis.errors import InvalidArgument
 
 from converse_harness.types import content as content_types
 from converse_harness.types import event_loop, guardrails, memory, session, tools
@@ -28,9 +26,8 @@ from converse_strategies.strands import memory as memories
 from converse_strategies.strands import session as sessions
 from converse_strategies.strands import tools as tool_strategies
 from converse_strategies.strands.table import TABLE
-
-ONCE = settings(max_examples=2_000, phases=[Phase.generate], database=None)
-"""Look for one example and leave it as it is."""
+from tests.profiles import examples
+from tests.strategies.conftest import as_drawn, drawn, found, never
 
 WITH_TEXTS = sorted(
     {function for function in TABLE.values() if "texts" in inspect.signature(function).parameters}, key=repr
@@ -50,13 +47,13 @@ def test_strategy_is_public_in_the_module_of_its_type(name: str) -> None:
 def test_texts_that_are_no_strategy_are_refused_when_drawn(function: Callable[..., Any]) -> None:
     wrong = function(texts="abc")
     with pytest.raises(InvalidArgument, match=r"texts='abc' is no strategy\. Give a hypothesis strategy"):
-        find(wrong, lambda value: False, settings=ONCE)
+        found(wrong, lambda value: False)
 
 
 def test_texts_without_a_hash_are_refused_alike() -> None:
     wrong: Any = ["abc"]
     with pytest.raises(InvalidArgument, match=r"texts=\['abc'\] is no strategy"):
-        find(content.messages(texts=wrong), lambda value: False)
+        found(content.messages(texts=wrong), lambda value: False)
 
 
 def walk(value: Any, path: str = "") -> dict[str, Any]:
@@ -76,20 +73,20 @@ DICTS = ("content.Message", "streaming.StreamEvent", "guardrails.Trace", "tools.
 
 @pytest.mark.parametrize("name", DICTS)
 def test_texts_given_are_those_in_the_value(name: str) -> None:
-    @settings(max_examples=30)
+    @settings(max_examples=examples(1))
     @given(TABLE[name](texts=st.just("only this")))  # type: ignore[call-arg]
-    def drawn(value: Any) -> None:
+    def only_those(value: Any) -> None:
         members = ("text", "title", "match", "description", "message", "originalMessage", "redactUserContentMessage")
         for path, inner in walk(value).items():
             if path.rpartition(".")[2] in members and isinstance(inner, str) and "Schema" not in path:
                 assert inner == "only this" or ".json" in path or ".input." in path or ".custom" in path, path
 
-    drawn()
+    only_those()
 
 
 @pytest.mark.parametrize("name", DICTS)
 def test_values_are_fresh(name: str) -> None:
-    @settings(max_examples=20)
+    @settings(max_examples=examples(0.5))
     @given(st.data())
     def spoiled(data: st.DataObject) -> None:
         first = data.draw(TABLE[name]())
@@ -195,17 +192,6 @@ def test_memory_works(
     assert numbers is None or numbers == sorted(set(numbers))
 
 
-def out_of_reach(strategy: st.SearchStrategy[Any], what: Callable[[Any], Any], wanted: Iterable[Any]) -> list[Any]:
-    """What is wanted and never drawn."""
-    missing: list[Any] = []
-    for each in wanted:
-        try:
-            find(strategy.map(what), partial(operator.eq, each), settings=ONCE)
-        except NoSuchExample:
-            missing.append(each)
-    return missing
-
-
 def tag(value: Mapping[str, Any]) -> str:
     return next(iter(value))
 
@@ -224,33 +210,26 @@ def tag(value: Mapping[str, Any]) -> str:
     ids=lambda value: None,
 )
 def test_every_kind_is_reached(
-    strategy: st.SearchStrategy[Any], what: Callable[[Any], Any], wanted: Iterable[Any]
+    strategy: st.SearchStrategy[Any], what: Callable[[Any], Hashable], wanted: Iterable[Hashable]
 ) -> None:
-    assert out_of_reach(strategy, what, wanted) == []
+    assert never(strategy, wanted, lambda value: [what(value)]) == set()
 
 
 def test_what_is_out_of_reach_is_named() -> None:
-    assert out_of_reach(st.sampled_from("ab"), str, "abc") == ["c"]
+    assert never(st.sampled_from("ab"), "abc", str) == {"c"}
 
 
 def test_exceptions_are_rare() -> None:
-    seen: list[bool] = []
-
-    @settings(max_examples=300, database=None)
-    @given(streaming.stream_events())
-    def look(event: dict[str, Any]) -> None:
-        seen.append(next(iter(event)).endswith("Exception"))
-
-    look()
+    seen = [tag(event).endswith("Exception") for event in drawn(streaming.stream_events(), 5)]
     assert 0 < sum(seen) / len(seen) < 0.3
 
 
 def test_strands_is_not_aws() -> None:
     """The words of Strands alone are in these strategies, and in no other."""
-    find(streaming.stream_events(), lambda event: "redactContent" in event)
-    find(streaming.message_stop_events(), lambda event: event["stopReason"] == "interrupt")
-    find(tool_strategies.tool_specs(), lambda spec: "json" not in spec["inputSchema"])
-    find(media.image_contents(), lambda image: image["source"].get("location", {}).get("type") == "s3")
+    found(streaming.stream_events(), lambda event: "redactContent" in event)
+    found(streaming.message_stop_events(), lambda event: event["stopReason"] == "interrupt")
+    found(tool_strategies.tool_specs(), lambda spec: "json" not in spec["inputSchema"])
+    found(media.image_contents(), lambda image: image["source"].get("location", {}).get("type") == "s3")
     assert strands.__doc__
 
 
@@ -275,7 +254,7 @@ def test_a_counterexample_can_be_pasted(name: str) -> None:
 def pasted(strategy: st.SearchStrategy[Any], least: int) -> bool:
     """Whether there is a value of that size, as a test that fails for it prints it."""
 
-    @settings(max_examples=25, phases=[Phase.generate], database=None)
+    @as_drawn(1)
     @given(value=strategy)
     def fails(value: Any) -> None:
         assert len(repr(value)) < least

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import import_module
 from itertools import chain
 from typing import Any
 
 import pytest
-from hypothesis import find, given, settings
+from hypothesis import given, settings
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import StreamOrderError, assemble, model
@@ -16,12 +17,12 @@ from converse_harness.grammar import ORDER, START, StreamOrder, check_order, sym
 from converse_strategies import stream_events
 from converse_strategies.blocks import streamable
 from converse_strategies.leaves import faker_texts
-from tests.strategies.conftest import draw_until
+from tests.profiles import examples
+from tests.strategies.conftest import as_drawn, found, never, smallest
 
 Event = dict[str, Any]
 
 UNIONS = {"contentBlockStart": "ContentBlockStart", "contentBlockDelta": "ContentBlockDelta"}
-FOUND = settings(max_examples=5_000, database=None)
 
 
 def in_model(name: str) -> bool:
@@ -70,37 +71,30 @@ def test_a_stop_reason_goes_with_the_blocks(events: list[Event]) -> None:
 
 
 def test_every_move_of_the_order_is_reachable() -> None:
-    made = set[tuple[str, str]]()
+    assert never(stream_events(), MOVES, moves_of) == set()
 
-    def collect(events: list[Event]) -> bool:
-        made.update(moves_of(events))
-        return made == MOVES
 
-    draw_until(stream_events(), collect)
-    assert made == MOVES
+@given(events=stream_events())
+def test_no_other_move_is_made(events: list[Event]) -> None:
+    assert moves_of(events) <= MOVES
 
 
 def test_every_stop_reason_and_every_member_of_the_end_is_reachable() -> None:
-    missing = {("messageStop", name) for name in model.shape("MessageStopEvent").members}
-    missing |= {("metadata", name) for name in model.shape("ConverseStreamMetadataEvent").members}
-    missing |= {("stopReason", reason) for reason in model.enum("StopReason")}
+    wanted = {("messageStop", name) for name in model.shape("MessageStopEvent").members}
+    wanted |= {("metadata", name) for name in model.shape("ConverseStreamMetadataEvent").members}
+    wanted |= {("stopReason", reason) for reason in model.enum("StopReason")}
 
-    def collect(events: list[Event]) -> bool:
+    def seen(events: list[Event]) -> Iterator[tuple[str, str]]:
         for event in events[-2:]:
-            ((kind, members),) = event.items()
-            missing.difference_update((kind, name) for name in members)
-        missing.discard(("stopReason", events[-2]["messageStop"]["stopReason"]))
-        return not missing
+            yield from ((kind, name) for kind, members in event.items() for name in members)
+        yield "stopReason", events[-2]["messageStop"]["stopReason"]
 
-    draw_until(stream_events(), collect)
-    assert not missing
+    assert never(stream_events(), wanted, seen) == set()
 
 
 def test_the_shortest_stream_of_a_tool_use_is_found() -> None:
-    events = find(
-        stream_events(),
-        lambda events: "toolUse" in events[1].get("contentBlockStart", {}).get("start", {}),
-        settings=FOUND,
+    events = smallest(
+        stream_events(), lambda events: "toolUse" in events[1].get("contentBlockStart", {}).get("start", {})
     )
     assert [symbol(event) for event in events] == [
         "messageStart",
@@ -114,7 +108,7 @@ def test_the_shortest_stream_of_a_tool_use_is_found() -> None:
 @pytest.mark.parametrize("kind", streamable())
 def test_kinds_choose_the_blocks(kind: str) -> None:
     @given(events=stream_events(kinds=[kind], min_blocks=1))
-    @settings(max_examples=20)
+    @settings(max_examples=examples(0.5))
     def only_this(events: list[Event]) -> None:
         found = {next(iter(block)) for block in assemble(events).message["content"]}
         assert found in ({kind}, {"toolUse", kind})
@@ -125,7 +119,7 @@ def test_kinds_choose_the_blocks(kind: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_family_cuts_as_it_does(family: str) -> None:
     @given(events=stream_events(kinds=["text"], min_blocks=1, max_blocks=1, family=family))
-    @settings(max_examples=20)
+    @settings(max_examples=examples(0.5))
     def as_the_family(events: list[Event]) -> None:
         (block,) = assemble(events).message["content"]
         deltas = [event["contentBlockDelta"]["delta"]["text"] for event in events if "contentBlockDelta" in event]
@@ -154,7 +148,7 @@ def test_texts_are_drawn_from_what_was_given(events: list[Event]) -> None:
 def test_wrong_arguments_are_refused_when_drawn(arguments: dict[str, Any], message: str) -> None:
     strategy = stream_events(**arguments)
     with pytest.raises(InvalidArgument) as caught:
-        find(strategy, lambda events: True)
+        found(strategy, lambda events: False)
     assert str(caught.value).startswith(message)
 
 
@@ -205,4 +199,4 @@ def test_the_properties_see_a_generator_that_is_wrong(
     monkeypatch.setattr(module, name, mutated(getattr(module, name)))
     mutant = given(events=stream_events())(proof.hypothesis.inner_test)
     with pytest.raises(error):
-        settings(database=None, max_examples=300)(mutant)()
+        as_drawn(15)(mutant)()

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from converse_harness import ConverseServer, Reply, assemble, fake_converse, reply
 from converse_harness.guardrails import in_json
 from converse_strategies import replies, stream_events
+from tests.profiles import examples
 
 Event = dict[str, Any]
 ASKED: dict[str, Any] = {
@@ -41,7 +42,7 @@ def test_streams_come_through_boto_unchanged(client: Any, events: list[Event]) -
 
 
 @given(events=stream_events())
-@settings(max_examples=50)
+@settings(max_examples=examples(0.5))
 def test_streams_come_through_the_server_unchanged(converse_server: ConverseServer, events: list[Event]) -> None:
     with converse_server.script(reply.events(events)) as fake:
         client = boto3.client("bedrock-runtime", endpoint_url=fake.url, **KEYS)
