@@ -24,20 +24,22 @@ each_step = pytest.mark.parametrize(
 
 
 class Interrupter:
-    """Raises KeyboardInterrupt at the nth line that runs in the doors; never, where `at` is 0."""
+    """Raises KeyboardInterrupt at the nth line that runs in the doors; lists all of them, where `at` is 0."""
 
     def __init__(self, at: int) -> None:
-        self.at = at
-        self.seen: list[str] = []
+        self.left = at
+        self.seen: list[tuple[str, int]] = []
         self.where = ""
 
     def __call__(self, frame: FrameType, event: str, arg: object) -> Any:
         if HOUSE not in frame.f_code.co_filename:
             return None
         if event == "line":
-            self.seen.append(f"{frame.f_code.co_filename}:{frame.f_lineno}")
-            if len(self.seen) == self.at:
-                self.where = self.seen[-1]
+            self.left -= 1
+            if self.left < 0:
+                self.seen.append((frame.f_code.co_filename, frame.f_lineno))
+            elif self.left == 0:
+                self.where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
                 sys.settrace(None)
                 raise KeyboardInterrupt
         return self
@@ -60,13 +62,14 @@ def interrupt_everywhere(
     make: Callable[[], Fake] = fake_converse,
     *,
     each_step: bool = True,
+    besides: Callable[[Fake], None] = lambda fake: None,
 ) -> int:
     """Run `act` again and again, interrupted at a later step each time, until it runs through. The number of runs.
 
-    Or only once at each line of the code, in the middle of the times that it runs.
+    Or only once at each line of the code, in the middle of the times that it runs, if `besides` does not run it too.
     """
     runs = 0
-    for at in count(1) if each_step else _once_at_each_line(act, make):
+    for at in count(1) if each_step else _once_at_each_line(act, besides, make):
         runs += 1
         interrupter = Interrupter(at)
         interrupter.watch(act, make())
@@ -76,12 +79,19 @@ def interrupt_everywhere(
     return runs
 
 
-def _once_at_each_line(act: Callable[[Fake], None], make: Callable[[], Fake]) -> Iterable[int]:
-    steps: dict[str, list[int]] = defaultdict(list)
-    for _ in range(2):  # what is done only the first time is over then
-        steps.clear()
-        undisturbed = Interrupter(0)
-        undisturbed.watch(act, make())
-        for step, where in enumerate(undisturbed.seen, 1):
-            steps[where].append(step)
-    return [each[len(each) // 2] for each in steps.values()]
+def _once_at_each_line(
+    act: Callable[[Fake], None], besides: Callable[[Fake], None], make: Callable[[], Fake]
+) -> Iterable[int]:
+    elsewhere = _steps(besides, make)
+    return [steps[len(steps) // 2] for line, steps in _steps(act, make).items() if line not in elsewhere]
+
+
+def _steps(act: Callable[[Fake], None], make: Callable[[], Fake]) -> dict[tuple[str, int], list[int]]:
+    """At which steps each line runs."""
+    steps: dict[tuple[str, int], list[int]] = defaultdict(list)
+    Interrupter(0).watch(act, make())  # what is done only the first time is over then
+    undisturbed = Interrupter(0)
+    undisturbed.watch(act, make())
+    for step, line in enumerate(undisturbed.seen, 1):
+        steps[line].append(step)
+    return steps

@@ -354,14 +354,15 @@ def test_a_lock_that_another_thread_held_is_free_in_a_forked_child() -> None:
     assert os.waitstatus_to_exitcode(status) == 7
 
 
+def open_and_close(fake: Fake) -> None:
+    with registry.opened(fake):
+        pass
+
+
 @each_step
 def test_an_interrupt_at_any_line_of_opening_and_closing_leaves_everything_as_it_was(
     originals: dict[str, Any], each_step: bool
 ) -> None:
-    def open_and_close(fake: Fake) -> None:
-        with registry.opened(fake):
-            pass
-
     def check(where: str) -> None:
         assert attributes() == originals, where
         assert registry.current() is None, where
@@ -412,10 +413,6 @@ def is_same(one: dict[str, Any], other: dict[str, Any], name: str) -> bool:
 def test_an_interrupt_in_an_inner_fake_leaves_the_outer_one_working(
     make_client: Client, question: dict[str, Any], each_step: bool
 ) -> None:
-    def open_and_close(fake: Fake) -> None:
-        with registry.opened(fake):
-            pass
-
     with fake_converse() as outer:
         outer.always(reply.text("outer"))
         client = make_client()
@@ -446,5 +443,5 @@ def test_an_interrupted_call_is_not_held_for_ever(
         assert attributes() == originals, where
         assert registry.HELD.get() is None, where
 
-    assert interrupt_everywhere(call, check, each_step=each_step) > 70
+    assert interrupt_everywhere(call, check, each_step=each_step, besides=open_and_close) > 70
     assert lock_is_free()
