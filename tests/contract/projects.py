@@ -10,6 +10,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from tests.nested import OURS
+
 CONSUMER: Final = '''
 """A consumer of ConverseStream, as people write them."""
 
@@ -62,12 +64,14 @@ class TestConsumer(ConsumerContract):
 """
 """Its test."""
 
-OPTIONS: Final = ("-p", "no:cacheprovider", "-p", "no:langsmith_plugin")
 
-
-def run(project: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    """Run its pytest, in a process of its own."""
-    return project.runpytest_subprocess(*OPTIONS, "--junit-xml=report.xml", *arguments)
+def run(project: pytest.Pytester, *arguments: str, apart: bool = False) -> pytest.RunResult:
+    """Run its pytest with our plugin alone; `apart` in a process of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        project.syspathinsert()
+        runner = project.runpytest_subprocess if apart else project.runpytest_inprocess
+        return runner(*OURS, "-p", "no:cacheprovider", "--junit-xml=report.xml", *arguments)
 
 
 def outcomes(project: pytest.Pytester) -> dict[str, str]:

@@ -54,6 +54,23 @@ BUGS: Final[Mapping[str, Bug]] = {
 }
 """The bugs that are planted; no case finds two of them."""
 
+FOUND: Final = {case: flaw for bug in BUGS.values() for case, flaw in bug.flaws.items()}
+SOME: Final = (
+    "text_basic",
+    "tool_parallel",
+    "throttled",
+    "throttle_mid",
+    "no_block_start",
+    "bad_crc",
+    "one_byte_chunks",
+)
+"""Cases of several kinds in which none of the bugs shows."""
+
+
+def picked(*cases: str) -> str:
+    """What pytest's -k takes for these cases."""
+    return " or ".join(f"[{case}]" for case in cases)
+
 
 def with_bugs(*names: str) -> str:
     """The consumer with some of the bugs."""
@@ -64,22 +81,32 @@ def with_bugs(*names: str) -> str:
     return consumer
 
 
-def test_a_consumer_of_forty_lines_passes(pytester: pytest.Pytester) -> None:
+@pytest.mark.parametrize(
+    ("tests", "examples"),
+    [(f"test_property or {picked(*SOME)}", 3), pytest.param("test", 50, marks=pytest.mark.slow)],
+    ids=["some", "all"],
+)
+def test_a_consumer_of_forty_lines_passes(tests: str, examples: int, pytester: pytest.Pytester) -> None:
     assert len(CONSUMER.strip().splitlines()) <= 40
-    pytester.makepyfile(consumer=CONSUMER, test_consumer=CONTRACT)
-    result = run(pytester)
+    contract = CONTRACT.replace("(ConsumerContract):\n", f"(ConsumerContract):\n    examples = {examples}\n\n")
+    pytester.makepyfile(consumer=CONSUMER, test_consumer=contract)
+    result = run(pytester, "-k", tests)
     assert result.ret == 0
     assert outcomes(pytester) == {}
     assert {verdict["level"] for verdict in told(pytester).values()} == {"handled"}
     result.stdout.fnmatch_lines([f"test_consumer.py::TestConsumer: {len(told(pytester))} handled"])
 
 
-def test_three_bugs_are_found_and_nothing_else(pytester: pytest.Pytester) -> None:
+@pytest.mark.parametrize(
+    "tests",
+    [picked(*SOME, *FOUND), pytest.param("test_case", marks=pytest.mark.slow)],
+    ids=["some", "all"],
+)
+def test_three_bugs_are_found_and_nothing_else(tests: str, pytester: pytest.Pytester) -> None:
     pytester.makepyfile(consumer=with_bugs(*BUGS), test_consumer=CONTRACT)
-    result = run(pytester, "-k", "test_case")
-    found = {case: flaw for bug in BUGS.values() for case, flaw in bug.flaws.items()}
-    assert outcomes(pytester) == dict.fromkeys(found, "failure")
-    assert {case: told(pytester)[case]["flaw"] for case in found} == found
+    result = run(pytester, "-k", tests)
+    assert outcomes(pytester) == dict.fromkeys(FOUND, "failure")
+    assert {case: told(pytester)[case]["flaw"] for case in FOUND} == FOUND
     assert told(pytester)["tool_interleaved"]["level"] == "refused"
     assert result.ret == 1
 
@@ -94,9 +121,8 @@ def test_each_bug_has_cases_of_its_own(pytester: pytest.Pytester) -> None:
                 ),
             }
         )
-    cases = [f"[{case}]" for bug in BUGS.values() for case in bug.flaws]
-    run(pytester, "-k", " or ".join(cases))
-    assert len(told(pytester)) == len(cases) * len(BUGS)
+    run(pytester, "-k", picked(*FOUND))
+    assert len(told(pytester)) == len(FOUND) * len(BUGS)
     assert outcomes(pytester) == {
         f"TestBug{number}.{case}": "failure" for number, bug in enumerate(BUGS.values()) for case in bug.flaws
     }

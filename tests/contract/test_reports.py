@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from converse_harness import Reply
-from tests.contract.projects import CONSUMER, OPTIONS, outcomes, run, told
+from tests.contract.projects import CONSUMER, outcomes, run, told
+from tests.nested import ASYNCIO, XDIST
 
 BAD = """
 import asyncio
@@ -21,7 +22,7 @@ def asked(target):
 
 
 class Limited(ConsumerContract):
-    time_limit = 1.5
+    time_limit = 0.5
     most_calls = 5
 
 
@@ -39,6 +40,7 @@ class TestHangsInALoop(Limited):
 
 
 class TestRetries(Limited):
+    time_limit = 30
     known = {"any_answer": "it never gives up"}
 
     def consume(self, target):
@@ -93,9 +95,9 @@ def test_bad_adapters(pytester: pytest.Pytester) -> None:
         "TestNotWritten.text_basic": "error",
     }
     assert {name: (each["flaw"], each["why"]) for name, each in told(pytester).items()} == {
-        "TestHangs.text_basic": ("hangs", "it was stopped after 1.5 s"),
-        "TestHangsInALoop.text_basic": ("hangs", "it was stopped after 1.5 s"),
-        "TestHangsInALoop.any_answer": ("hangs", "it was stopped after 1.5 s"),
+        "TestHangs.text_basic": ("hangs", "it was stopped after 0.5 s"),
+        "TestHangsInALoop.text_basic": ("hangs", "it was stopped after 0.5 s"),
+        "TestHangsInALoop.any_answer": ("hangs", "it was stopped after 0.5 s"),
         "TestRetries.text_basic": ("endless retry", "more than 5 requests"),
         "TestRetries.any_answer": ("endless retry", "more than 5 requests"),
         "TestFine.text_basic": ("", ""),
@@ -147,7 +149,16 @@ def table(lines: list[str]) -> list[str]:
     return rest[: next((number for number, line in enumerate(rest) if line.startswith("=")), None)]
 
 
-@pytest.mark.parametrize("options", [(), ("-q",), ("-n2",), ("-n2", "--dist=loadscope"), ("-p", "no:randomly")])
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("-q",),
+        (*XDIST, "-n1"),
+        pytest.param((*XDIST, "-n2", "--dist=loadscope"), marks=pytest.mark.slow),
+        ("-p", "no:randomly"),
+    ],
+)
 def test_the_table(options: tuple[str, ...], pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "90")
     pytester.makepyfile(test_loop=LOOP)
@@ -265,23 +276,33 @@ async def by_httpx(target):
 
 
 class TestBotoStream(ConsumerContract):
+    examples = EXAMPLES
+
     def consume(self, target):
         return streams(target)
 
 
-TestServerStream = consumer_contract(in_a_thread, door="server")
-TestBoto = consumer_contract(whole, operation="Converse")
-TestServer = consumer_contract(whole, operation="Converse", door="server")
-TestHttpx = consumer_contract(by_httpx, operation="Converse", door="httpx")
+TestServerStream = consumer_contract(in_a_thread, door="server", examples=EXAMPLES)
+TestBoto = consumer_contract(whole, operation="Converse", examples=EXAMPLES)
+TestServer = consumer_contract(whole, operation="Converse", door="server", examples=EXAMPLES)
+TestHttpx = consumer_contract(by_httpx, operation="Converse", door="httpx", examples=EXAMPLES)
 """
 
 EVERYWHERE = "text_basic or throttle_pre or reset or any_failure"
 
 
-@pytest.mark.parametrize("mode", ["strict", "auto"])
-def test_every_door_and_both_operations(mode: str, pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(consumer=CONSUMER, test_doors=DOORS)
-    run(pytester, "-k", EVERYWHERE, "-o", f"asyncio_mode={mode}")
+@pytest.mark.parametrize(
+    ("mode", "tests", "examples"),
+    [
+        ("strict", "text_basic or reset or any_failure", 1),
+        ("auto", "text_basic", 1),
+        pytest.param("strict", EVERYWHERE, 50, marks=pytest.mark.slow),
+        pytest.param("auto", EVERYWHERE, 50, marks=pytest.mark.slow),
+    ],
+)
+def test_every_door_and_both_operations(mode: str, tests: str, examples: int, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(consumer=CONSUMER, test_doors=DOORS.replace("EXAMPLES", str(examples)))
+    run(pytester, "-k", tests, *ASYNCIO, "-o", f"asyncio_mode={mode}", apart=True)
     assert outcomes(pytester) == {}
     contracts = ("TestBotoStream", "TestServerStream", "TestBoto", "TestServer", "TestHttpx")
     assert {name.partition(".")[0] for name in told(pytester)} == set(contracts)
@@ -290,7 +311,7 @@ def test_every_door_and_both_operations(mode: str, pytester: pytest.Pytester) ->
 
 def test_what_pytest_lists_stays_clean(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_loop=LOOP)
-    listed = pytester.runpytest_subprocess(*OPTIONS, "--fixtures").stdout.str()
+    listed = run(pytester, "--fixtures").stdout.str()
     assert "converse_server" in listed
     assert "contract_" not in listed
-    assert "contract" not in pytester.runpytest_subprocess(*OPTIONS, "--markers").stdout.str()
+    assert "contract" not in run(pytester, "--markers").stdout.str()

@@ -7,13 +7,14 @@ the order of events; nothing of the kit is used for it.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
 
-from converse_harness import reply
+from converse_harness import Call, reply
 from converse_harness.cases import CASES
 from converse_harness.contract import Flaw, Level, Outcome, Target, ToolCall, Verdict
 from converse_harness.contract.checking import OPERATIONS
@@ -117,13 +118,19 @@ def perfect(fake: Fake, operation: str) -> Outcome:
         return Outcome(error=error)
 
 
+@cache
+def asked(name: str, operation: str) -> tuple[Outcome, Sequence[Call]]:
+    """A perfect outcome of a case, and the calls that it took."""
+    with BotoFake(unused="allow", unexpected="allow") as fake:
+        fake.always(CASES[name].reply.times(1))
+        return perfect(fake, operation), fake.calls[:1]
+
+
 def put(name: str, operation: str, *outcomes: Outcome) -> tuple[Outcome, list[Verdict]]:
     """A perfect outcome of a case, and what that and others are called."""
     expected = expectation_of(CASES[name].replies)
-    with BotoFake(unused="allow", unexpected="allow") as fake:
-        fake.always(CASES[name].reply.times(1))
-        made = perfect(fake, operation)
-        return made, [judge(expected, each, fake.calls[:1], errors={}) for each in (made, *outcomes)]
+    made, calls = asked(name, operation)
+    return made, [judge(expected, each, calls, errors={}) for each in (made, *outcomes)]
 
 
 EVERY = [

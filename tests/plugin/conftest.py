@@ -6,6 +6,7 @@ import botocore.session
 import pytest
 
 from converse_harness import fake_converse, reply
+from tests.nested import OURS, shared_by_runs
 from tests.plugin.upstream import Upstream, echo, service
 
 # pytester drops the modules that a run in this process imported first; the next run would see two copies of them.
@@ -53,12 +54,17 @@ def weather(city):
 '''
 
 
+@pytest.fixture(scope="package", autouse=True)
+def _shared_by_runs() -> Iterator[None]:
+    with shared_by_runs():
+        yield
+
+
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """A pytester project with the module `agent`."""
-    # Or pytest-asyncio warns; and the plugin of langsmith, which comes with langchain-aws, takes long to start.
-    options = "-o asyncio_default_fixture_loop_scope=function -p no:langsmith_plugin"
-    monkeypatch.setenv("PYTEST_ADDOPTS", options)
+    """A pytester project with the module `agent`; of the plugins that are installed its runs load ours alone."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(OURS))
     pytester.makepyfile(agent=AGENT)
     pytester.syspathinsert()
     return pytester

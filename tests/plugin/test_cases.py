@@ -3,14 +3,7 @@
 import pytest
 
 from converse_harness.cases import CASES
-
-
-@pytest.fixture(autouse=True)
-def _few_plugins(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the plugins that the tests below need: all that are installed would take seconds in each process."""
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p converse_harness.plugin -p _hypothesis_pytestplugin -p xdist.plugin")
-
+from tests.nested import XDIST
 
 STORY = """
     import dataclasses
@@ -45,9 +38,14 @@ WHOLE = """
 """
 
 
-def test_a_test_runs_once_for_each_case(project: pytest.Pytester) -> None:
+@pytest.mark.slow
+def test_every_case_is_survived(project: pytest.Pytester) -> None:
     project.makepyfile(STORY)
     project.runpytest().assert_outcomes(passed=len(CASES))
+
+
+def test_a_test_runs_once_for_each_case(project: pytest.Pytester) -> None:
+    project.makepyfile(STORY)
     listed = project.runpytest("--collect-only", "-q").outlines
     assert [line.partition("[")[2].rstrip("]") for line in listed if "test_every_known_trouble" in line] == list(CASES)
 
@@ -58,10 +56,11 @@ def test_k_picks_some(project: pytest.Pytester) -> None:
     project.runpytest("-k", "overflow").assert_outcomes(passed=picked, deselected=len(CASES) - picked)
 
 
+@pytest.mark.slow
 def test_under_xdist(project: pytest.Pytester) -> None:
     project.makepyfile(STORY)
     picked = sum("throttl" in name for name in CASES)
-    project.runpytest("-n", "2", "-k", "throttl").assert_outcomes(passed=picked)
+    project.runpytest(*XDIST, "-n", "2", "-k", "throttl").assert_outcomes(passed=picked)
 
 
 def test_the_fake_answers_with_the_case_and_then_with_ok(project: pytest.Pytester) -> None:
@@ -99,12 +98,14 @@ def test_who_asks_for_nothing_fails(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*UnusedReplies: 1 scripted reply was not used.", "*arrived   nothing:*"])
 
 
-def test_what_only_a_stream_can_be_is_skipped_for_converse(project: pytest.Pytester) -> None:
+@pytest.mark.parametrize("word", ["no_message", pytest.param("", marks=pytest.mark.slow)])
+def test_what_only_a_stream_can_be_is_skipped_for_converse(project: pytest.Pytester, word: str) -> None:
     project.makepyfile(WHOLE)
-    only = sum(case.stream_only for case in CASES.values())
-    assert 0 < only < len(CASES)
-    result = project.runpytest("-rs")
-    result.assert_outcomes(passed=len(CASES) - only, skipped=only)
+    picked = [case for name, case in CASES.items() if word in name or "text" in name]
+    only = sum(case.stream_only for case in picked)
+    assert 0 < only < len(picked)
+    result = project.runpytest("-rs", "-k", f"{word} or text" if word else "")
+    result.assert_outcomes(passed=len(picked) - only, skipped=only, deselected=len(CASES) - len(picked))
     result.stdout.fnmatch_lines(["SKIPPED*no_message_stop: only a stream can be so, and all that was called is Con*"])
     # It is skipped as well where what is left unused would be allowed.
     result = project.runpytest("-k", "no_message_stop", "--converse-unused=allow")

@@ -1,4 +1,4 @@
-"""`st.from_type` and `hypothesis write` in somebody's own project, through hypothesis' entry point."""
+"""What is installed is found: the fixtures by pytest; `st.from_type` and `hypothesis write` by hypothesis."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
+import boto3
 import pytest
+
+from converse_harness import Fake, reply
 
 ROOT = Path(__file__).resolve().parents[2]
 Run = Callable[..., str]
@@ -21,7 +24,6 @@ EVERYTHING = """
 
     from hypothesis import Phase, find, settings, strategies as st
 
-    SUBJECTS = "citations content event_loop exceptions guardrails media memory session streaming tools".split()
     once = settings(phases=[Phase.generate], database=None)
     drawn = failed = 0
     for subject in SUBJECTS:
@@ -61,12 +63,31 @@ def run(tmp_path: Path) -> Run:
             text=True,
             timeout=120,
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"},
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(paths),
+                "PYTHONIOENCODING": "utf-8",
+                "HYPOTHESIS_STORAGE_DIRECTORY": str(ROOT / ".hypothesis"),
+            },
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
     return run
+
+
+ALL = (
+    "citations",
+    "content",
+    "event_loop",
+    "exceptions",
+    "guardrails",
+    "media",
+    "memory",
+    "session",
+    "streaming",
+    "tools",
+)
 
 
 def code(first: str, then: str = EVERYTHING) -> str:
@@ -76,8 +97,13 @@ def code(first: str, then: str = EVERYTHING) -> str:
 @pytest.mark.parametrize(
     "first", ["import hypothesis", "import converse_harness.types.content, converse_harness.replies"]
 )
-def test_every_class_is_known_in_either_import_order(run: Run, first: str) -> None:
-    assert int(run("-W", "error", "-c", code(first))) > 100
+@pytest.mark.parametrize(
+    ("subjects", "classes"), [(("content", "session"), 10), pytest.param(ALL, 100, marks=pytest.mark.slow)]
+)
+def test_every_class_is_known_in_either_import_order(
+    run: Run, first: str, subjects: tuple[str, ...], classes: int
+) -> None:
+    assert int(run("-W", "error", "-c", code(f"{first}\nSUBJECTS = {subjects!r}"))) > classes
 
 
 def test_importing_hypothesis_imports_nothing_of_ours_but_the_entry_and_its_hook(run: Run) -> None:
@@ -98,7 +124,7 @@ def test_types_are_drawn_as_the_strategies_say(run: Run) -> None:
         block: ContentBlock
         usage: Usage | None
 
-    @settings(max_examples=30)
+    @settings(max_examples=5)
     @given(st.from_type(Turn))
     def check(turn):
         assert turn.usage is None or turn.usage["totalTokens"] >= turn.usage["inputTokens"] >= 0
@@ -123,6 +149,7 @@ def test_registering_again_changes_nothing(run: Run) -> None:
     run("-c", code("import hypothesis", script))
 
 
+@pytest.mark.slow
 def test_hypothesis_write_makes_a_test_that_passes(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("click", reason="the command line of hypothesis needs it")
     consumer = '''
@@ -144,3 +171,12 @@ def total(message: Message, usage: Usage) -> int:
     assert "message=st.from_type(Message), usage=st.from_type(Usage)" in written
     tmp_path.joinpath("test_written.py").write_text(written, encoding="utf-8")
     assert "1 passed" in run("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_written.py")
+
+
+def test_pytest_loads_the_fixtures_beside_all_plugins_that_are_installed(
+    converse: Fake, pytestconfig: pytest.Config
+) -> None:
+    assert pytestconfig.pluginmanager.has_plugin("respx")
+    converse.script(reply.text("hi"))
+    messages = [{"role": "user", "content": [{"text": "?"}]}]
+    assert boto3.client("bedrock-runtime").converse(modelId="m", messages=messages)["stopReason"] == "end_turn"

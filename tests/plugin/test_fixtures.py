@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.nested import ANYIO, ASYNCIO, HYPOTHESIS, XDIST
+
 
 def test_pytest_lists_fixtures_marker_and_options(project: pytest.Pytester) -> None:
     fixtures = project.runpytest("--fixtures").stdout
@@ -66,7 +68,7 @@ def test_inside_given_a_message_names_the_right_door(project: pytest.Pytester) -
                 assert ask("hi") == text
         """
     )
-    result = project.runpytest()
+    result = project.runpytest(*HYPOTHESIS)
     result.assert_outcomes(passed=2, errors=1)
     result.stdout.fnmatch_lines(
         [
@@ -76,6 +78,7 @@ def test_inside_given_a_message_names_the_right_door(project: pytest.Pytester) -
     )
 
 
+@pytest.mark.slow
 def test_under_xdist(project: pytest.Pytester) -> None:
     project.makepyfile(
         """
@@ -92,7 +95,7 @@ def test_under_xdist(project: pytest.Pytester) -> None:
             converse.script(reply.text("a"))
         """
     )
-    result = project.runpytest("-n", "2")
+    result = project.runpytest(*XDIST, "-n", "2")
     result.assert_outcomes(passed=24, failed=1)
     result.stdout.fnmatch_lines(["*UnusedReplies: 1 scripted reply was not used."])
 
@@ -194,7 +197,7 @@ def test_with_pytest_asyncio_and_anyio(project: pytest.Pytester) -> None:
             assert await asyncio.to_thread(ask, "hi") == "c"
         """
     )
-    result = project.runpytest()
+    result = project.runpytest(*ASYNCIO, *ANYIO)
     result.assert_outcomes(passed=4, failed=1)
     result.stdout.fnmatch_lines(["*UnexpectedCall: call 1 has no reply: nothing is scripted."])
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.nested import RESPX
+
 AGENT = '''
 import httpx
 
@@ -160,4 +162,4 @@ def test_beside_the_fixture_and_the_decorator_of_respx(httpx_project: pytest.Pyt
             ask_both(respx_mock, converse_httpx)
         """
     )
-    httpx_project.runpytest().assert_outcomes(passed=5)
+    httpx_project.runpytest(*RESPX).assert_outcomes(passed=5)

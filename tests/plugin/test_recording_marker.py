@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.nested import ASYNCIO
 from tests.plugin.upstream import ACCOUNT, Upstream
 
 
@@ -357,10 +358,10 @@ def test_in_unittest_and_asyncio(upstream: Upstream) -> None:
             assert await asyncio.to_thread(ask, "b") == "b!"
         """
     )
-    upstream.record().assert_outcomes(passed=2)
+    upstream.record(*ASYNCIO).assert_outcomes(passed=2)
     assert upstream.files == ["test_a/TestTrip.test_one.jsonl", "test_a/test_two.jsonl"]
     assert upstream.questions("test_a/TestTrip.test_one.jsonl") == ["setUp", "a"]
-    upstream.replay().assert_outcomes(passed=2)
+    upstream.replay(*ASYNCIO).assert_outcomes(passed=2)
 
 
 def test_inside_given_it_says_what_to_write_instead(upstream: Upstream) -> None:
@@ -441,7 +442,7 @@ def test_trip(number):
 """
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)])
 def test_two_tests_with_one_file_play_it_and_one_records_it(upstream: Upstream, workers: tuple[str, ...]) -> None:
     upstream.project.makepyfile(test_a=SHARED)
     for mode in ("once", "all"):

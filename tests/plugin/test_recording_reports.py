@@ -1,6 +1,7 @@
 """What is said of recordings at the end of a run, and what becomes of what a test recorded that did not pass."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -130,7 +131,7 @@ def test_third():
 """
 
 
-@pytest.mark.parametrize("how", ["KeyboardInterrupt", "pytest.exit('enough')"])
+@pytest.mark.parametrize("how", ["KeyboardInterrupt", pytest.param("pytest.exit('enough')", marks=pytest.mark.slow)])
 def test_an_interrupt_keeps_what_was_recorded(upstream: Upstream, how: str) -> None:
     upstream.project.makepyfile(
         test_a=INTERRUPTED.replace("raise KeyboardInterrupt", how if "(" in how else f"raise {how}")
@@ -145,6 +146,7 @@ def test_an_interrupt_keeps_what_was_recorded(upstream: Upstream, how: str) -> N
     )
 
 
+@pytest.mark.slow
 def test_an_interrupted_worker_of_xdist_tells_it_once(upstream: Upstream) -> None:
     upstream.project.makepyfile(test_a=INTERRUPTED)
     result = upstream.record("-n", "1", apart=True)
@@ -209,13 +211,22 @@ def test_unmarked():
 """
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the first test that needs the recordings keeps them for the others."""
+    return tmp_path_factory.mktemp("kept") / "recordings"
+
+
 @pytest.fixture
-def recorded(upstream: Upstream) -> Upstream:
+def recorded(upstream: Upstream, kept: Path) -> Upstream:
     """A project with recordings that are used, and three that are not."""
     upstream.project.makepyfile(test_a=USED, test_b="def test_b(): pass")
     upstream.project.makeini("[pytest]")
-    upstream.record("-k", "marked or many").assert_outcomes(passed=10, deselected=2)
     root = upstream.project.path / "recordings"
+    if not kept.exists():
+        upstream.record("-k", "marked or many").assert_outcomes(passed=10, deselected=2)
+        shutil.copytree(root, kept)
+    shutil.copytree(kept, root, dirs_exist_ok=True)
     text = (root / "test_a" / "test_marked.jsonl").read_text(encoding="utf-8")
     for name in ("opened", "test_a/old", "test_a/test_marked.failed"):
         (root / f"{name}.jsonl").write_text(text, encoding="utf-8")
@@ -230,7 +241,14 @@ converse-harness: 2 recordings are not used by any test:
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "4"), ("-n", "2", "--dist=loadfile")])
+@pytest.mark.parametrize(
+    "workers",
+    [
+        (),
+        ("-n", "1"),
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (("-n", "4"), ("-n", "2", "--dist=loadfile"))),
+    ],
+)
 def test_unused_recordings_are_reported_once(recorded: Upstream, workers: tuple[str, ...]) -> None:
     result = recorded.replay(*workers)
     result.assert_outcomes(passed=12)
@@ -271,7 +289,7 @@ def test_all_that_testpaths_name_is_all(recorded: Upstream, args: tuple[str, ...
     ],
     ids=["error", "skipped module", "-x"],
 )
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["", "xdist"])
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)], ids=["", "xdist"])
 def test_nor_where_tests_could_not_be_collected_or_run(
     recorded: Upstream, text: str, args: tuple[str, ...], workers: tuple[str, ...]
 ) -> None:
@@ -286,15 +304,17 @@ def test_nor_where_a_plugin_takes_tests_away(recorded: Upstream) -> None:
     result.stdout.no_fnmatch_line("*not used by any test*")
 
 
+@pytest.mark.slow
 def test_nor_where_a_worker_crashed(recorded: Upstream) -> None:
     recorded.project.makepyfile(test_0="import os\ndef test_x(): os._exit(1)")
     result = recorded.replay("-n", "2", "--max-worker-restart=0")
     result.stdout.no_fnmatch_line("*not used by any test*")
 
 
-def test_recording_under_xdist(upstream: Upstream) -> None:
+@pytest.mark.parametrize("workers", ["1", pytest.param("4", marks=pytest.mark.slow)])
+def test_recording_under_xdist(upstream: Upstream, workers: str) -> None:
     upstream.project.makepyfile(test_a=USED, test_b=USED)
-    result = upstream.record("-n", "4", "-k", "marked or many")
+    result = upstream.record("-n", workers, "-k", "marked or many")
     result.assert_outcomes(passed=20)
     said = [line for line in result.outlines if line.startswith("converse-harness: wrote")]
     files = [
@@ -307,10 +327,12 @@ def test_recording_under_xdist(upstream: Upstream) -> None:
     assert [upstream.questions(f"test_a/test_many[{number}].jsonl") for number in range(8)] == [
         [str(number)] for number in range(8)
     ]
-    upstream.replay("-n", "4", "-k", "marked or many").assert_outcomes(passed=20)
+    if workers != "1":
+        upstream.replay("-n", workers, "-k", "marked or many").assert_outcomes(passed=20)
 
 
-def test_unplayed_exchanges_are_reported_for_a_test_that_passed(upstream: Upstream) -> None:
+@pytest.mark.parametrize("args", [(), ("-k", "trip"), pytest.param(("-n", "2"), marks=pytest.mark.slow)])
+def test_unplayed_exchanges_are_reported_for_a_test_that_passed(upstream: Upstream, args: tuple[str, ...]) -> None:
     upstream.project.makepyfile(
         test_a="""
         import pytest
@@ -327,13 +349,12 @@ def test_unplayed_exchanges_are_reported_for_a_test_that_passed(upstream: Upstre
     upstream.record().assert_outcomes(passed=1)
     path = upstream.project.path / "test_a.py"
     path.write_text(path.read_text().replace('"abc"', '"b"'))
-    for args in ((), ("-n", "2"), ("-k", "trip")):
-        result = upstream.replay(*args)
-        result.assert_outcomes(passed=1)
-        file = "recordings/test_a/test_trip.jsonl"
-        said = [line for line in result.outlines if line.startswith("converse-harness")]
-        assert said == [
-            f"converse-harness: test_a.py::test_trip left 2 of 3 recorded exchanges unplayed: {file}:2, {file}:6"
-        ]
+    result = upstream.replay(*args)
+    result.assert_outcomes(passed=1)
+    file = "recordings/test_a/test_trip.jsonl"
+    said = [line for line in result.outlines if line.startswith("converse-harness")]
+    assert said == [
+        f"converse-harness: test_a.py::test_trip left 2 of 3 recorded exchanges unplayed: {file}:2, {file}:6"
+    ]
     path.write_text(path.read_text().replace("ask(question)", "raise ValueError"))
     upstream.replay().stdout.no_fnmatch_line("*exchanges unplayed*")

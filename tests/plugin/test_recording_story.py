@@ -69,6 +69,7 @@ def git(folder: Path, *args: str) -> None:
     subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=60)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
 def test_a_strands_agent_is_recorded_once_and_replayed_for_ever(
     pytester: pytest.Pytester, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

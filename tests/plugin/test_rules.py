@@ -290,9 +290,9 @@ def test_inside_given(refused: pytest.Pytester) -> None:
         import pytest
         from asking import begun, survives
         from converse_harness import fake_converse, reply
-        from hypothesis import given, settings, strategies as st
+        from hypothesis import Phase, given, settings, strategies as st
 
-        @settings(max_examples=5)
+        @settings(max_examples=5, database=None, phases=[Phase.generate])
         @given(st.text())
         def test_refused(text):
             with fake_converse(reply.text(text)):

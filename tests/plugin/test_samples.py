@@ -6,18 +6,12 @@ import pytest
 
 from converse_harness.samples import variants
 from converse_harness.samples.table import SAMPLES, VARIANTS
+from tests.nested import HYPOTHESIS, XDIST
 
 
-@pytest.fixture(autouse=True)
-def _few_plugins(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the plugins that the tests below need: all that are installed would take seconds in each process."""
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p converse_harness.plugin -p _hypothesis_pytestplugin -p xdist.plugin")
-
-
-def test_every_sample_has_its_fixture(pytester: pytest.Pytester) -> None:
+def test_every_sample_has_its_fixture(project: pytest.Pytester) -> None:
     pairs = {name: row.fixture for name, row in SAMPLES.items()}
-    pytester.makepyfile(
+    project.makepyfile(
         f"""
         import pytest
         from converse_harness import samples
@@ -30,11 +24,11 @@ def test_every_sample_has_its_fixture(pytester: pytest.Pytester) -> None:
                 assert repr(value) == repr(sample)
         """
     )
-    pytester.runpytest().assert_outcomes(passed=len(SAMPLES))
+    project.runpytest().assert_outcomes(passed=len(SAMPLES))
 
 
-def test_a_change_stays_in_its_test(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
+def test_a_change_stays_in_its_test(project: pytest.Pytester) -> None:
+    project.makepyfile(
         """
         import pytest
 
@@ -63,11 +57,11 @@ def test_a_change_stays_in_its_test(pytester: pytest.Pytester) -> None:
             message.clear()
         """
     )
-    pytester.runpytest().assert_outcomes(passed=11)
+    project.runpytest().assert_outcomes(passed=11)
 
 
-def test_inside_given(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
+def test_inside_given(project: pytest.Pytester) -> None:
+    project.makepyfile(
         """
         from hypothesis import given, strategies as st
 
@@ -80,13 +74,13 @@ def test_inside_given(pytester: pytest.Pytester) -> None:
             assert len(converse_each_content_block) == 1
         """
     )
-    result = pytester.runpytest("-p", "no:cacheprovider", "-k", "sample or cachePoint")
+    result = project.runpytest(*HYPOTHESIS, "-p", "no:cacheprovider", "-k", "sample or cachePoint")
     result.assert_outcomes(passed=2, deselected=len(variants("content_block")) - 1)
 
 
 @pytest.mark.parametrize("scope", ["class", "module", "package", "session"])
-def test_fixtures_of_any_scope_can_ask(pytester: pytest.Pytester, scope: str) -> None:
-    pytester.makepyfile(
+def test_fixtures_of_any_scope_can_ask(project: pytest.Pytester, scope: str) -> None:
+    project.makepyfile(
         f"""
         import pytest
 
@@ -109,15 +103,15 @@ def test_fixtures_of_any_scope_can_ask(pytester: pytest.Pytester, scope: str) ->
             assert [list(each) for each in made] == [["auto"], ["any"], ["tool"]]
         """
     )
-    result = pytester.runpytest("-v")
+    result = project.runpytest("-v")
     result.assert_outcomes(passed=7)
     result.stdout.fnmatch_lines(["*test_first[[]auto] *", "*test_second[[]auto] *", "*test_first[[]any] *"])
 
 
-def test_tests_stay_in_their_order(pytester: pytest.Pytester) -> None:
+def test_tests_stay_in_their_order(project: pytest.Pytester) -> None:
     for name in ("test_a", "test_b"):
-        pytester.makepyfile(**{name: "def test_one(converse_each_tool_choice): pass\ndef test_two(): pass\n"})
-    result = pytester.runpytest("--collect-only", "-q")
+        project.makepyfile(**{name: "def test_one(converse_each_tool_choice): pass\ndef test_two(): pass\n"})
+    result = project.runpytest("--collect-only", "-q")
     assert [line for line in result.outlines if "::" in line] == [
         f"{module}.py::{test}"
         for module in ("test_a", "test_b")
@@ -125,10 +119,10 @@ def test_tests_stay_in_their_order(pytester: pytest.Pytester) -> None:
     ]
 
 
-def test_ids_are_paths_of_the_model(pytester: pytest.Pytester) -> None:
+def test_ids_are_paths_of_the_model(project: pytest.Pytester) -> None:
     tests = [f"def test_{number}({row.fixture}): pass" for number, row in enumerate(VARIANTS.values())]
-    pytester.makepyfile("\n".join(tests))
-    result = pytester.runpytest("--collect-only", "-q")
+    project.makepyfile("\n".join(tests))
+    result = project.runpytest("--collect-only", "-q")
     for each in (
         "test_0[[]guardContent.text]",
         "test_1[[]reasoningContent.signature]",
@@ -140,12 +134,12 @@ def test_ids_are_paths_of_the_model(pytester: pytest.Pytester) -> None:
         "test_6[[]EMAIL]",
     ):
         result.stdout.fnmatch_lines([f"*::{each}"])
-    chosen = pytester.runpytest("-k", "EMAIL or throttlingException")
+    chosen = project.runpytest("-k", "EMAIL or throttlingException")
     chosen.assert_outcomes(passed=2, deselected=len([line for line in result.outlines if "::" in line]) - 2)
 
 
-def test_what_the_user_has_comes_first(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
+def test_what_the_user_has_comes_first(project: pytest.Pytester) -> None:
+    project.makepyfile(
         """
         import pytest
 
@@ -183,11 +177,11 @@ def test_what_the_user_has_comes_first(pytester: pytest.Pytester) -> None:
                 assert len(converse_each_tool_choice[0]) == 1
         """
     )
-    pytester.runpytest().assert_outcomes(passed=7)
+    project.runpytest().assert_outcomes(passed=7)
 
 
-def test_a_wrong_use_says_what_to_do(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
+def test_a_wrong_use_says_what_to_do(project: pytest.Pytester) -> None:
+    project.makepyfile(
         """
         import pytest
 
@@ -199,7 +193,7 @@ def test_a_wrong_use_says_what_to_do(pytester: pytest.Pytester) -> None:
             pass
         """
     )
-    result = pytester.runpytest()
+    result = project.runpytest()
     result.assert_outcomes(failed=1, errors=1)
     result.stdout.fnmatch_lines(
         [
@@ -210,8 +204,8 @@ def test_a_wrong_use_says_what_to_do(pytester: pytest.Pytester) -> None:
     )
 
 
-def test_in_unittest(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
+def test_in_unittest(project: pytest.Pytester) -> None:
+    project.makepyfile(
         """
         import unittest
         import pytest
@@ -225,11 +219,12 @@ def test_in_unittest(pytester: pytest.Pytester) -> None:
                 self.assertEqual(self.tool_use["name"], "get_weather")
         """
     )
-    pytester.runpytest().assert_outcomes(passed=1)
+    project.runpytest().assert_outcomes(passed=1)
 
 
-def test_under_xdist(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
+@pytest.mark.slow
+def test_under_xdist(project: pytest.Pytester) -> None:
+    project.makepyfile(
         """
         def test_variants(converse_each_pii_kind):
             assert converse_each_pii_kind["match"]
@@ -238,7 +233,7 @@ def test_under_xdist(pytester: pytest.Pytester) -> None:
             assert converse_session.session_id
         """
     )
-    pytester.runpytest("-n", "2").assert_outcomes(passed=32)
+    project.runpytest(*XDIST, "-n", "2").assert_outcomes(passed=32)
 
 
 LOADED = """
@@ -256,24 +251,24 @@ def pytest_collection_finish():
         ("def test_it(converse_each_pii_kind): pass", "loaded: botocore"),
     ],
 )
-def test_values_come_when_a_test_runs(pytester: pytest.Pytester, test: str, loaded: str) -> None:
-    pytester.makeconftest(LOADED)
-    pytester.makepyfile(test)
-    result = pytester.runpytest_subprocess("-s", "--collect-only")
+def test_values_come_when_a_test_runs(project: pytest.Pytester, test: str, loaded: str) -> None:
+    project.makeconftest(LOADED)
+    project.makepyfile(test)
+    result = project.runpytest_subprocess("-s", "--collect-only")
     assert loaded in result.outlines
 
 
-def test_plans_and_shows(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile("def test_it(converse_message, converse_each_tool_choice): pass")
-    plan = pytester.runpytest("--setup-plan")
+def test_plans_and_shows(project: pytest.Pytester) -> None:
+    project.makepyfile("def test_it(converse_message, converse_each_tool_choice): pass")
+    plan = project.runpytest("--setup-plan")
     plan.stdout.fnmatch_lines(["SETUP    S converse_message", "*converse_each_tool_choice[[]'auto']*", "TEARDOWN S*"])
-    pytester.runpytest("--setup-show").assert_outcomes(passed=3)
-    shown = pytester.runpytest("--fixtures-per-test", "-k", "auto").stdout
+    project.runpytest("--setup-show").assert_outcomes(passed=3)
+    shown = project.runpytest("--fixtures-per-test", "-k", "auto").stdout
     shown.fnmatch_lines(["converse_message -- *", "    An assistant's message *"])
 
 
-def test_the_list_of_fixtures_reads_well(pytester: pytest.Pytester) -> None:
-    lines = pytester.runpytest("--fixtures").outlines
+def test_the_list_of_fixtures_reads_well(project: pytest.Pytester) -> None:
+    lines = project.runpytest("--fixtures").outlines
     ours = [number for number, line in enumerate(lines) if "fixtures defined from converse_harness" in line]
     fakes, cases, listed = (lines[start + 1 : end] for start, end in pairwise([*ours, len(lines)]))
     assert any(line.startswith("converse -- ") for line in fakes)
@@ -289,6 +284,6 @@ def test_the_list_of_fixtures_reads_well(pytester: pytest.Pytester) -> None:
             assert listed[number + 1].strip() == docs[line.partition(" ")[0]]
 
 
-def test_they_can_be_turned_off(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile("def test_it(converse_message): pass")
-    pytester.runpytest("-p", "no:converse_samples").assert_outcomes(errors=1)
+def test_they_can_be_turned_off(project: pytest.Pytester) -> None:
+    project.makepyfile("def test_it(converse_message): pass")
+    project.runpytest("-p", "no:converse_samples").assert_outcomes(errors=1)

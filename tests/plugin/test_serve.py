@@ -131,6 +131,7 @@ def test_it_says_where_it_is_and_what_to_export_and_then_a_line_for_every_call(s
         assert served.end(signal.SIGINT) == (130, "")
 
 
+@pytest.mark.slow
 def test_a_client_finds_it_by_what_is_exported(script: Path) -> None:
     agent = (
         "import boto3; client = boto3.client('bedrock-runtime'); "
@@ -213,7 +214,7 @@ def test_a_watcher_waits_out_a_file_that_is_away(script: Path) -> None:
     assert [watcher.changed(), watcher.changed()] == [True, False]
 
 
-@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("by", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_it_ends_in_the_middle_of_a_stream_and_leaves_nothing(script: Path, by: signal.Signals) -> None:
     script.write_text(
         "from converse_harness import reply\nscript = [reply.text('a b c').paced(each=3600)]", encoding="utf-8"
@@ -237,6 +238,7 @@ def test_it_ends_in_the_middle_of_a_stream_and_leaves_nothing(script: Path, by: 
     assert sorted(path.name for path in script.parent.iterdir() if path.name != "__pycache__") == ["weather.py"]
 
 
+@pytest.mark.slow
 def test_a_function_that_hangs_does_not_keep_it(script: Path) -> None:
     script.write_text(
         "import threading\n\ndef hangs(call):\n    print('asked', flush=True)\n    threading.Event().wait()\n\n"
@@ -252,6 +254,7 @@ def test_a_function_that_hangs_does_not_keep_it(script: Path) -> None:
             asking.result()
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_is_exit_code_1(script: Path) -> None:
     with serving(script) as served:
         assert served.process.stdout is not None
@@ -262,6 +265,7 @@ def test_a_reader_that_leaves_is_exit_code_1(script: Path) -> None:
         served.process.stdout = None
 
 
+@pytest.mark.slow
 def test_its_port_and_host_are_as_asked() -> None:
     with closing(socket.socket()) as taken:
         taken.bind(("127.0.0.1", 0))
@@ -323,6 +327,7 @@ def test_wrong_usage_is_exit_code_2(arguments: tuple[str, ...]) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_colour_is_for_terminals(script: Path) -> None:
     ours, theirs = pty.openpty()
     environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
@@ -344,6 +349,7 @@ def test_colour_is_for_terminals(script: Path) -> None:
         assert "\033" not in "".join([*served.head, *(served.line() for _ in range(3))])
 
 
+@pytest.mark.slow
 def test_nothing_that_a_client_sends_disturbs_the_lines(script: Path) -> None:
     script.write_text("from converse_harness import reply\nscript = [reply.text('a')]", encoding="utf-8")
     body = json.dumps({"messages": [{"role": "user", "content": [{"text": "\ud800 \x1b[2J\n 東京"}]}]}).encode()

@@ -13,6 +13,7 @@ import pytest
 
 from converse_harness import Call, Endpoint, Reply, reply
 from converse_harness.wire.http import Request
+from tests.nested import XDIST
 
 ACCOUNT = {
     "AWS_ACCESS_KEY_ID": "recorders-own-key",
@@ -107,11 +108,8 @@ class Upstream:
         return result
 
     def _run(self, *args: str, apart: bool = False) -> pytest.RunResult:
-        with self._monkeypatch.context() as patch:
-            if apart or "-n" in args:  # each process loads all plugins: what is installed beside us takes its time
-                patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-                patch.setenv("PYTEST_ADDOPTS", "-p converse_harness.plugin -p xdist.plugin")
-            return (self.project.runpytest_subprocess if apart else self.project.runpytest)(*args)
+        run = self.project.runpytest_subprocess if apart else self.project.runpytest
+        return run(*(XDIST if "-n" in args else ()), *args)
 
     @property
     def files(self) -> list[str]:
