@@ -7,6 +7,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
+SOME_AND_ALL = pytest.mark.parametrize(
+    "step", [4, pytest.param(1, marks=pytest.mark.slow)], ids=["every fourth", "all"]
+)
+"""How many of the 378 recordings a test takes that does much with each."""
+
 
 @pytest.fixture(scope="session")
 def shared() -> Path:

@@ -11,6 +11,7 @@ from converse_harness import model
 from converse_harness.cli import main
 from converse_harness.recordings.checking import Sort, check_file
 from converse_harness.recordings.reading import read
+from tests.oracle.conftest import SOME_AND_ALL
 from tests.oracle.test_corpus_answers import HAS_ALL_THAT_IS_RECORDED
 from tests.oracle.test_corpus_recordings import Interaction, interactions
 
@@ -47,8 +48,9 @@ def test_a_check_finds_what_the_recorders_left(interactions: list[Interaction]) 
     assert {finding.sort for finding in found} == {Sort.STALE, Sort.SECRET}
 
 
-def test_all_of_it_is_shown(interactions: list[Interaction], capsys: pytest.CaptureFixture[str]) -> None:
-    for each in interactions:
+@SOME_AND_ALL
+def test_all_of_it_is_shown(interactions: list[Interaction], capsys: pytest.CaptureFixture[str], step: int) -> None:
+    for each in interactions[::step]:
         assert main(["show", "--full", str(each.file)]) == 0
         out, err = capsys.readouterr()
         assert err == ""

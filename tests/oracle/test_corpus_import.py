@@ -17,22 +17,23 @@ import yaml
 from converse_harness import recording
 from converse_harness.doors.guard import is_bedrock_host
 from converse_harness.recordings.cassettes.importing import Hosts, Verdict, import_cassette
+from tests.oracle.conftest import SOME_AND_ALL
 
 ACCOUNT = b"123456789012"
 """Stands for every account id of the corpus; a recording has another one in its place."""
 
 
-@pytest.fixture(scope="module")
-def cassettes(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[Path, list[dict[str, Any]]]:
+@pytest.fixture
+def cassettes(shared: Path, tmp_path: Path, step: int) -> dict[Path, list[dict[str, Any]]]:
     """The cassettes, and what each holds."""
-    corpus, folder = shared / "corpus", tmp_path_factory.mktemp("cassettes")
+    corpus = shared / "corpus"
     known: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for entry in json.loads((corpus / "index.json").read_text()):
+    for entry in json.loads((corpus / "index.json").read_text())[::step]:
         known[entry["file"].partition("/")[0]].append(json.loads((corpus / entry["file"]).read_text()))
     made: dict[Path, list[dict[str, Any]]] = {}
     for number, (name, entries) in enumerate(known.items()):
         text = yaml.dump({"interactions": [*map(_interaction, entries)], "version": 1}, Dumper=yaml.CSafeDumper)
-        path = folder / (f"{name}.yaml.gz" if number % 2 else f"{name}.yaml")
+        path = tmp_path / (f"{name}.yaml.gz" if number % 2 else f"{name}.yaml")
         path.write_bytes(gzip.compress(text.encode()) if number % 2 else text.encode())
         made[path] = entries
     return made
@@ -57,8 +58,11 @@ def _interaction(entry: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def test_every_answer_is_imported_as_it_was(cassettes: dict[Path, list[dict[str, Any]]], tmp_path: Path) -> None:
-    assert sum(map(len, cassettes.values())) == 378
+@SOME_AND_ALL
+def test_every_answer_is_imported_as_it_was(
+    cassettes: dict[Path, list[dict[str, Any]]], tmp_path: Path, step: int
+) -> None:
+    assert sum(map(len, cassettes.values())) == len(range(0, 378, step))
     for path, entries in cassettes.items():
         target = tmp_path / f"{path.name}.jsonl"
         imported = import_cassette(path, target, Hosts(is_bedrock_host))

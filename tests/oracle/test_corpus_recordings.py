@@ -22,6 +22,7 @@ from converse_harness.recordings.heard import Heard, exchange_lines
 from converse_harness.recordings.writing import header, text_of, write
 from converse_harness.wire.eventstream import Decoder, encode
 from converse_harness.wire.http import Request
+from tests.oracle.conftest import SOME_AND_ALL
 
 BUDGET = 1.5
 """How many times the bytes of a request and its answer a recording may have, if they are more than 2 KB."""
@@ -145,9 +146,10 @@ def _events(body: bytes, described: Any) -> Iterator[Any]:
         yield parser.parse(frame.to_response_dict(), shape)
 
 
-def test_boto_gets_what_aws_sent(interactions: list[Interaction], client: Any) -> None:
+@SOME_AND_ALL
+def test_boto_gets_what_aws_sent(interactions: list[Interaction], client: Any, step: int) -> None:
     wrong: list[str] = []
-    for each in interactions:
+    for each in interactions[::step]:
         with fake_converse(recording(each.file)) as fake:
             output = asks(client, each)
             expected = parsed(each)
@@ -185,10 +187,11 @@ def test_boto_parses_the_events_that_aws_sent(interactions: list[Interaction], c
     assert wrong == []
 
 
-def test_any_client_of_the_server_gets_what_aws_sent(interactions: list[Interaction]) -> None:
+@SOME_AND_ALL
+def test_any_client_of_the_server_gets_what_aws_sent(interactions: list[Interaction], step: int) -> None:
     wrong: list[str] = []
     with ConverseServer() as server:
-        for each in interactions:
+        for each in interactions[::step]:
             with server.script(recording(each.file)) as fake:
                 host = urlsplit(fake.url)
                 connection = http.client.HTTPConnection(host.netloc, timeout=30)

@@ -9,14 +9,13 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import Phase, find, settings
 
 from converse_harness.samples import sample
 from converse_harness.samples import table as sample_table
 from converse_strategies.strands import table
+from tests.strategies.conftest import found
 
 Names = Mapping[str, Mapping[str, str]]
-ONCE = settings(phases=[Phase.generate], database=None)
 
 
 @pytest.fixture(scope="module")
@@ -80,5 +79,5 @@ def test_a_strategy_or_sample_that_is_removed_is_named(
 @pytest.mark.parametrize("draw", ["strategy", "sample"])
 def test_every_name_has_a_value(names: list[str], draw: str) -> None:
     for name in names:
-        value = sample(name) if draw == "sample" else find(table.TABLE[name](), lambda value: True, settings=ONCE)
+        value = sample(name) if draw == "sample" else found(table.TABLE[name]())
         assert value is not None or name == "session.encode_bytes_values" or name == "session.decode_bytes_values"

@@ -37,6 +37,7 @@ def snippet(stories: str, number: int) -> str:
 BROKEN = THEIRS.replace("assemble(events)", "assemble(events[:1] + events[-2:])").replace('modelId="m"', 'modelId=""')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("theirs", "outcome"), [(THEIRS, "passed"), (BROKEN, "failed")], ids=["sound", "broken"])
 def test_properties_of_a_stream_consumer(shared: Path, pytester: pytest.Pytester, theirs: str, outcome: str) -> None:
     code = snippet((shared / "USERS.md").read_text(encoding="utf-8"), 5)

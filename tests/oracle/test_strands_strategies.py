@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from converse_strategies.strands.table import TABLE
+from tests.profiles import examples
 
 pytest.importorskip("strands")
 pydantic = pytest.importorskip("pydantic")
@@ -67,7 +68,7 @@ def accepts(name: str, value: Any) -> bool:
 
 @pytest.mark.parametrize("name", DATA)
 def test_strands_types_accept_what_is_drawn(name: str) -> None:
-    @settings(max_examples=25)
+    @settings(max_examples=examples(0.5))
     @given(TABLE[name]())
     def drawn(value: Any) -> None:
         adapter(name).validate_python(value, strict=True, extra="forbid")
@@ -77,7 +78,7 @@ def test_strands_types_accept_what_is_drawn(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in DATA if name not in ("tools.JSONSchema", "content.Messages")])
 def test_what_was_damaged_is_refused(name: str) -> None:
-    @settings(max_examples=6)
+    @settings(max_examples=examples(0.15))
     @given(TABLE[name](), st.data())
     def damaged(value: Any, data: st.DataObject) -> None:
         if isinstance(value, str):
