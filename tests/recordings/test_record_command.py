@@ -98,6 +98,7 @@ class Recording:
 
     def __exit__(self, *_: object) -> None:
         self.watchdog.cancel()
+        self.watchdog.join()
         self.process.kill()
         self.process.communicate()
 

@@ -84,12 +84,12 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def upstream(server: ConverseServer, monkeypatch: pytest.MonkeyPatch) -> str:
+def upstream(server: ConverseServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The address that the environment names as Bedrock's, where the same is said again and again."""
-    fake = server.script(unused="allow")
-    fake.always(reply.text(TEXT))
-    monkeypatch.setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", fake.url)
-    return fake.url
+    with server.script(unused="allow") as fake:
+        fake.always(reply.text(TEXT))
+        monkeypatch.setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", fake.url)
+        yield fake.url
 
 
 @pytest.fixture
