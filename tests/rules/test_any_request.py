@@ -46,7 +46,7 @@ def objects(value: Any) -> Iterator[Json]:
 
 
 @given(bodies(), st.sampled_from([*MODELS, "my-model"]), st.sampled_from(["Converse", "ConverseStream"]))
-@settings(max_examples=examples(10))
+@settings(max_examples=examples(5))
 def test_no_rule_raises(body: Json, model_id: str, operation: str) -> None:
     try:
         read = model.read_json(model.operation(operation).input_shape.name, body)

@@ -54,7 +54,7 @@ def test_warn_answers_and_names_the_rule(script: Path) -> None:
         assert re.search(r'-> text "hi", 9 times +\d+ ms$', served.line())
 
 
-@pytest.mark.parametrize("level", ["default", "warn"])
+@pytest.mark.parametrize("level", ["default", pytest.param("warn", marks=pytest.mark.slow)])
 def test_of_what_a_recording_answers_nothing_is_said(tmp_path: Path, level: str) -> None:
     file = tmp_path / "empty.jsonl"
     file.write_text(text(*STREAM), encoding="utf-8")
@@ -63,6 +63,7 @@ def test_of_what_a_recording_answers_nothing_is_said(tmp_path: Path, level: str)
         assert re.search(r"-> 6 events +6 events +\d+ ms$", served.line())
 
 
+@pytest.mark.slow
 def test_off_answers_whatever_is_asked(script: Path) -> None:
     with serving(script, "--rules=off") as served:
         assert ask(served.url, ASSISTANT_FIRST).status_code == 200

@@ -3,12 +3,13 @@
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from converse_harness import ReplyError, StreamOrderError, chunk
 from converse_harness.breaches import BREACHES, OrderBreach
 from converse_harness.grammar import check_order
+from tests.profiles import examples
 
 CITATION = {"title": "Alps", "location": {"web": {"url": "https://example.com"}}}
 MESSAGE = {
@@ -64,6 +65,7 @@ ODD: list[dict[str, Any]] = [
 
 
 @breaches
+@settings(max_examples=examples(0.5))
 @given(events=st.lists(st.sampled_from([*EVENTS, *ODD]), max_size=8))
 @example(events=EVENTS[:3])
 @example(events=EVENTS[-3:])
