@@ -6,8 +6,14 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Final
 
+import botocore.session
 import pytest
 from botocore.loaders import create_loader
+
+from converse_harness import reply
+from converse_harness.doors.httpx import HttpxFake
+from converse_harness.doors.in_process import BotoFake
+from converse_harness.doors.server.listener import ConverseServer
 
 OURS: Final = ("-p", "converse_harness.plugin")
 ANYIO: Final = ("-p", "anyio")
@@ -19,9 +25,17 @@ SOCKET: Final = ("-p", "pytest_socket")
 XDIST: Final = ("-p", "xdist.plugin")
 
 
+def load() -> None:
+    """Import what a test may ask with: pytester drops what a run imported first, and the next would see two copies."""
+    with ConverseServer() as server, HttpxFake(), BotoFake(reply.text("")), server.script():
+        client = botocore.session.get_session().create_client("bedrock-runtime")
+        client.converse(modelId="m", messages=[{"role": "user", "content": [{"text": "?"}]}])
+
+
 @contextmanager
 def shared_by_runs() -> Iterator[None]:
     """Let botocore's sessions share AWS's models, and the collections that end each run skip what is loaded already."""
+    load()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("botocore.session.create_loader", cache(create_loader))
         gc.collect()

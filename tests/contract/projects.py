@@ -65,13 +65,12 @@ class TestConsumer(ConsumerContract):
 """Its test."""
 
 
-def run(project: pytest.Pytester, *arguments: str, apart: bool = False) -> pytest.RunResult:
-    """Run its pytest with our plugin alone; `apart` in a process of its own."""
+def run(project: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    """Run its pytest with our plugin alone."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
         project.syspathinsert()
-        runner = project.runpytest_subprocess if apart else project.runpytest_inprocess
-        return runner(*OURS, "-p", "no:cacheprovider", "--junit-xml=report.xml", *arguments)
+        return project.runpytest_inprocess(*OURS, "-p", "no:cacheprovider", "--junit-xml=report.xml", *arguments)
 
 
 def outcomes(project: pytest.Pytester) -> dict[str, str]:

@@ -116,7 +116,7 @@ def always(answer: Reply) -> Fake:
 
 @pytest.mark.parametrize("adapter", NEVER_ENDING)
 def test_it_is_stopped(adapter: Callable[[Target], Any]) -> None:
-    assert is_stopped(adapter, always(reply.text("OK.")), time_limit=0.5, most_calls=10**9) >= 1
+    assert is_stopped(adapter, always(reply.text("OK.")), time_limit=0.3, most_calls=10**9) >= 1
 
 
 def test_what_waits_for_an_answer_is_freed() -> None:

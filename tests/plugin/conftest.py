@@ -2,18 +2,10 @@
 
 from collections.abc import Iterator
 
-import botocore.session
 import pytest
 
-from converse_harness import fake_converse, reply
 from tests.nested import OURS, shared_by_runs
 from tests.plugin.upstream import Upstream, echo, service
-
-# pytester drops the modules that a run in this process imported first; the next run would see two copies of them.
-with fake_converse(reply.text("everything is loaded now")):
-    botocore.session.get_session().create_client("bedrock-runtime").converse(
-        modelId="m", messages=[{"role": "user", "content": [{"text": "?"}]}]
-    )
 
 AGENT = '''
 import botocore.session
