@@ -17,4 +17,5 @@ def _files_are_read_once() -> Iterator[None]:
         patch.setattr("botocore.session.create_loader", cache(create_loader))
         patch.delenv("SSL_CERT_FILE", raising=False)
         patch.setenv("SSL_CERT_DIR", str(Path(__file__).parent))
+        patch.setenv("NO_PROXY", "*")
         yield

@@ -82,7 +82,7 @@ class Recording:
 
     def ask(self, operation: str = "converse") -> httpx.Response:
         target = f"{self.url}/model/us.amazon.nova-lite-v1%3A0/{operation}"
-        return httpx.post(target, json=QUESTION, trust_env=False, timeout=30)
+        return httpx.post(target, json=QUESTION, timeout=30)
 
     def end(self, by: signal.Signals) -> tuple[int, str, str]:
         """Its exit code, what else it wrote to its output, and to its errors."""
@@ -170,7 +170,7 @@ def test_what_is_still_coming_when_it_is_stopped_is_kept(folder: Path, by: signa
     asked = threading.Event()
     with peer(goes_on, thinks) as url, Recording("session.jsonl", "--upstream", url) as command:
         target = f"{command.url}/model/m/converse-stream"
-        with httpx.stream("POST", target, json=QUESTION, trust_env=False) as answer:
+        with httpx.stream("POST", target, json=QUESTION) as answer:
             pieces = answer.iter_raw()  # to drop it would be to leave
             assert next(pieces) == START
             other = threading.Thread(target=_ask_in_vain, args=(target,))
@@ -188,7 +188,7 @@ def test_what_is_still_coming_when_it_is_stopped_is_kept(folder: Path, by: signa
 
 def _ask_in_vain(target: str) -> None:
     with suppress(httpx.HTTPError):
-        httpx.post(target, json=QUESTION, trust_env=False)
+        httpx.post(target, json=QUESTION)
 
 
 def test_what_has_ended_outlives_a_kill(service: ConverseServer, folder: Path) -> None:
@@ -197,7 +197,7 @@ def test_what_has_ended_outlives_a_kill(service: ConverseServer, folder: Path) -
         command.ask("converse-stream")
         assert "one" in command.line()
         target = f"{command.url}/model/m/converse-stream"
-        with httpx.stream("POST", target, json=QUESTION, trust_env=False) as answer:
+        with httpx.stream("POST", target, json=QUESTION) as answer:
             pieces = answer.iter_raw()  # to drop it would be to leave
             assert next(pieces)
             command.process.kill()
@@ -212,7 +212,7 @@ def test_no_secret_is_written_or_shown(service: ConverseServer, folder: Path) ->
     client = {"Authorization": "Bearer the-token-of-a-client", "X-Amz-Security-Token": "the-session-of-a-client"}
     arn = "arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Ainference-profile%2Fx"
     with service.script(reply.text("hi")) as real, Recording("session.jsonl", "--upstream", real.url) as command:
-        httpx.post(f"{command.url}/model/{arn}/converse", json=QUESTION, headers=client, trust_env=False)
+        httpx.post(f"{command.url}/model/{arn}/converse", json=QUESTION, headers=client)
         printed = [*command.head, command.line(), *command.end(signal.SIGINT)[1:]]
     everything = "".join(printed) + (folder / "session.jsonl").read_text(encoding="utf-8")
     assert "converse" in everything

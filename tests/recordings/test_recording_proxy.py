@@ -203,7 +203,7 @@ def test_the_head_of_a_stream_does_not_wait_for_its_first_event(proxy: ConverseS
     with (
         peer(wait_for_the_client) as url,
         proxy.record(path, upstream=url) as fake,
-        httpx.stream("POST", target(fake, "converse-stream"), json=QUESTION, trust_env=False) as answer,
+        httpx.stream("POST", target(fake, "converse-stream"), json=QUESTION) as answer,
     ):
         assert answer.status_code == 200
         headed.set()
@@ -246,7 +246,7 @@ def test_the_bytes_are_those_that_the_service_sent(
     script = [reply.text("one two three four"), reply.text("five")]
 
     def both(url: str) -> list[tuple[int, bytes, dict[str, str]]]:
-        with httpx.Client(http1=not http2, http2=http2, trust_env=False) as client:
+        with httpx.Client(http1=not http2, http2=http2) as client:
             answers = [
                 client.post(f"{url}/model/m/{operation}", json=QUESTION)
                 for operation in ("converse-stream", "converse")
@@ -300,6 +300,7 @@ def test_two_streams_of_one_connection_are_two_exchanges(proxy: ConverseServer, 
     assert "metadata" in read(path).exchanges[0].events[1]
 
 
+@pytest.mark.slow
 def test_a_client_that_reads_slowly_holds_up_nobody(proxy: ConverseServer, path: Path) -> None:
     sent = threading.Event()
     long = encode_event({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": "la " * 10_000}}}, 3)
@@ -318,7 +319,7 @@ def test_a_client_that_reads_slowly_holds_up_nobody(proxy: ConverseServer, path:
     ):
         slow.send(question(fake.url))
         assert sent.wait(20)  # the service is never held up by a client: what comes is kept anyway
-        assert httpx.post(target(fake), json=QUESTION, trust_env=False).json() == {}
+        assert httpx.post(target(fake), json=QUESTION).json() == {}
         assert len(slow.answer().body) == 200 * len(long)
 
 
@@ -329,7 +330,7 @@ def test_many_at_a_time_are_not_mixed(service: ConverseServer, proxy: ConverseSe
 
         def ask(number: int) -> str:
             said = {"messages": [{"role": "user", "content": [{"text": f"number {number} of all"}]}]}
-            with httpx.Client(http2=bool(number % 2), http1=not number % 2, trust_env=False) as client:
+            with httpx.Client(http2=bool(number % 2), http1=not number % 2) as client:
                 return client.post(target(fake, "converse-stream"), json=said, timeout=30).read().decode("latin-1")
 
         with ThreadPoolExecutor(8) as threads:
@@ -385,7 +386,7 @@ def test_it_is_signed_anew_for_the_service(
     method, where, data = REQUESTS[asked]
     with (
         proxy.record(path, upstream=heard.url) as fake,
-        httpx.Client(http1=not http2, http2=http2, trust_env=False) as client,
+        httpx.Client(http1=not http2, http2=http2) as client,
     ):
         assert client.request(method, fake.url + where, content=data).status_code == 200
     (seen,) = heard.seen
@@ -426,7 +427,7 @@ def test_what_says_what_is_asked_goes_on_and_what_says_who_asks_does_not(
         "TE": "trailers",
     }
     with proxy.record(path, upstream=heard.url) as fake:
-        httpx.post(target(fake), content=b"{}", headers={**asked, **dropped}, trust_env=False).raise_for_status()
+        httpx.post(target(fake), content=b"{}", headers={**asked, **dropped}).raise_for_status()
     ((_, _, headers, _),) = heard.seen
     lower = {name.lower(): value for name, value in headers.items()}
     assert {name.lower(): value for name, value in asked.items()}.items() <= lower.items()
@@ -452,7 +453,7 @@ def test_a_bearer_token_goes_instead_of_a_signature(
         monkeypatch.delenv(name)
     client = {"Authorization": "Bearer the-bearer-token-of-a-client"}
     with proxy.record(path, upstream=heard.url) as fake:
-        httpx.post(target(fake), content=b"{}", headers=client, trust_env=False).raise_for_status()
+        httpx.post(target(fake), content=b"{}", headers=client).raise_for_status()
         transcript = fake.transcript
     ((_, _, headers, _),) = heard.seen
     assert headers["Authorization"] == "Bearer the-bearer-token-of-a-developer"
@@ -584,7 +585,7 @@ def test_keys_that_are_lost_on_the_way_are_said_to_the_client_and_the_test(
         raise DoorError(upstream.LOST.format(error="the token has expired"))
 
     monkeypatch.setattr(Upstream, "_signed", lose)
-    answer = httpx.post(target(fake), json=QUESTION, trust_env=False)
+    answer = httpx.post(target(fake), json=QUESTION)
     assert answer.status_code == 400  # which no client repeats
     assert "could not be renewed: the token has expired" in answer.json()["message"]
     with pytest.raises(DoorError, match="the token has expired"), fake:
@@ -609,7 +610,7 @@ def test_the_way_to_bedrock_is_open_to_the_proxy_and_to_nobody_else(
         with monkeypatch.context() as patched:
             patched.setattr(socket, "getaddrinfo", look_up)
             with pytest.raises(BlockedConnection):
-                httpx.post(f"https://{host}/model/m/converse", trust_env=False)
+                httpx.post(f"https://{host}/model/m/converse")
         with Raw(fake.url) as client, monkeypatch.context() as patched:
             patched.setattr(socket, "getaddrinfo", look_up)
             answer = client.ask(fake.url)
@@ -795,7 +796,7 @@ def test_a_client_that_leaves_early_leaves_the_service(proxy: ConverseServer, pa
 
     with peer(goes_on) as url, proxy.record(path, upstream=url) as fake:
         with (
-            httpx.Client(http1=not http2, http2=http2, trust_env=False) as client,
+            httpx.Client(http1=not http2, http2=http2) as client,
             client.stream("POST", target(fake, "converse-stream"), json=QUESTION) as answer,
         ):
             came = b""
@@ -820,7 +821,7 @@ def test_a_client_that_leaves_after_the_last_event_has_all_of_it(proxy: Converse
         says_nothing(connection)
 
     with peer(never_ends) as url, proxy.record(path, upstream=url) as fake:
-        with httpx.stream("POST", target(fake, "converse-stream"), json=QUESTION, trust_env=False) as answer:
+        with httpx.stream("POST", target(fake, "converse-stream"), json=QUESTION) as answer:
             assert next(answer.iter_raw()) == METADATA
         eventually(lambda: fake.calls[0].outcome is not Outcome.RUNNING)
     assert ends(path) == [None]
@@ -851,7 +852,7 @@ def test_what_is_still_coming_when_the_recording_ends_is_kept_and_marked(proxy: 
 
     with peer(goes_on) as url:
         fake = proxy.record(path, upstream=url)
-        with httpx.stream("POST", target(fake, "converse-stream"), json=QUESTION, trust_env=False) as answer:
+        with httpx.stream("POST", target(fake, "converse-stream"), json=QUESTION) as answer:
             pieces = answer.iter_raw()
             assert next(pieces) == START
             fake.close()
@@ -915,7 +916,7 @@ def test_the_service_is_asked_over_tls_and_left_over_it(
             left.get(timeout=10)
         monkeypatch.setenv("AWS_CA_BUNDLE", str(file))
         with proxy.record(path, upstream=url) as fake:
-            with httpx.stream("POST", target(fake, "converse-stream"), json=QUESTION, trust_env=False) as answer:
+            with httpx.stream("POST", target(fake, "converse-stream"), json=QUESTION) as answer:
                 assert next(answer.iter_raw()) == START
             left.get(timeout=10)
             eventually(lambda: fake.calls[0].outcome is Outcome.CLOSED)
@@ -945,7 +946,7 @@ def test_new_episodes_are_added_to_those_that_are_played(
     def ask(url: str, text: str) -> str:
         roles = ("user", "assistant", "user")
         said = {"messages": [{"role": roles[n], "content": [{"text": each}]} for n, each in enumerate(text)]}
-        answer = httpx.post(f"{url}/model/m/converse", json=said, trust_env=False).json()
+        answer = httpx.post(f"{url}/model/m/converse", json=said).json()
         return str(answer["output"]["message"]["content"][0]["text"])
 
     with service.script(reply.text("one")) as real, proxy.record(path, upstream=real.url) as fake:
@@ -1031,4 +1032,4 @@ def test_a_server_stops_though_a_recording_cannot_be_written(
     assert server.fakes == []
     assert other not in server.fakes
     with pytest.raises(httpx.ConnectError):
-        httpx.get(fake.url, trust_env=False)
+        httpx.get(fake.url)

@@ -36,7 +36,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ask(served: Serving, operation: str, body: object) -> httpx.Response:
-    return httpx.post(f"{served.url}/model/m/{operation}", json=body, trust_env=False)
+    return httpx.post(f"{served.url}/model/m/{operation}", json=body)
 
 
 def bytes_of(file: Path, number: int) -> bytes:
