@@ -28,14 +28,15 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
 sys.addaudithook(_watch)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _files_are_read_once() -> Iterator[None]:
+_loader = cache(create_loader)
+
+
+@pytest.fixture(autouse=True)
+def _files_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let botocore's sessions share AWS's models, and httpx read no certificates: both take longer than most tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("botocore.session.create_loader", cache(create_loader))
-        patch.delenv("SSL_CERT_FILE", raising=False)
-        patch.setenv("SSL_CERT_DIR", str(Path(__file__).parent))
-        yield
+    monkeypatch.setattr("botocore.session.create_loader", _loader)
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    monkeypatch.setenv("SSL_CERT_DIR", str(Path(__file__).parent))
 
 
 @pytest.fixture
