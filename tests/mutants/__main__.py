@@ -131,7 +131,8 @@ def read_coverage(folder: Path, *, tier: str) -> Covering:
 
 
 def judge_all(mutants: list[Mutant], covered: Covering, workplaces: list[Workplace]) -> Iterator[Judged]:
-    """The verdicts as they come, as many at a time as there are workplaces."""
+    """The verdicts as they come, the cheapest first, as many at a time as there are workplaces."""
+    in_order = sorted(mutants, key=lambda mutant: sum(covered.tests(mutant).values()))
     idle: queue.SimpleQueue[Workplace] = queue.SimpleQueue()
     for workplace in workplaces:
         idle.put(workplace)
@@ -144,7 +145,7 @@ def judge_all(mutants: list[Mutant], covered: Covering, workplaces: list[Workpla
             idle.put(workplace)
 
     with ThreadPoolExecutor(len(workplaces)) as pool:
-        for future in as_completed([pool.submit(in_turn, mutant) for mutant in mutants]):
+        for future in as_completed([pool.submit(in_turn, mutant) for mutant in in_order]):
             yield future.result()
 
 

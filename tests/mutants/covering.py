@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Final
 
 import coverage
@@ -68,11 +69,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if item.nodeid not in chosen]
         items[:] = [item for item in items if item.nodeid in chosen]
         config.hook.pytest_deselected(items=left_out)
-        # The cheapest file first; within a file fixtures that are shared keep their order.
-        costs: dict[Path, float] = {}
+        # The file of the cheapest tests first; within a file fixtures that are shared keep their order.
+        costs: dict[Path, list[float]] = {}
         for item in items:
-            costs[item.path] = costs.get(item.path, 0) + chosen[item.nodeid]
-        items.sort(key=lambda item: costs[item.path])
+            costs.setdefault(item.path, []).append(chosen[item.nodeid])
+        items.sort(key=lambda item: fmean(costs[item.path]))
 
 
 _OUTCOME = pytest.StashKey[str]()

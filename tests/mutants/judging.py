@@ -44,11 +44,11 @@ class Workplace:
         paths = [str(self.tree / "harness"), str(self.tree / "strategies"), f"import site; site.addsitedir({here!r})"]
         (there / "a_tree.pth").write_text("\n".join(paths), encoding="utf-8")
         for script in Path(sys.executable).parent.iterdir():
-            with suppress(UnicodeDecodeError):
-                first, _, rest = script.read_text(encoding="utf-8").partition("\n")
-                if first.startswith("#!") and "python" in first and not script.is_symlink():
+            if script.is_file() and not script.is_symlink():
+                first, _, rest = script.read_bytes().partition(b"\n")
+                if first.startswith(b"#!") and b"python" in first:
                     copied = self.python.parent / script.name
-                    copied.write_text(f"#!{self.python}\n{rest}", encoding="utf-8")
+                    copied.write_bytes(f"#!{self.python}\n".encode() + rest)
                     copied.chmod(0o755)
 
     def pytest(self, *arguments: str, limit: float | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
