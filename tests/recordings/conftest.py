@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -19,3 +20,12 @@ def _files_are_read_once() -> Iterator[None]:
         patch.setenv("SSL_CERT_DIR", str(Path(__file__).parent))
         patch.setenv("NO_PROXY", "*")
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _little_to_collect() -> Iterator[None]:
+    """What is loaded already is not looked through where a test collects what a client dropped."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()

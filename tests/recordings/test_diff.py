@@ -315,6 +315,7 @@ def in_a_terminal(*arguments: str, **environ: str) -> str:
     return said.decode().replace("\r\n", "\n")
 
 
+@pytest.mark.slow
 def test_colour_is_for_terminals(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", FIRST)
     write(tmp_path / "b.jsonl", streamed(body(user("Chur to Tirano?")), "From Chur", " by", " bus."))
@@ -328,6 +329,7 @@ def test_colour_is_for_terminals(tmp_path: Path) -> None:
     assert in_a_terminal(*arguments, NO_COLOR="1") == plain.stdout
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
     many = streamed(body(user("a")), *(f"word {number} " for number in range(5000)))
     write(tmp_path / "a.jsonl", many)

@@ -254,6 +254,7 @@ for number in range(10):
 """
 
 
+@pytest.mark.slow
 def test_processes_that_add_to_one_file_at_once_all_end_up_in_it(tmp_path: Path) -> None:
     path = tmp_path / "trip.jsonl"
     tape_with(path, "old").save()

@@ -326,8 +326,9 @@ def test_folders_by_the_names_of_recordings() -> None:
     assert media.folder_of(Path("a/trip.failed.jsonl")) == "trip.failed.media"
 
 
-def test_twenty_megabytes_go_aside_and_come_back(tmp_path: Path) -> None:
-    photo = hashlib.shake_256(b"photo").digest(20 * 1024 * 1024)
+@pytest.mark.parametrize("megabytes", [2, pytest.param(20, marks=pytest.mark.slow)])
+def test_megabytes_go_aside_and_come_back(tmp_path: Path, megabytes: int) -> None:
+    photo = hashlib.shake_256(b"photo").digest(megabytes * 1024 * 1024)
     lines = exchange([image(photo)])
     store(tmp_path / "trip.jsonl", lines)
     (found,) = read(tmp_path / "trip.jsonl").exchanges

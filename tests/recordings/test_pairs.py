@@ -28,9 +28,7 @@ from converse_harness.damage import Door
 from converse_harness.doors.client import create_client
 from converse_harness.doors.httpx import HttpxFake
 from converse_strategies import faulty_replies, replies
-
-EXAMPLES: Final = 15
-"""For each way to record: every one is replayed through every door."""
+from tests.profiles import examples
 
 BODY: Final = json.dumps({"messages": [{"role": "user", "content": [{"text": "Grüezi?"}]}]})
 TARGETS: Final = {
@@ -153,7 +151,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(0.3), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(reply=drawn, operation=st.sampled_from(list(TARGETS)))
 def test_what_one_door_records_every_door_replays(
     way: str, converse_server: ConverseServer, reply: Reply, operation: str

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import string
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +18,7 @@ from urllib.parse import quote
 
 import httpx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import ConverseServer, ReplyError, SecretFound, model, record, recording, reply
@@ -26,7 +27,7 @@ from converse_harness.recordings.answers import reply_of
 from converse_harness.recordings.contents import compact
 from converse_harness.recordings.heard import Heard
 from converse_harness.recordings.reading import read
-from converse_harness.recordings.secrecy.leaks import scan
+from converse_harness.recordings.secrecy.leaks import OWN, scan
 from converse_harness.recordings.tape import Tape
 from converse_harness.wire.events import encode_event, standard_frame
 from converse_harness.wire.eventstream import Decoder, Frame, Header, HeaderType, decode, encode
@@ -159,6 +160,17 @@ EVERYWHERE: Final[Mapping[str, Callable[[str], Iterator[tuple[str, Heard]]]]] = 
     "streams": in_streams,
 }
 
+EVERY: Final = {"streams": 4}
+"""Where each field stands in five forms: one or two of each field, and all forms in turn, are enough for a person."""
+
+sampled = pytest.mark.parametrize(
+    ("where", "every"),
+    [
+        *((where, EVERY.get(where, 1)) for where in EVERYWHERE),
+        *(pytest.param(where, 1, marks=pytest.mark.slow) for where in EVERY),
+    ],
+)
+
 # What is on disk
 
 
@@ -189,35 +201,45 @@ def assert_absent(folder: Path, secret: str) -> None:
     assert [each for each in readings(secret) if each in data] == []
 
 
-@pytest.mark.parametrize("where", EVERYWHERE)
-def test_a_secret_in_any_field_is_found(where: str, tmp_path: Path) -> None:
-    names, heard = zip(*EVERYWHERE[where](REFUSED[TOKEN]), strict=True)
+@sampled
+def test_secrets_in_any_field_are_found(
+    where: str, every: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", own)
+    names, heard = zip(*list(EVERYWHERE[where](f"{REFUSED[TOKEN]} {own}"))[::every], strict=True)
     assert len(names) > 100
-    tape = Tape(tmp_path / "trip.jsonl", heard=list(heard))
-    lines = tape.lines()
+    path = tmp_path / "trip.jsonl"
+    lines = Tape(path, heard=list(heard)).lines()
     calls = [number for number, line in enumerate(lines, 1) if "call" in line]
-    hit = {sum(call <= leak.line for call in calls) for leak in scan(lines, own=()) if leak.kind == TOKEN}
-    assert [name for number, name in enumerate(names, 1) if number not in hit] == []
+    found = {(leak.kind, names[bisect_right(calls, leak.line) - 1]) for leak in scan(lines)}
+    assert [(kind, name) for name in names for kind in (TOKEN, OWN) if (kind, name) not in found] == []
     with pytest.raises(SecretFound) as refused:
-        tape.save()
-    assert REFUSED[TOKEN] not in str(refused.value)
+        Tape(path, heard=list(heard[::50])).save()
+    assert not [secret for secret in (REFUSED[TOKEN], own) if secret in str(refused.value)]
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", MASKED)
+IN_TURN: Final = "each in turn"
+
+
+@pytest.mark.parametrize("mask", [IN_TURN, *(pytest.param(name, marks=pytest.mark.slow) for name in MASKED)])
 @pytest.mark.parametrize("where", EVERYWHERE)
-def test_what_is_masked_in_any_field_is_not_on_disk(where: str, name: str, tmp_path: Path) -> None:
-    names, heard = zip(*EVERYWHERE[where](MASKED[name]), strict=True)
-    # A mask has another length: in headers of bytes, in blobs that are no text and beyond a text it is not made.
-    sure = {
-        name: each
-        for name, each in zip(names, heard, strict=True)
-        if name not in ("bytes of a header", "type of an event")
-    }
+def test_what_is_masked_in_any_field_is_not_on_disk(where: str, mask: str, tmp_path: Path) -> None:
+    every, masks = (EVERY.get(where, 1), list(MASKED)) if mask == IN_TURN else (1, [mask])
+    made = [list(EVERYWHERE[where](MASKED[name])) for name in masks]
+    sure: list[tuple[str, Heard]] = []
+    for number in range(0, len(made[0]), every):
+        turn = number // 4 % len(masks)
+        place, heard = made[turn][number]
+        # A mask has another length: in headers of bytes, in blobs that are no text and beyond a text it is not made.
+        if place not in ("bytes of a header", "type of an event"):
+            sure.append((masks[turn], heard))
     path = tmp_path / "trip.jsonl"
-    Tape(path, heard=list(sure.values())).save()
-    assert_absent(tmp_path, SECRET_PARTS[name])
-    for exchange, each in zip(read(path).exchanges, sure.values(), strict=True):
+    Tape(path, heard=[each for _, each in sure]).save()
+    for name in masks:
+        assert_absent(tmp_path, SECRET_PARTS[name])
+    for exchange, (name, each) in zip(read(path).exchanges, sure, strict=True):
         recorded = reply_of(exchange).recorded
         assert recorded is not None
         data = b"".join(chunk.data for chunk in recorded.response.chunks)
@@ -232,15 +254,6 @@ def _frames(data: bytes) -> int:
         return len(Decoder().feed(data))
     except ValueError:
         return 0
-
-
-def test_secrets_of_the_process_are_in_no_field(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
-    heard = [each for made in EVERYWHERE.values() for _, each in made("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")]
-    tape = Tape(tmp_path / "trip.jsonl", heard=heard)
-    lines = tape.lines()
-    calls = [number for number, line in enumerate(lines, 1) if "call" in line]
-    assert {sum(call <= leak.line for call in calls) for leak in scan(lines)} == set(range(1, len(heard) + 1))
 
 
 # Headers
@@ -379,7 +392,6 @@ def to_wire(value: Any) -> bytes:
     return json.dumps(value, default=lambda blob: base64.b64encode(bytes(blob)).decode()).encode()
 
 
-@settings(max_examples=150)
 @given(
     request=converse_requests(),
     response=converse_responses(),

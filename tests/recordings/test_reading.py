@@ -20,6 +20,7 @@ from converse_harness.recordings.legality import MOST, problems
 from converse_harness.recordings.reading import DamagedRecording, parse, read
 from converse_harness.wire.events import encode_event
 from converse_harness.wire.http import Request
+from tests.profiles import examples
 from tests.recordings.damaged import (
     ANSWER,
     CALL,
@@ -264,7 +265,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(5))
 @given(
     damage=st.one_of(
         st.builds(replaced, places, st.integers(0, 255)),

@@ -137,6 +137,7 @@ def test_it_says_where_it_is_then_a_line_for_each_call_and_what_it_wrote(service
     ]
 
 
+@pytest.mark.slow
 def test_an_agent_finds_it_by_what_is_exported_and_its_session_is_replayed(
     service: ConverseServer, folder: Path
 ) -> None:
@@ -155,6 +156,7 @@ def test_an_agent_finds_it_by_what_is_exported_and_its_session_is_replayed(
         assert agent(fake.environ) == direct
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("by", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_what_is_still_coming_when_it_is_stopped_is_kept(folder: Path, by: signal.Signals, code: int) -> None:
     def goes_on(connection: socket.socket) -> None:
@@ -191,6 +193,7 @@ def _ask_in_vain(target: str) -> None:
         httpx.post(target, json=QUESTION)
 
 
+@pytest.mark.slow
 def test_what_has_ended_outlives_a_kill(service: ConverseServer, folder: Path) -> None:
     script = [reply.text("one"), reply.text("la " * 1000).paced(each=0.05)]
     with service.script(*script) as real, Recording("session.jsonl", "--upstream", real.url) as command:
@@ -208,6 +211,7 @@ def test_what_has_ended_outlives_a_kill(service: ConverseServer, folder: Path) -
     assert "metadata" in exchange.events[-1]
 
 
+@pytest.mark.slow
 def test_no_secret_is_written_or_shown(service: ConverseServer, folder: Path) -> None:
     client = {"Authorization": "Bearer the-token-of-a-client", "X-Amz-Security-Token": "the-session-of-a-client"}
     arn = "arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Ainference-profile%2Fx"
@@ -220,6 +224,7 @@ def test_no_secret_is_written_or_shown(service: ConverseServer, folder: Path) ->
         assert secret not in everything
 
 
+@pytest.mark.slow
 def test_new_episodes_are_added(service: ConverseServer, folder: Path) -> None:
     arguments = ("session.jsonl", "--mode", "new_episodes")
     with service.script(reply.text("one")) as real, Recording(*arguments, "--upstream", real.url) as command:
@@ -234,6 +239,7 @@ def test_new_episodes_are_added(service: ConverseServer, folder: Path) -> None:
     assert len(read(folder / "session.jsonl").exchanges) == 2
 
 
+@pytest.mark.slow
 def test_nothing_recorded_is_said(folder: Path) -> None:
     with Recording("session.jsonl", "--upstream", "http://127.0.0.1:9") as command:
         assert command.end(signal.SIGINT) == (
@@ -244,6 +250,7 @@ def test_nothing_recorded_is_said(folder: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_written_is_told_at_once_and_in_the_end(folder: Path) -> None:
     """Its folder goes away."""
     answers = peer(lambda connection: connection.sendall(body(b"{}")))
@@ -264,6 +271,7 @@ def test_a_file_that_cannot_be_written_is_told_at_once_and_in_the_end(folder: Pa
     assert len(read(kept).exchanges) == 1
 
 
+@pytest.mark.slow
 def test_a_secret_is_refused_unless_it_is_replaced(service: ConverseServer, folder: Path) -> None:
     said = reply.text("Ask ada@example.com for AKIAIOSFODNN7EXAMPLE.")
     with service.script(said) as real, Recording("session.jsonl", "--upstream", real.url) as command:
@@ -284,6 +292,7 @@ def test_a_secret_is_refused_unless_it_is_replaced(service: ConverseServer, fold
     assert "ada@" not in text
 
 
+@pytest.mark.slow
 def test_colour_is_for_terminals(folder: Path) -> None:
     ours, theirs = pty.openpty()
     environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}

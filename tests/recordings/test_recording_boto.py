@@ -655,12 +655,12 @@ def test_threads_record_into_one_tape(server: ConverseServer, path: Path) -> Non
     def ask(client: Any, text: str) -> list[Any]:
         return stream_of(client, text)
 
-    texts = [f"number-{number}" for number in range(48)]
+    texts = [f"number-{number}" for number in range(24)]
     with server.script(unused="allow") as service, record(path), ThreadPoolExecutor(8) as pool:
         service.always(echo)
         client = connect(service.url, max_pool_connections=8)
         recorded = list(pool.map(lambda text: ask(client, text), texts))
-    assert len(read(path).exchanges) == 48
+    assert len(read(path).exchanges) == 24
     with fake_converse(recording(path, match="exact")):
         client = connect()
         assert [ask(client, text) for text in texts] == recorded

@@ -64,6 +64,7 @@ def test_a_recording_is_served_byte_for_byte_until_it_is_played(file: Path) -> N
         assert served.end(signal.SIGINT) == (130, "")
 
 
+@pytest.mark.slow
 def test_reload_serves_an_edited_recording_and_keeps_the_old_one_while_it_is_broken(file: Path) -> None:
     with serving(file.name, "--reload") as served:
         assert b"From Chur" in ask(served, "converse-stream", ASKED).content
@@ -78,6 +79,7 @@ def test_reload_serves_an_edited_recording_and_keeps_the_old_one_while_it_is_bro
         assert b"From Bern" in ask(served, "converse-stream", ASKED).content
 
 
+@pytest.mark.slow
 def test_the_rule_and_the_pace_are_as_asked(file: Path) -> None:
     file.write_text(SESSION.replace('"t": 398', '"t": 0').replace('"t": 412', '"t": 300'))
     with serving(file.name, "--match", "order", "--pace", "recorded") as served:

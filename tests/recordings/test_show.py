@@ -374,6 +374,11 @@ def run(folder: Path, **environ: str) -> str:
 def test_colour_is_for_terminals(folder: Path) -> None:
     (folder / "x.jsonl").write_text(text(HEADER, CALL, THROTTLED))
     assert "\033[31merror" in run(folder)
+
+
+@pytest.mark.slow
+def test_colour_is_nowhere_else(folder: Path) -> None:
+    (folder / "x.jsonl").write_text(text(HEADER, CALL, THROTTLED))
     assert "\033" not in run(folder, NO_COLOR="1")
     plain = subprocess.run([COMMAND, "show", "x.jsonl"], capture_output=True, text=True, check=True, cwd=folder)
     assert "\033" not in plain.stdout
