@@ -99,19 +99,16 @@ def test_tools_that_are_used_are_configured_and_answered(request: Json) -> None:
 
 
 @given(converse_requests())
-def test_documents_are_few_and_named(request: Json) -> None:
+def test_documents_are_few_and_named_cache_points_few_and_paths_short(request: Json) -> None:
     documents = list(all_that_is("document", request["messages"]))
     names = [document["name"] for document in documents]
     assert len(documents) <= MAX_DOCUMENTS
     assert len(set(names)) == len(names)
     assert all(DOCUMENT_NAME.fullmatch(name) for name in names)
-
-
-@given(converse_requests())
-def test_cache_points_are_few(request: Json) -> None:
     assert len(list(all_that_is("cachePoint", request))) <= MAX_CACHE_POINTS
     for held in (request.get("system", [{}]), request.get("toolConfig", {}).get("tools", [{}])):
         assert not held or "cachePoint" not in held[0]
+    assert all(path[0] == "/" and "/" not in path[1:] for path in request.get("additionalModelResponseFieldPaths", ()))
 
 
 def test_of_too_many_cache_points_those_of_tools_are_left_out() -> None:
@@ -119,11 +116,6 @@ def test_of_too_many_cache_points_those_of_tools_are_left_out() -> None:
     request = found(converse_requests(tool_configs=st.just(config)))
     assert request["toolConfig"]["tools"] == config["tools"][: 1 + MAX_CACHE_POINTS]
     assert len(config["tools"]) == 10
-
-
-@given(converse_requests())
-def test_paths_of_response_fields_have_one_step(request: Json) -> None:
-    assert all(path[0] == "/" and "/" not in path[1:] for path in request.get("additionalModelResponseFieldPaths", ()))
 
 
 @given(inference_configs())

@@ -1,7 +1,7 @@
 """Every shape of the installed botocore's model is drawn, valid, and survives JSON; all that it allows is reached."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -59,7 +59,7 @@ def expected(shape: model.Shape, value: Any) -> Any:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_shape_is_drawn_valid_and_survives_json(name: str) -> None:
-    @settings(max_examples=examples(0.15), database=None)
+    @settings(max_examples=examples(0.1), database=None)
     @given(shapes.values(name))
     def holds(value: Any) -> None:
         model.check(name, value)
@@ -90,7 +90,7 @@ def test_what_operations_take_and_give_passes_botocores_own_validator(name: str)
 
     validator: Any = ParamValidator()
 
-    @settings(max_examples=examples(0.15), database=None)
+    @settings(max_examples=examples(0.1), database=None)
     @given(shapes.values(name))
     def holds(value: Any) -> None:
         assert validator.validate(value, model.shape(name)).generate_report() == ""
@@ -126,7 +126,7 @@ def test_every_member_of_a_union_is_reached(name: str) -> None:
 def test_every_member_is_reached_and_the_optional_ones_can_be_absent(name: str) -> None:
     shape = model.shape(name)
     required = set(shape.metadata.get("required", ()))
-    wanted = {*shape.members, frozenset(required)}
+    wanted: set[Hashable] = {*shape.members, frozenset(required)}
     assert never(shapes.values(name), wanted, lambda value: {*value, frozenset(value)}) == set()
 
 

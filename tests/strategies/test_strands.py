@@ -254,7 +254,7 @@ def test_a_counterexample_can_be_pasted(name: str) -> None:
 def pasted(strategy: st.SearchStrategy[Any], least: int) -> bool:
     """Whether there is a value of that size, as a test that fails for it prints it."""
 
-    @as_drawn(1)
+    @as_drawn(0.5)
     @given(value=strategy)
     def fails(value: Any) -> None:
         assert len(repr(value)) < least
