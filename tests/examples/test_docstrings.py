@@ -2,11 +2,13 @@
 
 import doctest
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
 
 import pytest
+
+from tests.examples.pages import run_doctest
 
 PACKAGES = ("converse_harness", "converse_strategies")
 
@@ -23,5 +25,5 @@ EXAMPLES = [test for module in modules() for test in doctest.DocTestFinder().fin
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
-def test_docstring(example: doctest.DocTest, run_doctest: Callable[[doctest.DocTest], None]) -> None:
+def test_docstring(example: doctest.DocTest) -> None:
     run_doctest(example)
