@@ -2,8 +2,11 @@
 
 import os
 import signal
+from functools import cache
+from pathlib import Path
 
 import pytest
+from botocore.loaders import create_loader
 
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # read when it is imported; it would fetch a price list otherwise
 
@@ -19,3 +22,14 @@ def _no_aws_settings(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
+
+
+_loader = cache(create_loader)
+
+
+@pytest.fixture(autouse=True)
+def _files_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let botocore's sessions share AWS's models, and httpx read no certificates: both take longer than most tests."""
+    monkeypatch.setattr("botocore.session.create_loader", _loader)
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    monkeypatch.setenv("SSL_CERT_DIR", str(Path(__file__).parent))

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import botocore.session
 import pytest
-from botocore.loaders import create_loader
 from botocore.retries.standard import DEFAULT_MAX_ATTEMPTS
 
 _watching: list[list[object]] = []
@@ -29,17 +26,6 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
 
 # An audit hook cannot be taken away again: there is one for the process, and it looks at a list.
 sys.addaudithook(_watch)
-
-
-_loader = cache(create_loader)
-
-
-@pytest.fixture(autouse=True)
-def _files_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let botocore's sessions share AWS's models, and httpx read no certificates: both take longer than most tests."""
-    monkeypatch.setattr("botocore.session.create_loader", _loader)
-    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
-    monkeypatch.setenv("SSL_CERT_DIR", str(Path(__file__).parent))
 
 
 @pytest.fixture(autouse=True)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import botocore.session
 import pytest
-from botocore.loaders import create_loader
 
 QUESTION: dict[str, Any] = {
     "modelId": "anthropic.claude-3-haiku-20240307-v1:0",
@@ -26,17 +23,6 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
 
 
 sys.addaudithook(_watch)
-
-
-_loader = cache(create_loader)
-
-
-@pytest.fixture(autouse=True)
-def _files_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let botocore's sessions share AWS's models, and httpx read no certificates: both take longer than most tests."""
-    monkeypatch.setattr("botocore.session.create_loader", _loader)
-    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
-    monkeypatch.setenv("SSL_CERT_DIR", str(Path(__file__).parent))
 
 
 @pytest.fixture
