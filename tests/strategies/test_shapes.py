@@ -135,7 +135,7 @@ def test_every_value_of_an_enum_is_reached(name: str) -> None:
     assert never(shapes.values(name), model.enum(name), lambda value: [value]) == set()
 
 
-@pytest.mark.parametrize("name", ["ConverseTrace", pytest.param("InferenceConfiguration", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("name", ["ConverseTrace", pytest.param("InferenceConfiguration", marks=pytest.mark.slow)])
 def test_all_optional_members_are_reached_together(name: str) -> None:
     found(shapes.values(name), lambda value: set(value) == set(model.shape(name).members))
 
@@ -151,7 +151,7 @@ def test_what_is_simplest_comes_first() -> None:
     assert found(shapes.values("ConverseRequest")) == {"modelId": "amazon.nova-lite-v1:0"}
 
 
-@pytest.mark.nightly
+@pytest.mark.slow
 def test_what_is_found_is_small() -> None:
     def has(message: dict[str, Any], *kinds: str) -> bool:
         return all(any(kind in block for block in message["content"]) for kind in kinds)
