@@ -74,7 +74,7 @@ def test_unknown_name_is_an_attribute_error() -> None:
 
 
 def test_ci_tests_the_installed_wheel() -> None:
-    """The root of the tree, which is on sys.path, has no package of ours; under CI=true the installed one is imported."""
+    """The root of the tree, which is on sys.path, has no package of ours; under CI=true the installed is imported."""
     imported = Path(converse_harness.__file__).resolve()
     root = Path(__file__).resolve().parents[2]
     if os.environ.get("CI") == "true":
