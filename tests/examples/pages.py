@@ -29,6 +29,7 @@ DIRECTIVES: Final[Mapping[str, str]] = {
     "fails": "(fails)",
     "output": "(output)",
     "run": "(run)",
+    "slow": "(slow)",
     "with": r"with=([\w-]+)",
     "not run": r"not run: (\S.*)",
 }
@@ -206,7 +207,7 @@ PAGES_READ: Final = [Page.read(path, path.read_text(encoding="utf-8")) for path 
 def examples(package: str = "") -> list[Any]:
     """The blocks of all pages that run with this package, as parameters of a test."""
     return [
-        pytest.param(page, block, id=str(block))
+        pytest.param(page, block, id=str(block), marks=[pytest.mark.slow] if "slow" in block.directives else [])
         for page in PAGES_READ
         for block in page.blocks
         if block.runs and block.directives.get("with", "") == package
