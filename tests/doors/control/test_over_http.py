@@ -31,7 +31,7 @@ def version(request: pytest.FixtureRequest) -> str:
 
 
 def speaking(version: str) -> dict[str, Any]:
-    return {"http1": version == "HTTP/1.1", "http2": version == "HTTP/2", "trust_env": False}
+    return {"http1": version == "HTTP/1.1", "http2": version == "HTTP/2", "trust_env": False, "verify": False}
 
 
 @pytest.fixture

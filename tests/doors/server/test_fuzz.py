@@ -21,18 +21,17 @@ from hyperframe.frame import (
     SettingsFrame,
     WindowUpdateFrame,
 )
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import event, given, settings
 
 from converse_harness.doors.server.h1 import Http1
 from converse_harness.doors.server.h2 import Http2
 from converse_harness.doors.server.protocol import PREFACE, Arrived, Event, HttpProtocol, Left, Limits, Refused
 from converse_harness.wire.http import Chunk, Request, Response, error_response, json_response, stream_response
+from tests.profiles import examples
 
 LIMITS = Limits(head=500, body=1_000, ahead=2_000, streams=5, resets=5)
-INPUTS = 400
-"""How many there are for each property: a fixed number, so that CI takes the same time every day."""
 
-fixed = settings(max_examples=INPUTS, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+often = settings(max_examples=examples(2.5))
 
 RESPONSES: Sequence[Response] = (
     stream_response([Chunk(b"one"), Chunk(b""), Chunk(bytes(30))], "id"),
@@ -160,13 +159,13 @@ def sound_requests(draw: st.DrawFn) -> tuple[bytes, Request]:
     return sent, Request(method, target, tuple(headers), body)
 
 
-@fixed
+@often
 @given(st.data())
 def test_http_1_reads_anything(data: st.DataObject) -> None:
     feed(data, Http1, cut(data, data.draw(SOUP, label="input")))
 
 
-@fixed
+@often
 @given(st.data(), st.lists(sound_requests(), min_size=1, max_size=4))
 def test_http_1_reads_what_is_sound_however_it_is_cut(
     data: st.DataObject, requests: list[tuple[bytes, Request]]
@@ -176,7 +175,7 @@ def test_http_1_reads_what_is_sound_however_it_is_cut(
     assert server.sent > 0
 
 
-@fixed
+@often
 @given(st.data(), st.lists(sound_requests(), min_size=1, max_size=3))
 def test_http_1_survives_damage(data: st.DataObject, requests: list[tuple[bytes, Request]]) -> None:
     whole = bytearray(b"".join(sent for sent, _ in requests))
@@ -331,14 +330,14 @@ def make_http_2(limits: Limits) -> HttpProtocol:
     return Http2(limits)
 
 
-@fixed
+@often
 @given(st.data())
 def test_http_2_reads_anything(data: st.DataObject) -> None:
     start = data.draw(st.sampled_from([b"", PREFACE, PREFACE + SettingsFrame(0).serialize()]), label="start")
     feed(data, make_http_2, cut(data, start + data.draw(st.binary(max_size=200), label="input")))
 
 
-@fixed
+@often
 @given(st.data(), calls())
 def test_http_2_reads_what_is_sound_however_it_is_cut(
     data: st.DataObject, given_calls: tuple[list[bytes], list[tuple[str, bytes]]]
@@ -349,13 +348,13 @@ def test_http_2_reads_what_is_sound_however_it_is_cut(
     assert {request.method for request in server.requests} == {"POST"}
 
 
-@fixed
+@often
 @given(st.data(), conversations() | st.lists(frames(), max_size=9).map(b"".join))
 def test_http_2_survives_any_frames(data: st.DataObject, sent: bytes) -> None:
     feed(data, make_http_2, cut(data, PREFACE + sent))
 
 
-@fixed
+@often
 @given(st.data(), calls())
 def test_http_2_survives_frames_in_between_and_damage(
     data: st.DataObject, given_calls: tuple[list[bytes], list[tuple[str, bytes]]]

@@ -218,10 +218,12 @@ with socket.create_connection((host, int(port))) as client:
     ("how", "code", "says"),
     [
         ("pass", 0, ""),
-        ("sys.exit(3)", 3, ""),
-        ("raise ValueError('no')", 1, "ValueError: no"),
-        ("client.settimeout(None); client.recv(1)", -signal.SIGINT, "KeyboardInterrupt"),
-        ("threading.Event().wait()", -signal.SIGINT, "KeyboardInterrupt"),
+        pytest.param("sys.exit(3)", 3, "", marks=pytest.mark.slow),
+        pytest.param("raise ValueError('no')", 1, "ValueError: no", marks=pytest.mark.slow),
+        pytest.param(
+            "client.settimeout(None); client.recv(1)", -signal.SIGINT, "KeyboardInterrupt", marks=pytest.mark.slow
+        ),
+        pytest.param("threading.Event().wait()", -signal.SIGINT, "KeyboardInterrupt", marks=pytest.mark.slow),
     ],
 )
 def test_a_program_that_forgets_to_stop_it_ends_all_the_same(how: str, code: int, says: str) -> None:

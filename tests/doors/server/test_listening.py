@@ -14,6 +14,7 @@ import pytest
 
 from converse_harness import ConverseServer, DoorError, reply
 from tests.doors.server.peers import Raw, Raw2
+from tests.nested import OURS, SOCKET
 
 
 def has_ipv6() -> bool:
@@ -137,8 +138,16 @@ def test_an_event_loop_that_cannot_be_made_is_an_error_and_no_wait(monkeypatch: 
         assert server.url
 
 
-def test_pytest_socket_is_told_what_to_do(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A project with our plugin and pytest-socket's alone."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join([*OURS, *SOCKET]))
+    return pytester
+
+
+def test_pytest_socket_is_told_what_to_do(project: pytest.Pytester) -> None:
+    project.makepyfile(
         """
         import pytest
         from converse_harness import DoorError
@@ -152,15 +161,16 @@ def test_pytest_socket_is_told_what_to_do(pytester: pytest.Pytester) -> None:
             pass
         """
     )
-    result = pytester.runpytest_subprocess("-s", "--disable-socket", "--allow-unix-socket", timeout=60)
+    result = project.runpytest_subprocess("-s", "--disable-socket", "--allow-unix-socket", timeout=60)
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(
         ["*said:*pytest-socket has disabled them. Allow this one with --allow-hosts=127.0.0.1*"]
     )
 
 
-def test_pytest_socket_that_allows_the_loopback_is_no_hindrance(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
+@pytest.mark.slow
+def test_pytest_socket_that_allows_the_loopback_is_no_hindrance(project: pytest.Pytester) -> None:
+    project.makepyfile(
         """
         import urllib.request
         from converse_harness import reply
@@ -171,5 +181,5 @@ def test_pytest_socket_that_allows_the_loopback_is_no_hindrance(pytester: pytest
                 urllib.request.urlopen(f"{fake.url}/model/m/converse", body).close()
         """
     )
-    result = pytester.runpytest_subprocess("--allow-hosts=127.0.0.1", timeout=60)
+    result = project.runpytest_subprocess("--allow-hosts=127.0.0.1", timeout=60)
     result.assert_outcomes(passed=1)
