@@ -102,8 +102,9 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     config = session.config
+    left_out = config.stash[_LEFT_OUT]
     if hasattr(config, "workeroutput"):  # pytest-xdist: what a worker left out or measured goes to the one that prints
-        config.workeroutput["left_out"] = dict(config.stash[_LEFT_OUT])
+        config.workeroutput["left_out"] = dict(left_out)
         config.workeroutput["too_slow"] = config.stash[_TOO_SLOW]
     elif file := os.environ.get(AGAIN):
         Path(file).write_text(json.dumps(config.stash[_TOO_SLOW]), encoding="utf-8")

@@ -104,7 +104,7 @@ def measure(workplace: Workplace, folder: Path, workers: int) -> None:
         covering.COSTS: str(folder),
         "CI": "true",
     }
-    ran = workplace.pytest("-q", "-n", str(workers), "--tier", "slow", **variables)
+    ran = workplace.pytest("-q", "-n", str(workers), "--tier", "slow", variables=variables)
     (folder / "output").write_text(ran.stdout, encoding="utf-8")
     if ran.returncode not in (0, 1):
         raise SystemExit(f"{ran.stdout}\npytest ended with {ran.returncode} without any mutant.")

@@ -7,7 +7,7 @@ else, and with a product that is broken.
 import faulthandler
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
@@ -53,8 +53,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
-    report: pytest.TestReport = yield
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
     if report.failed:
         item.stash[_OUTCOME] = "failed"
         if (file := os.environ.get(FAILED)) and not Path(file).exists():

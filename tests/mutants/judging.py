@@ -51,7 +51,9 @@ class Workplace:
                     copied.write_bytes(f"#!{self.python}\n".encode() + rest)
                     copied.chmod(0o755)
 
-    def pytest(self, *arguments: str, limit: float | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
+    def pytest(
+        self, *arguments: str, variables: Mapping[str, str], limit: float | None = None
+    ) -> subprocess.CompletedProcess[str]:
         """Run pytest there, in a process group of its own, which is ended with it."""
         path = f"{self.python.parent}{os.pathsep}{os.environ['PATH']}"
         process = subprocess.Popen(
@@ -121,7 +123,7 @@ def judge(mutant: Mutant, covered: Covering, workplace: Workplace) -> Judged:
     verdict: Verdict
     try:
         files = sorted({test.partition("::")[0] for test in tests})
-        ran = workplace.pytest("-x", "-q", *files, limit=300 + 5 * sum(tests.values()), **variables)
+        ran = workplace.pytest("-x", "-q", *files, limit=300 + 5 * sum(tests.values()), variables=variables)
         verdict = "survives" if ran.returncode == 0 else "killed"
         if ran.returncode not in (0, 1) and not failed.exists():
             verdict, by = "killed", f"pytest ends with {ran.returncode}"
