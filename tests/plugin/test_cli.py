@@ -35,6 +35,7 @@ def test_the_demo_shows_a_tool_loop_event_by_event_without_colour_in_a_pipe() ->
     assert "def test_looks_up_the_weather(converse):" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_demo_is_stopped_by_ctrl_c() -> None:
     with subprocess.Popen([COMMAND, "demo"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as demo:
         assert demo.stdout is not None
@@ -100,6 +101,7 @@ def test_no_case_of_that_name_is_exit_code_2(capsys: pytest.CaptureFixture[str])
     assert said.err.startswith("converse-harness cases: no case is called 'overflw_pre'. Near it: overflow_pre, ")
 
 
+@pytest.mark.slow
 def test_colour_of_cases_is_for_terminals() -> None:
     ours, theirs = pty.openpty()
     environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
@@ -110,6 +112,7 @@ def test_colour_of_cases_is_for_terminals() -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_is_no_error_of_the_cases() -> None:
     with subprocess.Popen([COMMAND, "cases"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as listing:
         assert listing.stdout is not None

@@ -197,7 +197,7 @@ from converse_harness import fake_converse, recording
 def test_marked():
     ask("a")
 
-@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("number", range(4))
 @pytest.mark.converse_recording
 def test_many(number):
     ask(f"{number}")
@@ -224,7 +224,7 @@ def recorded(upstream: Upstream, kept: Path) -> Upstream:
     upstream.project.makeini("[pytest]")
     root = upstream.project.path / "recordings"
     if not kept.exists():
-        upstream.record("-k", "marked or many").assert_outcomes(passed=10, deselected=2)
+        upstream.record("-k", "marked or many").assert_outcomes(passed=6, deselected=2)
         shutil.copytree(root, kept)
     shutil.copytree(kept, root, dirs_exist_ok=True)
     text = (root / "test_a" / "test_marked.jsonl").read_text(encoding="utf-8")
@@ -251,7 +251,7 @@ converse-harness: 2 recordings are not used by any test:
 )
 def test_unused_recordings_are_reported_once(recorded: Upstream, workers: tuple[str, ...]) -> None:
     result = recorded.replay(*workers)
-    result.assert_outcomes(passed=12)
+    result.assert_outcomes(passed=8)
     said = [line for line in result.outlines if "recordings/" in line or "converse-harness:" in line]
     assert said == REPORT
 
@@ -300,7 +300,7 @@ def test_nor_where_tests_could_not_be_collected_or_run(
 def test_nor_where_a_plugin_takes_tests_away(recorded: Upstream) -> None:
     recorded.project.makeconftest("def pytest_collection_modifyitems(items): del items[0]")
     result = recorded.replay()
-    result.assert_outcomes(passed=11)
+    result.assert_outcomes(passed=7)
     result.stdout.no_fnmatch_line("*not used by any test*")
 
 
@@ -315,20 +315,20 @@ def test_nor_where_a_worker_crashed(recorded: Upstream) -> None:
 def test_recording_under_xdist(upstream: Upstream, workers: str) -> None:
     upstream.project.makepyfile(test_a=USED, test_b=USED)
     result = upstream.record("-n", workers, "-k", "marked or many")
-    result.assert_outcomes(passed=20)
+    result.assert_outcomes(passed=12)
     said = [line for line in result.outlines if line.startswith("converse-harness: wrote")]
     files = [
         f"test_{module}/{test}.jsonl"
         for module in "ab"
-        for test in [*(f"test_many[{n}]" for n in range(8)), "test_marked"]
+        for test in [*(f"test_many[{n}]" for n in range(4)), "test_marked"]
     ]
     assert said == [f"converse-harness: wrote recordings/{file} (1 exchange)" for file in files]
     assert upstream.files == files
-    assert [upstream.questions(f"test_a/test_many[{number}].jsonl") for number in range(8)] == [
-        [str(number)] for number in range(8)
+    assert [upstream.questions(f"test_a/test_many[{number}].jsonl") for number in range(4)] == [
+        [str(number)] for number in range(4)
     ]
     if workers != "1":
-        upstream.replay("-n", workers, "-k", "marked or many").assert_outcomes(passed=20)
+        upstream.replay("-n", workers, "-k", "marked or many").assert_outcomes(passed=12)
 
 
 @pytest.mark.parametrize("args", [(), ("-k", "trip"), pytest.param(("-n", "2"), marks=pytest.mark.slow)])

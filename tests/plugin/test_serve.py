@@ -386,6 +386,7 @@ def test_a_case_answers_every_call() -> None:
         assert "ValidationException" in served.line()
 
 
+@pytest.mark.slow
 def test_a_case_of_several_replies_goes_round() -> None:
     with serving("--case", "throttle_pre") as served:
         assert [served.ask().status_code for _ in range(7)] == [429, 429, 200, 429, 429, 200, 429]
