@@ -10,7 +10,7 @@ import uuid
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from converse_harness.errors import SecretFound
@@ -18,6 +18,7 @@ from converse_harness.recordings.secrecy import decoding, leaks
 from converse_harness.recordings.secrecy.leaks import Leak, own_secrets, refuse, scan
 from converse_harness.secrets import KINDS, Kind, compiled, mask, matches
 from converse_strategies import converse_requests, stream_events
+from tests.profiles import examples
 from tests.recordings.planted import FORMS, LONG, MASKED, REFUSED, in_zip
 
 
@@ -37,6 +38,7 @@ def test_every_kind_is_found_in_every_form(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@settings(max_examples=examples(0.5))
 @given(data=st.data(), spaces=st.sampled_from([0, 2**19]))
 def test_whatever_the_pattern_of_a_kind_matches_has_one_of_its_hints(
     kind: Kind, data: st.DataObject, spaces: int

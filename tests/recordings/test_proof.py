@@ -207,7 +207,7 @@ def test_secrets_in_any_field_are_found(
 ) -> None:
     own = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", own)
-    names, heard = zip(*list(EVERYWHERE[where](f"{REFUSED[TOKEN]} {own}"))[::every], strict=True)
+    names, heard = zip(*list(EVERYWHERE[where](f"{own} {REFUSED[TOKEN]}"))[::every], strict=True)
     assert len(names) > 100
     path = tmp_path / "trip.jsonl"
     lines = Tape(path, heard=list(heard)).lines()
