@@ -91,6 +91,7 @@ def asked(
 
 JSON: Final = (("Content-Type", "application/json"), ("x-amzn-RequestId", "1"))
 STREAM: Final = (("Content-Type", "application/vnd.amazon.eventstream"), ("x-amzn-RequestId", "1"))
+START: Final = encode_event({"messageStart": {"role": "assistant"}}, 5)
 
 
 def answered(request: Request, body: bytes = b"{}", status: int = 200, *more: tuple[str, str]) -> Heard:
@@ -128,10 +129,14 @@ def in_answers(text: str) -> Iterator[tuple[str, Heard]]:
                 yield f"{operation} {name}{place}", answered(asked(operation), compact(make(text)), error.status, more)
         yield f"{operation} text", answered(asked(operation), f"<p>{text}".encode(), 502)
         yield f"{operation} bytes", answered(asked(operation), b"\xff" + text.encode(), 502)
+    yield "code of an error frame", streamed(encode_event({":error": {"code": text, "message": "x"}}))
+    yield "message of an error frame", streamed(encode_event({":error": {"code": "x", "message": text}}))
+    yield "type of an event", streamed(START, encode(Frame((Header(":event-type", HeaderType.STRING, text),), b"{}")))
+    yield "no event", streamed(START, encode(Frame((Header("a", HeaderType.STRING, text),), text.encode())))
+    yield "bytes of a header", streamed(encode(Frame((Header("a", HeaderType.BYTE_ARRAY, text.encode()),), b"")))
 
 
 def in_streams(text: str) -> Iterator[tuple[str, Heard]]:
-    start = encode_event({"messageStart": {"role": "assistant"}}, 5)
     for name in (*model.stream_events(), *model.stream_exceptions()):
         for place, make in places(model.shape(model.stream_shape(name))):
             usual = standard_frame(name, compact(make(text)))
@@ -140,18 +145,13 @@ def in_streams(text: str) -> Iterator[tuple[str, Heard]]:
             headed = encode(Frame((*frame.headers, Header("a", HeaderType.STRING, text)), frame.payload))
             bad = usual[:-1] + bytes([usual[-1] ^ 1])
             for form, pieces in {
-                "usual": (start, usual),
-                "spaced": (start, spaced),
-                "with a header": (start + headed,),
-                "with a wrong checksum": (start, bad),
-                "cut, in pieces": (start, usual[:70], usual[70:90], usual[90:-5]),
+                "usual": (START, usual),
+                "spaced": (START, spaced),
+                "with a header": (START + headed,),
+                "with a wrong checksum": (START, bad),
+                "cut, in pieces": (START, usual[:70], usual[70:90], usual[90:-5]),
             }.items():
                 yield f"{name}{place}, {form}", streamed(*pieces)
-    yield "code of an error frame", streamed(encode_event({":error": {"code": text, "message": "x"}}))
-    yield "message of an error frame", streamed(encode_event({":error": {"code": "x", "message": text}}))
-    yield "type of an event", streamed(start, encode(Frame((Header(":event-type", HeaderType.STRING, text),), b"{}")))
-    yield "no event", streamed(start, encode(Frame((Header("a", HeaderType.STRING, text),), text.encode())))
-    yield "bytes of a header", streamed(encode(Frame((Header("a", HeaderType.BYTE_ARRAY, text.encode()),), b"")))
 
 
 EVERYWHERE: Final[Mapping[str, Callable[[str], Iterator[tuple[str, Heard]]]]] = {
