@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
@@ -126,7 +127,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     left_out = config.stash[_LEFT_OUT]
     if missing := left_out.total() - len(terminalreporter.stats.get("deselected", [])):
         # The workers of pytest-xdist do not tell; pytest's last line counts what stands here.
-        terminalreporter.stats.setdefault("deselected", []).extend([None] * missing)
+        terminalreporter.stats.setdefault("deselected", []).extend(SimpleNamespace() for _ in range(missing))
     for test, seconds in config.stash[_TOO_SLOW].items():
         told = f"TOO SLOW {test}: {seconds:.1f} s of CPU, twice; {MOST_CPU:.0f} s are allowed, or mark it slow"
         terminalreporter.write_line(told, red=True)
