@@ -28,7 +28,7 @@ def sockets() -> set[str]:
     return {name for name in found if name.startswith(("socket:", "pipe:", "anon_inode:"))}
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def little_to_collect() -> Iterator[None]:
     """What is loaded already is not looked through after every test."""
     gc.collect()
