@@ -1,9 +1,14 @@
 """What a test of this project may rely on: no AWS setting of the person who runs it reaches it, and Ctrl-C works."""
 
+import gc
 import os
 import signal
+import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 from botocore.loaders import create_loader
@@ -33,3 +38,40 @@ def _files_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("botocore.session.create_loader", _loader)
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     monkeypatch.setenv("SSL_CERT_DIR", str(Path(__file__).parent))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _little_to_collect() -> Iterator[None]:
+    """What is loaded already is not looked through where a test, or an inner run of pytest, collects garbage."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.fixture
+def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """Keep the libraries that an inner run in this process imports.
+
+    pytester drops them, and whoever imports them next gets a second copy, whose errors the clients of the first do not
+    know.
+    """
+    inline_run = pytester.inline_run
+
+    def run(*arguments: Any, plugins: Any = (), **more: Any) -> Any:
+        imported: dict[str, ModuleType] = {}
+
+        class Keep:
+            @staticmethod
+            def pytest_unconfigure() -> None:
+                imported.update(sys.modules)
+
+        try:
+            return inline_run(*arguments, plugins=[*plugins, Keep()], **more)
+        finally:
+            for name, module in imported.items():
+                if "site-packages" in (getattr(module, "__file__", None) or ""):
+                    sys.modules.setdefault(name, module)
+
+    monkeypatch.setattr(pytester, "inline_run", run)
+    return pytester

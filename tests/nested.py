@@ -1,14 +1,8 @@
-"""Runs of pytest inside a test: the plugins that they name, since they load none by themselves, and what they share."""
+"""Runs of pytest inside a test: the plugins that they name, since they load none by themselves, and what they need."""
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
 from typing import Final
 
 import botocore.session
-import pytest
-from botocore.loaders import create_loader
 
 from converse_harness import reply
 from converse_harness.doors.httpx import HttpxFake
@@ -30,15 +24,3 @@ def load() -> None:
     with ConverseServer() as server, HttpxFake(), BotoFake(reply.text("")), server.script():
         client = botocore.session.get_session().create_client("bedrock-runtime")
         client.converse(modelId="m", messages=[{"role": "user", "content": [{"text": "?"}]}])
-
-
-@contextmanager
-def shared_by_runs() -> Iterator[None]:
-    """Let botocore's sessions share AWS's models, and the collections that end each run skip what is loaded already."""
-    load()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("botocore.session.create_loader", cache(create_loader))
-        gc.collect()
-        gc.freeze()
-        yield
-        gc.unfreeze()

@@ -1,13 +1,10 @@
 """What the tests of the contract share."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from tests.nested import shared_by_runs
+from tests.nested import load
 
 
 @pytest.fixture(scope="package", autouse=True)
-def _shared_by_runs() -> Iterator[None]:
-    with shared_by_runs():
-        yield
+def _loaded() -> None:
+    load()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +20,8 @@ from converse_harness.errors import ReplyError
 
 
 def asked(target: Target) -> Any:
+    # An interruption within the tracer of coverage would break it.
+    sys.settrace(None)
     return target.client.converse_stream(**target.request)["stream"]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.nested import OURS, shared_by_runs
+from tests.nested import OURS, load
 from tests.plugin.upstream import Upstream, echo, service
 
 AGENT = '''
@@ -47,9 +47,8 @@ def weather(city):
 
 
 @pytest.fixture(scope="package", autouse=True)
-def _shared_by_runs() -> Iterator[None]:
-    with shared_by_runs():
-        yield
+def _loaded() -> None:
+    load()
 
 
 @pytest.fixture
