@@ -103,11 +103,11 @@ class Step:
 
 
 def in_fresh_environment(python: str, folder: Path, command: str) -> str:
-    """A command of the README, in a virtual environment of its own; it must stand there as a line."""
+    """A command of the README, as a person runs it, in a virtual environment; it must stand there as a line."""
     lines = [line.strip().removeprefix("$ ") for line in Path("README.md").read_text(encoding="utf-8").splitlines()]
     if command not in lines:
         return f"echo {shlex.quote(f'README.md has no line that reads: {command}')}; false"
-    return f"{python} -m venv {folder}; source {folder}/bin/activate; {command}"
+    return f"unset CI; {python} -m venv {folder}; source {folder}/bin/activate; {command}"
 
 
 def steps(arguments: argparse.Namespace, work: Path) -> dict[str, Step]:

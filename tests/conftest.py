@@ -49,29 +49,42 @@ def _little_to_collect() -> Iterator[None]:
     gc.unfreeze()
 
 
+_libraries: dict[str, ModuleType] = {}
+
+
+def _note_libraries() -> None:
+    for name, module in sys.modules.items():
+        if "site-packages" in (getattr(module, "__file__", None) or ""):
+            _libraries.setdefault(name, module)
+
+
 @pytest.fixture
-def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """Keep the libraries that an inner run in this process imports.
+def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.Pytester]:
+    """Keep the libraries that a test or its inner run imports.
 
     pytester drops them, and whoever imports them next gets a second copy, whose errors the clients of the first do not
     know.
     """
     inline_run = pytester.inline_run
 
+    class Notes:
+        pytest_unconfigure = staticmethod(_note_libraries)
+
     def run(*arguments: Any, plugins: Any = (), **more: Any) -> Any:
-        imported: dict[str, ModuleType] = {}
-
-        class Keep:
-            @staticmethod
-            def pytest_unconfigure() -> None:
-                imported.update(sys.modules)
-
         try:
-            return inline_run(*arguments, plugins=[*plugins, Keep()], **more)
+            return inline_run(*arguments, plugins=[*plugins, Notes()], **more)
         finally:
-            for name, module in imported.items():
-                if "site-packages" in (getattr(module, "__file__", None) or ""):
-                    sys.modules.setdefault(name, module)
+            sys.modules.update(_libraries)
 
     monkeypatch.setattr(pytester, "inline_run", run)
-    return pytester
+    yield pytester
+    _note_libraries()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    try:
+        return (yield)
+    finally:
+        if "pytester" in getattr(item, "fixturenames", ()):
+            sys.modules.update(_libraries)

@@ -1,7 +1,7 @@
 """How long hypothesis looks: the profiles `quick`, `ci` and `nightly`, and numbers of examples that follow them.
 
-`quick` is what a person waits for and tries something new each time; `ci`, which a `CI` in the environment chooses,
-tries the same each time, so that a commit is not blamed for luck; `nightly` looks for long and for new counterexamples.
+`quick` is what a person waits for; `ci`, which a `CI` in the environment chooses, tries more. Both try the same each
+time, so that a change is not blamed for luck; `nightly` looks for long and for new counterexamples.
 """
 
 import os
@@ -15,7 +15,7 @@ _PATIENT = settings(settings.get_profile("default"), deadline=None, suppress_hea
 
 def register() -> None:
     """Make the three known to hypothesis, and load the one that the environment asks for."""
-    settings.register_profile("quick", _PATIENT, max_examples=20, derandomize=False)
+    settings.register_profile("quick", _PATIENT, max_examples=20, derandomize=True, database=None)
     settings.register_profile("ci", _PATIENT, max_examples=50, derandomize=True, database=None, print_blob=True)
     settings.register_profile("nightly", _PATIENT, max_examples=5000, derandomize=False, deadline=timedelta(seconds=5))
     settings.load_profile("ci" if os.environ.get("CI") else "quick")

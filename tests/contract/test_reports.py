@@ -92,6 +92,7 @@ TestNotWritten = type("TestNotWritten", (ConsumerContract,), {})
 """
 
 
+@pytest.mark.slow
 def test_adapters_that_do_not_end(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_endless=ENDLESS)
     result = run(pytester, "-k", "text_basic or (any_answer and (TestHangsInALoop or TestRetries))")

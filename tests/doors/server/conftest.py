@@ -29,12 +29,10 @@ def sockets() -> set[str]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def little_to_collect() -> Iterator[None]:
-    """What is loaded already is not looked through after every test."""
+def little_to_collect() -> None:
+    """What earlier tests loaded is not looked through after every test."""
     gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)
