@@ -15,6 +15,7 @@ import nox
 PYTHONS = ("3.11", "3.12", "3.13")
 PROJECT = nox.project.load_toml("pyproject.toml")
 TEST_TOOLS = PROJECT["project"]["optional-dependencies"]["test"]
+PYTEST = ("pytest", "-o", "faulthandler_timeout=120")  # it says where a test hangs, and costs a millisecond a test
 ASYNCIO = ("pytest-asyncio>=1.0",)  # pyproject.toml has settings of it
 AIOBOTOCORE = ("aiobotocore[httpx2]>=3.10", "trio>=0.25", *ASYNCIO)
 AIOBOTOCORE_DOOR = "*/doors/aioboto.py,*/doors/aiopassing.py"
@@ -58,7 +59,7 @@ def install(session: nox.Session, *packages: str, extra: str = "") -> None:
 def tests(session: nox.Session) -> None:
     """The default tier, or with `-- --tier slow` more of the tests."""
     install(session, extra="[test]")
-    session.run("pytest", *session.posargs)
+    session.run(*PYTEST, *session.posargs)
 
 
 @nox.session
@@ -73,7 +74,7 @@ def pytest_with_coverage(session: nox.Session, *arguments: str, report: tuple[st
     """Run pytest and report the branches; each session has data of its own."""
     session.env["COVERAGE_FILE"] = str(Path(session.create_tmp()).resolve() / "coverage")
     session.run("coverage", "erase")
-    session.run("coverage", "run", "-m", "pytest", *arguments)
+    session.run("coverage", "run", "-m", *PYTEST, *arguments)
     session.run("coverage", "combine", "--quiet")
     session.run("coverage", "report", *report)
 
@@ -102,7 +103,7 @@ def typing(session: nox.Session) -> None:
 def floor(session: nox.Session) -> None:
     """The oldest botocore that is supported."""
     install(session, *TEST_TOOLS, *OLDEST_BOTO)
-    session.run("pytest", *(session.posargs or FLOOR_SUITES))
+    session.run(*PYTEST, *(session.posargs or FLOOR_SUITES))
 
 
 def pinned(*suites: str) -> tuple[str, ...]:
@@ -122,28 +123,28 @@ def aiobotocore(session: nox.Session) -> None:
 def smithy(session: nox.Session) -> None:
     """smithy-python's aws-sdk-bedrock-runtime, which needs Python 3.12."""
     install(session, *SMITHY)
-    session.run("pytest", *(session.posargs or pinned("smithy")))
+    session.run(*PYTEST, *(session.posargs or pinned("smithy")))
 
 
 @nox.session
 def litellm(session: nox.Session) -> None:
     """litellm, whose pools of threads live as long as the process: beside them botocore stays patched."""
     install(session, *LITELLM, extra="[test]")
-    session.run("pytest", *(session.posargs or pinned("litellm")))
+    session.run(*PYTEST, *(session.posargs or pinned("litellm")))
 
 
 @nox.session
 def neighbours(session: nox.Session) -> None:
     """What is too heavy for `[test]`: langchain-aws as a client, moto beside the fake, granian under the ASGI app."""
     install(session, *NEIGHBOURS, extra="[test]")
-    session.run("pytest", *(session.posargs or pinned("granian", "langchain", "moto")))
+    session.run(*PYTEST, *(session.posargs or pinned("granian", "langchain", "moto")))
 
 
 @nox.session
 def ministack(session: nox.Session) -> None:
     """MiniStack, an emulator of AWS, as a service that is recorded: it brings a server of its own."""
     install(session, *MINISTACK, extra="[test]")
-    session.run("pytest", *(session.posargs or pinned("ministack")))
+    session.run(*PYTEST, *(session.posargs or pinned("ministack")))
 
 
 def node_packages(session: nox.Session) -> None:
@@ -165,7 +166,7 @@ def javascript(session: nox.Session) -> None:
     """The AWS SDK for JavaScript, the AI SDK and the documented Node example; needs Node.js 20 or newer with npm."""
     node_packages(session)
     install(session, *ASYNCIO)
-    session.run("pytest", *(session.posargs or pinned("javascript")))
+    session.run(*PYTEST, *(session.posargs or pinned("javascript")))
 
 
 @nox.session
@@ -186,7 +187,7 @@ def matrix_client(session: nox.Session, name: str) -> None:
     session.env["CONVERSE_MATRIX"] = "write" if writes else ""
     suites = (Path(f"tests/clients/matrix/{kind}_{name}.py") for kind in ("test", "test_overflow"))
     # While it writes, a test may fail for what is new; the run that follows must not.
-    session.run("pytest", *(str(suite) for suite in suites if suite.exists()), success_codes=[0, 1] if writes else [0])
+    session.run(*PYTEST, *(str(suite) for suite in suites if suite.exists()), success_codes=[0, 1] if writes else [0])
 
 
 for _name in MATRIX:  # each in an environment of its own; smithy-python needs Python 3.12
@@ -239,7 +240,7 @@ def dist(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """The examples in README, docs and docstrings."""
     install(session, extra="[test]")
-    session.run("pytest", "tests/examples", "--tier", "slow", *session.posargs)
+    session.run(*PYTEST, "tests/examples", "--tier", "slow", *session.posargs)
 
 
 @nox.session

@@ -23,7 +23,7 @@ from tests.mutants.drawing import Mutant
 Verdict = Literal["killed", "hangs", "survives", "no test"]
 KILLED: Final[tuple[Verdict, ...]] = ("killed", "hangs")
 
-PLUGIN: Final = ("-p", "tests.mutants.covering", "-p", "no:cacheprovider", "-o", "faulthandler_timeout=0")
+PLUGIN: Final = ("-p", "tests.mutants.covering", "-p", "no:cacheprovider")
 
 
 class Workplace:
