@@ -18,6 +18,7 @@ print(asyncio.run(litellm.acompletion(**question)).choices[0].message.content)
 """
 
 
+@pytest.mark.slow
 def test_litellm(converse_server: ConverseServer, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in EVERYTHING.items():
         monkeypatch.setenv(name, value)
