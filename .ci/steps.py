@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-LIMIT = 1500.0
+LIMIT = 2400.0
 """Seconds for a step; one that takes longer hangs."""
 
 CLOSING_LINE = re.compile(r"^(?:=+ )?((?:\d+ \w+, )*(?:\d+ \w+|no tests ran) in [\d.]+s.*?)(?: =+)?$", re.MULTILINE)

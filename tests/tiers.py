@@ -3,8 +3,8 @@
 A test belongs to the default tier, or by its mark to `slow` (a process per test, a product, real waiting) or `nightly`
 (a long search). These two are left out unless `--tier`, `-m` or the test's own node id asks for them.
 
-Under CI a test of the default tier that needs more than 2 s of CPU twice, the second time in a run of its own, fails
-the run by name.
+Under CI, where no `--tier` asks for more, a test of the default tier that needs more than 2 s of CPU twice, the second
+time in a run of its own, fails the run by name.
 """
 
 import importlib
@@ -86,7 +86,7 @@ def _is_named(item: pytest.Item, name: str) -> bool:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    if _clock_runs():
+    if _clock_runs(session.config):
         _warm()
 
 
@@ -95,7 +95,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
     before = _cpu()
     result = yield
     needed = _cpu() - before
-    if needed > MOST_CPU and tier_of(item) == "default" and _clock_runs():
+    if needed > MOST_CPU and tier_of(item) == "default" and _clock_runs(item.config):
         item.config.stash[_TOO_SLOW][item.nodeid] = needed
     return result
 
@@ -146,9 +146,10 @@ def _again(tests: Iterable[str]) -> dict[str, float]:
         return slow
 
 
-def _clock_runs() -> bool:
-    """Under CI, and where nothing traces: coverage makes every test slower."""
-    return bool(os.environ.get("CI")) and sys.gettrace() is None and sys.getprofile() is None
+def _clock_runs(config: pytest.Config) -> bool:
+    """Under CI, for the default tier alone, and where nothing traces: coverage makes every test slower."""
+    traced = sys.gettrace() is not None or sys.getprofile() is not None
+    return bool(os.environ.get("CI")) and config.getoption("tier") is None and not traced
 
 
 def _cpu() -> float:

@@ -100,7 +100,7 @@ def test_under_ci_a_test_that_is_too_slow_twice_fails_the_run_by_name(
             compute()
         """
     )
-    arguments = ("-p", "no:cacheprovider", "-o", "pythonpath=.", "--tier", "slow")
+    arguments = ("-p", "no:cacheprovider", "-o", "pythonpath=.", "-m", "slow or not slow")
     assert pytester.runpytest_subprocess(*arguments).ret == pytest.ExitCode.OK
     Path("ran").unlink()
     monkeypatch.setenv("CI", "true")
