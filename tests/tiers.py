@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 TIERS: Final = {
     "default": "what a person waits for: every promise, at least once",
     "slow": "a process per test, a product, real waiting",
-    "nightly": "long searches",
+    "nightly": "long searches, as for the smallest example",
 }
 MOST_CPU: Final = 2.0
 """Seconds that a test of the default tier may need, its children's counted."""
@@ -141,7 +141,9 @@ def _again(tests: Iterable[str]) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "again.json")
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
-        subprocess.run(command, env={**os.environ, AGAIN: str(file)}, capture_output=True, check=False)
+        ran = subprocess.run(command, env={**os.environ, AGAIN: str(file)}, capture_output=True, text=True, check=False)
+        if not file.exists():
+            raise pytest.UsageError(f"The second run of {', '.join(tests)} broke off:\n{ran.stdout}{ran.stderr}")
         slow: dict[str, float] = json.loads(file.read_text(encoding="utf-8"))
         return slow
 

@@ -10,10 +10,12 @@ import tomllib
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import iter_modules
 
 import boto3
 import pytest
 
+import converse_harness.types
 from converse_harness import Fake, reply
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,18 +78,7 @@ def run(tmp_path: Path) -> Run:
     return run
 
 
-ALL = (
-    "citations",
-    "content",
-    "event_loop",
-    "exceptions",
-    "guardrails",
-    "media",
-    "memory",
-    "session",
-    "streaming",
-    "tools",
-)
+ALL = tuple(module.name for module in iter_modules(converse_harness.types.__path__))
 
 
 def code(first: str, then: str = EVERYTHING) -> str:

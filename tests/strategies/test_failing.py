@@ -363,7 +363,7 @@ def test_a_faulty_reply_is_printed_as_code(case: FaultyReply) -> None:
         assert list(made.reply.events()) == list(case.reply.events())
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_fails_shrinks_to_a_small_reply_and_the_first_place() -> None:
     case = smallest(faulty_replies(), lambda case: case.breach.fault.name == "bad_crc")
     assert case.reply.summary == "3 events, bad_crc after 0 events"

@@ -43,7 +43,7 @@ SHORT = settings(
 )
 LONG = settings(SHORT, max_examples=examples(5))
 FOUND_AND_SHRUNK = pytest.mark.parametrize(
-    "shrunk", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["found", "shrunk"]
+    "shrunk", [False, pytest.param(True, marks=pytest.mark.nightly)], ids=["found", "shrunk"]
 )
 
 

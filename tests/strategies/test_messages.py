@@ -100,7 +100,7 @@ def test_the_simplest_conversation_is_one_message() -> None:
     assert found(conversations()) == [{"role": "user", "content": [{"text": "0"}]}]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_smallest_conversation_is_one_message() -> None:
     assert smallest(conversations()) == [{"role": "user", "content": [{"text": "0"}]}]
 

@@ -172,7 +172,7 @@ def test_a_request_may_have_a_tool_use() -> None:
     assert found(converse_requests(), lambda request: blocks(request, "toolUse"))["toolConfig"]["tools"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_request_with_a_tool_use_is_found_small() -> None:
     request = smallest(converse_requests(), lambda request: blocks(request, "toolUse"))
     (tool,) = request["toolConfig"]["tools"]

@@ -151,7 +151,7 @@ def test_what_is_simplest_comes_first() -> None:
     assert found(shapes.values("ConverseRequest")) == {"modelId": "amazon.nova-lite-v1:0"}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_is_found_is_small() -> None:
     def has(message: dict[str, Any], *kinds: str) -> bool:
         return all(any(kind in block for block in message["content"]) for kind in kinds)
