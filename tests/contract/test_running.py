@@ -6,6 +6,7 @@ import asyncio
 import sys
 import threading
 from collections.abc import Callable
+from subprocess import run as run_in_a_process
 from typing import Any
 
 import pytest
@@ -120,6 +121,16 @@ def always(answer: Reply) -> Fake:
 @pytest.mark.parametrize("adapter", NEVER_ENDING)
 def test_it_is_stopped(adapter: Callable[[Target], Any]) -> None:
     assert is_stopped(adapter, always(reply.text("OK.")), time_limit=0.3, most_calls=10**9) >= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("adapter", [computes, awaits_whatever_comes])
+def test_it_is_stopped_under_a_tracer(adapter: Callable[[Target], Any]) -> None:
+    code = (
+        f"import sys; from {__name__} import *; sys.settrace(lambda *event: None); "
+        f'is_stopped({adapter.__name__}, always(reply.text("OK.")), time_limit=3, most_calls=10**9) or sys.exit(1)'
+    )
+    run_in_a_process([sys.executable, "-c", code], timeout=60, check=True)
 
 
 def test_what_waits_for_an_answer_is_freed() -> None:

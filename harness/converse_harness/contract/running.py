@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import ctypes
 import sys
@@ -35,6 +36,10 @@ SetUpFailed.__module__ = "converse_harness.contract"  # where people import it f
 
 class _Stopped(BaseException):
     """Raised in the thread of a consumer that goes on after the time limit."""
+
+
+def _raise_in(thread: int) -> None:
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_Stopped))
 
 
 @contextmanager
@@ -96,13 +101,28 @@ class _Run:
         self.target.fake.close()
         self._cancel()
         self.thread.join(GRACE)
-        raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+        if self.thread.is_alive():
+            tried = _thread.allocate_lock()
+            tried.acquire()
+            with _unraised():
+                _thread.start_new_thread(self._interrupt, (tried,))
+                tried.acquire(timeout=3 * GRACE)
+
+    def _interrupt(self, tried: _thread.LockType) -> None:
+        # While an interruption waits for another thread, a traced thread of CPython 3.11 comes no further than the next
+        # call of a Python function. So this one is started where neither coverage nor a debugger traces it, and whoever
+        # stops the consumer waits for a lock, which is a call of C.
         deadline = time.monotonic() + GRACE
-        with _unraised():
+        try:
             while self.thread.is_alive() and time.monotonic() < deadline:
-                raise_in(ctypes.c_ulong(cast("int", self.thread.ident)), ctypes.py_object(_Stopped))
+                _raise_in(cast("int", self.thread.ident))
                 self._cancel()  # it wakes an event loop
                 self.thread.join(LOOK)
+            with suppress(_Stopped):
+                _raise_in(_thread.get_ident())  # Python forgets that one is left that nobody took
+                time.sleep(0)
+        finally:
+            tried.release()
 
     def _cancel(self) -> None:
         if self.cancel is not None:
