@@ -58,7 +58,7 @@ def opened(request: pytest.FixtureRequest, make_client: Client, server: Converse
     """Opens a fake and a client on it."""
 
     @contextmanager
-    def over_a_socket(*replies: Reply, config: Config = CONFIG) -> Iterator[tuple[Fake, Any]]:
+    def over_a_socket(*replies: Reply, config: Config = TWICE) -> Iterator[tuple[Fake, Any]]:
         with (
             server.script(*replies) as fake,
             closing(make_client(endpoint_url=fake.url, config=config)) as client,
@@ -66,19 +66,22 @@ def opened(request: pytest.FixtureRequest, make_client: Client, server: Converse
             yield fake, client
 
     @contextmanager
-    def in_process(*replies: Reply, config: Config = CONFIG) -> Iterator[tuple[Fake, Any]]:
+    def in_process(*replies: Reply, config: Config = TWICE) -> Iterator[tuple[Fake, Any]]:
         with fake_converse(*replies) as fake:
             yield fake, make_client(config=config)
 
     return over_a_socket if request.param == "over a socket" else in_process
 
 
-CONFIG = Config(read_timeout=0.5, retries={"total_max_attempts": 2, "mode": "standard"})
-ONCE = Config(read_timeout=0.5, retries={"total_max_attempts": 1})
-PATIENT = Config(retries={"total_max_attempts": 1})
+TWICE = Config(retries={"total_max_attempts": 2, "mode": "standard"})
+ONCE = Config(retries={"total_max_attempts": 1})
+IMPATIENT = Config(read_timeout=0.5)
+"""Only for what never comes: a busy machine takes its time."""
 
 
-LASTS_FOR_EVER = (faults.stall, faults.read_timeout)
+def config_for(fault: Fault, config: Config) -> Config:
+    lasts_for_ever = fault in (faults.stall, faults.read_timeout)
+    return config.merge(IMPATIENT) if lasts_for_ever else config
 
 
 # The column of the table.
@@ -87,7 +90,7 @@ LASTS_FOR_EVER = (faults.stall, faults.read_timeout)
 @pytest.mark.parametrize("fault", faults.FAULTS.values(), ids=lambda fault: fault.name)
 def test_botocore_does_with_it_what_the_table_says(make_client: Client, question: dict[str, Any], fault: Fault) -> None:
     with fake_converse(faulty(fault)) as fake:
-        assert observed(make_client(config=PATIENT), question, fault, fake) == expected(fault)
+        assert observed(make_client(config=ONCE), question, fault, fake) == expected(fault)
 
 
 ON_THE_WIRE = [each for each in faults.FAULTS.values() if each.level is not Level.EVENTS and Door.SERVER in each.doors]
@@ -97,10 +100,11 @@ ON_THE_WIRE = [each for each in faults.FAULTS.values() if each.level is not Leve
 def test_botocore_does_the_same_over_a_socket(
     make_client: Client, question: dict[str, Any], server: ConverseServer, fault: Fault
 ) -> None:
-    with server.script(faulty(fault)) as fake:
-        config = ONCE if fault in LASTS_FOR_EVER else PATIENT
-        with closing(make_client(endpoint_url=fake.url, config=config)) as client:
-            assert observed(client, question, fault, fake) == expected(fault)
+    with (
+        server.script(faulty(fault)) as fake,
+        closing(make_client(endpoint_url=fake.url, config=config_for(fault, ONCE))) as client,
+    ):
+        assert observed(client, question, fault, fake) == expected(fault)
 
 
 # What it hands out before it.
@@ -109,7 +113,8 @@ def test_botocore_does_the_same_over_a_socket(
 @pytest.mark.parametrize("fault", STREAM, ids=lambda fault: fault.name)
 def test_a_stream_is_read_up_to_the_break(opened: Opened, question: dict[str, Any], fault: Fault) -> None:
     error, message = STREAM[fault]
-    with opened(reply.text("one two three four").broken(fault, after=3)) as (fake, client):
+    cut = reply.text("one two three four").broken(fault, after=3)
+    with opened(cut, config=config_for(fault, TWICE)) as (fake, client):
         stream = client.converse_stream(**question)["stream"]
         events: list[Any] = []
         with pytest.raises(error, match=message):
@@ -122,14 +127,16 @@ def test_a_stream_is_read_up_to_the_break(opened: Opened, question: dict[str, An
 
 @pytest.mark.parametrize("fault", WHOLE, ids=lambda fault: fault.name)
 def test_a_whole_body_that_breaks_is_asked_for_again(opened: Opened, question: dict[str, Any], fault: Fault) -> None:
-    with opened(reply.text("one two").broken(fault), reply.text("ok")) as (fake, client):
+    cut = reply.text("one two").broken(fault)
+    with opened(cut, reply.text("ok"), config=config_for(fault, TWICE)) as (fake, client):
         assert client.converse(**question)["output"]["message"]["content"] == [{"text": "ok"}]
         assert [call.outcome for call in fake.calls] == [Outcome.CUT, Outcome.COMPLETE]
 
 
 @pytest.mark.parametrize("fault", WHOLE, ids=lambda fault: fault.name)
 def test_what_is_raised_when_the_attempts_are_used_up(opened: Opened, question: dict[str, Any], fault: Fault) -> None:
-    with opened(reply.text("one two").broken(fault).times(2)) as (fake, client):
+    cut = reply.text("one two").broken(fault).times(2)
+    with opened(cut, config=config_for(fault, TWICE)) as (fake, client):
         with pytest.raises(WHOLE[fault]):
             client.converse(**question)
         assert len(fake.calls) == 2
@@ -151,10 +158,10 @@ def test_a_whole_body_that_ends_too_early_is_the_same_both_ways(
     cut = reply.text("one two").broken(fault)
     with ConverseServer() as server, server.script() as fake:
         fake.always(cut)
-        over_a_socket = ask(make_client(endpoint_url=fake.url, config=CONFIG), fake)
+        over_a_socket = ask(make_client(endpoint_url=fake.url, config=TWICE), fake)
     with fake_converse() as inside:
         inside.always(cut)
-        assert ask(make_client(config=CONFIG), inside) == over_a_socket
+        assert ask(make_client(config=TWICE), inside) == over_a_socket
 
 
 # Pauses that are longer than the client waits.
@@ -168,7 +175,7 @@ PAUSES: dict[str, Reply] = {
 
 @pytest.mark.parametrize("pause", PAUSES)
 def test_a_stream_that_pauses_for_too_long_is_a_timeout(opened: Opened, question: dict[str, Any], pause: str) -> None:
-    with opened(PAUSES[pause]) as (fake, client):
+    with opened(PAUSES[pause], config=TWICE.merge(IMPATIENT)) as (fake, client):
         stream = client.converse_stream(**question)["stream"]
         events: list[Any] = []
         with pytest.raises(urllib3.exceptions.ReadTimeoutError, match="Read timed out"):
@@ -192,13 +199,13 @@ LATE: dict[str, Reply] = {
 def test_a_whole_body_that_comes_too_late_is_asked_for_again(
     opened: Opened, question: dict[str, Any], late: str
 ) -> None:
-    with opened(LATE[late], reply.text("ok")) as (fake, client):
+    with opened(LATE[late], reply.text("ok"), config=TWICE.merge(IMPATIENT)) as (fake, client):
         assert client.converse(**question)["output"]["message"]["content"] == [{"text": "ok"}]
         assert [call.outcome for call in fake.calls] == [Outcome.CLOSED, Outcome.COMPLETE]
 
 
 def test_a_head_that_comes_too_late_is_asked_for_again(opened: Opened, question: dict[str, Any]) -> None:
-    with opened(LATE["slow"], reply.text("ok")) as (fake, client):
+    with opened(LATE["slow"], reply.text("ok"), config=TWICE.merge(IMPATIENT)) as (fake, client):
         assert [*client.converse_stream(**question)["stream"]][-1].keys() == {"metadata"}
         assert [call.outcome for call in fake.calls] == [Outcome.CLOSED, Outcome.COMPLETE]
 
@@ -207,7 +214,7 @@ def test_a_head_that_comes_too_late_is_asked_for_again(opened: Opened, question:
 def test_what_lasts_for_less_than_that_is_waited_for(opened: Opened, question: dict[str, Any], operation: str) -> None:
     late = reply.text("one two").broken(faults.stall.lasting(0.02)).broken(faults.one_chunk)
     late = late if operation == "converse_stream" else reply.text("one").broken(faults.stall.lasting(0.02), after=2)
-    with opened(late, reply.text("one").broken(faults.slow_first_byte.lasting(0.03)), config=PATIENT) as (fake, client):
+    with opened(late, reply.text("one").broken(faults.slow_first_byte.lasting(0.03)), config=ONCE) as (fake, client):
         for seconds in (0.02, 0.03):
             started = time.monotonic()
             list(getattr(client, operation)(**question).get("stream", ()))
@@ -249,7 +256,7 @@ def test_an_error_frame_is_an_error_by_its_code(opened: Opened, question: dict[s
 
 def test_an_error_frame_is_a_500_where_there_is_no_stream(opened: Opened, question: dict[str, Any]) -> None:
     answer = reply.text("one two").error_frame_after(2, "InternalFailure", "Sorry.")
-    with opened(answer, config=PATIENT) as (fake, client):
+    with opened(answer, config=ONCE) as (fake, client):
         with pytest.raises(botocore.exceptions.ClientError) as raised:
             client.converse(**question)
         assert raised.value.response["Error"] == {"Code": "InternalFailure", "Message": "Sorry."}
