@@ -1,6 +1,6 @@
 """Run the default tier many times, in random orders, every second time while all cores are kept busy.
 
-`nox -s flakes -- --help`. A test that fails once is a flake; its order comes again with the seed that is printed.
+`nox -s flakes -- --help`; options that are not its own, as `-n 2`, are pytest's. A test that fails once is a flake; its order comes again with the seed that is printed.
 """
 
 import argparse
@@ -17,17 +17,16 @@ CLOSING_LINE = re.compile(r"^=* ?(\d+ \w+.* in [\d.]+s.*?) ?=*$", re.MULTILINE)
 
 def main() -> int:
     """The status is 1 if a run failed."""
-    parser = argparse.ArgumentParser(prog="python -m tests.flakes", description=__doc__)
-    parser.add_argument("runs", nargs="?", type=int, default=20, help="how many runs (20)")
+    parser = argparse.ArgumentParser(prog="python -m tests.flakes", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--runs", type=int, default=20, help="how many runs (20)")
     parser.add_argument("--first-seed", type=int, default=0, help="of pytest-randomly; the next run has the next (0)")
     parser.add_argument("--quiet", action="store_true", help="keep no core busy")
-    parser.add_argument("pytest", nargs=argparse.REMAINDER, help="more arguments of pytest")
-    arguments = parser.parse_args()
+    arguments, more = parser.parse_known_args()
     failed = 0
     for run in range(arguments.runs):
         busy = run % 2 == 1 and not arguments.quiet
         seed = arguments.first_seed + run
-        command = ["pytest", "-q", "-p", "no:cacheprovider", f"--randomly-seed={seed}", *arguments.pytest]
+        command = ["pytest", "-q", "-p", "no:cacheprovider", f"--randomly-seed={seed}", *more]
         started = time.monotonic()
         with every_core_busy() if busy else idle():
             done = subprocess.run(command, capture_output=True, text=True, check=False)
