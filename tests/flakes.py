@@ -1,6 +1,7 @@
 """Run the default tier many times, in random orders, every second time while all cores are kept busy.
 
-`nox -s flakes -- --help`; options that are not its own, as `-n 2`, are pytest's. A test that fails once is a flake; its order comes again with the seed that is printed.
+`nox -s flakes -- --help`; options that are not its own, as `-n 2`, are pytest's. A test that fails once is a flake; its
+order comes again with the seed that is printed.
 """
 
 import argparse
