@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+import pytest
 from coverage import CoverageData
 
 from tests.mutants import covering
@@ -23,6 +24,8 @@ from tests.mutants.drawing import Mutant
 Verdict = Literal["killed", "hangs", "survives", "no test"]
 KILLED: Final[tuple[Verdict, ...]] = ("killed", "hangs")
 
+EVERY_TIER: Final = ("--tier", "nightly")
+"""Which tests may judge was decided before."""
 PLUGIN: Final = ("-p", "tests.mutants.covering", "-p", "no:cacheprovider")
 
 
@@ -123,8 +126,14 @@ def judge(mutant: Mutant, covered: Covering, workplace: Workplace) -> Judged:
     verdict: Verdict
     try:
         files = sorted({test.partition("::")[0] for test in tests})
-        ran = workplace.pytest("-x", "-q", *files, limit=300 + 5 * sum(tests.values()), variables=variables)
+        ran = workplace.pytest(
+            "-x", "-q", *EVERY_TIER, *files, limit=300 + 5 * sum(tests.values()), variables=variables
+        )
         verdict = "survives" if ran.returncode == 0 else "killed"
+        if ran.returncode == pytest.ExitCode.NO_TESTS_COLLECTED:
+            raise SystemExit(
+                f"{ran.stdout}\nThe tests that were chosen are not there any more: measure the coverage anew."
+            )
         if ran.returncode not in (0, 1) and not failed.exists():
             verdict, by = "killed", f"pytest ends with {ran.returncode}"
             if "Timeout (" in ran.stdout:
