@@ -143,9 +143,9 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
         "this line is not JSON (there is more behind its value: column 59).",
     ),
     "a list": (
-        text(*STREAM[:4]) + "[1]\n",
+        text(*STREAM[:4]) + '["Zürich"]\n',
         5,
-        "this line is [1]; a line is a JSON object.",
+        'this line is ["Zürich"]; a line is a JSON object.',
     ),
     "value over two lines": (
         text(HEADER) + '{"call": [{}\n{}]},{"a":{}}\n',

@@ -328,6 +328,12 @@ def test_a_client_that_takes_us_for_a_proxy_is_answered_and_let_go() -> None:
             "RequestHeaderSectionTooLargeException",
             "200 bytes",
         ),
+        (
+            b"GET /" + 150 * b"x" + b" HTTP/1.1\r\nHost: h\r\nLong: " + 100 * b"x" + b"\r\n\r\n",
+            431,
+            "RequestHeaderSectionTooLargeException",
+            "200 bytes",
+        ),
         (CHUNKED[:-2] + b"Trailer: " + 300 * b"x", 431, "RequestHeaderSectionTooLargeException", "200 bytes"),
         (whole(target="/", body=51 * b"x"), 413, "RequestEntityTooLargeException", "50 bytes"),
         (whole(target="/", body=51 * b"x")[:-51], 413, "RequestEntityTooLargeException", "50 bytes"),
