@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -41,10 +42,10 @@ def test_the_pieces_of_a_tool_input_may_be_any_json_of_it(
 
 @pytest.mark.parametrize(
     "pieces",
-    [['{"city": "Zür'], ['{"city": "Bern"}'], ['{"city": "Zürich"} more'], ['{"city":', "5}"], [""], []],
-    ids=["cut off", "another value", "more than it", "another type", "empty", "none"],
+    [['{"city": "Zür'], ['{"city": "Bern"}'], ['{"city": "Zürich"} more'], ['{"city":', "5}"], [""], [], TEXT],
+    ids=["cut off", "another value", "more than it", "another type", "empty", "none", "no list"],
 )
-def test_pieces_that_are_not_the_input_are_refused(pieces: list[str]) -> None:
+def test_pieces_that_are_not_the_input_are_refused(pieces: Sequence[str]) -> None:
     with pytest.raises(ReplyError) as caught:
         reply.tool_use("look_up", CITY, pieces=pieces)
     assert str(caught.value) == f"pieces[0] is {pieces!r}; joined they must be the block's text, {TEXT!r}."
