@@ -21,6 +21,7 @@ from coverage import Coverage, CoverageData
 from tests.mutants import covering
 from tests.mutants.drawing import Mutant, draw
 from tests.mutants.judging import KILLED, Covering, Judged, Workplace, judge
+from tests.tiers import TIERS
 
 ROOT: Final = Path(__file__).parents[2]
 PACKAGES: Final = {
@@ -29,7 +30,6 @@ PACKAGES: Final = {
 }
 OTHER_SUITES: Final = ("harness/converse_harness/doors/aioboto.py", "harness/converse_harness/doors/aiopassing.py")
 """What only the pinned suites run."""
-TIERS: Final = ("default", "slow", "nightly")
 
 SETTINGS: Final = f"""
 [run]
@@ -118,7 +118,8 @@ def read_coverage(folder: Path, *, tier: str) -> Covering:
     """What was measured, of the tests up to a tier; a test that failed without any mutant judges nothing."""
     data = CoverageData(str(folder / "data"))
     data.read()
-    left_out = set(TIERS[TIERS.index(tier) + 1 :])
+    tiers = list(TIERS)
+    left_out = set(tiers[tiers.index(tier) + 1 :])
     costs: dict[str, float] = {}
     for file in folder.glob("costs-*"):
         for line in file.read_text(encoding="utf-8").splitlines():
