@@ -38,7 +38,7 @@ pytest finds the fixture `converse` by itself; `pytest --fixtures` and `pytest -
 """
 
 
-def run(out: TextIO) -> None:
+def show(out: TextIO) -> None:
     """Run the tool loop and print every event as it arrives; in colour on a terminal."""
     bold, dim, plain = ("\033[1m", "\033[2m", "\033[0m") if out.isatty() else ("", "", "")
 

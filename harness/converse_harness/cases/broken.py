@@ -70,7 +70,7 @@ def _broken(fault: Fault) -> Made:
     return next(fits).broken(fault)
 
 
-def cases() -> Iterator[Case]:
+def fault_cases() -> Iterator[Case]:
     """One for each fault, under its name."""
     for name, fault in FAULTS.items():
         yield Case(

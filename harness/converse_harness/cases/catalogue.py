@@ -22,8 +22,8 @@ FAMILIES: Final[Mapping[str, Callable[[], Iterable[Case]]]] = {
     "errors before the stream": failures.error_cases,
     "context overflow": failures.overflow_cases,
     "errors inside the stream": failures.frame_cases,
-    "the future": future.cases,
-    "faults": broken.cases,
+    "the future": future.future_cases,
+    "faults": broken.fault_cases,
 }
 """What makes the cases of each family."""
 

@@ -14,7 +14,7 @@ _GROWS: Final = "what AWS's API allows itself: it grows without notice"
 _IGNORE: Final = "Ignore what is not known, and read the rest."
 
 
-def _text(*before: Mapping[str, Any], **metadata: Any) -> Made:
+def _future_text(*before: Mapping[str, Any], **metadata: Any) -> Made:
     """A text with other events before it."""
     events: Sequence[Mapping[str, Any]] = [
         {"messageStart": {"role": "assistant"}},
@@ -49,14 +49,14 @@ _BLOCKS: Final[Mapping[str, tuple[Mapping[str, Any], str]]] = {
 }
 
 
-def cases() -> Iterator[Case]:
+def future_cases() -> Iterator[Case]:
     """Members and unions; an event of an unknown type is `faults.unknown_event`."""
     for name, (event, sentence) in _BLOCKS.items():
-        yield Case(name, sentence, _IGNORE, _GROWS, partial(_text, event, _STOP))
+        yield Case(name, sentence, _IGNORE, _GROWS, partial(_future_text, event, _STOP))
     yield Case(
         "unknown_member",
         "The metadata has a member that is not in AWS's model.",
         _IGNORE,
         _GROWS,
-        lambda: _text(carbon={"grams": 0.3}),
+        lambda: _future_text(carbon={"grams": 0.3}),
     )

@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(_parser: argparse.ArgumentParser, _given: argparse.Namespace) -> int:
     """Show it."""
-    from converse_harness.demo import run
+    from converse_harness.demo import show
 
-    run(sys.stdout)
+    show(sys.stdout)
     return 0

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any, cast
 
 from converse_harness.doors import registry
-from converse_harness.doors.aiopassing import pass_on
+from converse_harness.doors.aiopassing import forward_async
 from converse_harness.doors.boto import ask, outlasts, patience, wait_for
 from converse_harness.doors.contract import Exchange
 from converse_harness.doors.credentials import (
@@ -68,7 +68,7 @@ def answer(original: Any) -> Any:
         started = monotonic()
         exchange = ask(fake, self, request)
         if exchange.heard is not None:
-            return await pass_on(exchange, exchange.heard, self, functools.partial(original, self, request))
+            return await forward_async(exchange, exchange.heard, self, functools.partial(original, self, request))
         response = exchange.response
         if response.wait:
             await sleep_of(self)(wait_for(exchange, self, request.url))

@@ -18,23 +18,23 @@ WHOLE: Final = 65_536
 """Parts of one HTTP chunk are put together up to this many bytes."""
 
 
-async def pass_on(exchange: Exchange, heard: Heard, endpoint: Any, send: Callable[[], Awaitable[Any]]) -> Any:
+async def forward_async(exchange: Exchange, heard: Heard, endpoint: Any, send: Callable[[], Awaitable[Any]]) -> Any:
     """Send one attempt as aiobotocore would. What is raised is what the client sees."""
-    with passing(exchange, heard, tee) as hearing:
+    with passing(exchange, heard, tee_async) as hearing:
         return check_heard(hearing, endpoint, await send())
 
 
-def tee(raw: Any, hearing: Hearing) -> None:
+def tee_async(raw: Any, hearing: Hearing) -> None:
     """A response of httpx or of aiohttp tells what is taken of it. Raises DoorError for one of another kind."""
     if hasattr(raw, "aiter_raw"):
         library = sys.modules[class_of(raw).__module__.partition(".")[0]]
         raw.stream = of_library(AsyncTee, library, "AsyncByteStream")(raw.stream, hearing)
     else:
         chunked = raw.headers.get("Transfer-Encoding", "").lower() == "chunked"
-        become(raw, _HeardResponse, content=HeardContent(raw.content, hearing, chunked=chunked))
+        become(raw, _CapturedAsyncResponse, content=HeardContent(raw.content, hearing, chunked=chunked))
 
 
-class _HeardResponse:
+class _CapturedAsyncResponse:
     """What aiohttp's response class does otherwise: it sees when the client leaves."""
 
     content: HeardContent

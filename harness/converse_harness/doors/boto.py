@@ -27,7 +27,7 @@ from converse_harness.doors import registry
 from converse_harness.doors.contract import Exchange, OpenFake
 from converse_harness.doors.credentials import is_bedrock
 from converse_harness.doors.delivery import Delivery, headers
-from converse_harness.doors.passing import pass_on
+from converse_harness.doors.passing import forward
 from converse_harness.doors.registry import HELD
 from converse_harness.wire.http import Break, ConnectionFailure, Request, Response
 
@@ -75,7 +75,7 @@ def answer(original: Any) -> Any:
         started = monotonic()
         exchange = ask(fake, self, request)
         if exchange.heard is not None:
-            return pass_on(exchange, exchange.heard, self, functools.partial(original, self, request))
+            return forward(exchange, exchange.heard, self, functools.partial(original, self, request))
         response = exchange.response
         if response.wait:
             time.sleep(wait_for(exchange, self, request.url))

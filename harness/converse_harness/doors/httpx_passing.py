@@ -24,7 +24,7 @@ OF_THE_ENCODED: Final = ("content-encoding", "content-length")
 """Headers that are not true of a body that was decoded."""
 
 
-def pass_on(httpx: Any, exchange: Exchange, heard: Heard, request: Any, send: Callable[[Any], Any]) -> Any:
+def forward(httpx: Any, exchange: Exchange, heard: Heard, request: Any, send: Callable[[Any], Any]) -> Any:
     """The response that `send` gives, whose body is written down while the client reads it."""
     hearing = Hearing(exchange, heard)
     with _passing(hearing):
@@ -32,7 +32,7 @@ def pass_on(httpx: Any, exchange: Exchange, heard: Heard, request: Any, send: Ca
     return _overheard(httpx, response, hearing, of_library(SyncTee, httpx, "SyncByteStream"))
 
 
-async def pass_on_async(
+async def forward_async(
     httpx: Any, exchange: Exchange, heard: Heard, request: Any, send: Callable[[Any], Awaitable[Any]]
 ) -> Any:
     """The same for an asynchronous client."""

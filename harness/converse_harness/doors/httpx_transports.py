@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from converse_harness.doors.fake import Fake
 from converse_harness.doors.httpx_bodies import answer, answer_async, of_library
-from converse_harness.doors.httpx_passing import pass_on, pass_on_async
+from converse_harness.doors.httpx_passing import forward, forward_async
 from converse_harness.doors.httpx_recording import exchange_of, fake_for
 from converse_harness.errors import ReplyError
 
@@ -136,7 +136,7 @@ def ask(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], Any]) -> Any
     started = monotonic()
     exchange = exchange_of(fake, request)
     if exchange.heard is not None:
-        return pass_on(httpx, exchange, exchange.heard, request, send)
+        return forward(httpx, exchange, exchange.heard, request, send)
     return answer(httpx, exchange, request, started)
 
 
@@ -151,7 +151,7 @@ async def ask_async(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], 
     else:
         exchange = exchange_of(fake, request)
     if exchange.heard is not None:
-        return await pass_on_async(httpx, exchange, exchange.heard, request, send)
+        return await forward_async(httpx, exchange, exchange.heard, request, send)
     return await answer_async(httpx, exchange, request, started)
 
 

@@ -32,7 +32,7 @@ NOT_HEARD: Final = (
 )
 
 
-def pass_on(exchange: Exchange, heard: Heard, endpoint: Any, send: Callable[[], Any]) -> Any:
+def forward(exchange: Exchange, heard: Heard, endpoint: Any, send: Callable[[], Any]) -> Any:
     """Send one attempt as botocore would. What is raised is what the client sees."""
     with passing(exchange, heard, tee) as hearing:
         return check_heard(hearing, endpoint, send())
@@ -82,7 +82,7 @@ def hear_response(original: Any) -> Any:
 
 def tee(raw: Any, hearing: Hearing) -> None:
     """A response of urllib3 tells what is taken of it. Raises DoorError for one of another kind."""
-    become(raw, _HeardResponse, _converse_harness=hearing)
+    become(raw, _CapturedResponse, _converse_harness=hearing)
 
 
 def become(raw: Any, methods: type, **attributes: object) -> None:
@@ -107,7 +107,7 @@ def _subclass(kind: Any, methods: type) -> Any:
     return type(kind.__name__, (methods, kind), names)
 
 
-class _HeardResponse:
+class _CapturedResponse:
     """What urllib3's response class does otherwise: whoever takes bytes of its body comes through here."""
 
     _converse_harness: Hearing

@@ -10,7 +10,7 @@ from converse_harness.model.service import Shape, body_shape, is_document
 
 Reader = Callable[[Any], Any]
 
-_SCALARS: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
+_JSON_TYPES: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
     "string": ((str,), "a string"),
     "blob": ((str,), "a string of base64"),
     "boolean": ((bool,), "true or false"),
@@ -60,8 +60,8 @@ def _reader(shape: Shape, fresh: dict[str, Reader]) -> Reader:
     known = _READERS.get(shape.name) or fresh.get(shape.name)
     if known is not None:
         return known
-    if shape.type_name in _SCALARS:
-        reader = fresh[shape.name] = _scalar(*_SCALARS[shape.type_name])
+    if shape.type_name in _JSON_TYPES:
+        reader = fresh[shape.name] = _scalar(*_JSON_TYPES[shape.type_name])
     elif is_document(shape) or shape.type_name == "timestamp":
         reader = fresh[shape.name] = _as_it_is
     elif shape.type_name == "structure":

@@ -148,7 +148,7 @@ class Part:
     rules: tuple[Match, ...]
 
 
-def _free(asked: Asked) -> Any:
+def _without_ids(asked: Asked) -> Any:
     return None if asked.operation in CONVERSATIONS and asked.conversation else free_shape(asked.request)
 
 
@@ -183,7 +183,7 @@ PARTS: Final[Mapping[str, Part]] = {
     ),
     "body": Part(
         "of a body that is no conversation: its keys, roles, types and names, which ids are the same",
-        _free,
+        _without_ids,
         ("shape",),
     ),
 }

@@ -1,0 +1,167 @@
+"""Counts the house: modules, classes, names that occur twice, circles, layers, lines. `python -m tests.house.measure`."""
+
+import ast
+import io
+import sys
+import tokenize
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = {"converse_harness": "harness", "converse_strategies": "strategies"}
+# The names in types/ are those of Strands; strategies/strands makes them.
+VOCABULARY = "converse_harness.types"
+# What a line of code has to have: a line with nothing but these is blank, a comment or the end of another line.
+_EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+_TEXT = {tokenize.STRING, *(getattr(tokenize, name) for name in ("FSTRING_START", "FSTRING_MIDDLE", "FSTRING_END") if hasattr(tokenize, name))}
+
+
+def modules(root: Path = ROOT) -> dict[str, ast.Module]:
+    """Every module of the product by its dotted name."""
+    found = {}
+    for package, folder in PACKAGES.items():
+        for file in sorted((root / folder / package).rglob("*.py")):
+            parts = file.relative_to(root / folder).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = ast.parse(file.read_text("utf-8"))
+    return found
+
+
+def classes(trees: dict[str, ast.Module]) -> list[tuple[str, str]]:
+    """Module and name of each class, nested ones included."""
+    return [
+        (module, node.name)
+        for module, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and not module.startswith(VOCABULARY)
+    ]
+
+
+def twice(trees: dict[str, ast.Module]) -> dict[str, list[str]]:
+    """Names that more than one class has, with their modules."""
+    names: dict[str, list[str]] = {}
+    for module, name in classes(trees):
+        names.setdefault(name, []).append(module)
+    return {name: where for name, where in sorted(names.items()) if len(where) > 1}
+
+
+def imports(trees: dict[str, ast.Module], *, at_start: bool) -> dict[str, set[str]]:
+    """Which modules of the product each module imports: `at_start` only those that its own import needs."""
+    found: dict[str, set[str]] = {module: set() for module in trees}
+    for module, tree in trees.items():
+        for node in _at_start(tree) if at_start else ast.walk(tree):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                whole = [f"{node.module}.{alias.name}" for alias in node.names]
+                names = [each if each in trees else str(node.module) for each in whole]
+            else:
+                continue
+            found[module] |= {name for name in names if name in trees and name != module}
+    return found
+
+
+def _at_start(node: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield child
+            yield from _at_start(child)
+
+
+def circles(trees: dict[str, ast.Module]) -> list[list[str]]:
+    """Groups of modules that need each other when they are imported, those of type checkers included."""
+    edges = imports(trees, at_start=True)
+    reach = {module: _reached(module, edges) for module in edges}
+    groups = {frozenset(other for other in reach[module] if module in reach[other]) for module in edges}
+    return sorted(sorted(group) for group in groups if group)
+
+
+def _reached(start: str, edges: dict[str, set[str]]) -> set[str]:
+    seen: set[str] = set()
+    todo = [start]
+    while todo:
+        for other in edges[todo.pop()] - seen:
+            seen.add(other)
+            todo.append(other)
+    return seen
+
+
+def layers(root: Path = ROOT) -> int:
+    """Layers of the harness, one above the other, as import-linter holds them."""
+    contracts = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    return len(next(c["layers"] for c in contracts if c.get("containers") == ["converse_harness"]))
+
+
+def lines(root: Path = ROOT) -> Counter[str]:
+    """Lines in all; those of code; of these, those that are part of a literal table or of nothing but a text."""
+    found: Counter[str] = Counter()
+    for package, folder in PACKAGES.items():
+        for file in sorted((root / folder / package).rglob("*.py")):
+            text = file.read_text("utf-8")
+            code, texts = _code_and_texts(text)
+            tables = _tables(ast.parse(text))
+            found["all"] += len(text.splitlines())
+            found["code"] += len(code)
+            found["tables"] += len(code & tables)
+            found["texts"] += len((code & texts) - tables)
+    found["code without tables and texts"] = found["code"] - found["tables"] - found["texts"]
+    return found
+
+
+def _code_and_texts(text: str) -> tuple[set[int], set[int]]:
+    """Numbers of the lines that hold code, docstrings left out; and of those that hold nothing but text."""
+    documentation = {
+        line
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    code: set[int] = set()
+    other: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type in _EMPTY:
+            continue
+        rows = range(token.start[0], token.end[0] + 1)
+        code.update(rows)
+        if token.type not in _TEXT and token.string not in set("()[]{},+"):
+            other.update(rows)
+    code -= documentation
+    strings = {row for row in code if row not in other}
+    lonely = {row for row, line in enumerate(text.splitlines(), 1) if not set(line.strip()) - set("()[]{},")}
+    return code, strings - lonely
+
+
+def _tables(tree: ast.Module) -> set[int]:
+    """Lines of the literals of more than one line that a module or a class gives a name to."""
+    found: set[int] = set()
+    bodies = [tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef))]
+    for node in (node for body in bodies for node in body):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and _is_table(node.value):
+            found.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return found
+
+
+def _is_table(value: ast.expr) -> bool:
+    if isinstance(value, ast.Call):  # MappingProxyType({...}), frozenset({...})
+        return any(_is_table(each) for each in value.args)
+    return isinstance(value, ast.Dict | ast.List | ast.Tuple | ast.Set) and value.end_lineno != value.lineno
+
+
+def main(root: Path) -> None:
+    """Print the measures of a checkout."""
+    trees = modules(root)
+    print(f"modules          {len(trees):6}")
+    print(f"classes          {len(classes(trees)):6}")
+    print(f"names twice      {len(twice(trees)):6}  {', '.join(twice(trees))}")
+    print(f"circles          {len(circles(trees)):6}")
+    for circle in circles(trees):
+        print(f"                         {' '.join(circle)}")
+    print(f"layers           {layers(root):6}")
+    for name, number in lines(root).items():
+        print(f"lines: {name:32}{number:6}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT)
