@@ -31,7 +31,9 @@ ENTRY_POINTS = (
 )
 FLOOR_SUITES = (
     "tests/unit",
-    "tests/doors",
+    "tests/intercept",
+    "tests/server",
+    "tests/control",
     "tests/rules",
     "tests/recordings/test_recording_boto.py",
     "tests/strategies",

@@ -9,7 +9,7 @@ from benchmarks.budgets import Row
 from benchmarks.floor import ASKED, floor_client
 from benchmarks.measure import Rounds, per_call
 from converse_harness import fake_converse, reply
-from converse_harness.doors.client import create_client
+from converse_harness.intercept.clients import create_client
 
 ROUNDS = 40
 

@@ -7,9 +7,9 @@ from typing import Any
 from benchmarks.budgets import Row
 from benchmarks.floor import answered, story
 from benchmarks.measure import Rounds, per_call
-from converse_harness.doors.client import create_client
-from converse_harness.wire.events import decode_event, encode_event
-from converse_harness.wire.eventstream import decode
+from converse_harness.intercept.clients import create_client
+from converse_harness.stream.events import decode_event, encode_event
+from converse_harness.stream.frames import decode
 
 ROUNDS = 60
 EVENTS = 500

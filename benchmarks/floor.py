@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from converse_harness import Endpoint, Reply, reply
-from converse_harness.doors.client import create_client
-from converse_harness.wire.http import Request
+from converse_harness.intercept.clients import create_client
+from converse_harness.stream.http import Request
 
 MODEL = "anthropic.claude-3-5-sonnet-20240620-v1:0"
 ASKED: dict[str, Any] = {"modelId": MODEL, "messages": [{"role": "user", "content": [{"text": "Tell me a story."}]}]}

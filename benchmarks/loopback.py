@@ -22,7 +22,7 @@ from benchmarks.floor import ASKED, floor_client, read_stream, story
 from benchmarks.measure import Rounds, per_call, wall
 from benchmarks.servers import IN_PYTHON, in_process_of_its_own, missing_aimock
 from converse_harness import ConverseServer, Reply, fake_converse
-from converse_harness.doors.client import create_client
+from converse_harness.intercept.clients import create_client
 
 ROUNDS = 40
 FIRST_ROUNDS = 40

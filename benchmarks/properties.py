@@ -13,7 +13,7 @@ from benchmarks.budgets import Row
 from benchmarks.floor import ASKED
 from benchmarks.measure import Rounds, per_call
 from converse_harness import assemble, fake_converse, reply
-from converse_harness.doors.client import create_client
+from converse_harness.intercept.clients import create_client
 
 ROUNDS = 8
 EXAMPLES = 200

@@ -15,13 +15,12 @@ from benchmarks.budgets import Row
 from benchmarks.floor import ASKED, MODEL, answered, read_stream, story
 from benchmarks.measure import Rounds, per_call, wall
 from converse_harness import ConverseServer, fake_converse, record, recording
-from converse_harness.doors.client import create_client
-from converse_harness.recordings.heard import Heard, exchange_lines
+from converse_harness.intercept.clients import create_client
+from converse_harness.recordings.capture import Heard, exchange_lines
 from converse_harness.recordings.lines import Line
-from converse_harness.recordings.reading import read
-from converse_harness.recordings.storing import store
-from converse_harness.recordings.writing import header, text_of, write
-from converse_harness.wire.http import Request
+from converse_harness.recordings.read import read
+from converse_harness.recordings.write import header, store, text_of, write
+from converse_harness.stream.http import Request
 
 EVENTS = 50
 LOADED = 5_000

@@ -9,7 +9,7 @@ from benchmarks.budgets import Row
 from benchmarks.floor import floor_client, read_first, read_stream, story
 from benchmarks.measure import Rounds, per_call
 from converse_harness import Reply, fake_converse
-from converse_harness.doors.client import create_client
+from converse_harness.intercept.clients import create_client
 
 ROUNDS = 80
 FIRST_ROUNDS = 150

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any, Final
 
-from converse_harness import Fake, Reply, ReplyError, faults, model, reply
-from converse_harness.damage import Fault, Level
-from converse_harness.doors.boto import holds_bodies_to_their_length
-from converse_harness.families import family_of
+from converse_harness import Fake, Reply, ReplyError, bedrock, faults, reply
+from converse_harness.bedrock.families import family_of
+from converse_harness.faults.model import Fault, Level
+from converse_harness.intercept.boto import holds_bodies_to_their_length
 
 CITATION: Final = {
     "title": "Alps",
@@ -23,7 +23,7 @@ CONTENT: Final[tuple[dict[str, Any], ...]] = (
     {"text": "c"},
     *(
         [{"citationsContent": {"citations": [CITATION], "content": [{"text": "d"}]}}]
-        if model.has_shape("Citation")
+        if bedrock.has_shape("Citation")
         else []
     ),
     {"toolUse": {"toolUseId": "t1", "name": "n", "input": {"a": 1, "b": "cd"}}},

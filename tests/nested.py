@@ -5,9 +5,9 @@ from typing import Final
 import botocore.session
 
 from converse_harness import reply
-from converse_harness.doors.httpx import HttpxFake
-from converse_harness.doors.in_process import BotoFake
-from converse_harness.doors.server.listener import ConverseServer
+from converse_harness.intercept.httpx import HttpxFake
+from converse_harness.intercept.in_process import BotoFake
+from converse_harness.server.listener import ConverseServer
 
 OURS: Final = ("-p", "converse_harness.plugin")
 ANYIO: Final = ("-p", "anyio")

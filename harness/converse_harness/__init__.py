@@ -10,16 +10,9 @@ if TYPE_CHECKING:
     from converse_harness import cases as cases
     from converse_harness import faults as faults
     from converse_harness import reply as reply
-    from converse_harness.assembly import Response as Response
-    from converse_harness.assembly import assemble as assemble
-    from converse_harness.calls import Call as Call
-    from converse_harness.chunking import chunk as chunk
-    from converse_harness.citation import citing as citing
-    from converse_harness.doors.fake import Fake as Fake
-    from converse_harness.doors.in_process import fake_converse as fake_converse
-    from converse_harness.doors.recorder import record as record
-    from converse_harness.doors.server.listener import ConverseServer as ConverseServer
-    from converse_harness.endpoint import Endpoint as Endpoint
+    from converse_harness.bedrock.citations import citing as citing
+    from converse_harness.endpoint.call import Call as Call
+    from converse_harness.endpoint.endpoint import Endpoint as Endpoint
     from converse_harness.errors import BlockedConnection as BlockedConnection
     from converse_harness.errors import CallError as CallError
     from converse_harness.errors import ConverseHarnessError as ConverseHarnessError
@@ -32,36 +25,43 @@ if TYPE_CHECKING:
     from converse_harness.errors import StreamOrderError as StreamOrderError
     from converse_harness.errors import UnexpectedCall as UnexpectedCall
     from converse_harness.errors import UnusedReplies as UnusedReplies
-    from converse_harness.recordings.playing.recording import recording as recording
-    from converse_harness.recordings.secrecy.redaction import Redaction as Redaction
-    from converse_harness.replies import Reply as Reply
+    from converse_harness.intercept.fake import Fake as Fake
+    from converse_harness.intercept.in_process import fake_converse as fake_converse
+    from converse_harness.intercept.recorder import record as record
+    from converse_harness.recordings.play import recording as recording
+    from converse_harness.recordings.redaction import Redaction as Redaction
+    from converse_harness.reply.reply import Reply as Reply
+    from converse_harness.server.listener import ConverseServer as ConverseServer
+    from converse_harness.stream.assemble import Response as Response
+    from converse_harness.stream.assemble import assemble as assemble
+    from converse_harness.stream.chunk import chunk as chunk
 
 _HOME = {
     "BlockedConnection": "errors",
-    "Call": "calls",
+    "Call": "endpoint.call",
     "CallError": "errors",
     "ConverseHarnessError": "errors",
-    "ConverseServer": "doors.server.listener",
+    "ConverseServer": "server.listener",
     "DamagedData": "errors",
     "DoorError": "errors",
-    "Endpoint": "endpoint",
-    "Fake": "doors.fake",
-    "Redaction": "recordings.secrecy.redaction",
+    "Endpoint": "endpoint.endpoint",
+    "Fake": "intercept.fake",
+    "Redaction": "recordings.redaction",
     "RefusedRequest": "errors",
     "RefusedRequestWarning": "errors",
-    "Reply": "replies",
+    "Reply": "reply.reply",
     "ReplyError": "errors",
-    "Response": "assembly",
+    "Response": "stream.assemble",
     "SecretFound": "errors",
     "StreamOrderError": "errors",
     "UnexpectedCall": "errors",
     "UnusedReplies": "errors",
-    "assemble": "assembly",
-    "chunk": "chunking",
-    "citing": "citation",
-    "fake_converse": "doors.in_process",
-    "record": "doors.recorder",
-    "recording": "recordings.playing.recording",
+    "assemble": "stream.assemble",
+    "chunk": "stream.chunk",
+    "citing": "bedrock.citations",
+    "fake_converse": "intercept.in_process",
+    "record": "intercept.recorder",
+    "recording": "recordings.play",
 }
 
 __all__ = [

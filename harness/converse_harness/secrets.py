@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from converse_harness.wire.http import Request
-
 MASK: Final = "***"
+
+Headers = tuple[tuple[str, str], ...]
 
 SECRET_HEADERS: Final = frozenset(
     {"api-key", "authorization", "cookie", "proxy-authorization", "x-amz-security-token", "x-api-key"}
@@ -227,19 +227,18 @@ def mask(text: str) -> str:
     return text
 
 
-def mask_headers(request: Request) -> Request:
-    """The request with the values of its secret headers masked."""
-    headers = tuple((name, MASK if name.lower() in SECRET_HEADERS else value) for name, value in request.headers)
-    return Request(request.method, request.target, headers, request.body)
+def mask_headers(headers: Headers) -> Headers:
+    """The headers with the values of the secret ones masked."""
+    return tuple((name, MASK if name.lower() in SECRET_HEADERS else value) for name, value in headers)
 
 
-def header_secrets(request: Request) -> Iterator[str]:
-    """The tokens in the secret headers of a request; a signature of AWS holds none.
+def header_secrets(headers: Headers) -> Iterator[str]:
+    """The tokens in the secret ones of some headers; a signature of AWS holds none.
 
-    >>> list(header_secrets(Request("GET", "/", (("Cookie", "a=1; b=2"), ("authorization", "Bearer t")), b"")))
+    >>> list(header_secrets((("Cookie", "a=1; b=2"), ("authorization", "Bearer t"))))
     ['1', '2', 't']
     """
-    for name, value in request.headers:
+    for name, value in headers:
         if name.lower() == "cookie":
             yield from (each.partition("=")[2].strip() for each in value.split(";"))
         elif name.lower() in SECRET_HEADERS and not value.startswith("AWS4-"):

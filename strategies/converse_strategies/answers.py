@@ -7,8 +7,8 @@ from collections.abc import Collection
 from hypothesis import strategies as st
 
 from converse_harness import reply
-from converse_harness.chunking import default_stop_reason
-from converse_harness.replies import Reply
+from converse_harness.reply.reply import Reply
+from converse_harness.stream.chunk import default_stop_reason
 from converse_strategies import leaves
 from converse_strategies.blocks import Texts, contents, streamable
 from converse_strategies.choices import chosen

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from converse_harness import model
+from converse_harness import bedrock
 from converse_strategies import leaves
 from converse_strategies.choices import chosen
 from converse_strategies.citation import citations_content_blocks
@@ -38,7 +38,7 @@ SERVER_TOOLS: Final = ("nova_grounding", "nova_code_interpreter")
 @cache
 def streamable() -> tuple[str, ...]:
     """The members of ContentBlock that the installed botocore can stream, the simplest first."""
-    return tuple(name for name, place in _DELTAS.items() if model.has_member(*place))
+    return tuple(name for name, place in _DELTAS.items() if bedrock.has_member(*place))
 
 
 @st.composite

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from converse_harness.rules.rule import bare
+from converse_harness.bedrock.rules.rule import bare
 from converse_strategies import leaves
 
 Json = dict[str, Any]

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from hypothesis.errors import InvalidArgument
 
-from converse_harness import model
+from converse_harness import bedrock
 
 
 def chosen(function: str, argument: str, asked: Collection[str] | None, known: Sequence[str]) -> tuple[str, ...]:
@@ -24,6 +24,6 @@ def chosen(function: str, argument: str, asked: Collection[str] | None, known: S
     if unknown or isinstance(asked, str) or not asked:
         raise InvalidArgument(
             f"{function}({argument}={asked!r}): {', '.join(unknown) or repr(asked)} is no choice of {argument}. Give a "
-            f"list of some of: {', '.join(known)} (botocore {model.botocore_version()})."
+            f"list of some of: {', '.join(known)} (botocore {bedrock.botocore_version()})."
         )
     return tuple(each for each in known if each in asked)

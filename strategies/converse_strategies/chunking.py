@@ -10,8 +10,8 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from converse_harness.chunking import chunk, cut_message
 from converse_harness.errors import ReplyError
+from converse_harness.stream.chunk import chunk, cut_message
 from converse_strategies import leaves
 from converse_strategies.blocks import Texts
 from converse_strategies.message import assistant_messages

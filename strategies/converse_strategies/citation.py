@@ -11,7 +11,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from converse_harness.citation import Source, locations, read_source
+from converse_harness.bedrock.citations import Source, locations, read_source
 from converse_harness.errors import ReplyError
 from converse_strategies import leaves
 from converse_strategies.choices import chosen

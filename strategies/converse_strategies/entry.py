@@ -33,9 +33,9 @@ _SUBJECTS: Final = (
     "tools",
 )
 _OTHERS: Final[Mapping[str, tuple[str, str, str]]] = {
-    "converse_harness.assembly": ("Response", "received", "responses"),
-    "converse_harness.calls": ("Call", "received", "calls"),
-    "converse_harness.replies": ("Reply", "answers", "replies"),
+    "converse_harness.stream.assemble": ("Response", "received", "responses"),
+    "converse_harness.endpoint.call": ("Call", "received", "calls"),
+    "converse_harness.reply.reply": ("Reply", "answers", "replies"),
 }
 """A module, its class, and the module and function of the class's strategy."""
 

@@ -11,14 +11,14 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from converse_harness import model, reply
-from converse_harness.bodies import BareBody, ErrorBody, EventsBody, MessageBody
-from converse_harness.damage import Breach, Door, Fault, Level, Place
+from converse_harness import bedrock, reply
+from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, usual
 from converse_harness.errors import ReplyError
 from converse_harness.faults import FAULTS, IN_PROCESS
-from converse_harness.replies import Reply
-from converse_harness.wire.http import GATEWAY_ERRORS
-from converse_harness.wordings import OVERFLOWS, THROTTLES, usual
+from converse_harness.faults.model import Breach, Door, Fault, Level, Place
+from converse_harness.reply.body import BareBody, ErrorBody, EventsBody, MessageBody
+from converse_harness.reply.reply import Reply
+from converse_harness.stream.http import GATEWAY_ERRORS
 from converse_strategies import answers, leaves, shapes
 from converse_strategies.blocks import Texts, streamable
 from converse_strategies.choices import chosen
@@ -83,7 +83,7 @@ def stream_errors(
     >>> find(stream_errors(names=["throttlingException"]), lambda answer: True).summary
     '3 events, throttlingException after 0 events'
     """
-    known = (*model.stream_exceptions(), *_UNMODELLED)
+    known = (*bedrock.stream_exceptions(), *_UNMODELLED)
     name = draw(st.sampled_from(chosen("stream_errors", "names", names, known)))
     where = draw(SITES)
     answer = draw(answers.replies() if replies is None else replies)
@@ -305,8 +305,8 @@ def _lasting(
 
 @cache
 def _error_names() -> tuple[str, ...]:
-    modelled = dict.fromkeys(name for operation in OPERATIONS for name in model.errors(operation))
-    return (*modelled, *(name for name in model.all_errors() if name in GATEWAY_ERRORS))
+    modelled = dict.fromkeys(name for operation in OPERATIONS for name in bedrock.errors(operation))
+    return (*modelled, *(name for name in bedrock.all_errors() if name in GATEWAY_ERRORS))
 
 
 @cache
@@ -317,7 +317,7 @@ def _messages(name: str) -> Texts:
 
 def _members(draw: st.DrawFn, name: str) -> dict[str, Any]:
     """What an error says beside its message."""
-    if model.all_errors()[name].members == ("message",):
+    if bedrock.all_errors()[name].members == ("message",):
         return {}
     members: dict[str, Any] = draw(shapes.values(name))
     members.pop("message", None)

@@ -14,8 +14,8 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from converse_harness import model
-from converse_harness.guardrails import REASONS
+from converse_harness import bedrock
+from converse_harness.bedrock.guardrails import REASONS
 from converse_strategies import leaves
 from converse_strategies.choices import chosen
 from converse_strategies.reasoning import draw_findings
@@ -74,7 +74,7 @@ def guardrail_traces(
         }
         trace["outputAssessments"] = outputs
         reasons.append(_gravest(chain.from_iterable(outputs.values())))
-    if model.has_member("GuardrailTraceAssessment", "actionReason") and draw(st.booleans()):
+    if bedrock.has_member("GuardrailTraceAssessment", "actionReason") and draw(st.booleans()):
         trace["actionReason"] = "\n".join(dict.fromkeys(REASONS[action] for action in reasons))
     return trace
 
@@ -136,11 +136,11 @@ def guardrail_policies() -> tuple[str, ...]:
     >>> guardrail_policies()[0]
     'topicPolicy'
     """
-    members = model.shape("GuardrailAssessment").members
+    members = bedrock.shape("GuardrailAssessment").members
     return tuple(name for name, shape in members.items() if name.endswith("Policy") and _known(name, shape))
 
 
-def _known(policy: str, shape: model.Shape) -> bool:
+def _known(policy: str, shape: bedrock.Shape) -> bool:
     """Whether a policy is made of lists of entries with an action, as all are but automated reasoning."""
     lists = [each for each in shape.members.values() if each.type_name == "list"]
     actions = ["action" in getattr(each.member, "members", {}) for each in lists]
@@ -188,7 +188,7 @@ def _draw_assessment(draw: st.DrawFn, id: str, wanted: Wanted, least: int, texts
         units |= {"sensitiveInformationPolicyFreeUnits" if name == "regexes" else f"{policy}Units" for name in found}
     if draw(st.booleans()):
         assessment["invocationMetrics"] = _draw_metrics(draw, units)
-    if model.has_shape("AppliedGuardrailDetails") and draw(st.booleans()):
+    if bedrock.has_shape("AppliedGuardrailDetails") and draw(st.booleans()):
         assessment["appliedGuardrailDetails"] = {
             "guardrailId": id,
             "guardrailVersion": draw(_VERSIONS),
@@ -216,7 +216,7 @@ Layout = tuple[tuple[str, str, bool], ...]
 @cache
 def _layouts(policy: str, actions: frozenset[str]) -> tuple[Layout, ...]:
     """The ways in which a policy's lists can be filled, at least one; none where no entry has such an action."""
-    shape = model.member("GuardrailAssessment", policy)
+    shape = bedrock.member("GuardrailAssessment", policy)
     if policy == _REASONING:
         return ((),) if "NONE" in actions else ()
     lists = {name: each.member.name for name, each in shape.members.items()}
@@ -240,9 +240,9 @@ Form = tuple[tuple[str, Any], ...]
 @cache
 def _forms(entry: str, actions: frozenset[str]) -> tuple[Form, ...]:
     """What an entry can be but for its texts and numbers, the simplest first."""
-    members = model.shape(entry).members
-    required = model.shape(entry).metadata.get("required", ())
-    enums = {name: model.enum(each.name) for name, each in members.items() if model.enum(each.name)}
+    members = bedrock.shape(entry).members
+    required = bedrock.shape(entry).metadata.get("required", ())
+    enums = {name: bedrock.enum(each.name) for name, each in members.items() if bedrock.enum(each.name)}
     choices: list[tuple[str | None, ...]] = [
         values if name in required else (None, *values) for name, values in enums.items() if name != "action"
     ]
@@ -263,7 +263,7 @@ def _sound(form: Mapping[str, str | None], *, detected: bool) -> bool:
     confidence, strength = form.get("confidence"), form.get("filterStrength")
     if confidence is None or (strength is None and confidence != "NONE"):
         return True
-    ranks = model.enum("GuardrailContentFilterConfidence")
+    ranks = bedrock.enum("GuardrailContentFilterConfidence")
     return detected == (ranks.index(confidence) + ranks.index(strength or "NONE") >= len(ranks))
 
 
@@ -280,9 +280,9 @@ def _type(entry: dict[str, Any]) -> Any:
 
 @cache
 def _entries(entry: str, actions: frozenset[str], texts: Texts) -> st.SearchStrategy[dict[str, Any]]:
-    members = model.shape(entry).members
+    members = bedrock.shape(entry).members
     forms = st.sampled_from(_forms(entry, actions))
-    free = {name: texts for name, each in members.items() if each.type_name == "string" and not model.enum(each.name)}
+    free = {name: texts for name, each in members.items() if each.type_name == "string" and not bedrock.enum(each.name)}
     numbers = {"numbers": _TWO_PERCENTAGES} if "threshold" in members else {}
 
     def entry_of(drawn: tuple[Form, dict[str, Any]]) -> dict[str, Any]:
@@ -317,12 +317,12 @@ def _draw_metrics(draw: st.DrawFn, used: Iterable[str]) -> dict[str, Any]:
 
 @cache
 def _all_units() -> st.SearchStrategy[int]:
-    return st.integers(0, _MOST_UNITS ** len(model.shape("GuardrailUsage").members) - 1)
+    return st.integers(0, _MOST_UNITS ** len(bedrock.shape("GuardrailUsage").members) - 1)
 
 
 def _usage(number: int, used: frozenset[str]) -> dict[str, int]:
     """Units by policy. One number is one draw, where nine would be nine: each of its digits counts a policy."""
-    shape = model.shape("GuardrailUsage")
+    shape = bedrock.shape("GuardrailUsage")
     usage: dict[str, int] = {}
     for name in shape.members:
         number, units = divmod(number, _MOST_UNITS)
@@ -344,18 +344,18 @@ def _gravest(assessments: Iterable[Assessment]) -> str:
 
 @cache
 def _origins() -> st.SearchStrategy[tuple[str, ...]]:
-    origins = model.enum("GuardrailOrigin")
+    origins = bedrock.enum("GuardrailOrigin")
     return st.sampled_from([some for size in range(1, len(origins) + 1) for some in combinations(origins, size)])
 
 
 @cache
 def _enum(shape: str) -> st.SearchStrategy[str]:
-    return st.sampled_from(model.enum(shape))
+    return st.sampled_from(bedrock.enum(shape))
 
 
 @cache
 def _perhaps(shape: str) -> st.SearchStrategy[str | None]:
-    return st.sampled_from((None, *model.enum(shape)))
+    return st.sampled_from((None, *bedrock.enum(shape)))
 
 
 def _draw_config(draw: st.DrawFn, shape: str) -> dict[str, Any]:
@@ -364,8 +364,8 @@ def _draw_config(draw: st.DrawFn, shape: str) -> dict[str, Any]:
         "guardrailIdentifier": f"{_ACCOUNT}:guardrail/{name}" if draw(st.booleans()) else name,
         "guardrailVersion": draw(_VERSIONS),
     }
-    for key, each in model.shape(shape).members.items():
-        value = draw(_perhaps(each.name)) if model.enum(each.name) else None
+    for key, each in bedrock.shape(shape).members.items():
+        value = draw(_perhaps(each.name)) if bedrock.enum(each.name) else None
         if value is not None:
             config[key] = value
     return config

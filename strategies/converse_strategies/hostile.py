@@ -12,9 +12,9 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from converse_harness.breaches import BREACHES, OrderBreach
-from converse_harness.chunking import ByFamily, chunk, cut_message, default_stop_reason
-from converse_harness.families import NEUTRAL
+from converse_harness.bedrock.families import NEUTRAL
+from converse_harness.faults.order import BREACHES, OrderBreach
+from converse_harness.stream.chunk import ByFamily, chunk, cut_message, default_stop_reason
 from converse_strategies.blocks import Block, Texts, streamable
 from converse_strategies.choices import chosen
 from converse_strategies.chunking import Event
@@ -54,7 +54,7 @@ def hostile_stream_events(
 ) -> HostileStream:
     """Streams with exactly one breach of the order of events, the breach returned with the stream.
 
-    `breaches` are names from `converse_harness.breaches.BREACHES`, all that a stream of these kinds can have if not
+    `breaches` are names from `converse_harness.faults.order.BREACHES`, all that a stream of these kinds can have if not
     given; the other arguments are those of `stream_events`. A consumer should raise, or keep what it has and say that
     the stream is broken; it should never report success. Raises InvalidArgument, when drawn, for an unknown breach, and
     for one that no stream of these kinds can have.

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from converse_harness import Call, ConverseServer, Fake, Reply, UnusedReplies, fake_converse, model, reply
-from converse_harness.doors.fake import RulesLevel
+from converse_harness import Call, ConverseServer, Fake, Reply, UnusedReplies, bedrock, fake_converse, reply
+from converse_harness.intercept.fake import RulesLevel
 from converse_strategies import leaves
 from converse_strategies.tools import invalid_tool_uses, tool_uses
 
@@ -217,7 +217,7 @@ def conversation_machine(
     says. `invariants` get the machine after each step; a subclass may have its
     own with `@invariant()`. Raises InvalidArgument.
 
-    >>> from converse_harness.doors.client import create_client
+    >>> from converse_harness.intercept.clients import create_client
     >>> def make_agent():
     ...     client, messages = create_client(), []
     ...     def ask(text):
@@ -262,7 +262,7 @@ def conversation_machine(
 
 
 def _exceptions() -> st.SearchStrategy[str]:
-    return st.sampled_from(sorted(model.stream_exceptions()))
+    return st.sampled_from(sorted(bedrock.stream_exceptions()))
 
 
 def _without_id(use: dict[str, Any]) -> dict[str, Any]:

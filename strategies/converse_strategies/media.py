@@ -10,7 +10,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from converse_harness import model
+from converse_harness import bedrock
 from converse_strategies import leaves
 from converse_strategies.choices import chosen
 from converse_strategies.files import AUDIOS, DOCUMENTS, IMAGES, VIDEOS
@@ -147,13 +147,13 @@ def _pairs(
     function: str, kind: str, formats: tuple[str, ...] | None, sources: tuple[str, ...] | None
 ) -> st.SearchStrategy[Pair]:
     """The sources and formats that go together. Raises InvalidArgument."""
-    if not model.has_shape(f"{kind}Block"):
+    if not bedrock.has_shape(f"{kind}Block"):
         raise InvalidArgument(
-            f"{function}(): botocore {model.botocore_version()} has no {kind}Block. Upgrade (pip install --upgrade "
+            f"{function}(): botocore {bedrock.botocore_version()} has no {kind}Block. Upgrade (pip install --upgrade "
             "botocore), or do without."
         )
-    known = [form for form in _BUILT[kind] if form in model.enum(f"{kind}Format")]
-    members = [source for source in _SOURCES if model.has_member(f"{kind}Source", source)]
+    known = [form for form in _BUILT[kind] if form in bedrock.enum(f"{kind}Format")]
+    members = [source for source in _SOURCES if bedrock.has_member(f"{kind}Source", source)]
     some = chosen(function, "formats", formats, known)
     unsaid = [""] if formats is None else []
     plain = unsaid + [form for form in some if form in _TEXT_FORMATS]

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from converse_harness import model
+from converse_harness import bedrock
 from converse_strategies import leaves
 from converse_strategies.blocks import Block, Texts, contents, streamable
 from converse_strategies.choices import chosen
@@ -124,7 +124,7 @@ class Used:
 
 def user_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
     """The members of ContentBlock that a user may send and the installed botocore knows. Raises InvalidArgument."""
-    known = tuple(name for name in _USER if model.has_member("ContentBlock", name))
+    known = tuple(name for name in _USER if bedrock.has_member("ContentBlock", name))
     return chosen("user_messages", "kinds", kinds, known)
 
 
@@ -196,7 +196,7 @@ def _cache_point(draw: st.DrawFn, texts: Texts) -> Block:
 
 @cache
 def _qualifiers() -> st.SearchStrategy[list[str]]:
-    return st.lists(st.sampled_from(model.enum("GuardrailConverseContentQualifier")), max_size=3, unique=True)
+    return st.lists(st.sampled_from(bedrock.enum("GuardrailConverseContentQualifier")), max_size=3, unique=True)
 
 
 @cache

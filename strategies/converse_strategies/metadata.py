@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from converse_harness import model
+from converse_harness import bedrock
 from converse_strategies import leaves
 from converse_strategies.guardrails import guardrail_traces
 
@@ -47,7 +47,7 @@ def token_usages(draw: st.DrawFn, *, cached: bool | None = None) -> dict[str, An
         usage["cacheWriteInputTokens"] = draw(_TOKENS)
     total = sum(usage.values())
     written = usage.get("cacheWriteInputTokens", 0)
-    if keys == "details" and written and model.has_member("TokenUsage", "cacheDetails"):
+    if keys == "details" and written and bedrock.has_member("TokenUsage", "cacheDetails"):
         usage["cacheDetails"] = _cache_details(draw, written)
     return {**usage, "totalTokens": total}
 
@@ -62,7 +62,7 @@ def _cache_details(draw: st.DrawFn, written: int) -> list[dict[str, Any]]:
 
 @cache
 def _times_to_live() -> st.SearchStrategy[list[str]]:
-    return st.lists(st.sampled_from(model.enum("CacheTTL")), min_size=1, max_size=2, unique=True)
+    return st.lists(st.sampled_from(bedrock.enum("CacheTTL")), min_size=1, max_size=2, unique=True)
 
 
 @cache
@@ -92,7 +92,7 @@ def performance_configs() -> st.SearchStrategy[dict[str, Any]]:
 
 
 def _latencies() -> st.SearchStrategy[str]:
-    return st.sampled_from(model.enum("PerformanceConfigLatency"))
+    return st.sampled_from(bedrock.enum("PerformanceConfigLatency"))
 
 
 def _performance_config(latency: str) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def service_tiers() -> st.SearchStrategy[dict[str, Any]]:
 
 
 def _tiers() -> st.SearchStrategy[str]:
-    return st.sampled_from(model.enum("ServiceTierType"))
+    return st.sampled_from(bedrock.enum("ServiceTierType"))
 
 
 def _service_tier(name: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from converse_harness.model import patterns as java
+from converse_harness.bedrock import values as java
 from converse_strategies import leaves
 
 Strings = st.SearchStrategy[str]
@@ -35,7 +35,7 @@ class _NotSimple(Exception):
 def strings(pattern: str | None, low: int = 0, high: int | None = None) -> Strings:
     """Strings that match a Java pattern as a whole, of some length in characters; any strings without a pattern.
 
-    A pattern that Python cannot read refuses nothing, as in `converse_harness.model.validate`.
+    A pattern that Python cannot read refuses nothing, as in `converse_harness.bedrock.validate`.
 
     >>> from hypothesis import find
     >>> find(strings("arn:aws:bedrock:[a-z0-9-]{1,20}:[0-9]{12}:guardrail/[a-z0-9]+"), lambda text: True)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from converse_harness import model
+from converse_harness import bedrock
 from converse_strategies import leaves
 
 Texts = st.SearchStrategy[str]
@@ -37,14 +37,14 @@ def _findings(texts: Texts) -> st.SearchStrategy[list[dict[str, Any]]]:
 @st.composite
 def _draw_finding(draw: st.DrawFn, texts: Texts) -> dict[str, Any]:
     kind = draw(_kinds())
-    members = model.member(_FINDING, kind).members
+    members = bedrock.member(_FINDING, kind).members
     parts = {name: _PARTS[each.name](draw, texts) for name, each in members.items() if each.name in _PARTS}
     return {kind: {name: part for name, part in parts.items() if part is not None}}
 
 
 @cache
 def _kinds() -> st.SearchStrategy[str]:
-    kinds = model.shape(_FINDING).members
+    kinds = bedrock.shape(_FINDING).members
     return st.sampled_from(sorted(kinds, key=lambda kind: len(kinds[kind].members)))
 
 
@@ -95,7 +95,7 @@ def _warning(draw: st.DrawFn, texts: Texts) -> dict[str, Any] | None:
 
 @cache
 def _warnings() -> st.SearchStrategy[str | None]:
-    return st.sampled_from((None, *model.enum("GuardrailAutomatedReasoningLogicWarningType")))
+    return st.sampled_from((None, *bedrock.enum("GuardrailAutomatedReasoningLogicWarningType")))
 
 
 def _options(draw: st.DrawFn, texts: Texts) -> list[dict[str, Any]]:

@@ -7,11 +7,11 @@ from urllib.parse import quote
 
 from hypothesis import strategies as st
 
-from converse_harness import model
-from converse_harness.assembly import Response, assemble
-from converse_harness.calls import Call
-from converse_harness.endpoint import Endpoint
-from converse_harness.wire.http import Request
+from converse_harness import bedrock
+from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.endpoint import Endpoint
+from converse_harness.stream.assemble import Response, assemble
+from converse_harness.stream.http import Request
 from converse_strategies import leaves
 from converse_strategies.answers import replies
 from converse_strategies.blocks import Texts
@@ -32,7 +32,7 @@ def calls(draw: st.DrawFn, *, texts: Texts | None = None) -> Call:
     ('Converse', 200, 'complete')
     """
     operation, name = draw(_OPERATIONS), draw(leaves.model_ids())
-    body = model.to_json("ConverseRequest", {"messages": draw(conversations(texts=texts))})
+    body = bedrock.to_json("ConverseRequest", {"messages": draw(conversations(texts=texts))})
     request = Request("POST", f"/model/{quote(name, safe='')}/{operation}", _HEADERS, body.encode())
     exchange = Endpoint(draw(replies(texts=texts))).exchange(request)
     exchange.taken.extend((chunk, 0.0) for chunk in exchange.response.chunks)

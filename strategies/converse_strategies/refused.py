@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from converse_harness import model
-from converse_harness.rules import RULES, Asked, Level, refusals_of
+from converse_harness import bedrock
+from converse_harness.bedrock.rules import RULES, Asked, Level, refusals_of
 from converse_strategies import leaves
 from converse_strategies.blocks import Texts
 from converse_strategies.breaking import BREAKS
@@ -68,8 +68,8 @@ def refused_requests(draw: st.DrawFn, *, rules: Collection[str] | None = None, t
 
     Their model is one that the rule is known of. `rules` are names of rules, all of them if not given; those that are
     held against requests only at the level "strict" are among them. `texts` is what is said. boto's own validation
-    lets them pass; what it does not let pass is not drawn. Source: `converse_harness.rules`, which names who saw each
-    message. Raises InvalidArgument, when drawn, for an unknown rule.
+    lets them pass; what it does not let pass is not drawn. Source: `converse_harness.bedrock.rules`, which names who
+    saw each message. Raises InvalidArgument, when drawn, for an unknown rule.
 
     >>> from hypothesis import find
     >>> refused = find(refused_requests(rules=["first_message_is_the_users"]), lambda refused: True)
@@ -92,4 +92,4 @@ def refused_requests(draw: st.DrawFn, *, rules: Collection[str] | None = None, t
 
 def _asked(operation: str, request: Json) -> Asked:
     body = {name: value for name, value in request.items() if name != "modelId"}
-    return Asked(operation, request["modelId"], json.loads(model.to_json("ConverseRequest", body)))
+    return Asked(operation, request["modelId"], json.loads(bedrock.to_json("ConverseRequest", body)))

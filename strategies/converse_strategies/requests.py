@@ -12,8 +12,8 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from converse_harness import model
-from converse_harness.rules import Asked, refusal_of
+from converse_harness import bedrock
+from converse_harness.bedrock.rules import Asked, refusal_of
 from converse_strategies import leaves, metadata, shapes
 from converse_strategies.blocks import Texts
 from converse_strategies.conversation import conversations
@@ -56,7 +56,7 @@ def converse_requests(
     which are ToolConfigurations, are given. Other members are there at times: no more than four cache points,
     `maxTokens` that all models allow, and for a prompt of Prompt management, which `model_ids` may give,
     `promptVariables` instead of what such a prompt forbids. With `stream`, `guardrailConfig` is that of ConverseStream
-    alone, and the model is one that streams so. Source: AWS's model, and `converse_harness.rules`. Raises
+    alone, and the model is one that streams so. Source: AWS's model, and `converse_harness.bedrock.rules`. Raises
     InvalidArgument, when drawn, for an unknown kind, and for what is no ToolConfiguration.
 
     >>> from hypothesis import find
@@ -71,12 +71,12 @@ def converse_requests(
     tools: list[Json] = []
     if not from_prompt and (tool_configs is not None or draw(_HALF)):
         config = draw(any_tool_configs(texts=texts) if tool_configs is None else tool_configs)
-        model.check("ToolConfiguration", config, root="converse_requests(tool_configs=): one", error=InvalidArgument)
+        bedrock.check("ToolConfiguration", config, root="converse_requests(tool_configs=): one", error=InvalidArgument)
         request["toolConfig"] = {**config}
         tools = config["tools"]
     talk = conversations(tools=tools, min_turns=min_turns, max_turns=max_turns, kinds=kinds, texts=texts)
     request["messages"] = draw(talk)
-    known = {name: make for name, make in _OPTIONAL.items() if model.has_member("ConverseRequest", name)}
+    known = {name: make for name, make in _OPTIONAL.items() if bedrock.has_member("ConverseRequest", name)}
     for name in draw_names(draw, tuple(name for name in known if not from_prompt or name in _OF_PROMPTS)):
         request[name] = draw(guardrail_stream_configs() if stream and name == _GUARDRAIL else known[name](texts))
     if from_prompt:
@@ -93,7 +93,7 @@ def converse_requests(
 
 def _sent(request: Json) -> Json:
     body = {name: value for name, value in request.items() if name != "modelId"}
-    sent: Json = json.loads(model.to_json("ConverseRequest", body))
+    sent: Json = json.loads(bedrock.to_json("ConverseRequest", body))
     return sent
 
 

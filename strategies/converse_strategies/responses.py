@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from converse_harness import model
-from converse_harness.chunking import default_stop_reason
-from converse_harness.guardrails import in_json
+from converse_harness import bedrock
+from converse_harness.bedrock.guardrails import in_json
+from converse_harness.stream.chunk import default_stop_reason
 from converse_strategies import leaves, metadata
 from converse_strategies.blocks import Texts
 from converse_strategies.message import assistant_messages
@@ -46,7 +46,7 @@ def converse_responses(
         "usage": draw(metadata.token_usages()),
         "metrics": draw(metadata.metrics()),
     }
-    for name in draw_names(draw, tuple(name for name in _OPTIONAL if model.has_member("ConverseResponse", name))):
+    for name in draw_names(draw, tuple(name for name in _OPTIONAL if bedrock.has_member("ConverseResponse", name))):
         response[name] = draw(_OPTIONAL[name]())
     if "trace" in response:
         response["trace"] = dict(in_json(response["trace"]))

@@ -15,8 +15,8 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from converse_harness import model
-from converse_harness.model.checks import INTEGERS
+from converse_harness import bedrock
+from converse_harness.bedrock.checks import INTEGERS
 from converse_strategies import leaves
 from converse_strategies.patterns import ANYTHING, strings
 
@@ -75,10 +75,10 @@ def _compiled(shape: str, overrides: Overrides, texts: st.SearchStrategy[str] | 
     if texts is not None:
         _check_type(texts, st.SearchStrategy, "texts", "a strategy of str: st.text()")
     try:
-        found = model.shape(shape)
+        found = bedrock.shape(shape)
         for name, strategy in overrides:
             _check_override(name, strategy)
-    except model.NotInModel as error:
+    except bedrock.NotInModel as error:
         raise InvalidArgument(f"shapes.values({shape!r}): {error}") from error
     return _Compiler(dict(overrides), texts).of(found)
 
@@ -89,9 +89,9 @@ def _check_override(name: str, strategy: Strategy) -> None:
     )
     structure, dot, member = name.partition(".")
     if dot:
-        model.member(structure, member)
+        bedrock.member(structure, member)
     else:
-        model.shape(structure)
+        bedrock.shape(structure)
 
 
 def _check_type(value: object, expected: type, name: str, allowed: str) -> None:
@@ -107,7 +107,7 @@ class _Compiler:
         self._texts = texts
         self._made: dict[str, Draw] = {}
 
-    def of(self, shape: model.Shape) -> Draw:
+    def of(self, shape: bedrock.Shape) -> Draw:
         """The function that draws a shape; of a shape that holds itself, one that is looked up when it is called."""
         if shape.name not in self._made:
             self._made[shape.name] = partial(self._draw_later, shape.name)
@@ -117,15 +117,15 @@ class _Compiler:
     def _draw_later(self, name: str, draw: st.DrawFn) -> Any:
         return self._made[name](draw)
 
-    def _compile(self, shape: model.Shape) -> Draw:
+    def _compile(self, shape: bedrock.Shape) -> Draw:
         if shape.name in self._overrides:
             return _from(self._overrides[shape.name])
         if shape.name in REAL:
             return _from(REAL[shape.name]())
-        if model.is_document(shape):
+        if bedrock.is_document(shape):
             return _from(_documents())
         if shape.type_name == "structure":
-            return self._union(shape) if model.is_union(shape) else self._structure(shape)
+            return self._union(shape) if bedrock.is_union(shape) else self._structure(shape)
         if shape.type_name == "list":
             low, high = _sizes(shape, MOST_ITEMS)
             return _from(st.lists(_composed(self.of(shape.member)), min_size=low, max_size=high))
@@ -137,19 +137,19 @@ class _Compiler:
             return _from(_of_length(self._texts, *_lengths(shape)))
         return _from(_SCALARS[shape.type_name](shape))
 
-    def _members(self, shape: model.Shape) -> dict[str, Draw]:
+    def _members(self, shape: bedrock.Shape) -> dict[str, Draw]:
         members: dict[str, Draw] = {}
         for name, each in shape.members.items():
             override = self._overrides.get(f"{shape.name}.{name}")
             members[name] = self.of(each) if override is None else _from(override)
         return members
 
-    def _structure(self, shape: model.Shape) -> Draw:
+    def _structure(self, shape: bedrock.Shape) -> Draw:
         members = self._members(shape)
         required = [(name, members.pop(name)) for name in shape.metadata.get("required", ())]
         return partial(draw_structure, required, [*members.items()], st.sampled_from(range(len(members) + 1)))
 
-    def _union(self, shape: model.Shape) -> Draw:
+    def _union(self, shape: bedrock.Shape) -> Draw:
         members = self._members(shape).items()
         events = [item for item in members if not _is_exception(shape.members[item[0]])]
         exceptions = [item for item in members if _is_exception(shape.members[item[0]])]
@@ -157,7 +157,7 @@ class _Compiler:
         return partial(_draw_union, st.sampled_from(events * often + exceptions))
 
 
-def _is_exception(shape: model.Shape) -> bool:
+def _is_exception(shape: bedrock.Shape) -> bool:
     return bool(shape.metadata.get("exception"))
 
 
@@ -197,7 +197,7 @@ def _composed(draw: st.DrawFn, draw_value: Draw) -> Any:
     return draw_value(draw)
 
 
-def _sizes(shape: model.Shape, most: int) -> tuple[int, int]:
+def _sizes(shape: bedrock.Shape, most: int) -> tuple[int, int]:
     low, high = _lengths(shape)
     wanted = max(low, most)
     return low, wanted if high is None else min(wanted, high)
@@ -212,17 +212,17 @@ def _is_said(value: object) -> bool:
     return value is not None
 
 
-def _string(shape: model.Shape) -> Strategy:
+def _string(shape: bedrock.Shape) -> Strategy:
     if shape.enum:
         return st.sampled_from(shape.enum)
     return strings(shape.metadata.get("pattern"), *_lengths(shape))
 
 
-def _is_free(shape: model.Shape) -> bool:
+def _is_free(shape: bedrock.Shape) -> bool:
     return not shape.enum and shape.metadata.get("pattern", ANYTHING) == ANYTHING
 
 
-def _lengths(shape: model.Shape) -> tuple[int, int | None]:
+def _lengths(shape: bedrock.Shape) -> tuple[int, int | None]:
     return int(shape.metadata.get("min", 0)), shape.metadata.get("max")
 
 
@@ -232,28 +232,28 @@ def _of_length(texts: st.SearchStrategy[str], low: int, high: int | None) -> st.
     return texts.filter(lambda text: low <= len(text) and (high is None or len(text) <= high))
 
 
-def _integer(shape: model.Shape) -> Strategy:
+def _integer(shape: bedrock.Shape) -> Strategy:
     low, high = INTEGERS[shape.type_name]
     return st.integers(int(shape.metadata.get("min", low)), int(shape.metadata.get("max", high)))
 
 
-def _real(width: int, shape: model.Shape) -> Strategy:
+def _real(width: int, shape: bedrock.Shape) -> Strategy:
     low, high = shape.metadata.get("min"), shape.metadata.get("max")
     return st.floats(low, high, width=32 if width == 32 else 64, allow_nan=False, allow_infinity=False)
 
 
-def _blob(shape: model.Shape) -> Strategy:
+def _blob(shape: bedrock.Shape) -> Strategy:
     low, high = _sizes(shape, MOST_BYTES)
     return st.binary(min_size=low, max_size=high)
 
 
-def _timestamp(shape: model.Shape) -> Strategy:
+def _timestamp(shape: bedrock.Shape) -> Strategy:
     """Of this century and to the millisecond, as they are in JSON."""
     times = st.datetimes(datetime(2000, 1, 1), datetime(2099, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001
     return leaves.made(times, lambda time: time.replace(microsecond=time.microsecond // 1000 * 1000))
 
 
-_SCALARS: Final[Mapping[str, Callable[[model.Shape], Strategy]]] = {
+_SCALARS: Final[Mapping[str, Callable[[bedrock.Shape], Strategy]]] = {
     "string": _string,
     "integer": _integer,
     "long": _integer,

@@ -9,9 +9,9 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from converse_harness import model
-from converse_harness.chunking import ByFamily, Cutter, cut_message, default_stop_reason
-from converse_harness.families import FAMILIES
+from converse_harness import bedrock
+from converse_harness.bedrock.families import FAMILIES
+from converse_harness.stream.chunk import ByFamily, Cutter, cut_message, default_stop_reason
 from converse_strategies import leaves, metadata
 from converse_strategies.blocks import Block, Texts, draw_part, rename_tools, streamable
 from converse_strategies.choices import chosen
@@ -49,7 +49,7 @@ def stream_events(
 
     `kinds` are the members of ContentBlock to choose from, all that can be streamed if not given; `texts` what texts
     are drawn from; `stop_reasons` what the stop reason is drawn from, by default all that go with the blocks. The
-    deltas are cut anywhere, or as a model family does it (`anthropic`, `amazon`, ...: `converse_harness.families`).
+    deltas are cut anywhere, or as a model family does it (`anthropic`, ...: `converse_harness.bedrock.families`).
     `traces` are ConverseStreamTraces that every stream then has; by default a few have one. There are no exception
     frames, and usage adds up. Raises InvalidArgument, when drawn, for an unknown kind or family.
 
@@ -111,7 +111,7 @@ def draw_options(draw: st.DrawFn, traces: st.SearchStrategy[dict[str, Any]] | No
         "metrics": {"latencyMs": int.from_bytes(tail[6:], "big")},
     }
     for bit, (name, values) in enumerate(_EXTRA.items()):
-        if chosen >> bit & 1 and model.has_member("ConverseResponse", name):
+        if chosen >> bit & 1 and bedrock.has_member("ConverseResponse", name):
             options[name] = draw(values())
     if traces is not None:
         options["trace"] = draw(traces)
@@ -132,4 +132,4 @@ def _cutter(draw: st.DrawFn, family: str | None) -> Cutter:
 def stop_reasons_after(usual: str) -> st.SearchStrategy[str]:
     """Why a stream may stop, the usual first: `tool_use` only with a client's tool, and then never `end_turn`."""
     other = {"end_turn": "tool_use", "tool_use": "end_turn"}[usual]
-    return st.sampled_from([usual, *(name for name in model.enum("StopReason") if name not in (usual, other))])
+    return st.sampled_from([usual, *(name for name in bedrock.enum("StopReason") if name not in (usual, other))])

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from converse_harness import model
+from converse_harness import bedrock
 from converse_strategies import choices, leaves
 from converse_strategies.blocks import SERVER_TOOLS
 from converse_strategies.json_schema.breaking import draw_broken
@@ -45,7 +45,7 @@ def tool_specs(
     bits = draw(_BITS)
     if bits & 1:
         spec["description"] = draw(leaves.visible_texts(texts))
-    strict = bits >> 1 == 3 and schemas is None and model.has_member("ToolSpecification", "strict")
+    strict = bits >> 1 == 3 and schemas is None and bedrock.has_member("ToolSpecification", "strict")
     spec["inputSchema"] = {"json": draw_schema(draw, 4, strict=strict) if schemas is None else draw(schemas)}
     if strict:
         spec["strict"] = True
@@ -63,7 +63,7 @@ def tools(draw: st.DrawFn, *, kinds: Collection[str] | None = None, texts: Texts
     >>> find(tools(kinds=["cachePoint"]), lambda tool: True)
     {'cachePoint': {'type': 'default'}}
     """
-    known = tuple(name for name in _TOOLS if model.has_member("Tool", name))
+    known = tuple(name for name in _TOOLS if bedrock.has_member("Tool", name))
     kind = draw(st.sampled_from(choices.chosen("tools", "kinds", kinds, known)))
     return {"toolSpec": draw(tool_specs(texts=texts))} if kind == "toolSpec" else {kind: draw(_TOOLS[kind]())}
 
@@ -184,7 +184,7 @@ def tool_configs(draw: st.DrawFn, *, max_tools: int = 3, texts: Texts | None = N
     found: list[Json] = [{"toolSpec": spec} for spec in specs]
     names = [_name_of(spec) for spec in specs]
     bits = draw(_BITS)
-    if bits & 4 and model.has_member("Tool", "systemTool"):
+    if bits & 4 and bedrock.has_member("Tool", "systemTool"):
         tool = draw(_system_tools())
         found += [{"systemTool": tool}] if tool["name"] not in names else []
     if bits & 2:
@@ -230,7 +230,7 @@ def _cache_point(ttl: str | None) -> Json:
 
 @cache
 def _cache_points() -> st.SearchStrategy[Json]:
-    lives = model.enum("CacheTTL") if model.has_member("CachePointBlock", "ttl") else ()
+    lives = bedrock.enum("CacheTTL") if bedrock.has_member("CachePointBlock", "ttl") else ()
     return leaves.made(st.sampled_from((None, *lives)), _cache_point)
 
 
@@ -272,7 +272,7 @@ def _read(function: str, spec: object) -> tuple[str | None, Json]:
             "'object' alone. Put what you have into a property of an object."
         )
     if name is not None:
-        model.check("ToolName", name, root=f"{function}: the name of the tool", error=InvalidArgument)
+        bedrock.check("ToolName", name, root=f"{function}: the name of the tool", error=InvalidArgument)
     return name, dict(inner)
 
 

@@ -19,7 +19,7 @@ import pytest
 from converse_harness import Fake
 from converse_harness.cases import CASES
 from converse_harness.cases.catalogue import FAMILIES
-from converse_harness.damage import Door
+from converse_harness.faults.model import Door
 from tests.clients.scenarios import CONVERSE, STREAM, canonical
 
 
@@ -316,7 +316,7 @@ def sampled(door: Door) -> list[Any]:
     """Those that a door can express, for a client of which the same is known in process: of each kind the first.
 
     A kind is a family of cases, the levels and places of their faults, and an operation. The others are slow:
-    tests/doors/test_faults.py has that every way brings the same bytes.
+    tests/intercept/test_faults.py has that every way brings the same bytes.
     """
     kinds: set[object] = set()
     sample: list[Any] = []

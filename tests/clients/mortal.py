@@ -12,7 +12,8 @@ from typing import Final
 
 SERVER: Final = """
 import sys
-from converse_harness import ConverseServer, reply
+from converse_harness import ConverseServer
+from converse_harness import reply
 
 with ConverseServer() as server, server.script(reply.text("la " * 1000).paced(each=0.05)) as fake:
     print(fake.url, flush=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from converse_harness import Reply, reply
-from converse_harness.wordings import OVERFLOWS
+from converse_harness.bedrock.families import OVERFLOWS
 
 places = pytest.mark.parametrize("place", ["before", "first frame", "after a delta"])
 wordings = pytest.mark.parametrize("name", OVERFLOWS)

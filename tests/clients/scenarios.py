@@ -18,8 +18,8 @@ from typing import Any, Final
 import pytest
 
 from converse_harness import Call, Fake, Reply, faults, reply
-from converse_harness.calls import Outcome
-from converse_harness.doors.server.fake import ServerFake
+from converse_harness.endpoint.call import Outcome
+from converse_harness.server.site import ServerFake
 
 MODEL: Final = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
 QUESTION: Final = "What is it like in Zürich?"

@@ -19,9 +19,9 @@ from strands import Agent
 from strands.event_loop._retry import ModelRetryStrategy
 from strands.models import BedrockModel
 
-from converse_harness import Fake, Reply, assemble, faults, model, reply
-from converse_harness.wire.http import GATEWAY_ERRORS
-from converse_harness.wordings import ERRORS, THROTTLES
+from converse_harness import Fake, Reply, assemble, bedrock, faults, reply
+from converse_harness.bedrock.families import ERRORS, THROTTLES
+from converse_harness.stream.http import GATEWAY_ERRORS
 
 MODEL: Final = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
 MESSAGES: Final[list[Any]] = [{"role": "user", "content": [{"text": "hello"}]}]
@@ -46,13 +46,13 @@ STRANDS_REPEATS: Final = {"ThrottlingException"}
 
 BEFORE: Final[dict[str, Reply]] = {
     name: reply.error(name)
-    for name in sorted({*model.errors("Converse"), *model.errors("ConverseStream"), *GATEWAY_ERRORS})
+    for name in sorted({*bedrock.errors("Converse"), *bedrock.errors("ConverseStream"), *GATEWAY_ERRORS})
 }
 """Every error of both operations, and of the gateway before them."""
 
 HTTP_NAMES: Final = {
     name: {"modelStreamErrorException": "ModelErrorException"}.get(name, shape.name)
-    for name, shape in model.stream_exceptions().items()
+    for name, shape in bedrock.stream_exceptions().items()
 }
 """The HTTP error that stands for an exception frame on plain Converse."""
 
@@ -80,8 +80,8 @@ NO_ANSWER: Final[dict[str, Reply]] = {
 def test_every_error_that_can_come_has_a_wording_and_is_counted() -> None:
     assert BEFORE.keys() <= ERRORS.keys()
     assert {*BOTOCORE_REPEATS, *STRANDS_REPEATS} <= BEFORE.keys()
-    if "CountTokens" in model.operations():
-        assert model.errors("CountTokens").keys() <= BEFORE.keys()
+    if "CountTokens" in bedrock.operations():
+        assert bedrock.errors("CountTokens").keys() <= BEFORE.keys()
 
 
 # botocore
@@ -134,7 +134,7 @@ def test_an_error_before_the_stream(name: str, operation: str, client: Any, conv
     assert error["Error"] == {"Code": name, "Message": ERRORS[name].message}
     expected = attempts(client) if name in BOTOCORE_REPEATS else 1
     assert error["ResponseMetadata"]["RetryAttempts"] == expected - 1
-    check_attempts(converse, expected, model.all_errors()[name].status)
+    check_attempts(converse, expected, bedrock.all_errors()[name].status)
 
 
 @pytest.mark.parametrize("name", [*IN_STREAM, *UNKNOWN])
@@ -165,7 +165,7 @@ def test_an_exception_frame_is_repeated_on_plain_converse_where_its_http_error_i
         whole(client)
     shape = HTTP_NAMES[name]
     expected = attempts(client) if shape in BOTOCORE_REPEATS else 1
-    check_attempts(converse, expected, model.errors("Converse")[shape].status)
+    check_attempts(converse, expected, bedrock.errors("Converse")[shape].status)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -229,15 +229,15 @@ def test_attempts_that_are_configured(mode: str, total: int, converse: Fake, att
         assert len(converse.calls) == count * total
 
 
-if "CountTokens" in model.operations():
+if "CountTokens" in bedrock.operations():
 
-    @pytest.mark.parametrize("name", model.errors("CountTokens"))
+    @pytest.mark.parametrize("name", bedrock.errors("CountTokens"))
     def test_an_error_of_count_tokens(name: str, client: Any, converse: Fake, attempts: Attempts) -> None:
         converse.when(operation="CountTokens").always(reply.error(name))
         with pytest.raises(getattr(client.exceptions, name)):
             counted(client)
         expected = attempts(client) if name in BOTOCORE_REPEATS else 1
-        check_attempts(converse, expected, model.errors("CountTokens")[name].status)
+        check_attempts(converse, expected, bedrock.errors("CountTokens")[name].status)
 
     def test_count_tokens_recovers(client: Any, converse: Fake) -> None:
         converse.when(operation="CountTokens").script(reply.throttled())

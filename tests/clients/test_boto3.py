@@ -16,8 +16,8 @@ from botocore.config import Config
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converse_harness import Call, Fake, Reply, UnexpectedCall, assemble, fake_converse, model, reply
-from converse_harness.calls import Outcome
+from converse_harness import Call, Fake, Reply, UnexpectedCall, assemble, bedrock, fake_converse, reply
+from converse_harness.endpoint.call import Outcome
 
 MODEL = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
 QUESTION: dict[str, Any] = {"modelId": MODEL, "messages": [{"role": "user", "content": [{"text": "hello"}]}]}
@@ -275,7 +275,7 @@ def test_a_paced_reply_arrives_in_order(converse: Fake, converse_client: Any) ->
 # Errors
 
 
-@pytest.mark.parametrize("name", sorted(model.errors("ConverseStream")))
+@pytest.mark.parametrize("name", sorted(bedrock.errors("ConverseStream")))
 def test_an_error_is_of_botocores_own_class(name: str, converse: Fake, converse_client: Any) -> None:
     client = converse_client
     converse.always(reply.error(name, "it went wrong"))
@@ -284,7 +284,7 @@ def test_an_error_is_of_botocores_own_class(name: str, converse: Fake, converse_
             operation(**QUESTION)
         error = caught.value.response
         assert error["Error"]["Code"] == name
-        assert error["ResponseMetadata"]["HTTPStatusCode"] == model.errors("ConverseStream")[name].status
+        assert error["ResponseMetadata"]["HTTPStatusCode"] == bedrock.errors("ConverseStream")[name].status
         assert error["ResponseMetadata"]["RequestId"]
 
 
@@ -301,7 +301,7 @@ def test_an_error_that_is_not_modelled(converse: Fake, converse_client: Any) -> 
         converse_client.converse(**QUESTION)
 
 
-@pytest.mark.parametrize("name", sorted(model.stream_exceptions()))
+@pytest.mark.parametrize("name", sorted(bedrock.stream_exceptions()))
 def test_an_exception_frame_is_an_event_stream_error(name: str, converse: Fake, converse_client: Any) -> None:
     converse.script(reply.text("The answer is forty-two.").fails_after(3, name, "upstream died"))
     stream = converse_client.converse_stream(**QUESTION)["stream"]
@@ -332,13 +332,13 @@ def test_what_came_before_an_exception_frame_is_delivered(converse: Fake, conver
     ]
 
 
-@pytest.mark.parametrize("name", sorted(model.stream_exceptions()))
+@pytest.mark.parametrize("name", sorted(bedrock.stream_exceptions()))
 def test_on_plain_converse_it_is_the_http_error_of_that_type(name: str, converse: Fake, converse_client: Any) -> None:
     shape = {"modelStreamErrorException": "ModelErrorException"}.get(name, name[0].upper() + name[1:])
     converse.always(reply.text("The answer is forty-two.").fails_after(3, name, "upstream died"))
     with pytest.raises(getattr(converse_client.exceptions, shape), match="upstream died") as caught:
         converse_client.converse(**QUESTION)
-    assert caught.value.response["ResponseMetadata"]["HTTPStatusCode"] == model.errors("Converse")[shape].status
+    assert caught.value.response["ResponseMetadata"]["HTTPStatusCode"] == bedrock.errors("Converse")[shape].status
 
 
 @pytest.mark.parametrize(
@@ -364,7 +364,7 @@ def test_a_connection_failure_is_botocores_own(
 
 def test_count_tokens(converse: Fake, converse_client: Any) -> None:
     counted = {"converse": {"messages": QUESTION["messages"], "system": [{"text": "Be brief."}]}}
-    if "CountTokens" not in model.operations():  # an older botocore cannot ask
+    if "CountTokens" not in bedrock.operations():  # an older botocore cannot ask
         assert not hasattr(converse_client, "count_tokens")
         return
     assert converse_client.count_tokens(modelId=MODEL, input=counted)["inputTokens"] > 0

@@ -10,7 +10,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from converse_harness import ConverseServer, Fake, Reply, model, reply
+from converse_harness import ConverseServer, Fake, Reply, bedrock, reply
 
 MODEL = "us.amazon.nova-lite-v1:0"
 GUARDRAIL = {"guardrailIdentifier": "abc", "guardrailVersion": "7", "trace": "enabled"}
@@ -74,7 +74,7 @@ def test_a_stream_and_a_whole_answer_say_the_same(asked: tuple[Fake, Any], says:
     else:
         assert streamed["usage"]["totalTokens"] == answered["usage"]["totalTokens"] > 0
     if "guardrail" in streamed:
-        model.check("GuardrailTraceAssessment", streamed["guardrail"])
+        bedrock.check("GuardrailTraceAssessment", streamed["guardrail"])
         assert list(streamed["guardrail"]["inputAssessment"]) == ["abc"]
     assert fake.calls[0].guardrail == {**GUARDRAIL, "streamProcessingMode": "async"}
 

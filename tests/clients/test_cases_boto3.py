@@ -15,9 +15,9 @@ from botocore.httpsession import URLLib3Session
 
 from converse_harness import ConverseServer, ReplyError, fake_converse
 from converse_harness.cases import CASES
-from converse_harness.damage import Door
-from converse_harness.doors.in_process import BotoFake
 from converse_harness.faults import FAULTS
+from converse_harness.faults.model import Door
+from converse_harness.intercept.in_process import BotoFake
 from tests.clients.case_outcomes import NEWER, OUTCOMES
 from tests.clients.case_runs import (
     ASKED,

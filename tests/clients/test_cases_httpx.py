@@ -9,12 +9,12 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from converse_harness import ConverseServer, model
-from converse_harness.damage import Door
-from converse_harness.doors.httpx import HttpxFake
-from converse_harness.grammar import ERROR_FRAME, is_exception, kind
-from converse_harness.wire.events import decode_event
-from converse_harness.wire.eventstream import Decoder
+from converse_harness import ConverseServer, bedrock
+from converse_harness.faults.model import Door
+from converse_harness.intercept.httpx import HttpxFake
+from converse_harness.stream.events import decode_event
+from converse_harness.stream.frames import Decoder
+from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
 from tests.clients.case_fault_outcomes import ANY_UNION
 from tests.clients.case_outcomes import OUTCOMES
 from tests.clients.case_runs import (
@@ -62,13 +62,13 @@ DIFFERENCES: Final[Differences] = {
     "unknown_start": Differs(AS_IT_CAME, stream={"marks": ("start hologram",)}),
     "unknown_reasoning": Differs(AS_IT_CAME, stream={"marks": ("sketch",)}),
     "unknown_event": Differs(AS_IT_CAME, stream={"flow": "MS D0x5 ping D0 CE0 ST MD"}),
-    "bad_crc": Differs(CHECKS, stream={"error": "MessageChecksumMismatch"}),
-    "bad_prelude_crc": Differs(CHECKS, stream={"error": "PreludeChecksumMismatch"}),
-    "garbage_after_end": Differs(CHECKS, stream={"error": "PreludeChecksumMismatch"}),
-    "json_for_stream": Differs(CHECKS, stream={"error": "PreludeChecksumMismatch"}),
-    "truncated_frame": Differs(CHECKS_THE_END, stream={"error": "TruncatedFrame"}),
-    "cut_in_prelude": Differs(CHECKS_THE_END, stream={"error": "TruncatedFrame"}),
-    "cut_in_headers": Differs(CHECKS_THE_END, stream={"error": "TruncatedFrame"}),
+    "bad_crc": Differs(CHECKS, stream={"error": "message_checksum_mismatch"}),
+    "bad_prelude_crc": Differs(CHECKS, stream={"error": "prelude_checksum_mismatch"}),
+    "garbage_after_end": Differs(CHECKS, stream={"error": "prelude_checksum_mismatch"}),
+    "json_for_stream": Differs(CHECKS, stream={"error": "prelude_checksum_mismatch"}),
+    "truncated_frame": Differs(CHECKS_THE_END, stream={"error": "truncated_frame"}),
+    "cut_in_prelude": Differs(CHECKS_THE_END, stream={"error": "truncated_frame"}),
+    "cut_in_headers": Differs(CHECKS_THE_END, stream={"error": "truncated_frame"}),
     "empty_200": Differs("no JSON is an error", whole={"error": "JSONDecodeError"}),
     "wrong_content_length": Differs(
         COMPARES_LENGTH, stream={"error": CONNECTION}, whole={**NOTHING, "error": CONNECTION}
@@ -98,12 +98,12 @@ def ask(client: httpx.Client, endpoint: str, operation: str) -> Made:
                 return made([], response.headers["x-amzn-ErrorType"].partition(":")[0])
             if operation == CONVERSE:
                 response.read()
-                return made_whole(model.from_json("ConverseResponse", response.json()))
+                return made_whole(bedrock.from_json("ConverseResponse", response.json()))
             return made(events, read(response, events))
     except httpx.TransportError:
         return made(events, CONNECTION)
     except ValueError as error:  # what is no JSON, and no frame
-        return made(events, type(error).__name__)
+        return made(events, getattr(error, "kind", type(error).__name__))
 
 
 def read(response: httpx.Response, events: list[Any]) -> str | None:

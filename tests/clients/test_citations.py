@@ -7,7 +7,7 @@ from typing import Any
 from strands import Agent
 from strands.models import BedrockModel
 
-from converse_harness import Call, Fake, Reply, citing, model, reply
+from converse_harness import Call, Fake, Reply, bedrock, citing, reply
 from tests.clients.citations import CITATIONS, MODEL, TEXT, WEB, each_location, streamed
 
 
@@ -24,7 +24,7 @@ def make_agent(streaming: bool) -> Agent:
 
 
 def test_every_location_of_the_model_is_tried() -> None:
-    assert set(CITATIONS) == set(model.shape("CitationLocation").members)
+    assert set(CITATIONS) == set(bedrock.shape("CitationLocation").members)
 
 
 @streamed

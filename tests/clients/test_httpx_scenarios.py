@@ -17,10 +17,10 @@ import uvicorn
 from botocore.eventstream import EventStreamBuffer
 
 from converse_harness import ConverseServer, Fake, Reply
-from converse_harness.damage import Door
-from converse_harness.doors.asgi import ConverseApp
-from converse_harness.doors.httpx import HttpxFake
-from converse_harness.doors.server.fake import ServerFake
+from converse_harness.faults.model import Door
+from converse_harness.intercept.httpx import HttpxFake
+from converse_harness.server.asgi import ConverseApp
+from converse_harness.server.site import ServerFake
 from tests.clients.scenarios import (
     CASES,
     CONNECTION,
@@ -201,7 +201,7 @@ def asgi() -> Iterator[Uvicorn]:
 
 
 def asgi_can(name: str) -> bool:
-    """Whether an ASGI app can express a scenario; tests/doors/test_faults.py has those that it refuses."""
+    """Whether an ASGI app can express a scenario; tests/intercept/test_faults.py has those that it refuses."""
     return all(Door.ASGI in breach.fault.doors for breach in SCENARIOS[name].reply.breaches)
 
 

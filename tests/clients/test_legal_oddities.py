@@ -14,7 +14,7 @@ from typing import Any
 import boto3
 import pytest
 
-from converse_harness import Fake, Reply, ReplyError, fake_converse, model, reply
+from converse_harness import Fake, Reply, ReplyError, bedrock, fake_converse, reply
 
 ASKED: dict[str, Any] = {
     "modelId": "anthropic.claude-3-haiku-20240307-v1:0",
@@ -296,10 +296,10 @@ ODDITIES |= {
     f"stop reason {reason}": Oddity(
         partial(reply.text, "hi", stop_reason=reason, pieces=["hi"]), [HI], [HI_DELTA], {"stopReason": reason}
     )
-    for reason in model.enum("StopReason")
+    for reason in bedrock.enum("StopReason")
 }
 
-KNOWN = {name: oddity for name, oddity in ODDITIES.items() if model.has_member(*oddity.needs)}
+KNOWN = {name: oddity for name, oddity in ODDITIES.items() if bedrock.has_member(*oddity.needs)}
 LACKING = {name: oddity for name, oddity in ODDITIES.items() if name not in KNOWN}
 
 
@@ -336,5 +336,5 @@ if LACKING:
 
     @pytest.mark.parametrize("oddity", LACKING.values(), ids=LACKING)
     def test_what_botocore_lacks_is_refused_by_name(oddity: Oddity) -> None:
-        with pytest.raises(ReplyError, match=f"botocore {model.botocore_version()}"):
+        with pytest.raises(ReplyError, match=f"botocore {bedrock.botocore_version()}"):
             oddity.write()

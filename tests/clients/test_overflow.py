@@ -13,7 +13,7 @@ from strands.models import BedrockModel
 from strands.types.exceptions import ContextWindowOverflowException
 
 from converse_harness import Fake, reply
-from converse_harness.wordings import CLIENTS, OVERFLOWS
+from converse_harness.bedrock.families import CLIENTS, OVERFLOWS
 from tests.clients.overflows import overflow, places, wordings
 
 MODEL: Final = "us.anthropic.claude-haiku-4-5-20251001-v1:0"

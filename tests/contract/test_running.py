@@ -14,10 +14,10 @@ import pytest
 from converse_harness import Reply, faults, reply
 from converse_harness.contract import Outcome, SetUpFailed, Target, ToolCall
 from converse_harness.contract.running import run
-from converse_harness.doors.fake import Fake
-from converse_harness.doors.in_process import BotoFake
-from converse_harness.doors.server.listener import ConverseServer
 from converse_harness.errors import ReplyError
+from converse_harness.intercept.fake import Fake
+from converse_harness.intercept.in_process import BotoFake
+from converse_harness.server.listener import ConverseServer
 
 
 def asked(target: Target) -> Any:

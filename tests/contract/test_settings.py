@@ -9,7 +9,7 @@ import pytest
 
 from converse_harness.cases import CASES, UnknownCase
 from converse_harness.contract import ConsumerContract, Outcome, Target, ToolCall, consumer_contract
-from converse_harness.contract.checking import SETTINGS
+from converse_harness.contract.consumer import SETTINGS
 from converse_harness.contract.properties import PROPERTIES
 from converse_harness.errors import ReplyError
 

@@ -17,13 +17,13 @@ import pytest
 from converse_harness import Call, reply
 from converse_harness.cases import CASES
 from converse_harness.contract import Flaw, Level, Outcome, Target, ToolCall, Verdict
-from converse_harness.contract.checking import OPERATIONS
+from converse_harness.contract.consumer import OPERATIONS
 from converse_harness.contract.expectations import FATAL, HARMLESS, OBSCURE, expectation_of
 from converse_harness.contract.verdicts import ACCIDENTS, FOLLOW_UP, HANDLED, judge
-from converse_harness.doors.fake import Fake
-from converse_harness.doors.in_process import BotoFake
 from converse_harness.errors import ConverseHarnessError
 from converse_harness.faults import FAULTS
+from converse_harness.intercept.fake import Fake
+from converse_harness.intercept.in_process import BotoFake
 
 
 class Broken(Exception):

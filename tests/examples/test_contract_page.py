@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from converse_harness.contract import ConsumerContract, Flaw, Level
-from converse_harness.contract.checking import SETTINGS
+from converse_harness.contract.consumer import SETTINGS
 from converse_harness.contract.expectations import CUT_SHORT, FATAL, HARMLESS, OBSCURE
 from converse_harness.contract.properties import PROPERTIES
 from converse_harness.contract.verdicts import ACCIDENTS, FINISHED

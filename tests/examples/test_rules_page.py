@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from converse_harness.rules import LEVELS, RULES, Rule
-from converse_harness.rules.gateway import GATEWAY
-from converse_harness.rules.profiles import PROFILES
+from converse_harness.bedrock.rules import LEVELS, RULES, Rule
+from converse_harness.bedrock.rules.profiles import PROFILES
+from converse_harness.bedrock.rules.table import GATEWAY
 from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write
 
 PAGE: Final = "rules.md"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import converse_strategies
-from converse_harness.breaches import BREACHES
+from converse_harness.faults.order import BREACHES
 from converse_strategies.json_schema.keywords import KEYWORDS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "strategies.md").read_text(encoding="utf-8")

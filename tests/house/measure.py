@@ -1,4 +1,7 @@
-"""Counts the house: modules, classes, names that occur twice, circles, layers, lines. `python -m tests.house.measure`."""
+"""Counts the house: modules, classes, names that occur twice, circles, layers, lines.
+
+`python -m tests.house.measure [CHECKOUT]`
+"""
 
 import ast
 import io
@@ -7,7 +10,6 @@ import tokenize
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -16,7 +18,14 @@ PACKAGES = {"converse_harness": "harness", "converse_strategies": "strategies"}
 VOCABULARY = "converse_harness.types"
 # What a line of code has to have: a line with nothing but these is blank, a comment or the end of another line.
 _EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
-_TEXT = {tokenize.STRING, *(getattr(tokenize, name) for name in ("FSTRING_START", "FSTRING_MIDDLE", "FSTRING_END") if hasattr(tokenize, name))}
+_TEXT = {
+    tokenize.STRING,
+    *(
+        getattr(tokenize, name)
+        for name in ("FSTRING_START", "FSTRING_MIDDLE", "FSTRING_END")
+        if hasattr(tokenize, name)
+    ),
+}
 
 
 def modules(root: Path = ROOT) -> dict[str, ast.Module]:

@@ -28,7 +28,10 @@ PACKAGES: Final = {
     "converse_harness": "harness/converse_harness",
     "converse_strategies": "strategies/converse_strategies",
 }
-OTHER_SUITES: Final = ("harness/converse_harness/doors/aioboto.py", "harness/converse_harness/doors/aiopassing.py")
+OTHER_SUITES: Final = (
+    "harness/converse_harness/intercept/aioboto.py",
+    "harness/converse_harness/intercept/forward_boto.py",
+)
 """What only the pinned suites run."""
 
 SETTINGS: Final = f"""

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converse_harness import model
-from converse_harness.model.beyond import BEYOND_MODEL, Beyond, ExtraError, MayBeAbsent
-from converse_harness.model.checks import Checks
-from converse_harness.model.findings import Kind
+from converse_harness import bedrock
+from converse_harness.bedrock.beyond import BEYOND_MODEL, Beyond, ExtraError, MayBeAbsent
+from converse_harness.bedrock.checks import Checks
+from converse_harness.bedrock.findings import Kind
 
 HAS_ALL_THAT_IS_RECORDED = (1, 43, 117)
 OUTSIDE_THE_CORPUS = {
@@ -63,15 +63,15 @@ def _answers(corpus: Path, entry: Mapping[str, Any]) -> Iterator[Answer]:
         for number, frame in enumerate(frames):
             name = frame.headers.get(":event-type") or frame.headers[":exception-type"]
             place = f"{entry['file']} event {number}"
-            yield Answer(place, source, model.stream_shape(name), frame.payload, raw=True, event=name)
+            yield Answer(place, source, bedrock.stream_shape(name), frame.payload, raw=True, event=name)
     elif entry["status"] == 200:
-        shape = model.operation(entry["operation"]).output_shape.name
+        shape = bedrock.operation(entry["operation"]).output_shape.name
         yield Answer(entry["file"], source, shape, body, raw=entry["fidelity"] == "raw")
     else:
         headers = {name.lower(): value for name, value in response["headers"]}
         # 16 recorders kept no header; all of them have status 400.
         error = headers.get("x-amzn-errortype", "ValidationException").partition(":")[0]
-        assert model.all_errors()[error].status == entry["status"]
+        assert bedrock.all_errors()[error].status == entry["status"]
         yield Answer(entry["file"], source, error, body, raw=False, error=error)
 
 
@@ -79,17 +79,17 @@ def refusals(answers: list[Answer], checks: Checks) -> list[str]:
     """What the validator says against AWS's answers."""
     found: list[str] = []
     for answer in answers:
-        value = model.from_json(answer.shape, json.loads(answer.text))
+        value = bedrock.from_json(answer.shape, json.loads(answer.text))
         shape, whole = ("ConverseStreamOutput", {answer.event: value}) if answer.event else (answer.shape, value)
-        found += [f"{answer.place}: {each.message}" for each in model.validate(shape, whole, checks=checks)]
+        found += [f"{answer.place}: {each.message}" for each in bedrock.validate(shape, whole, checks=checks)]
     return found
 
 
 @pytest.fixture
 def not_older_than_the_recordings() -> None:
     """Skip under a botocore that lacks what AWS has modelled since."""
-    if tuple(map(int, model.botocore_version().split("."))) < HAS_ALL_THAT_IS_RECORDED:
-        pytest.skip(f"botocore {model.botocore_version()} is older than some recorded answers")
+    if tuple(map(int, bedrock.botocore_version().split("."))) < HAS_ALL_THAT_IS_RECORDED:
+        pytest.skip(f"botocore {bedrock.botocore_version()} is older than some recorded answers")
 
 
 def test_the_corpus_is_all_there(answers: list[Answer]) -> None:
@@ -114,11 +114,11 @@ def test_every_row_of_the_table_is_needed(answers: list[Answer], row: Beyond) ->
         return
     if isinstance(row, ExtraError):
         needing = [answer.source for answer in answers if answer.error == row.shape]
-        modelled = row.shape in model.errors("Converse")
+        modelled = row.shape in bedrock.errors("Converse")
     else:
         without = Checks(other for other in BEYOND_MODEL if other is not row)
         needing = [answer.source for answer in answers if refusals([answer], without)]
-        modelled = not isinstance(row, MayBeAbsent) and model.has_member(row.shape, row.member)
+        modelled = not isinstance(row, MayBeAbsent) and bedrock.has_member(row.shape, row.member)
     assert row.recording in needing or (not needing and modelled), "botocore's model has it now: the row can go"
 
 
@@ -138,19 +138,19 @@ def test_every_body_that_a_recorder_wrote_anew_keeps_its_value(answers: list[Ans
 
 
 def _encoded_again(answer: Answer) -> bytes:
-    value = model.from_json(answer.shape, json.loads(answer.text))
-    if model.has_shape(answer.shape):
-        value = _turned(model.shape(answer.shape), value)
-    return model.to_json(answer.shape, value).encode()
+    value = bedrock.from_json(answer.shape, json.loads(answer.text))
+    if bedrock.has_shape(answer.shape):
+        value = _turned(bedrock.shape(answer.shape), value)
+    return bedrock.to_json(answer.shape, value).encode()
 
 
-def _turned(shape: model.Shape, value: Any) -> Any:
+def _turned(shape: bedrock.Shape, value: Any) -> Any:
     """The same value with the keys of its structures in reverse order: it is the codec that has to sort them."""
     if shape.type_name == "list":
         return [_turned(shape.member, item) for item in value]
     if shape.type_name == "map":
         return {key: _turned(shape.value, item) for key, item in reversed(value.items())}
-    if shape.type_name == "structure" and not model.is_document(shape):
+    if shape.type_name == "structure" and not bedrock.is_document(shape):
         members = shape.members
         return {k: _turned(members[k], item) if k in members else item for k, item in reversed(value.items())}
     return value
@@ -190,9 +190,9 @@ class Varied:
 @pytest.fixture(scope="session")
 def varied(answers: list[Answer]) -> Varied:
     chosen: dict[str, tuple[str, Any]] = {}
-    known = [answer for answer in answers if model.has_shape(answer.shape)]
+    known = [answer for answer in answers if bedrock.has_shape(answer.shape)]
     for answer in sorted(known, key=lambda answer: len(answer.text)):
-        value = model.from_json(answer.shape, json.loads(answer.text))
+        value = bedrock.from_json(answer.shape, json.loads(answer.text))
         outline = (
             f"{answer.shape} {sorted({'.'.join(k for k in path if isinstance(k, str)) for path in _paths(value)})}"
         )
@@ -215,7 +215,7 @@ def test_botocore_finds_nothing_that_the_validator_misses(varied: Varied, data: 
         value = _mutated(value, data)
     found = {
         _place(each.steps, each.limit if each.kind in (Kind.REQUIRED, Kind.UNKNOWN) else None)
-        for each in model.validate(shape, value, checks=Checks(()))
+        for each in bedrock.validate(shape, value, checks=Checks(()))
     }
     for place, is_ending in botocore_finds(shape, value):
         assert place in found or (is_ending and any(each.endswith(place) for each in found))
@@ -245,7 +245,7 @@ def botocore_finds(shape: str, value: Any) -> Iterator[tuple[str, bool]]:
     """
     from botocore.validate import ParamValidator
 
-    for reason, name, details in ParamValidator().validate(value, model.shape(shape))._errors:
+    for reason, name, details in ParamValidator().validate(value, bedrock.shape(shape))._errors:
         if reason in ("missing required field", "unknown field"):
             yield f"{name}.{details.get('required_name') or details['unknown_param']}", False
         else:

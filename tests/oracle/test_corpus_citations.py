@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from converse_harness import Endpoint, assemble, citing, reply
-from converse_harness.grammar import check_order
-from converse_harness.wire.events import decode_event
-from converse_harness.wire.eventstream import Decoder
-from converse_harness.wire.http import Request
+from converse_harness.stream.events import decode_event
+from converse_harness.stream.frames import Decoder
+from converse_harness.stream.grammar import check_order
+from converse_harness.stream.http import Request
 
 LOCATIONS = {"documentChar", "documentChunk", "documentPage"}
 """The locations that are recorded; of the others the corpus has no bytes."""

@@ -7,10 +7,10 @@ import json
 
 import pytest
 
-from converse_harness import model
+from converse_harness import bedrock
 from converse_harness.cli import main
-from converse_harness.recordings.checking import Sort, check_file
-from converse_harness.recordings.reading import read
+from converse_harness.recordings.check import Sort, check_file
+from converse_harness.recordings.read import read
 from tests.oracle.conftest import SOME_AND_ALL
 from tests.oracle.test_corpus_answers import HAS_ALL_THAT_IS_RECORDED
 from tests.oracle.test_corpus_recordings import Interaction, interactions
@@ -24,7 +24,7 @@ NOT_IN_THE_MODEL = {
 """What two requests have that botocore's model does not know."""
 
 new_enough = pytest.mark.skipif(
-    tuple(map(int, model.botocore_version().split("."))) < HAS_ALL_THAT_IS_RECORDED,
+    tuple(map(int, bedrock.botocore_version().split("."))) < HAS_ALL_THAT_IS_RECORDED,
     reason="an older botocore lacks what AWS has modelled since",
 )
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from converse_harness import Endpoint, Reply, reply
-from converse_harness.wire.http import ERROR_HEADERS, Request
-from converse_harness.wire.routes import route
+from converse_harness.endpoint.routes import route
+from converse_harness.stream.http import ERROR_HEADERS, Request
 
 HELPERS = {
     "The provided model identifier is invalid.": reply.invalid_model_id(),

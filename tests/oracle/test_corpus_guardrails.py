@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import pytest
 
-from converse_harness import Endpoint, Reply, model, reply
-from converse_harness.wire.http import Request
+from converse_harness import Endpoint, Reply, bedrock, reply
+from converse_harness.stream.http import Request
 
 CORPUS: Final = Path(__file__).resolve().parents[3] / "shared" / "corpus"
 
@@ -150,7 +150,7 @@ def test_the_recordings_are_all_there(shared: Path) -> None:
     assert sum(each.operation == "ConverseStream" for each in RECORDED) == 8
 
 
-KNOWN: Final = [each for each in RECORDED if model.has_shape("AppliedGuardrailDetails") or each.day < "20250819"]
+KNOWN: Final = [each for each in RECORDED if bedrock.has_shape("AppliedGuardrailDetails") or each.day < "20250819"]
 """Those whose members the installed botocore's model has."""
 
 if KNOWN:

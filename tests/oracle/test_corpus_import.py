@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from converse_harness import recording
-from converse_harness.doors.guard import is_bedrock_host
+from converse_harness.intercept.guard import is_bedrock_host
 from converse_harness.recordings.cassettes.importing import Hosts, Verdict, import_cassette
 from tests.oracle.conftest import SOME_AND_ALL
 

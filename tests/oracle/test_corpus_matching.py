@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from converse_harness import Endpoint
-from converse_harness.recordings.exchange import Exchange
-from converse_harness.recordings.playing.matching import MATCHES, Match, asked_by, asked_in, key
-from converse_harness.wire.http import Request
+from converse_harness.recordings.matching import MATCHES, Match, asked_by, asked_in, key
+from converse_harness.recordings.replies import Exchange
+from converse_harness.stream.http import Request
 from tests.recordings.asking import with_other_prose
 
 

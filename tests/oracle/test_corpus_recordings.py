@@ -17,11 +17,11 @@ import pytest
 from botocore.eventstream import EventStreamBuffer
 from botocore.parsers import EventStreamJSONParser, create_parser
 
-from converse_harness import ConverseServer, fake_converse, model, recording
-from converse_harness.recordings.heard import Heard, exchange_lines
-from converse_harness.recordings.writing import header, text_of, write
-from converse_harness.wire.eventstream import Decoder, encode
-from converse_harness.wire.http import Request
+from converse_harness import ConverseServer, bedrock, fake_converse, recording
+from converse_harness.recordings.capture import Heard, exchange_lines
+from converse_harness.recordings.write import header, text_of, write
+from converse_harness.stream.frames import Decoder, encode
+from converse_harness.stream.http import Request
 from tests.oracle.conftest import SOME_AND_ALL
 
 BUDGET = 1.5
@@ -129,7 +129,7 @@ def asks(client: Any, of: Interaction) -> Any:
 
 def parsed(of: Interaction) -> Any:
     """What botocore makes of the bytes that AWS sent."""
-    described = model.operation(of.operation)
+    described = bedrock.operation(of.operation)
     if of.streams:
         return list(_events(of.body, described))
     return create_parser("rest-json").parse(

@@ -11,10 +11,10 @@ from urllib.parse import unquote
 
 import pytest
 
-from converse_harness import Endpoint, RefusedRequest, model, reply
-from converse_harness.rules import Level, refusals_of
-from converse_harness.rules.rule import Asked
-from converse_harness.wire.http import Request
+from converse_harness import Endpoint, RefusedRequest, bedrock, reply
+from converse_harness.bedrock.rules import Level, refusals_of
+from converse_harness.bedrock.rules.rule import Asked
+from converse_harness.stream.http import Request
 
 NOT_WHOLE = "_prompt_key"
 """All that one recorder kept of a request."""
@@ -35,8 +35,8 @@ class Recorded(NamedTuple):
     @property
     def asked(self) -> Asked:
         """It as the rules see it."""
-        shape = model.operation(self.operation).input_shape.name
-        return Asked(self.operation, unquote(self.path.split("/")[2]), model.read_json(shape, self.body))
+        shape = bedrock.operation(self.operation).input_shape.name
+        return Asked(self.operation, unquote(self.path.split("/")[2]), bedrock.read_json(shape, self.body))
 
 
 @pytest.fixture(scope="module")

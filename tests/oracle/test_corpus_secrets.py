@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from converse_harness.recordings.heard import Heard, exchange_lines
+from converse_harness.recordings.accounts import stand_in
+from converse_harness.recordings.capture import Heard, exchange_lines
+from converse_harness.recordings.leaks import scan
 from converse_harness.recordings.lines import Line
-from converse_harness.recordings.secrecy.accounts import stand_in
-from converse_harness.recordings.secrecy.leaks import scan
-from converse_harness.recordings.secrecy.redaction import Redaction
+from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.tape import Tape
-from converse_harness.wire.http import Request
+from converse_harness.stream.http import Request
 
 ACCOUNT = "123456789012"
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from converse_harness import StreamOrderError, assemble, chunk
-from converse_harness.grammar import check_order
-from converse_harness.wire.events import decode_event, encode_event
-from converse_harness.wire.eventstream import Decoder
+from converse_harness.stream.events import decode_event, encode_event
+from converse_harness.stream.frames import Decoder
+from converse_harness.stream.grammar import check_order
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from strands.event_loop.streaming import process_stream
 
 from converse_harness import assemble, chunk
-from converse_harness.families import FAMILIES
+from converse_harness.bedrock.families import FAMILIES
 from converse_strategies import assistant_messages, stream_events
 
 Message = dict[str, Any]

@@ -124,7 +124,8 @@ def test_inside_given_a_message_says_what_to_write_instead(project: pytest.Pytes
         """
         import pytest
         from agent import client
-        from converse_harness import fake_converse, reply
+        from converse_harness import fake_converse
+        from converse_harness import reply
         from converse_harness.cases import CASES
         from hypothesis import given, settings, strategies as st
 
@@ -221,7 +222,7 @@ def test_the_catalogue_is_not_read_where_nobody_asks(project: pytest.Pytester) -
 def test_pytest_lists_it(project: pytest.Pytester) -> None:
     project.runpytest("--fixtures").stdout.fnmatch_lines(
         [
-            "converse_each_case -- *converse_harness/plugins/cases.py:*",
+            "converse_each_case -- *converse_harness/plugin/cases.py:*",
             "    A named trouble: the test runs once for each case of the catalogue, and the fake answers with it.",
         ]
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from converse_harness.cli import main
-from converse_harness.commands.docs import headings, page_names, read_page, section_of
+from converse_harness.cli.docs import headings, page_names, read_page, section_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {file.relative_to(ROOT / "docs").with_suffix("").as_posix(): file for file in (ROOT / "docs").rglob("*.md")}

@@ -86,7 +86,7 @@ def code(first: str, then: str = EVERYTHING) -> str:
 
 
 @pytest.mark.parametrize(
-    "first", ["import hypothesis", "import converse_harness.types.content, converse_harness.replies"]
+    "first", ["import hypothesis", "import converse_harness.types.content, converse_harness.reply.reply"]
 )
 @pytest.mark.parametrize(("subjects", "classes"), [(("session",), 2), pytest.param(ALL, 100, marks=pytest.mark.slow)])
 def test_every_class_is_known_in_either_import_order(

@@ -9,7 +9,7 @@ def test_pytest_lists_fixtures_marker_and_options(project: pytest.Pytester) -> N
     fixtures = project.runpytest("--fixtures").stdout
     fixtures.fnmatch_lines(
         [
-            "converse -- *converse_harness/plugin.py:*",
+            "converse -- *converse_harness/plugin/__init__.py:*",
             "    A fake Bedrock that already answers every boto3 and aiobotocore client of the process.",
         ]
     )
@@ -50,7 +50,8 @@ def test_inside_given_a_message_names_the_right_door(project: pytest.Pytester) -
         """
         from hypothesis import HealthCheck, given, settings, strategies as st
         from agent import ask
-        from converse_harness import fake_converse, reply
+        from converse_harness import fake_converse
+        from converse_harness import reply
 
         @given(st.integers())
         def test_wrong(converse, number):
@@ -126,7 +127,8 @@ def test_in_unittest(project: pytest.Pytester) -> None:
         import unittest
         import pytest
         from agent import ask
-        from converse_harness import fake_converse, reply
+        from converse_harness import fake_converse
+        from converse_harness import reply
 
         class TestAgent(unittest.TestCase):
             @pytest.fixture(autouse=True)
@@ -164,7 +166,8 @@ def test_with_pytest_asyncio_and_anyio(project: pytest.Pytester) -> None:
         import anyio.to_thread
         import pytest
         from agent import ask, weather
-        from converse_harness import fake_converse, reply
+        from converse_harness import fake_converse
+        from converse_harness import reply
 
         @pytest.mark.asyncio
         async def test_asyncio(converse):
@@ -207,7 +210,8 @@ def test_a_module_scoped_fake_of_the_users_own(project: pytest.Pytester) -> None
         """
         import pytest
         from agent import ask
-        from converse_harness import fake_converse, reply
+        from converse_harness import fake_converse
+        from converse_harness import reply
 
         @pytest.fixture(scope="module")
         def model():

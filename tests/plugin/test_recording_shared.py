@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from converse_harness import Fake, recording
-from converse_harness.plugins.recording_hooks import Session
-from converse_harness.recordings.heard import Heard
+from converse_harness.plugin.recording_hooks import Session
+from converse_harness.recordings.capture import Heard
 from converse_harness.recordings.tape import Tape
-from converse_harness.wire.http import Request
+from converse_harness.stream.http import Request
 
 EXCHANGES = 400
 ASKED = Request("POST", "/model/m/converse", (), b'{"messages":[{"role":"user","content":[{"text":"?"}]}]}')

@@ -289,7 +289,8 @@ def test_inside_given(refused: pytest.Pytester) -> None:
         """
         import pytest
         from asking import begun, survives
-        from converse_harness import fake_converse, reply
+        from converse_harness import fake_converse
+        from converse_harness import reply
         from hypothesis import Phase, given, settings, strategies as st
 
         @settings(max_examples=5, database=None, phases=[Phase.generate])

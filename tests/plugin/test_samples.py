@@ -273,7 +273,7 @@ def test_the_list_of_fixtures_reads_well(project: pytest.Pytester) -> None:
     fakes, cases, listed = (lines[start + 1 : end] for start, end in pairwise([*ours, len(lines)]))
     assert any(line.startswith("converse -- ") for line in fakes)
     assert any(line.startswith("converse_each_case -- ") for line in cases)
-    assert "plugins.samples" in lines[ours[2]]
+    assert "plugin.samples" in lines[ours[2]]
     names = [line.partition(" ")[0] for line in listed if line.startswith("converse_")]
     assert names == [
         fixture for table in (SAMPLES, VARIANTS) for fixture in sorted(row.fixture for row in table.values())

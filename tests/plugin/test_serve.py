@@ -20,8 +20,8 @@ import pytest
 
 from converse_harness import reply
 from converse_harness.cli import main
-from converse_harness.doors.environ import ACCESS_KEY, REGION, SECRET_KEY
-from converse_harness.serve.loading import CannotServe, Watcher, load
+from converse_harness.cli.loading import CannotServe, Watcher, load
+from converse_harness.intercept.clients import ACCESS_KEY, REGION, SECRET_KEY
 
 COMMAND = Path(sys.executable).parent / "converse-harness"
 BODY: dict[str, Any] = {"messages": [{"role": "user", "content": [{"text": "What is it like in Zürich today?"}]}]}
@@ -168,7 +168,7 @@ def test_the_file_may_have_functions_and_modules_beside_it_and_be_a_script(scrip
     script.write_text(
         "from words import GREETING\n"
         "from converse_harness import reply\n"
-        "from converse_harness.script import Condition, Script\n"
+        "from converse_harness.endpoint.script import Condition, Script\n"
         "script = Script()\n"
         "script.when(Condition(operation='ConverseStream')).add([reply.throttled()], endless=True)\n"
         "script.fallback.add([lambda call: reply.text(f'{GREETING} {call.last_user_text}')], endless=True)\n",

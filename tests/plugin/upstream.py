@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from converse_harness import Call, Endpoint, Reply, reply
-from converse_harness.wire.http import Request
+from converse_harness.stream.http import Request
 from tests.nested import XDIST
 
 ACCOUNT = {

@@ -10,10 +10,10 @@ from urllib.parse import quote
 
 import pytest
 
-from converse_harness import Endpoint, model
+from converse_harness import Endpoint, bedrock
 from converse_harness.recordings.lines import Line
-from converse_harness.recordings.writing import header, text_of
-from converse_harness.wire.http import Request
+from converse_harness.recordings.write import header, text_of
+from converse_harness.stream.http import Request
 
 NOVA: Final = "us.amazon.nova-lite-v1:0"
 PATHS: Final = {"Converse": "converse", "ConverseStream": "converse-stream", "CountTokens": "count-tokens"}
@@ -21,7 +21,7 @@ PATHS: Final = {"Converse": "converse", "ConverseStream": "converse-stream", "Co
 USAGE: Final = {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}
 
 counts_tokens: Final = pytest.mark.skipif(
-    "CountTokens" not in model.operations(), reason="this botocore has no CountTokens"
+    "CountTokens" not in bedrock.operations(), reason="this botocore has no CountTokens"
 )
 
 Message = dict[str, Any]
@@ -134,4 +134,4 @@ def with_other_prose(value: Any, name: str = "") -> Any:
 def json_of(params: dict[str, Any]) -> tuple[str, Any]:
     """The model id, and the body that boto3 sends for these keyword arguments."""
     members = {name: value for name, value in params.items() if name != "modelId"}
-    return params["modelId"], json.loads(model.to_json("ConverseRequest", members))
+    return params["modelId"], json.loads(bedrock.to_json("ConverseRequest", members))

@@ -4,13 +4,14 @@ import base64
 import json
 from typing import Any
 
-from converse_harness import model
-from converse_harness.recordings.reading import NESTED
+from converse_harness import bedrock
+from converse_harness.recordings.read import NESTED
 
-BOTOCORE = f"botocore {model.botocore_version()}"
-EVENTS = model.operation("ConverseStream").get_event_stream_output().members
-DELTAS = ", ".join(map(repr, model.shape("ContentBlockDelta").members))
-REASONS = ", ".join(map(repr, model.enum("StopReason")))
+BOTOCORE = f"botocore {bedrock.botocore_version()}"
+SOME_OPERATIONS = ", ".join(bedrock.operations())
+EVENTS = bedrock.operation("ConverseStream").get_event_stream_output().members
+DELTAS = ", ".join(map(repr, bedrock.shape("ContentBlockDelta").members))
+REASONS = ", ".join(map(repr, bedrock.enum("StopReason")))
 
 MEND = "Mend the line, or record the session again."
 MEANT = 'Mend it; or if it is meant, say so in line 2: "faults": ["what is wrong"].'
@@ -210,7 +211,7 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
     "no operation of AWS": (
         stream(2, {**CALL, "operation": "Zzz"}),
         2,
-        f'"operation" is "Zzz", which {BOTOCORE} does not have; it has {", ".join(model.operations())}, for instance.',
+        f'"operation" is "Zzz", which {BOTOCORE} does not have; it has {SOME_OPERATIONS}, for instance.',
     ),
     "an operation that is no text": (
         stream(2, {**CALL, "operation": 5}),
@@ -551,7 +552,7 @@ ILLEGAL: dict[str, tuple[str, int, str]] = {
         6,
         (
             "contentBlockDelta has the unknown member 'x'; a ContentBlockDeltaEvent has "
-            f"{', '.join(map(repr, model.shape('ContentBlockDeltaEvent').members))}, 'p' (AWS model "
+            f"{', '.join(map(repr, bedrock.shape('ContentBlockDeltaEvent').members))}, 'p' (AWS model "
             f"ContentBlockDeltaEvent, {BOTOCORE})."
         ),
     ),

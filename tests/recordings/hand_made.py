@@ -13,9 +13,9 @@ import urllib3
 import yaml
 
 from converse_harness import ConverseServer, recording
-from converse_harness.doors.guard import is_bedrock_host
+from converse_harness.intercept.guard import is_bedrock_host
 from converse_harness.recordings.cassettes.importing import Hosts
-from converse_harness.wire.eventstream import Frame, Header, HeaderType, encode
+from converse_harness.stream.frames import Frame, Header, HeaderType, encode
 
 NOVA: Final = "us.amazon.nova-lite-v1:0"
 ASKED: Final = {"modelId": NOVA, "messages": [{"role": "user", "content": [{"text": "What is it like in Zürich?"}]}]}

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from converse_harness.wire.events import encode_event
+from converse_harness.stream.events import encode_event
 
 START = encode_event({"messageStart": {"role": "assistant"}}, 7)
 DELTA = encode_event({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": "Hel"}}}, 3)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 from urllib.parse import quote
 
-from converse_harness.wire.events import encode_event
+from converse_harness.stream.events import encode_event
 
 LONG: Final = "q7Rt2Lw9Xz4Kd8Vn3Bm6Pc1Hf5Jg0SyTaEoUi"
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from converse_harness import model
+from converse_harness import bedrock
 from converse_harness.cli import main
-from converse_harness.recordings.checking import MEANINGS, Sort
+from converse_harness.recordings.check import MEANINGS, Sort
 from converse_harness.recordings.keys import KINDS
 from converse_harness.recordings.lines import Line
-from converse_harness.recordings.storing import store
+from converse_harness.recordings.write import store
 from tests.recordings.damaged import (
     ANSWER,
     BOTOCORE,
@@ -142,7 +142,7 @@ def test_an_answer_of_another_botocore_is_stale_and_no_breach(capsys: pytest.Cap
     assert newer.startswith("x.jsonl:3: stale: the ConverseResponse has the unknown member 'mood'")
     (older,) = said(capsys, {**HEADER, "botocore": "1.0"}, ASKED, {**ANSWERED, "body": without("usage", ANSWER)})
     assert older.startswith("x.jsonl:3: stale: the ConverseResponse lacks 'usage'")
-    (same,) = said(capsys, {**HEADER, "botocore": model.botocore_version()}, ASKED, unknown)
+    (same,) = said(capsys, {**HEADER, "botocore": bedrock.botocore_version()}, ASKED, unknown)
     assert same.startswith("x.jsonl:3: illegal: the ConverseResponse has the unknown member 'mood'")
 
 

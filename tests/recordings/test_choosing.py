@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import Endpoint, Fake, ReplyError, recording, reply
-from converse_harness.recordings.exchange import Exchange
-from converse_harness.recordings.playing.matching import MATCHES, Match, asked_in
-from converse_harness.recordings.playing.recording import Recording
-from converse_harness.recordings.reading import parse
-from converse_harness.recordings.secrecy.redaction import Redaction
+from converse_harness.recordings.matching import MATCHES, Match, asked_in
+from converse_harness.recordings.play import Recording
+from converse_harness.recordings.read import parse
+from converse_harness.recordings.redaction import Redaction
+from converse_harness.recordings.replies import Exchange
 from converse_harness.recordings.tape import Tape
-from converse_harness.recordings.writing import text_of
-from converse_harness.wire.http import Request
+from converse_harness.recordings.write import text_of
+from converse_harness.stream.http import Request
 from converse_strategies import converse_requests
 from tests.recordings.asking import (
     NOVA,
@@ -166,7 +166,7 @@ def test_thousands_of_exchanges_are_asked_for_once_each(
     tmp_path: Path, rule: Match, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What each exchange is for a rule is worked out once, however often the recording is asked."""
-    from converse_harness.recordings.playing import recording as playing
+    from converse_harness.recordings import play as playing
 
     worked_out = 0
 

@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness.cli import main
-from converse_harness.recordings.differences import ABSENT, Difference, aligned, differences, path_text, shown
+from converse_harness.recordings.compare import ABSENT, Difference, aligned, differences, path_text, shown
 from converse_harness.recordings.lines import Line
-from converse_harness.recordings.playing.shapes import canonical
-from converse_harness.wire.eventstream import Frame, encode
+from converse_harness.recordings.matching import canonical
+from converse_harness.stream.frames import Frame, encode
 from tests.recordings.asking import body, exchange, streamed, throttled, user, write
 
 COMMAND = Path(sys.executable).parent / "converse-harness"

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import DamagedData, Endpoint, Reply
-from converse_harness.recordings.answers import reply_of
-from converse_harness.recordings.heard import Heard, exchange_lines
+from converse_harness.recordings.capture import Heard, exchange_lines
 from converse_harness.recordings.lines import End
-from converse_harness.recordings.reading import parse
-from converse_harness.recordings.writing import header, text_of
-from converse_harness.wire.eventstream import Decoder, encode
-from converse_harness.wire.http import Break, Request, Response
+from converse_harness.recordings.read import parse
+from converse_harness.recordings.replies import reply_of
+from converse_harness.recordings.write import header, text_of
+from converse_harness.stream.frames import Decoder, encode
+from converse_harness.stream.http import Break, Request, Response
 from converse_strategies import faulty_replies, replies
 
 ENDS = {None: None, Break.RESET: End.RESET, Break.CLOSED: End.CLOSED, Break.STALLED: End.STALLED}

@@ -11,8 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from converse_harness import recording, reply
-from converse_harness.cli import main
-from converse_harness.commands import import_
+from converse_harness.cli import import_, main
 from tests.recordings.hand_made import ANSWER, BEDROCK, MEND, NOVA, interaction, written
 
 

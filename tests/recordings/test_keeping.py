@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 
 from converse_harness import ConverseHarnessError, DamagedData, recording
-from converse_harness.recordings.heard import Heard
-from converse_harness.recordings.keeping import Failed, keep
-from converse_harness.recordings.modes import MissingRecording, Mode, open_session
-from converse_harness.recordings.reading import read
+from converse_harness.recordings.capture import Heard
+from converse_harness.recordings.modes import Failed, MissingRecording, Mode, keep, open_session
+from converse_harness.recordings.read import read
 from converse_harness.recordings.tape import Tape
-from converse_harness.wire.http import Request
+from converse_harness.stream.http import Request
 
 ANSWER = (
     '{"metrics":{"latencyMs":1},"output":{"message":{"content":[{"text":"?"}],"role":"assistant"}},'
@@ -238,9 +237,9 @@ def test_two_that_add_to_one_file_both_end_up_in_it(tmp_path: Path) -> None:
 ADD = """
 import sys
 from pathlib import Path
-from converse_harness.recordings.heard import Heard
+from converse_harness.recordings.capture import Heard
 from converse_harness.recordings.modes import Mode, open_session
-from converse_harness.wire.http import Request
+from converse_harness.stream.http import Request
 
 path, name, answer = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 print("ready", flush=True)
@@ -276,7 +275,7 @@ def test_processes_that_add_to_one_file_at_once_all_end_up_in_it(tmp_path: Path)
 CRASH = """
 import os, signal, sys
 from pathlib import Path
-from converse_harness.recordings.writing import write
+from converse_harness.recordings.write import write
 
 at, path = sys.argv[1], Path(sys.argv[2])
 real = getattr(os, at)

@@ -14,8 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from converse_harness.errors import SecretFound
-from converse_harness.recordings.secrecy import decoding, leaks
-from converse_harness.recordings.secrecy.leaks import Leak, own_secrets, refuse, scan
+from converse_harness.recordings import decoding, leaks
+from converse_harness.recordings.leaks import Leak, own_secrets, refuse, scan
 from converse_harness.secrets import KINDS, Kind, compiled, mask, matches
 from converse_strategies import converse_requests, stream_events
 from tests.profiles import examples

@@ -13,9 +13,18 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from converse_harness import Endpoint
-from converse_harness.recordings.exchange import Exchange
-from converse_harness.recordings.playing.matching import MATCHES, PARTS, Asked, Match, asked_by, asked_in, key
-from converse_harness.recordings.playing.shapes import TOO_DEEP, canonical
+from converse_harness.recordings.matching import (
+    MATCHES,
+    PARTS,
+    TOO_DEEP,
+    Asked,
+    Match,
+    asked_by,
+    asked_in,
+    canonical,
+    key,
+)
+from converse_harness.recordings.replies import Exchange
 from converse_strategies import converse_requests
 from tests.recordings.asking import (
     NOVA,

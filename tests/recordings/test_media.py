@@ -13,19 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converse_harness import DamagedData, SecretFound, chunk, model
-from converse_harness.recordings import media, storing, writing
-from converse_harness.recordings.heard import Heard
+from converse_harness import DamagedData, SecretFound, bedrock, chunk
+from converse_harness.recordings import media, write
+from converse_harness.recordings.accounts import stand_in
+from converse_harness.recordings.capture import Heard
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.media import KEY, THRESHOLD, put_back, references, set_aside
-from converse_harness.recordings.reading import DamagedRecording, read
-from converse_harness.recordings.secrecy.accounts import stand_in
-from converse_harness.recordings.storing import store
+from converse_harness.recordings.read import DamagedRecording, read
 from converse_harness.recordings.tape import Tape
-from converse_harness.recordings.writing import header
-from converse_harness.wire.events import encode_event, read_event
-from converse_harness.wire.eventstream import decode
-from converse_harness.wire.http import Request
+from converse_harness.recordings.write import header, store
+from converse_harness.stream.events import encode_event, read_event
+from converse_harness.stream.frames import decode
+from converse_harness.stream.http import Request
 from tests.recordings.planted import REFUSED
 
 LARGE = bytes(range(256)) * 13
@@ -125,7 +124,7 @@ def test_media_in_the_body_of_an_invoked_model() -> None:
 
 
 streams_images = pytest.mark.skipif(
-    not model.has_member("ContentBlockDelta", "image"), reason="this botocore knows no images in streams"
+    not bedrock.has_member("ContentBlockDelta", "image"), reason="this botocore knows no images in streams"
 )
 
 
@@ -226,14 +225,14 @@ def test_what_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pyte
     path = tmp_path / "trip.jsonl"
     store(path, exchange([image(LARGE)]))
     before = files_of(tmp_path)
-    writes = writing.write
+    writes = write.write
 
     def full(place: Path, content: str | bytes) -> None:
         if place == path:
             raise OSError(28, "No space left on device")
         writes(place, content)
 
-    monkeypatch.setattr(storing, "write", full)
+    monkeypatch.setattr(write, "write", full)
     with pytest.raises(OSError, match="No space left"):
         store(path, exchange([image(LARGE), image(LARGE + b"x")]))
     assert files_of(tmp_path) == before

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from converse_harness import Endpoint, Fake, UnexpectedCall, UnusedReplies, recording, reply
-from converse_harness.recordings.playing.matching import Match
-from converse_harness.wire.http import Request
+from converse_harness.recordings.matching import Match
+from converse_harness.stream.http import Request
 from tests.recordings.asking import ask, body, exchange, request, result, streamed, throttled, tools, use, user, write
 
 AGENT = {"system": [{"text": "You are a weather agent."}], "toolConfig": tools("get_weather")}

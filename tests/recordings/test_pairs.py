@@ -24,9 +24,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from converse_harness import ConverseServer, Reply, fake_converse, record, recording
-from converse_harness.damage import Door
-from converse_harness.doors.client import create_client
-from converse_harness.doors.httpx import HttpxFake
+from converse_harness.faults.model import Door
+from converse_harness.intercept.clients import create_client
+from converse_harness.intercept.httpx import HttpxFake
 from converse_strategies import faulty_replies, replies
 from tests.profiles import examples
 

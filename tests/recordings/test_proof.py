@@ -21,24 +21,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converse_harness import ConverseServer, ReplyError, SecretFound, model, record, recording, reply
-from converse_harness.doors.client import create_client
-from converse_harness.recordings.answers import reply_of
-from converse_harness.recordings.contents import compact
-from converse_harness.recordings.heard import Heard
-from converse_harness.recordings.reading import read
-from converse_harness.recordings.secrecy.leaks import OWN, scan
+from converse_harness import ConverseServer, ReplyError, SecretFound, bedrock, record, recording, reply
+from converse_harness.intercept.clients import create_client
+from converse_harness.recordings.capture import Heard
+from converse_harness.recordings.leaks import OWN, scan
+from converse_harness.recordings.lines import compact
+from converse_harness.recordings.read import read
+from converse_harness.recordings.replies import reply_of
 from converse_harness.recordings.tape import Tape
-from converse_harness.wire.events import encode_event, standard_frame
-from converse_harness.wire.eventstream import Decoder, Frame, Header, HeaderType, decode, encode
-from converse_harness.wire.http import Request
+from converse_harness.stream.events import encode_event, standard_frame
+from converse_harness.stream.frames import Decoder, Frame, Header, HeaderType, decode, encode
+from converse_harness.stream.http import Request
 from converse_strategies import converse_requests, converse_responses, stream_events
 from tests.recordings.planted import FORMS, MASKED, REFUSED, SECRET_PARTS
 
 Make = Callable[[str], Any]
 """A value that has a text somewhere."""
 
-OPERATIONS: Final = [name for name in model.operations() if "Async" not in name and "Bidirectional" not in name]
+OPERATIONS: Final = [name for name in bedrock.operations() if "Async" not in name and "Bidirectional" not in name]
 
 TOKEN: Final = "a GitHub token"
 ACCOUNT: Final = "an AWS account id"
@@ -83,7 +83,7 @@ def asked(
     operation: str, body: bytes = b"{}", *, label: str = "m", headers: Mapping[str, str] | None = None
 ) -> Request:
     """A request for an operation; every label of its path is that one."""
-    http = model.operation(operation).http
+    http = bedrock.operation(operation).http
     parts = string.Formatter().parse(http["requestUri"].replace("+}", "}"))
     path = "".join(text + (quote(label, safe="") if name else "") for text, name, _, _ in parts)
     return Request(http["method"], path, tuple((headers or {}).items()), body)
@@ -106,13 +106,13 @@ def streamed(*pieces: bytes) -> Heard:
 
 def in_requests(text: str) -> Iterator[tuple[str, Heard]]:
     for operation in OPERATIONS:
-        if "{" in model.operation(operation).http["requestUri"]:
+        if "{" in bedrock.operation(operation).http["requestUri"]:
             yield f"{operation} label", answered(asked(operation, label=text))
         yield f"{operation} query", answered(Request("POST", f"{asked(operation).target}?a={quote(text)}", (), b"{}"))
         yield f"{operation} text", answered(asked(operation, text.encode()))
         yield f"{operation} bytes", answered(asked(operation, b"\xff" + text.encode()))
         yield f"{operation} number", answered(asked(operation, compact({"a": [text]}) + b" "))
-        for place, make in places(model.operation(operation).input_shape):
+        for place, make in places(bedrock.operation(operation).input_shape):
             yield f"{operation} request {place}", answered(asked(operation, compact(make(text))))
     yield "another path", answered(Request("POST", f"/a/{quote(text)}/b", (), text.encode()))
     yield "another query", answered(Request("GET", f"/a?b={quote(text)}", (), b""))
@@ -120,11 +120,11 @@ def in_requests(text: str) -> Iterator[tuple[str, Heard]]:
 
 def in_answers(text: str) -> Iterator[tuple[str, Heard]]:
     for operation in OPERATIONS:
-        for place, make in places(model.operation(operation).output_shape):
+        for place, make in places(bedrock.operation(operation).output_shape):
             yield f"{operation} answer {place}", answered(asked(operation), compact(make(text)))
             yield f"{operation} answer, spaced, {place}", answered(asked(operation), json.dumps(make(text)).encode())
-        for name, error in model.errors(operation).items():
-            for place, make in places(model.shape(name)):
+        for name, error in bedrock.errors(operation).items():
+            for place, make in places(bedrock.shape(name)):
                 more = ("x-amzn-ErrorType", name)
                 yield f"{operation} {name}{place}", answered(asked(operation), compact(make(text)), error.status, more)
         yield f"{operation} text", answered(asked(operation), f"<p>{text}".encode(), 502)
@@ -137,8 +137,8 @@ def in_answers(text: str) -> Iterator[tuple[str, Heard]]:
 
 
 def in_streams(text: str) -> Iterator[tuple[str, Heard]]:
-    for name in (*model.stream_events(), *model.stream_exceptions()):
-        for place, make in places(model.shape(model.stream_shape(name))):
+    for name in (*bedrock.stream_events(), *bedrock.stream_exceptions()):
+        for place, make in places(bedrock.shape(bedrock.stream_shape(name))):
             usual = standard_frame(name, compact(make(text)))
             spaced = standard_frame(name, json.dumps({**make(text), "p": "abc"}, indent=1).encode())
             frame = decode(usual)

@@ -10,16 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from converse_harness import DamagedData, model, recording
-from converse_harness.recordings.answers import reply_of
-from converse_harness.recordings.contents import DEEPEST
-from converse_harness.recordings.exchange import Exchange
-from converse_harness.recordings.heard import Heard, exchange_lines
+from converse_harness import DamagedData, bedrock, recording
+from converse_harness.recordings.capture import Heard, exchange_lines
 from converse_harness.recordings.keys import KINDS, ONE_OF, TYPES
 from converse_harness.recordings.legality import MOST, problems
-from converse_harness.recordings.reading import DamagedRecording, parse, read
-from converse_harness.wire.events import encode_event
-from converse_harness.wire.http import Request
+from converse_harness.recordings.lines import DEEPEST
+from converse_harness.recordings.read import DamagedRecording, parse, read
+from converse_harness.recordings.replies import Exchange, reply_of
+from converse_harness.stream.events import encode_event
+from converse_harness.stream.http import Request
 from tests.profiles import examples
 from tests.recordings.damaged import (
     ANSWER,
@@ -109,11 +108,11 @@ def test_the_botocore_that_recorded_decides_what_is_held_against_it() -> None:
     read_with("1.0", old_lack)
     for botocore, body in (
         (None, new_value),
-        (model.botocore_version(), new_value),
+        (bedrock.botocore_version(), new_value),
         ("1.0", new_value),
         ("of somebody", new_value),
         (None, old_lack),
-        (model.botocore_version(), old_lack),
+        (bedrock.botocore_version(), old_lack),
         ("999.0", old_lack),
     ):
         with pytest.raises(DamagedRecording):
@@ -201,7 +200,7 @@ def test_an_event_that_is_named_as_a_key_of_lines_is_kept_as_its_frame(name: str
 
 
 ODD = text(
-    {**HEADER, "botocore": model.botocore_version()},
+    {**HEADER, "botocore": bedrock.botocore_version()},
     {**CALL, "query": "a=b", "headers": {"x-amzn-bedrock-trace": "ENABLED"}, "faults": ["all kinds of lines"]},
     {**HEAD, "headers": {"Content-Type": None, "retry-after": "3"}},
     START,

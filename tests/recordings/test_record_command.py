@@ -20,8 +20,8 @@ import pytest
 
 from converse_harness import ConverseServer, recording, reply
 from converse_harness.cli import main
-from converse_harness.doors.environ import ACCESS_KEY, SECRET_KEY
-from converse_harness.recordings.reading import read
+from converse_harness.intercept.clients import ACCESS_KEY, SECRET_KEY
+from converse_harness.recordings.read import read
 from tests.recordings.peers import START, STREAM, body, chunk, peer
 
 COMMAND = Path(sys.executable).parent / "converse-harness"

@@ -42,14 +42,14 @@ from converse_harness import (
     recording,
     reply,
 )
-from converse_harness.calls import Outcome
-from converse_harness.doors import guard, registry
-from converse_harness.doors.hearing import Hearing
-from converse_harness.doors.recorder import Recorder
-from converse_harness.recordings.reading import read
-from tests.doors.interrupts import each_step, interrupt_everywhere
-from tests.doors.server.peers import eventually
+from converse_harness.endpoint.call import Outcome
+from converse_harness.intercept import guard, registry
+from converse_harness.intercept.capture import Hearing
+from converse_harness.intercept.recorder import Recorder
+from converse_harness.recordings.read import read
+from tests.intercept.interrupts import each_step, interrupt_everywhere
 from tests.recordings.peers import DELTA, METADATA, START, STREAM, Answers, body, chunk, peer, reset, wait_for_the_end
+from tests.server.peers import eventually
 
 KEY_ID, SECRET, TOKEN = "AKIDOFADEVELOPER", "the-secret-of-a-developer", "the-session-token-of-a-developer"
 MODEL = "anthropic.claude-3-haiku-20240307-v1:0"

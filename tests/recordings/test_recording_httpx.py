@@ -28,14 +28,14 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from converse_harness import BlockedConnection, ConverseServer, Fake, ReplyError, record, recording, reply
-from converse_harness.calls import Outcome
-from converse_harness.doors import registry
-from converse_harness.doors.httpx import HttpxFake
-from converse_harness.doors.httpx_transports import recording_async_transport, recording_transport
-from converse_harness.doors.recorder import Recorder
-from converse_harness.recordings.reading import read
+from converse_harness.endpoint.call import Outcome
+from converse_harness.intercept import registry
+from converse_harness.intercept.httpx import HttpxFake
+from converse_harness.intercept.httpx_transports import recording_async_transport, recording_transport
+from converse_harness.intercept.recorder import Recorder
+from converse_harness.recordings.read import read
 from converse_harness.recordings.tape import Tape
-from converse_harness.wire.events import encode_event
+from converse_harness.stream.events import encode_event
 
 STREAM = "converse-stream"
 BEDROCK = "bedrock-runtime.us-east-1.amazonaws.com"
@@ -1006,7 +1006,7 @@ def test_threads_do_not_mix(server: ConverseServer, path: Path) -> None:
 
 def test_the_door_itself_loads_no_library() -> None:
     code = (
-        "import sys, converse_harness.doors.points\n"
+        "import sys, converse_harness.intercept.patch_points\n"
         "assert not {'httpx', 'httpx2', 'respx', 'anyio', 'httpcore'} & sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

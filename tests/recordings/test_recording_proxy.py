@@ -39,17 +39,17 @@ from converse_harness import (
     recording,
     reply,
 )
-from converse_harness.calls import Outcome
-from converse_harness.doors.environ import ACCESS_KEY, SECRET_KEY
-from converse_harness.doors.server import upstream
-from converse_harness.doors.server.fake import ServerFake
-from converse_harness.doors.server.upstream import Upstream, find
-from converse_harness.recordings.reading import read
-from converse_harness.recordings.secrecy.redaction import Redaction
-from converse_harness.wire.events import encode_event
+from converse_harness.endpoint.call import Outcome
+from converse_harness.intercept.clients import ACCESS_KEY, SECRET_KEY
+from converse_harness.recordings.read import read
+from converse_harness.recordings.redaction import Redaction
+from converse_harness.server import upstream
+from converse_harness.server.site import ServerFake
+from converse_harness.server.upstream import Upstream, find
+from converse_harness.stream.events import encode_event
 from tests.certificates import certificate
-from tests.doors.server.peers import Raw, Raw2, eventually, question
 from tests.recordings.peers import DELTA, METADATA, START, STREAM, Answers, body, chunk, peer, reset
+from tests.server.peers import Raw, Raw2, eventually, question
 
 KEY_ID, SECRET, TOKEN = "AKIDOFADEVELOPER", "the-secret-of-a-developer", "the-session-token-of-a-developer"
 CLIENT_KEY, CLIENT_SECRET = "AKIDOFACLIENT", "the-secret-of-a-client"

@@ -15,16 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import ReplyError
-from converse_harness.recordings.heard import Heard
+from converse_harness.recordings.accounts import stand_in
+from converse_harness.recordings.capture import Heard
+from converse_harness.recordings.leaks import scan
 from converse_harness.recordings.lines import Line, bytes_line, event_of, frame_bytes_of, frame_line
-from converse_harness.recordings.reading import read
-from converse_harness.recordings.secrecy.accounts import stand_in
-from converse_harness.recordings.secrecy.leaks import scan
-from converse_harness.recordings.secrecy.redaction import Redaction, normalised
+from converse_harness.recordings.read import read
+from converse_harness.recordings.redaction import Redaction, normalised
 from converse_harness.recordings.tape import Tape
-from converse_harness.wire.events import encode_event, read_event
-from converse_harness.wire.eventstream import Frame, Header, HeaderType, decode, encode
-from converse_harness.wire.http import Request
+from converse_harness.stream.events import encode_event, read_event
+from converse_harness.stream.frames import Frame, Header, HeaderType, decode, encode
+from converse_harness.stream.http import Request
 from tests.recordings.planted import MASKED, SECRET_PARTS
 
 ADA, BOB, EVE = "210987654321", "999988887777", "012345678901"

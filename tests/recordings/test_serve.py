@@ -12,11 +12,11 @@ import pytest
 
 from converse_harness import recording
 from converse_harness.cli import main
-from converse_harness.recordings.answers import reply_of
-from converse_harness.recordings.playing.recording import Playing
-from converse_harness.recordings.reading import read
-from converse_harness.serve.lines import counted
-from converse_harness.serve.loading import CannotServe, How, load
+from converse_harness.cli.lines import counted
+from converse_harness.cli.loading import CannotServe, How, load
+from converse_harness.recordings.play import Playing
+from converse_harness.recordings.read import read
+from converse_harness.recordings.replies import reply_of
 from tests.plugin.test_serve import Serving, save, serving
 from tests.recordings.damaged import CALL, HEADER, SECOND, STREAM, THROTTLED, stream, text
 

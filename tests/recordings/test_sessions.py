@@ -35,7 +35,7 @@ def test_there_are_no_others() -> None:
 @pytest.mark.parametrize("name", SESSIONS)
 def test_a_sample_can_be_played_again(name: str) -> None:
     from converse_harness import fake_converse
-    from converse_harness.doors.client import create_client
+    from converse_harness.intercept.clients import create_client
 
     with fake_converse(recording(FOLDER / f"{name}.jsonl", match="exact")) as fake:
         SESSIONS[name].ask(create_client())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from converse_harness.rules import Asked
+from converse_harness.bedrock.rules import Asked
 
 NOVA = "us.amazon.nova-lite-v1:0"
 SONNET = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"

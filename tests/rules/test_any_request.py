@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from converse_harness import model
+from converse_harness import bedrock
+from converse_harness.bedrock.rules import RULES, Asked, Level, refusals_of
 from converse_harness.errors import DamagedData
-from converse_harness.rules import RULES, Asked, Level, refusals_of
 from converse_strategies import shapes
 from converse_strategies.refused import MODELS
 from tests.profiles import examples
@@ -26,7 +26,7 @@ def bodies(draw: st.DrawFn) -> Json:
     """Requests that are valid for the model, with one place that may be missing, empty or new."""
     drawn = draw(shapes.values("ConverseRequest"))
     drawn.pop("modelId", None)
-    body: Json = json.loads(model.to_json("ConverseRequest", drawn))
+    body: Json = json.loads(bedrock.to_json("ConverseRequest", drawn))
     holders = list(objects(body))
     holder = holders[draw(st.integers(0, len(holders) - 1))]
     name = draw(st.sampled_from([*holder, "unknown"]))
@@ -49,7 +49,7 @@ def objects(value: Any) -> Iterator[Json]:
 @settings(max_examples=examples(5))
 def test_no_rule_raises(body: Json, model_id: str, operation: str) -> None:
     try:
-        read = model.read_json(model.operation(operation).input_shape.name, body)
+        read = bedrock.read_json(bedrock.operation(operation).input_shape.name, body)
     except DamagedData:
         return
     found = [

@@ -22,9 +22,9 @@ from converse_harness import (
     recording,
     reply,
 )
-from converse_harness.doors.client import create_client
-from converse_harness.endpoint import KEPT
-from converse_harness.wire.http import Request
+from converse_harness.endpoint.endpoint import KEPT
+from converse_harness.intercept.clients import create_client
+from converse_harness.stream.http import Request
 from tests.recordings.asking import counts_tokens
 from tests.rules.asking import LLAMA, NOVA, TEXT, assistant, config, user
 from tests.rules.broken_gateway import START

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from converse_harness import model
-from converse_harness.rules import BY_NAME, RULES, Asked, Level, refusal_of, refusals_of
-from converse_harness.rules.rule import bare
+from converse_harness import bedrock
+from converse_harness.bedrock.rules import BY_NAME, RULES, Asked, Level, refusal_of, refusals_of
+from converse_harness.bedrock.rules.rule import bare
 from tests.rules.asking import (
     CACHE_POINT,
     LLAMA,
@@ -36,7 +36,7 @@ def test_every_rule_has_a_request_that_breaks_it() -> None:
 
 @pytest.mark.parametrize(("name", "broken"), BROKEN.items(), ids=BROKEN)
 def test_a_request_that_breaks_one_rule(name: str, broken: Broken) -> None:
-    model.read_json(model.operation(broken.operation).input_shape.name, broken.asked.body)
+    bedrock.read_json(bedrock.operation(broken.operation).input_shape.name, broken.asked.body)
     refused = [(each.rule.name, each.path, each.message) for each in refusals_of(broken.asked, Level.STRICT)]
     assert refused == [(name, broken.path, broken.message)]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from converse_harness import model
-from converse_harness.rules import Asked, refusal_of
+from converse_harness import bedrock
+from converse_harness.bedrock.rules import Asked, refusal_of
 from tests.rules.asking import NOVA, TEXT, assistant, document, use, user
 
 Json = dict[str, Any]
@@ -17,7 +17,7 @@ TOOL = f"{FAILED} satisfy regular expression pattern: [a-zA-Z0-9_-]+"
 NOT_EMPTY = f"{FAILED} have length greater than or equal to 1"
 NULL = f"{FAILED} not be null"
 NO_MEMBER = f"{FAILED} be one of the model"
-ROLES = ", ".join(model.enum("ConversationRole"))
+ROLES = ", ".join(bedrock.enum("ConversationRole"))
 METADATA = r"[a-zA-Z0-9\s:_@$#=/+,-.]"
 LENGTHS = "Member must have length less than or equal to 256, Member must have length greater than or equal to"
 LONG = "a" * 64 + "!"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
-from converse_harness import model
+from converse_harness import bedrock
 from tests.profiles import examples
 
 Drawn = TypeVar("Drawn")
@@ -83,8 +83,8 @@ def never(
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Tell it."""
-    lines = drift(model.service().shape_names, SNAPSHOT.read_text(encoding="utf-8").split())
+    lines = drift(bedrock.service().shape_names, SNAPSHOT.read_text(encoding="utf-8").split())
     if lines:
-        terminalreporter.section(f"shapes of botocore {model.botocore_version()} that differ from the snapshot")
+        terminalreporter.section(f"shapes of botocore {bedrock.botocore_version()} that differ from the snapshot")
         for line in lines:
             terminalreporter.line(line)

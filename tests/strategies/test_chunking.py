@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from converse_harness import assemble, chunk, model
-from converse_harness.grammar import check_order
+from converse_harness import assemble, bedrock, chunk
+from converse_harness.stream.grammar import check_order
 from converse_strategies import ChunkedMessage, assistant_messages, chunked_messages, chunkings
 from converse_strategies.chunking import cut
 from tests.strategies.conftest import as_drawn, found
@@ -78,14 +78,14 @@ def test_a_message_that_cannot_be_streamed_is_refused_when_drawn(message: Messag
 
 @given(case=chunked_messages())
 def test_a_case_is_valid_in_awss_model(case: ChunkedMessage) -> None:
-    model.check("Message", case.message)
+    bedrock.check("Message", case.message)
 
 
 def test_the_property_sees_a_signature_that_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     def unsigned(index: int, reasoning: Message, cutter: Any) -> Any:
         return ({"reasoningContent": {"text": piece}} for piece in cutter.text(index, reasoning["text"]))
 
-    monkeypatch.setattr("converse_harness.chunking._cut_reasoning", unsigned)
+    monkeypatch.setattr("converse_harness.stream.chunk._cut_reasoning", unsigned)
     mutant = given(case=chunked_messages())(test_assembled_is_what_was_cut.hypothesis.inner_test)  # type: ignore[attr-defined]
     with pytest.raises(AssertionError):
         as_drawn(15)(mutant)()

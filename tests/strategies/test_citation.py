@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from converse_harness import assemble, chunk, model
+from converse_harness import assemble, bedrock, chunk
 from converse_strategies.citation import MOST_PAGES, citation_locations, citations, citations_content_blocks
 from converse_strategies.media import documents
 from tests.strategies.conftest import found, never
@@ -15,7 +15,7 @@ from tests.strategies.conftest import found, never
 TEXT = "Twenty days of leave, für alle. 🏖️"
 POLICY = {"name": "policy", "source": {"text": TEXT}}
 SEARCH = {"source": "https://example.com/leave", "title": "Leave", "content": [{"text": "20"}, {"text": "days"}]}
-LOCATIONS = tuple(model.shape("CitationLocation").members)
+LOCATIONS = tuple(bedrock.shape("CitationLocation").members)
 has_search = pytest.mark.skipif("searchResultLocation" not in LOCATIONS, reason="this botocore cites no search results")
 has_web = pytest.mark.skipif("web" not in LOCATIONS, reason="this botocore cites no web pages")
 
@@ -28,9 +28,9 @@ def span(location: dict[str, Any]) -> tuple[str, int, int]:
 
 @given(citations())
 def test_a_citation_is_valid_in_a_message_and_in_a_stream(citation: dict[str, Any]) -> None:
-    model.check("Citation", citation)
-    if model.has_shape("CitationsDelta"):
-        model.check("CitationsDelta", citation)
+    bedrock.check("Citation", citation)
+    if bedrock.has_shape("CitationsDelta"):
+        bedrock.check("CitationsDelta", citation)
     (kind, place), *_ = citation["location"].items()
     if kind == "web":
         assert place["url"].startswith(f"https://{place['domain']}/")
@@ -46,7 +46,7 @@ def test_a_citation_is_valid_in_a_message_and_in_a_stream(citation: dict[str, An
 
 @given(citation_locations())
 def test_a_location_is_valid(location: dict[str, Any]) -> None:
-    model.check("CitationLocation", location)
+    bedrock.check("CitationLocation", location)
 
 
 def test_every_location_of_the_model_is_reached() -> None:
@@ -147,7 +147,7 @@ def test_bytes_that_are_no_text_are_cited_by_page() -> None:
 
 @given(citations_content_blocks())
 def test_a_block_streams_and_comes_back_as_it_was(block: dict[str, Any]) -> None:
-    model.check("CitationsContentBlock", block)
+    bedrock.check("CitationsContentBlock", block)
     message = {"role": "assistant", "content": [{"citationsContent": block}]}
     assert assemble(chunk(message)).message == message
     assert len(block.get("content", [])) == 1 or all("web" in each["location"] for each in block["citations"])

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converse_harness import assemble, citing, fake_converse, model, reply
-from converse_harness.citation import COUNTING
+from converse_harness import assemble, bedrock, citing, fake_converse, reply
+from converse_harness.bedrock.citations import COUNTING
 from converse_strategies import citations, documents
 
 ASKED: dict[str, Any] = {
@@ -55,5 +55,5 @@ def test_every_document_can_be_cited_at_any_place(data: st.DataObject, document:
     document["citations"] = {"enabled": True}
     read = COUNTING[kind].units != "pages"
     citation = citing({"document": document}, None if read else "as it says", index=index, **units)
-    model.check("Citation", citation)
+    bedrock.check("Citation", citation)
     assert citation == drawn if read else citation | {"sourceContent": drawn["sourceContent"]} == drawn

@@ -18,14 +18,14 @@ from hypothesis.errors import InvalidArgument
 from hypothesis.vendor.pretty import pretty
 
 import converse_harness
-from converse_harness import ConverseServer, Endpoint, Reply, StreamOrderError, fake_converse, model, reply
-from converse_harness.bodies import ErrorBody
-from converse_harness.breaches import BREACHES
-from converse_harness.damage import Door, Fault, Level, Place
+from converse_harness import ConverseServer, Endpoint, Reply, StreamOrderError, bedrock, fake_converse, reply
+from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, usual
 from converse_harness.faults import FAULTS, NOT_SENDABLE
-from converse_harness.grammar import check_order
-from converse_harness.wire.http import GATEWAY_ERRORS, Request, Response
-from converse_harness.wordings import OVERFLOWS, THROTTLES, usual
+from converse_harness.faults.model import Door, Fault, Level, Place
+from converse_harness.faults.order import BREACHES
+from converse_harness.reply.body import ErrorBody
+from converse_harness.stream.grammar import check_order
+from converse_harness.stream.http import GATEWAY_ERRORS, Request, Response
 from converse_strategies import FaultyReply, errors, faults, faulty_replies, stream_errors
 from tests.broken import expected
 from tests.profiles import examples
@@ -38,9 +38,9 @@ ASKED: dict[str, Any] = {
 KEYS = {"aws_access_key_id": "x", "aws_secret_access_key": "x", "region_name": "us-east-1"}
 ONCE = Config(retries={"total_max_attempts": 1}, read_timeout=5)
 BODY = json.dumps({"messages": ASKED["messages"]}).encode()
-EXCEPTIONS = [*model.stream_exceptions(), "futureException", "modelOverloadedException"]
+EXCEPTIONS = [*bedrock.stream_exceptions(), "futureException", "modelOverloadedException"]
 CODES = ["InternalFailure", "InternalError", "ServiceUnavailable"]
-ERRORS = {*model.errors("Converse"), *model.errors("ConverseStream"), *GATEWAY_ERRORS}
+ERRORS = {*bedrock.errors("Converse"), *bedrock.errors("ConverseStream"), *GATEWAY_ERRORS}
 
 
 @pytest.fixture(scope="module")
@@ -109,13 +109,15 @@ def test_botocore_reads_the_error_that_was_drawn(answer: Reply) -> None:
             "headers": headers,
             "body": chunk.data,
         },
-        model.operation("Converse").output_shape,
+        bedrock.operation("Converse").output_shape,
     )
     assert isinstance(answer.body, ErrorBody)
     assert answer.body.name in ERRORS
     assert read["Error"] == {"Code": answer.body.name, "Message": answer.body.members["message"]}
     assert (
-        read["ResponseMetadata"]["HTTPStatusCode"] == answer.body.status == model.all_errors()[answer.body.name].status
+        read["ResponseMetadata"]["HTTPStatusCode"]
+        == answer.body.status
+        == bedrock.all_errors()[answer.body.name].status
     )
 
 
@@ -150,7 +152,7 @@ def test_every_error_comes_in_a_stream_at_every_kind_of_place() -> None:
         "ServiceUnavailable",
         "error frame",
         "exception frame",
-        *model.stream_events(),
+        *bedrock.stream_events(),
     }
     assert never(stream_errors(), wanted, names) == set()
 
@@ -163,7 +165,7 @@ def test_a_stream_ends_in_the_error_that_was_drawn(client: Any, answer: Reply) -
     check_order([*events, failure.event])
     seen = see(client, answer)
     assert isinstance(seen.error, EventStreamError)
-    known = code(answer) in model.stream_exceptions() or ":error" in failure.event
+    known = code(answer) in bedrock.stream_exceptions() or ":error" in failure.event
     assert seen.error.response["Error"]["Code"] == (code(answer) if known else "")
     assert seen.events == events
     assert sent(answer, "converse").status >= 400
@@ -372,11 +374,11 @@ def test_what_fails_shrinks_to_a_small_reply_and_the_first_place() -> None:
 # Wrong arguments
 
 SOME_OF = "Give a list of some of:"
-KNOWN = f"(botocore {model.botocore_version()})."
+KNOWN = f"(botocore {bedrock.botocore_version()})."
 HI = reply.text("hi")
 RESET = reply.text("a").broken(converse_harness.faults.reset)
 LEVELS = ", ".join(level.value for level in Level)
-EXCEPTION_FRAMES = ", ".join(model.stream_exceptions())
+EXCEPTION_FRAMES = ", ".join(bedrock.stream_exceptions())
 WRONG: dict[str, st.SearchStrategy[Any]] = {
     f"errors(names=['Throttled']): 'Throttled' is no choice of names. {SOME_OF} AccessDeniedException, ": (
         errors(names=["Throttled"])

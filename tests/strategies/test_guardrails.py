@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from converse_harness import model
-from converse_harness.guardrails import REASONS
+from converse_harness import bedrock
+from converse_harness.bedrock.guardrails import REASONS
 from converse_strategies.guardrails import (
     guardrail_assessments,
     guardrail_configs,
@@ -34,7 +34,7 @@ STRENGTH_DETECTS = {
 def entries(assessment: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The shape and the value of every entry of the policies that have entries."""
     for policy in POLICIES:
-        lists = model.member("GuardrailAssessment", policy).members
+        lists = bedrock.member("GuardrailAssessment", policy).members
         for name, items in assessment.get(policy, {}).items() if policy != REASONING else ():
             for entry in items:
                 yield lists[name].member.name, entry
@@ -76,13 +76,13 @@ def check_metrics(metrics: dict[str, Any], assessment: dict[str, Any]) -> None:
 
 @given(guardrail_assessments())
 def test_an_assessment_hangs_together(assessment: dict[str, Any]) -> None:
-    model.check("GuardrailAssessment", assessment)
+    bedrock.check("GuardrailAssessment", assessment)
     check_assessment(assessment)
 
 
 @given(guardrail_traces())
 def test_a_trace_hangs_together(trace: dict[str, Any]) -> None:
-    model.check("ConverseTrace", {"guardrail": trace})
+    bedrock.check("ConverseTrace", {"guardrail": trace})
     for each in assessments(trace):
         check_assessment(each)
     for guardrail, assessment in trace["inputAssessment"].items():
@@ -117,9 +117,9 @@ def test_the_reason_tells_the_gravest_action_of_input_and_output(trace: dict[str
 
 def enum_values(policy: str) -> Iterator[tuple[str, str, str]]:
     """Every value of every enum in a policy's entries: the entry's shape, its member, the value."""
-    for each in model.member("GuardrailAssessment", policy).members.values() if policy != REASONING else ():
+    for each in bedrock.member("GuardrailAssessment", policy).members.values() if policy != REASONING else ():
         for name, member in each.member.members.items():
-            for value in model.enum(member.name):
+            for value in bedrock.enum(member.name):
                 yield each.member.name, name, value
 
 
@@ -142,21 +142,21 @@ def test_all_actions_of_the_model_have_a_word() -> None:
 
 
 def test_every_policy_of_the_model_is_drawn() -> None:
-    assert set(POLICIES) == {name for name in model.shape("GuardrailAssessment").members if name.endswith("Policy")}
+    assert set(POLICIES) == {name for name in bedrock.shape("GuardrailAssessment").members if name.endswith("Policy")}
 
 
 def test_every_member_is_reached() -> None:
-    members = {*model.shape("GuardrailAssessment").members, *model.shape("GuardrailTraceAssessment").members}
+    members = {*bedrock.shape("GuardrailAssessment").members, *bedrock.shape("GuardrailTraceAssessment").members}
     assert never(guardrail_traces(), members, lambda trace: {*trace}.union(*assessments(trace))) == set()
 
 
 @has_reasoning
 def test_every_finding_of_automated_reasoning_is_reached() -> None:
-    findings = model.shape("GuardrailAutomatedReasoningFinding").members
+    findings = bedrock.shape("GuardrailAutomatedReasoningFinding").members
     wanted = {(kind, part) for kind, shape in findings.items() for part in (*shape.members, "")}
 
     def seen(assessment: dict[str, Any]) -> Iterator[tuple[str, str]]:
-        model.check("GuardrailAssessment", assessment)
+        bedrock.check("GuardrailAssessment", assessment)
         for finding in assessment[REASONING]["findings"]:
             ((kind, parts),) = finding.items()
             yield from ((kind, part) for part in (*parts, ""))
@@ -174,7 +174,7 @@ def test_long_statements_are_cut_to_what_the_model_allows() -> None:
         return bool(parts.get("translation", {}).get("premises"))
 
     assessment = found(strategy, has_premise)
-    model.check("GuardrailAssessment", assessment)
+    bedrock.check("GuardrailAssessment", assessment)
     (finding,) = assessment[REASONING]["findings"][0].values()
     assert {len(text) for text in finding["translation"]["premises"][0].values()} == {1000}
 
@@ -216,13 +216,13 @@ def test_where_no_regex_matched_there_is_no_list_as_recorded_or_an_empty_one_as_
 
 @given(guardrail_configs(), guardrail_stream_configs())
 def test_configurations_are_valid(config: dict[str, Any], stream_config: dict[str, Any]) -> None:
-    model.check("GuardrailConfiguration", config)
-    model.check("GuardrailStreamConfiguration", stream_config)
+    bedrock.check("GuardrailConfiguration", config)
+    bedrock.check("GuardrailStreamConfiguration", stream_config)
 
 
 def test_every_choice_of_a_configuration_is_reached() -> None:
     choices = {"trace": "GuardrailTrace", "streamProcessingMode": "GuardrailStreamProcessingMode"}
-    wanted = {(name, value) for name, shape in choices.items() for value in (None, *model.enum(shape))}
+    wanted = {(name, value) for name, shape in choices.items() for value in (None, *bedrock.enum(shape))}
     unseen = never(guardrail_stream_configs(), wanted, lambda config: [(name, config.get(name)) for name in choices])
     assert unseen == set()
 

@@ -10,8 +10,8 @@ from hypothesis.errors import InvalidArgument
 from hypothesis.vendor.pretty import pretty
 
 from converse_harness import StreamOrderError, chunk
-from converse_harness.breaches import BREACHES
-from converse_harness.grammar import check_order
+from converse_harness.faults.order import BREACHES
+from converse_harness.stream.grammar import check_order
 from converse_strategies import HostileStream, hostile_stream_events
 from converse_strategies.blocks import streamable
 from converse_strategies.hostile import with_blocks, witness

@@ -21,8 +21,8 @@ from strands import Agent, tool
 from strands.models import BedrockModel
 
 from converse_harness import RefusedRequest, UnexpectedCall, UnusedReplies, fake_converse
-from converse_harness.doors import registry
-from converse_harness.doors.client import create_client
+from converse_harness.intercept import registry
+from converse_harness.intercept.clients import create_client
 from converse_strategies import leaves
 from converse_strategies.machine import TROUBLES, ConversationMachine, conversation_machine
 from tests.profiles import examples

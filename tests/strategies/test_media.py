@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from converse_harness import model
+from converse_harness import bedrock
 from converse_strategies.files import AUDIOS, DOCUMENTS, IMAGES, VIDEOS
 from converse_strategies.media import audios, document_names, documents, images, videos
 from tests.strategies.conftest import drawn, found, never, smallest
 
-HAS_AUDIO = model.has_shape("AudioBlock")
+HAS_AUDIO = bedrock.has_shape("AudioBlock")
 KINDS = {"Image": images, "Document": documents, "Video": videos, **({"Audio": audios} if HAS_AUDIO else {})}
 BUILDERS = {"Image": IMAGES, "Document": DOCUMENTS, "Video": VIDEOS, "Audio": AUDIOS}
 RULE_13 = re.compile(r"[A-Za-z0-9\-()\[\]]+( [A-Za-z0-9\-()\[\]]+)*", re.ASCII)
@@ -23,26 +23,28 @@ RULE_13 = re.compile(r"[A-Za-z0-9\-()\[\]]+( [A-Za-z0-9\-()\[\]]+)*", re.ASCII)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_block_is_valid_and_every_format_and_source_is_reached(kind: str) -> None:
     def seen(block: dict[str, Any]) -> set[str]:
-        model.check(f"{kind}Block", block)
+        bedrock.check(f"{kind}Block", block)
         if "bytes" in block["source"]:
             assert len(block["source"]["bytes"]) < 4000
         return {block.get("format", ""), *block["source"]}
 
-    assert never(KINDS[kind](), {*model.enum(f"{kind}Format"), *model.shape(f"{kind}Source").members}, seen) == set()
+    assert (
+        never(KINDS[kind](), {*bedrock.enum(f"{kind}Format"), *bedrock.shape(f"{kind}Source").members}, seen) == set()
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_format_and_source_can_be_chosen(kind: str) -> None:
-    for form in model.enum(f"{kind}Format"):
+    for form in bedrock.enum(f"{kind}Format"):
         chosen = drawn(KINDS[kind](formats=[form], sources=["bytes"]), 0.25)
         assert {(each["format"], *each["source"]) for each in chosen} == {(form, "bytes")}
-    for source in model.shape(f"{kind}Source").members:
+    for source in bedrock.shape(f"{kind}Source").members:
         assert {tuple(each["source"]) for each in drawn(KINDS[kind](sources=[source]), 0.25)} == {(source,)}
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_format_of_the_model_can_be_built(kind: str) -> None:
-    assert set(BUILDERS[kind]) >= set(model.enum(f"{kind}Format"))
+    assert set(BUILDERS[kind]) >= set(bedrock.enum(f"{kind}Format"))
 
 
 @given(documents(), document_names())

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from converse_harness import chunk, model
+from converse_harness import bedrock, chunk
 from converse_strategies import (
     assistant_messages,
     conversations,
@@ -68,7 +68,7 @@ def check_service_rules(conversation: list[Message]) -> None:
 @given(conversation=conversations())
 def test_conversations_are_what_bedrock_takes(conversation: list[Message]) -> None:
     for message in conversation:
-        model.check("Message", message)
+        bedrock.check("Message", message)
     check_service_rules(conversation)
 
 
@@ -88,7 +88,7 @@ def test_without_tools_nothing_is_asked_for(conversation: list[Message]) -> None
 
 
 def test_conversations_have_every_kind_of_block() -> None:
-    kinds = set(model.shape("ContentBlock").members) - {"toolAddition", "toolRemoval"}  # of the role system
+    kinds = set(bedrock.shape("ContentBlock").members) - {"toolAddition", "toolRemoval"}  # of the role system
 
     def seen(conversation: list[Message]) -> set[str]:
         return {kind for message in conversation for block in message["content"] for kind in block}
@@ -112,13 +112,13 @@ def test_turns_are_as_many_as_asked_for(conversation: list[Message]) -> None:
 
 @given(message=user_messages())
 def test_users_messages_begin_a_conversation(message: Message) -> None:
-    model.check("Message", message)
+    bedrock.check("Message", message)
     check_service_rules([message])
 
 
 @given(message=assistant_messages())
 def test_assistants_messages_can_be_streamed(message: Message) -> None:
-    model.check("Message", message)
+    bedrock.check("Message", message)
     chunk(message)
 
 

@@ -6,20 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converse_harness import model
-from converse_harness.model import NotInModel
+from converse_harness import bedrock
+from converse_harness.bedrock import NotInModel
 from converse_strategies.metadata import metrics, performance_configs, service_tiers, token_usages, traces
 from tests.strategies.conftest import found, never
 
 GUARDRAIL: dict[str, Any] = {"inputAssessment": {"g": {}}}
 COUNTED = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
-has_details = pytest.mark.skipif(not model.has_member("TokenUsage", "cacheDetails"), reason="of a later botocore")
-has_tiers = model.has_shape("ServiceTierType")
+has_details = pytest.mark.skipif(not bedrock.has_member("TokenUsage", "cacheDetails"), reason="of a later botocore")
+has_tiers = bedrock.has_shape("ServiceTierType")
 
 
 @given(token_usages())
 def test_the_total_of_a_usage_is_the_sum_of_its_counts(usage: dict[str, Any]) -> None:
-    model.check("TokenUsage", usage)
+    bedrock.check("TokenUsage", usage)
     assert usage["totalTokens"] == sum(usage.get(name, 0) for name in COUNTED)
     assert ("cacheReadInputTokens" in usage) == ("cacheWriteInputTokens" in usage)
 
@@ -33,7 +33,7 @@ def test_details_of_the_cache_add_up_to_what_was_written(usage: dict[str, Any]) 
 
 @has_details
 def test_every_time_to_live_is_reached_and_both_together() -> None:
-    for ttl in model.enum("CacheTTL"):
+    for ttl in bedrock.enum("CacheTTL"):
         usage = found(token_usages(), lambda usage: _ttls(usage) == [ttl])  # noqa: B023
         assert usage["totalTokens"] >= usage["cacheWriteInputTokens"] >= 1
     assert found(token_usages(cached=True), lambda usage: len(_ttls(usage)) == 2)["totalTokens"] >= 2
@@ -50,10 +50,10 @@ def test_a_usage_without_cache_says_nothing_of_one(usage: dict[str, Any]) -> Non
 
 @given(metrics(), traces())
 def test_metrics_and_traces_are_valid_for_both_operations(time: dict[str, Any], trace: dict[str, Any]) -> None:
-    model.check("ConverseMetrics", time)
-    model.check("ConverseStreamMetrics", time)
-    model.check("ConverseTrace", trace)
-    model.check("ConverseStreamTrace", trace)
+    bedrock.check("ConverseMetrics", time)
+    bedrock.check("ConverseStreamMetrics", time)
+    bedrock.check("ConverseTrace", trace)
+    bedrock.check("ConverseStreamTrace", trace)
     assert trace
 
 
@@ -67,16 +67,16 @@ def test_given_guardrails_are_in_every_trace(trace: dict[str, Any]) -> None:
     assert trace["guardrail"] is GUARDRAIL
 
 
-@pytest.mark.parametrize("latency", model.enum("PerformanceConfigLatency"))
+@pytest.mark.parametrize("latency", bedrock.enum("PerformanceConfigLatency"))
 def test_every_latency_is_reached(latency: str) -> None:
-    model.check("PerformanceConfiguration", found(performance_configs(), lambda config: config["latency"] == latency))
+    bedrock.check("PerformanceConfiguration", found(performance_configs(), lambda config: config["latency"] == latency))
 
 
 if has_tiers:
 
-    @pytest.mark.parametrize("name", model.enum("ServiceTierType"))
+    @pytest.mark.parametrize("name", bedrock.enum("ServiceTierType"))
     def test_every_tier_is_reached(name: str) -> None:
-        model.check("ServiceTier", found(service_tiers(), lambda tier: tier["type"] == name))
+        bedrock.check("ServiceTier", found(service_tiers(), lambda tier: tier["type"] == name))
 
 else:  # no skip: under CI every test runs
 

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converse_harness import model
+from converse_harness import bedrock
 from converse_strategies import patterns
 from converse_strategies.shapes import REAL
 from tests.strategies.conftest import found, never, smallest
 
 DRAWN_BY_PATTERN = {
-    name: model.shape(name).metadata["pattern"]
-    for name in model.service().shape_names
-    if "pattern" in model.shape(name).metadata and name not in REAL
+    name: bedrock.shape(name).metadata["pattern"]
+    for name in bedrock.service().shape_names
+    if "pattern" in bedrock.shape(name).metadata and name not in REAL
 }
 
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import converse_strategies
-from converse_harness import model
+from converse_harness import bedrock
 from tests.profiles import examples
 
 SCHEMA = {"type": "object", "required": ["a"]}
@@ -39,7 +39,7 @@ NOT_PLAIN = {
     "replies",
     "stream_errors",
 }
-NOT_HERE = set[str]() if model.has_shape("AudioBlock") else {"audios"}
+NOT_HERE = set[str]() if bedrock.has_shape("AudioBlock") else {"audios"}
 PLAIN = sorted(set(converse_strategies.__all__) - NOT_PLAIN - NOT_HERE)
 
 

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from converse_harness import Endpoint, RefusedRequest, fake_converse, model, reply
-from converse_harness.rules import BY_NAME, RULES, Level
-from converse_harness.wire.http import Request
+from converse_harness import Endpoint, RefusedRequest, bedrock, fake_converse, reply
+from converse_harness.bedrock.rules import BY_NAME, RULES, Level
+from converse_harness.stream.http import Request
 from converse_strategies import Refused, refused_requests
 from converse_strategies.breaking import BREAKS
 from tests.profiles import examples
@@ -37,7 +37,7 @@ METHODS = {"Converse": "converse", "ConverseStream": "converse_stream"}
 def over_http(case: Refused, request: Json) -> Request:
     body = {name: value for name, value in request.items() if name != "modelId"}
     path = "converse-stream" if case.operation == "ConverseStream" else "converse"
-    sent = model.to_json("ConverseRequest", body).encode()
+    sent = bedrock.to_json("ConverseRequest", body).encode()
     return Request("POST", f"/model/{quote(request['modelId'], safe='')}/{path}", (), sent)
 
 

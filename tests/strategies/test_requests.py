@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from converse_harness import ConverseServer, Reply, ReplyError, fake_converse, model, reply
+from converse_harness import ConverseServer, Reply, ReplyError, bedrock, fake_converse, reply
 from converse_strategies.message import MAX_CACHE_POINTS, MAX_DOCUMENTS
 from converse_strategies.requests import (
     EFFORTS,
@@ -55,13 +55,13 @@ def all_that_is(name: str, value: Any) -> Iterator[Any]:
 
 @given(converse_requests())
 def test_a_request_is_valid_for_both_operations(request: Json) -> None:
-    model.check("ConverseRequest", request)  # which knows no streamProcessingMode
-    model.check("ConverseStreamRequest", request)
+    bedrock.check("ConverseRequest", request)  # which knows no streamProcessingMode
+    bedrock.check("ConverseStreamRequest", request)
 
 
 @given(converse_requests(stream=True))
 def test_a_request_of_converse_stream_is_valid(request: Json) -> None:
-    model.check("ConverseStreamRequest", request)
+    bedrock.check("ConverseStreamRequest", request)
 
 
 def test_a_request_of_converse_stream_may_say_how_guardrails_read() -> None:
@@ -69,7 +69,7 @@ def test_a_request_of_converse_stream_may_say_how_guardrails_read() -> None:
         converse_requests(stream=True), lambda request: "streamProcessingMode" in request.get("guardrailConfig", {})
     )
     with pytest.raises(ReplyError, match="streamProcessingMode"):
-        model.check("ConverseRequest", asked)
+        bedrock.check("ConverseRequest", asked)
 
 
 @given(converse_requests())
@@ -120,17 +120,17 @@ def test_of_too_many_cache_points_those_of_tools_are_left_out() -> None:
 
 @given(inference_configs())
 def test_limits_of_models_are_kept(config: Json) -> None:
-    model.check("InferenceConfiguration", config)
+    bedrock.check("InferenceConfiguration", config)
     assert config.get("maxTokens", 1) <= LEAST_MOST_TOKENS
     assert all(text.strip() for text in config.get("stopSequences", ()))
     for name in ("temperature", "topP"):
         assert struct.unpack("f", struct.pack("f", config.get(name, 0)))[0] == config.get(name, 0)
 
 
-@pytest.mark.skipif(not model.has_shape("OutputConfig"), reason="of a later botocore")
+@pytest.mark.skipif(not bedrock.has_shape("OutputConfig"), reason="of a later botocore")
 @given(output_configs())
 def test_the_schema_of_an_output_is_json_of_an_object(config: Json) -> None:
-    model.check("OutputConfig", config)
+    bedrock.check("OutputConfig", config)
     assert config.get("effort", EFFORTS[0]) in EFFORTS
     for schema in all_that_is("schema", config):
         assert json.loads(schema)["type"] == "object"
@@ -164,8 +164,8 @@ def test_models_texts_and_kinds_can_be_chosen(request: Json) -> None:
 
 
 def test_every_member_of_a_request_and_of_a_response_is_reached() -> None:
-    assert never(converse_requests(), model.shape("ConverseRequest").members, list) == set()
-    assert never(converse_responses(), model.shape("ConverseResponse").members, list) == set()
+    assert never(converse_requests(), bedrock.shape("ConverseRequest").members, list) == set()
+    assert never(converse_responses(), bedrock.shape("ConverseResponse").members, list) == set()
 
 
 def test_a_request_may_have_a_tool_use() -> None:
@@ -192,7 +192,7 @@ def test_an_unknown_kind_is_refused_when_drawn() -> None:
 
 @given(converse_responses())
 def test_a_response_is_valid_and_adds_up(response: Json) -> None:
-    model.check("ConverseResponse", response)
+    bedrock.check("ConverseResponse", response)
     counted = [count for name, count in response["usage"].items() if name not in ("totalTokens", "cacheDetails")]
     assert response["usage"]["totalTokens"] == sum(counted)
     asks = any(

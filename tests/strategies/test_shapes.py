@@ -11,24 +11,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from converse_harness import model
-from converse_harness.wire.events import encode_event
+from converse_harness import bedrock
+from converse_harness.stream.events import encode_event
 from converse_strategies import shapes
 from tests.profiles import examples
 from tests.strategies.conftest import drawn, drift, found, never, smallest
 
-NAMES: tuple[str, ...] = tuple(model.service().shape_names)
+NAMES: tuple[str, ...] = tuple(bedrock.service().shape_names)
 THREE = ("Converse", "ConverseStream", "CountTokens")
-UNIONS = [name for name in NAMES if model.is_union(model.shape(name))]
-ENUMS = [name for name in NAMES if model.enum(name)]
-STRUCTURES = [name for name in NAMES if model.shape(name).type_name == "structure" and name not in UNIONS]
+UNIONS = [name for name in NAMES if bedrock.is_union(bedrock.shape(name))]
+ENUMS = [name for name in NAMES if bedrock.enum(name)]
+STRUCTURES = [name for name in NAMES if bedrock.shape(name).type_name == "structure" and name not in UNIONS]
 WHOLE = ("ConverseRequest", "ConverseResponse", "ConverseStreamOutput", "CountTokensRequest")
 
 
 def inputs_and_outputs(operations: tuple[str, ...]) -> Iterator[str]:
     for name in operations:
-        if name in model.operations():
-            operation = model.operation(name)
+        if name in bedrock.operations():
+            operation = bedrock.operation(name)
             yield from (
                 shape.name for shape in (operation.input_shape, operation.output_shape, *operation.error_shapes)
             )
@@ -37,8 +37,8 @@ def inputs_and_outputs(operations: tuple[str, ...]) -> Iterator[str]:
 @cache
 def reached(name: str) -> frozenset[str]:
     """The shapes that a shape holds, and itself."""
-    shape = model.shape(name)
-    held: list[model.Shape] = []
+    shape = bedrock.shape(name)
+    held: list[bedrock.Shape] = []
     if shape.type_name == "structure":
         held = [*shape.members.values()]
     elif shape.type_name == "list":
@@ -48,11 +48,11 @@ def reached(name: str) -> frozenset[str]:
     return frozenset({name}).union(*(reached(each.name) for each in held))
 
 
-def expected(shape: model.Shape, value: Any) -> Any:
+def expected(shape: bedrock.Shape, value: Any) -> Any:
     """What comes back from JSON: a time is in it as text."""
     if isinstance(value, datetime):
         return value.isoformat(timespec="auto").replace("+00:00", "Z")
-    if shape.type_name == "structure" and not model.is_document(shape):
+    if shape.type_name == "structure" and not bedrock.is_document(shape):
         return {name: expected(shape.members[name], item) for name, item in value.items()}
     return [expected(shape.member, item) for item in value] if shape.type_name == "list" else value
 
@@ -62,9 +62,9 @@ def test_every_shape_is_drawn_valid_and_survives_json(name: str) -> None:
     @settings(max_examples=examples(0.1), database=None)
     @given(shapes.values(name))
     def holds(value: Any) -> None:
-        model.check(name, value)
-        again = model.from_json(name, json.loads(model.to_json(name, value)))
-        assert again == expected(model.shape(name), value)
+        bedrock.check(name, value)
+        again = bedrock.from_json(name, json.loads(bedrock.to_json(name, value)))
+        assert again == expected(bedrock.shape(name), value)
 
     holds()
 
@@ -72,7 +72,7 @@ def test_every_shape_is_drawn_valid_and_survives_json(name: str) -> None:
 def test_the_three_operations_reach_as_many_shapes_as_they_should() -> None:
     names = frozenset[str]().union(*(reached(name) for name in inputs_and_outputs(THREE)))
     assert names <= set(NAMES)
-    if model.has_member("ContentBlockStart", "toolResult"):
+    if bedrock.has_member("ContentBlockStart", "toolResult"):
         assert len(names) >= 275
 
 
@@ -80,11 +80,11 @@ def test_the_three_operations_reach_as_many_shapes_as_they_should() -> None:
 @given(data=st.data())
 def test_what_is_large_is_valid_too(name: str, data: st.DataObject) -> None:
     value = data.draw(shapes.values(name))
-    model.check(name, value)
-    assert model.from_json(name, json.loads(model.to_json(name, value))) == value
+    bedrock.check(name, value)
+    assert bedrock.from_json(name, json.loads(bedrock.to_json(name, value))) == value
 
 
-@pytest.mark.parametrize("name", sorted({*inputs_and_outputs(model.operations())}))
+@pytest.mark.parametrize("name", sorted({*inputs_and_outputs(bedrock.operations())}))
 def test_what_operations_take_and_give_passes_botocores_own_validator(name: str) -> None:
     from botocore.validate import ParamValidator
 
@@ -93,7 +93,7 @@ def test_what_operations_take_and_give_passes_botocores_own_validator(name: str)
     @settings(max_examples=examples(0.1), database=None)
     @given(shapes.values(name))
     def holds(value: Any) -> None:
-        assert validator.validate(value, model.shape(name)).generate_report() == ""
+        assert validator.validate(value, bedrock.shape(name)).generate_report() == ""
 
     holds()
 
@@ -107,9 +107,9 @@ def test_events_come_through_a_frame_and_botocores_parser(event: dict[str, Any])
     frames.add_data(encode_event(event, padding=7))
     (frame,) = frames
     parser: Any = EventStreamJSONParser()
-    parsed = parser.parse(frame.to_response_dict(), model.shape("ConverseStreamOutput"))
+    parsed = parser.parse(frame.to_response_dict(), bedrock.shape("ConverseStreamOutput"))
     ((name, members),) = event.items()
-    if name in model.stream_exceptions():
+    if name in bedrock.stream_exceptions():
         assert parsed["Error"]["Code"] == name
         assert parsed["Error"]["Message"] == members.get("message", "")
     else:
@@ -118,13 +118,13 @@ def test_events_come_through_a_frame_and_botocores_parser(event: dict[str, Any])
 
 @pytest.mark.parametrize("name", UNIONS)
 def test_every_member_of_a_union_is_reached(name: str) -> None:
-    wanted = [(member,) for member in model.shape(name).members]
+    wanted = [(member,) for member in bedrock.shape(name).members]
     assert never(shapes.values(name), wanted, lambda value: [tuple(value)]) == set()
 
 
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_every_member_is_reached_and_the_optional_ones_can_be_absent(name: str) -> None:
-    shape = model.shape(name)
+    shape = bedrock.shape(name)
     required = set(shape.metadata.get("required", ()))
     wanted: set[Hashable] = {*shape.members, frozenset(required)}
     assert never(shapes.values(name), wanted, lambda value: {*value, frozenset(value)}) == set()
@@ -132,17 +132,17 @@ def test_every_member_is_reached_and_the_optional_ones_can_be_absent(name: str) 
 
 @pytest.mark.parametrize("name", ENUMS)
 def test_every_value_of_an_enum_is_reached(name: str) -> None:
-    assert never(shapes.values(name), model.enum(name), lambda value: [value]) == set()
+    assert never(shapes.values(name), bedrock.enum(name), lambda value: [value]) == set()
 
 
 @pytest.mark.parametrize("name", ["ConverseTrace", pytest.param("InferenceConfiguration", marks=pytest.mark.slow)])
 def test_all_optional_members_are_reached_together(name: str) -> None:
-    found(shapes.values(name), lambda value: set(value) == set(model.shape(name).members))
+    found(shapes.values(name), lambda value: set(value) == set(bedrock.shape(name).members))
 
 
 def test_exceptions_are_rare_among_events() -> None:
     events = [name for event in drawn(shapes.values("ConverseStreamOutput"), 5) for name in event]
-    exceptions = [name for name in events if name in model.stream_exceptions()]
+    exceptions = [name for name in events if name in bedrock.stream_exceptions()]
     assert len(exceptions) < len(events) / 5
 
 
@@ -209,7 +209,7 @@ def test_what_is_deep_inside_can_be_overridden(message: dict[str, Any]) -> None:
 
 @given(shapes.values("Tool", texts=st.just("Faker's word")))
 def test_texts_are_for_free_strings_only(tool: dict[str, Any]) -> None:
-    model.check("Tool", tool)
+    bedrock.check("Tool", tool)
     spec = tool.get("toolSpec", {})
     assert spec.get("description", "Faker's word") == "Faker's word"
 
@@ -256,7 +256,7 @@ def test_a_shape_may_hold_itself_and_patterns_that_only_java_reads(monkeypatch: 
         },
     }
     own: Any = ServiceModel(described)
-    monkeypatch.setattr(model, "shape", own.shape_for)
+    monkeypatch.setattr(bedrock, "shape", own.shape_for)
     deep = smallest(shapes.values("Tree"), lambda tree: any(twig.get("twigs") for twig in tree.get("twigs", ())))
     assert deep == {"twigs": [{"twigs": [{}]}]}
     assert len(found(shapes.values("Leaf"))) == 2

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.errors import InvalidArgument
 
-from converse_harness import StreamOrderError, assemble, model
-from converse_harness.families import FAMILIES, cut_text
-from converse_harness.grammar import ORDER, START, StreamOrder, check_order, symbol
+from converse_harness import StreamOrderError, assemble, bedrock
+from converse_harness.bedrock.families import FAMILIES, cut_text
+from converse_harness.stream.grammar import ORDER, START, StreamOrder, check_order, symbol
 from converse_strategies import stream_events
 from converse_strategies.blocks import streamable
 from converse_strategies.leaves import faker_texts
@@ -28,12 +28,12 @@ UNIONS = {"contentBlockStart": "ContentBlockStart", "contentBlockDelta": "Conten
 def in_model(name: str) -> bool:
     """Whether the installed botocore has a symbol of the table."""
     event, _, member = name.partition(".")
-    return not member or model.has_member(UNIONS[event], member.partition(".")[0])
+    return not member or bedrock.has_member(UNIONS[event], member.partition(".")[0])
 
 
 STATES = {START, *(to for moves in ORDER.values() for name, to in moves.items() if in_model(name))}
 MOVES = {(state, name) for state in STATES for name in ORDER[state] if in_model(name)}
-if not model.has_shape("WebLocation"):  # only what cites nothing but web pages may have no text
+if not bedrock.has_shape("WebLocation"):  # only what cites nothing but web pages may have no text
     MOVES.remove(("citation", "contentBlockStop"))
 
 
@@ -50,9 +50,9 @@ def moves_of(events: list[Event]) -> set[tuple[str, str]]:
 def test_every_stream_is_legal_and_valid_and_its_usage_adds_up(events: list[Event]) -> None:
     check_order(events)
     for event in events:
-        model.check("ConverseStreamOutput", event)
+        bedrock.check("ConverseStreamOutput", event)
     response = assemble(events)
-    model.check("Message", response.message)
+    bedrock.check("Message", response.message)
     usage = response.usage or {}
     parts = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
     assert usage["totalTokens"] == sum(usage.get(part, 0) for part in parts)
@@ -80,9 +80,9 @@ def test_no_other_move_is_made(events: list[Event]) -> None:
 
 
 def test_every_stop_reason_and_every_member_of_the_end_is_reachable() -> None:
-    wanted = {("messageStop", name) for name in model.shape("MessageStopEvent").members}
-    wanted |= {("metadata", name) for name in model.shape("ConverseStreamMetadataEvent").members}
-    wanted |= {("stopReason", reason) for reason in model.enum("StopReason")}
+    wanted = {("messageStop", name) for name in bedrock.shape("MessageStopEvent").members}
+    wanted |= {("metadata", name) for name in bedrock.shape("ConverseStreamMetadataEvent").members}
+    wanted |= {("stopReason", reason) for reason in bedrock.enum("StopReason")}
 
     def seen(events: list[Event]) -> Iterator[tuple[str, str]]:
         for event in events[-2:]:
@@ -169,7 +169,7 @@ def one_id_for_all(parts: list[list[dict[str, Any] | None]]) -> None:
     ("owner", "name", "mutated", "proof", "error"),
     [
         (
-            "converse_harness.chunking",
+            "converse_harness.stream.chunk",
             "_cut_block",
             starts_with_empty_unions,
             test_every_stream_is_legal_and_valid_and_its_usage_adds_up,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from converse_harness import ConverseServer, Reply, assemble, fake_converse, reply
-from converse_harness.guardrails import in_json
+from converse_harness.bedrock.guardrails import in_json
 from converse_strategies import replies, stream_events
 from tests.profiles import examples
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from converse_harness import model
+from converse_harness import bedrock
 from converse_strategies.json_schema import json_schemas
 from converse_strategies.tools import (
     RESULTS,
@@ -60,7 +60,7 @@ WRONG_SPECS: tuple[Any, ...] = (
 
 
 def is_valid(shape: str, value: object) -> bool:
-    return not model.validate(shape, value)
+    return not bedrock.validate(shape, value)
 
 
 def satisfies(schema: Json, value: Any) -> bool:
@@ -95,7 +95,7 @@ def closed(schema: Any) -> bool:
 def test_strict_where_the_model_has_it() -> None:
     specs = drawn(tool_specs(), 4)
     assert members(specs) - {"strict"} == {"name", "description", "inputSchema"}
-    assert ("strict" in members(specs)) is model.has_member("ToolSpecification", "strict")
+    assert ("strict" in members(specs)) is bedrock.has_member("ToolSpecification", "strict")
     assert all(closed(spec["inputSchema"]["json"]) for spec in specs if "strict" in spec)
     assert not all(closed(spec["inputSchema"]["json"]) for spec in specs)
 
@@ -109,7 +109,7 @@ def test_specs_of_given_schemas_and_texts() -> None:
 
 def test_every_kind_of_tool() -> None:
     found = drawn(tools(), 4)
-    assert members(found) == set(model.shape("Tool").members)
+    assert members(found) == set(bedrock.shape("Tool").members)
     assert all(is_valid("Tool", tool) for tool in found)
     assert members(drawn(tools(kinds=["cachePoint"]), 0.5)) == {"cachePoint"}
 
@@ -215,7 +215,7 @@ def test_results() -> None:
             assert isinstance(item.get("json", {}), dict)
         names = [item["document"]["name"] for item in result["content"] if "document" in item]
         assert len(set(names)) == len(names)
-    assert {result.get("status") for result in found} == {None, *model.enum("ToolResultStatus")}
+    assert {result.get("status") for result in found} == {None, *bedrock.enum("ToolResultStatus")}
     assert members([item for result in found for item in result["content"]]) == set(RESULTS)
 
 
@@ -245,8 +245,8 @@ def test_configurations() -> None:
         choice = config.get("toolChoice", {})
         choices.update(choice.keys())
         assert choice.get("tool", {"name": specs[0]})["name"] in specs
-    assert set(choices) == set(model.shape("ToolChoice").members)
-    assert members([tool for config in found for tool in config["tools"]]) == set(model.shape("Tool").members)
+    assert set(choices) == set(bedrock.shape("ToolChoice").members)
+    assert members([tool for config in found for tool in config["tools"]]) == set(bedrock.shape("Tool").members)
 
 
 def test_tools_of_one_configuration_have_names_of_their_own() -> None:

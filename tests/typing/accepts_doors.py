@@ -4,8 +4,8 @@ import httpx
 import pytest
 
 from converse_harness import ConverseServer, Fake, RefusedRequest, fake_converse, faults, reply
-from converse_harness.doors.httpx import HttpxFake
-from converse_harness.doors.server.fake import ServerFake
+from converse_harness.intercept.httpx import HttpxFake
+from converse_harness.server.site import ServerFake
 
 
 def test_server(converse_server: ConverseServer) -> None:

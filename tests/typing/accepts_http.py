@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import assert_type
 
-from converse_harness.wire.http import Chunk, ConnectionFailure, Request, Response
+from converse_harness.stream.http import Chunk, ConnectionFailure, Request, Response
 
 request = Request("POST", "/model/m/converse", (("host", "localhost"),), b"{}")
 assert_type(request.headers, tuple[tuple[str, str], ...])

@@ -3,7 +3,7 @@
 import httpx
 
 from converse_harness import ConverseServer, Fake, fake_converse, faults, reply
-from converse_harness.doors.httpx import HttpxFake
+from converse_harness.intercept.httpx import HttpxFake
 
 
 def test_server(converse_server: ConverseServer, converse: Fake) -> None:

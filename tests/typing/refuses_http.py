@@ -1,6 +1,6 @@
 """What a checker must catch in code that uses requests and responses."""
 
-from converse_harness.wire.http import Chunk, ConnectionFailure, Request, Response
+from converse_harness.stream.http import Chunk, ConnectionFailure, Request, Response
 
 Request("POST", "/", (), "{}")  # error
 Request("POST", "/", {"host": "localhost"}, b"")  # error

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from converse_harness import Fake, Reply, ReplyError, model, reply
-from converse_harness.wire.http import Request
+from converse_harness import Fake, Reply, ReplyError, bedrock, reply
+from converse_harness.stream.http import Request
 
 ARN = "arn:aws:bedrock:eu-west-1:123456789012:guardrail/abc"
 PATH = "/guardrail/{}/version/7/apply"
@@ -22,7 +22,7 @@ def apply(fake: Fake, *, source: str = "INPUT", identifier: str = "abc", body: b
     response = fake.exchange(Request("POST", PATH.format(identifier.replace("/", "%2F")), (), asked)).response
     members: dict[str, Any] = json.loads(b"".join(chunk.data for chunk in response.chunks))
     if response.status == 200:
-        model.check("ApplyGuardrailResponse", members)
+        bedrock.check("ApplyGuardrailResponse", members)
     return {"status": response.status, **members}
 
 
@@ -40,7 +40,7 @@ def test_nothing_is_found_and_nothing_used_up(source: str, identifier: str) -> N
     assert (answer["outputs"], answer["guardrailCoverage"]) == ([], coverage)
     assert assessment["invocationMetrics"]["guardrailCoverage"] == coverage
     assert set(answer["usage"].values()) == {0}
-    if model.has_shape("AppliedGuardrailDetails"):
+    if bedrock.has_shape("AppliedGuardrailDetails"):
         details = assessment["appliedGuardrailDetails"]
         assert (details["guardrailId"], details["guardrailVersion"]) == ("abc", "7")
         assert details["guardrailArn"].endswith(":guardrail/abc")
@@ -92,7 +92,7 @@ def test_a_verdict_is_that_of_the_reply(
     assert sum(answer["usage"].values()) == 1
     assert assessment["invocationMetrics"]["guardrailCoverage"] == answer["guardrailCoverage"]
     assert answer["guardrailCoverage"]["textCharacters"]["total"] == len(TEXT)
-    if model.has_shape("AppliedGuardrailDetails"):
+    if bedrock.has_shape("AppliedGuardrailDetails"):
         named = "mine" if "mine" in json.dumps(says.body.options["trace"]) else "abc"  # type: ignore[union-attr]
         assert assessment["appliedGuardrailDetails"]["guardrailId"] == named
     assert fake.calls[0].reply is says

@@ -11,11 +11,19 @@ from botocore.parsers import create_parser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converse_harness import Endpoint, ReplyError, StreamOrderError, assemble, chunk, model, reply
-from converse_harness.chunking import STREAMABLE, default_stop_reason, estimate_tokens
-from converse_harness.families import FAMILIES, NEUTRAL, EmptyText, ToolInput, cut_text, cut_tool_input, family_of
-from converse_harness.grammar import check_order
-from converse_harness.wire.http import Request
+from converse_harness import Endpoint, ReplyError, StreamOrderError, assemble, bedrock, chunk, reply
+from converse_harness.bedrock.families import (
+    FAMILIES,
+    NEUTRAL,
+    EmptyText,
+    ToolInput,
+    cut_text,
+    cut_tool_input,
+    family_of,
+)
+from converse_harness.stream.chunk import STREAMABLE, default_stop_reason, estimate_tokens
+from converse_harness.stream.grammar import check_order
+from converse_harness.stream.http import Request
 
 documents = st.recursive(
     st.none()
@@ -86,7 +94,7 @@ def test_assemble_is_the_inverse_of_chunk_in_every_family(message: dict[str, Any
 @given(messages(blocks), st.sampled_from(sorted(FAMILIES)))
 def test_every_event_is_legal_in_the_model(message: dict[str, Any], family: str) -> None:
     for event in chunk(message, family=FAMILIES[family]):
-        assert not model.validate("ConverseStreamOutput", event)
+        assert not bedrock.validate("ConverseStreamOutput", event)
 
 
 @given(objects, st.data())
@@ -286,8 +294,8 @@ class Raw:
 @given(
     st.lists(blocks, max_size=4),
     st.sampled_from(MODEL_IDS),
-    st.sampled_from(model.enum("StopReason")),
-    st.none() | st.sampled_from(sorted(model.stream_exceptions())),
+    st.sampled_from(bedrock.enum("StopReason")),
+    st.none() | st.sampled_from(sorted(bedrock.stream_exceptions())),
     st.data(),
 )
 def test_botocore_and_the_validator_accept_whatever_a_reply_sends(
@@ -303,14 +311,14 @@ def test_botocore_and_the_validator_accept_whatever_a_reply_sends(
     sent = [part.event for part in chunks if part.event is not None]
     check_order(sent)
     for event in sent:
-        assert not model.validate("ConverseStreamOutput", event)
+        assert not bedrock.validate("ConverseStreamOutput", event)
     raw = {
         "headers": HeadersDict(exchange.response.headers),
         "status_code": 200,
         "body": Raw([part.data for part in chunks]),
         "context": {"operation_name": "ConverseStream"},
     }
-    stream = create_parser("rest-json").parse(raw, model.operation("ConverseStream").output_shape)["stream"]
+    stream = create_parser("rest-json").parse(raw, bedrock.operation("ConverseStream").output_shape)["stream"]
     read: list[dict[str, Any]] = []
     if exception is None:
         read.extend(stream)

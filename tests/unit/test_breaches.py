@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from converse_harness import ReplyError, StreamOrderError, chunk
-from converse_harness.breaches import BREACHES, OrderBreach
-from converse_harness.grammar import check_order
+from converse_harness.faults.order import BREACHES, OrderBreach
+from converse_harness.stream.grammar import check_order
 from tests.profiles import examples
 
 CITATION = {"title": "Alps", "location": {"web": {"url": "https://example.com"}}}

@@ -10,18 +10,18 @@ from typing import Any
 import botocore.session
 import pytest
 
-from converse_harness import Endpoint, ReplyError, fake_converse, faults, model, reply
-from converse_harness.bodies import ErrorBody
+from converse_harness import Endpoint, ReplyError, bedrock, fake_converse, faults, reply
+from converse_harness.bedrock.citations import locations
+from converse_harness.bedrock.families import OVERFLOWS, THROTTLES
+from converse_harness.bedrock.guardrails import POLICIES
 from converse_harness.cases import CASES, Case, UnknownCase
+from converse_harness.cases.case import snake
 from converse_harness.cases.catalogue import FAMILIES, Catalogue
-from converse_harness.cases.names import snake
-from converse_harness.citation import locations
-from converse_harness.grammar import ERROR_FRAME
-from converse_harness.guardrails import POLICIES
-from converse_harness.replies import Reply
 from converse_harness.reply import failures
-from converse_harness.wire.http import GATEWAY_ERRORS, Request
-from converse_harness.wordings import OVERFLOWS, THROTTLES
+from converse_harness.reply.body import ErrorBody
+from converse_harness.reply.reply import Reply
+from converse_harness.stream.grammar import ERROR_FRAME
+from converse_harness.stream.http import GATEWAY_ERRORS, Request
 
 AGREED = """
 text_basic text_bytewise
@@ -50,7 +50,7 @@ def replies() -> list[Reply]:
 
 
 def test_the_names_agreed_on_are_there() -> None:
-    assert set(AGREED.split()) - set(CASES) <= (set() if model.has_member("CitationLocation", "web") else NEWER)
+    assert set(AGREED.split()) - set(CASES) <= (set() if bedrock.has_member("CitationLocation", "web") else NEWER)
     assert len(AGREED.split()) == 34
 
 
@@ -67,11 +67,11 @@ def test_every_fault_is_a_case() -> None:
 
 @pytest.mark.parametrize("operation", ["Converse", "ConverseStream", "CountTokens"])
 def test_every_error_of_the_conversation_is_a_case(operation: str) -> None:
-    if operation not in model.operations():
+    if operation not in bedrock.operations():
         assert operation == "CountTokens"  # botocore 1.40.0 is older than it
         return
     sent = {each.body.name for each in replies() if isinstance(each.body, ErrorBody)}
-    assert set(model.errors(operation)) <= sent
+    assert set(bedrock.errors(operation)) <= sent
     assert sent >= GATEWAY_ERRORS
 
 
@@ -96,20 +96,20 @@ def test_every_exception_frame_is_a_case_in_every_place() -> None:
             if last == "contentBlockDelta" and "contentBlockStart" in before:
                 last = "tool"
             places.setdefault(answer.failure.name, set()).add(last)
-    for exception in model.stream_exceptions():
+    for exception in bedrock.stream_exceptions():
         assert places[exception] == {"first", "contentBlockDelta", "tool", "messageStop"}
     assert any(case.reply.failure is not None and ERROR_FRAME in case.reply.failure.event for case in CASES.values())
 
 
 def test_every_stop_reason_is_a_case() -> None:
-    for reason in model.enum("StopReason"):
+    for reason in bedrock.enum("StopReason"):
         (stop,) = (event["messageStop"] for event in CASES[f"stop_{reason}"].reply.events() if "messageStop" in event)
         assert stop["stopReason"] == reason
     assert "stop_unknown" in CASES
 
 
 def test_every_policy_of_guardrails_is_a_case() -> None:
-    known = model.shape("GuardrailAssessment").members
+    known = bedrock.shape("GuardrailAssessment").members
     for name, policy in POLICIES.items():
         if policy.member not in known:
             assert f"guardrail_{name}" not in CASES
@@ -190,7 +190,7 @@ def test_an_unknown_name_is_told_its_neighbours() -> None:
         CASES["overflw_pre"]
     assert isinstance(raised.value, KeyError)
     assert isinstance(raised.value, ReplyError)
-    assert model.botocore_version() in str(raised.value)
+    assert bedrock.botocore_version() in str(raised.value)
     assert "overflw_pre" not in CASES
     assert CASES.get("overflw_pre") is None
     with pytest.raises(UnknownCase, match=r"^no case is called 'Ω'\. There are"):

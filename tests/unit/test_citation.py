@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converse_harness import ReplyError, citing, model
-from converse_harness.citation import COUNTING, locations
+from converse_harness import ReplyError, bedrock, citing
+from converse_harness.bedrock.citations import COUNTING, locations
 
 TEXT = "Zürich: 18 °C, sunny. Bern: 18 °C, cloudy."
 FORECAST = {"name": "forecast", "source": {"text": TEXT}}
@@ -98,7 +98,7 @@ CITED: list[tuple[Any, dict[str, Any], dict[str, Any]]] = [
 )
 def test_what_is_cited_is_where_it_stands(document: Any, arguments: dict[str, Any], citation: dict[str, Any]) -> None:
     assert citing(document, **arguments) == citation
-    model.check("Citation", citation)
+    bedrock.check("Citation", citation)
 
 
 NUMBER = "a whole number, or range(start, end), whose end is not cited."
@@ -197,10 +197,10 @@ def test_a_location_that_botocore_lacks_is_refused_by_name(
     kind: str, document: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = tuple(each for each in locations() if each != kind)
-    monkeypatch.setattr("converse_harness.citation.locations", lambda: known)
+    monkeypatch.setattr("converse_harness.bedrock.citations.locations", lambda: known)
     with pytest.raises(ReplyError) as caught:
         citing(document)
-    assert f"botocore {model.botocore_version()} has no location {kind}" in str(caught.value)
+    assert f"botocore {bedrock.botocore_version()} has no location {kind}" in str(caught.value)
     assert f"it has {', '.join(known)}. Upgrade botocore" in str(caught.value)
 
 
@@ -216,7 +216,7 @@ def test_a_quote_is_found_in_any_text(data: st.DataObject, text: str, index: int
 
 
 def test_every_range_of_the_model_is_in_the_table() -> None:
-    ranges = {name for name, shape in model.shape("CitationLocation").members.items() if "start" in shape.members}
+    ranges = {name for name, shape in bedrock.shape("CitationLocation").members.items() if "start" in shape.members}
     assert ranges == set(COUNTING) & set(locations())
     for name in ranges:
-        assert COUNTING[name].index in model.member("CitationLocation", name).members
+        assert COUNTING[name].index in bedrock.member("CitationLocation", name).members

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from converse_harness import Reply, ReplyError, citing, reply
-from converse_harness.grammar import check_order, symbol
+from converse_harness.stream.grammar import check_order, symbol
 
 FORECAST = {"name": "forecast", "source": {"text": "Zürich: 18 °C, sunny."}}
 WARM = citing(FORECAST, "18 °C")

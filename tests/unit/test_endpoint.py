@@ -8,11 +8,11 @@ import pytest
 from botocore.awsrequest import HeadersDict
 from botocore.parsers import create_parser
 
-from converse_harness import Endpoint, Reply, UnexpectedCall, chunk, model, reply
-from converse_harness.endpoint import Exchange
-from converse_harness.wire.events import PADDING, decode_event
-from converse_harness.wire.eventstream import Decoder
-from converse_harness.wire.http import Request
+from converse_harness import Endpoint, Reply, UnexpectedCall, bedrock, chunk, reply
+from converse_harness.endpoint.endpoint import Exchange
+from converse_harness.stream.events import PADDING, decode_event
+from converse_harness.stream.frames import Decoder
+from converse_harness.stream.http import Request
 
 CLAUDE = "anthropic.claude-3-haiku-20240307-v1:0"
 NOVA = "us.amazon.nova-lite-v1:0"
@@ -43,7 +43,7 @@ class Raw:
 
 
 def as_botocore_parses(exchange: Exchange) -> dict[str, Any]:
-    operation = model.operation(exchange.call.operation or "")
+    operation = bedrock.operation(exchange.call.operation or "")
     response = exchange.response
     streams = response.status == 200 and exchange.call.operation == "ConverseStream"
     raw = {
@@ -97,7 +97,7 @@ EVERY_REPLY: dict[str, Reply] = {
 def test_what_is_streamed_is_legal_and_botocore_reads_it(name: str, model_id: str) -> None:
     sent = events(Endpoint(EVERY_REPLY[name]).exchange(request(model_id=model_id)))
     for event in sent:
-        assert not model.validate("ConverseStreamOutput", event)
+        assert not bedrock.validate("ConverseStreamOutput", event)
     read = list(as_botocore_parses(Endpoint(EVERY_REPLY[name]).exchange(request(model_id=model_id)))["stream"])
     beyond = ("serverToolUsage", "cacheReadInputTokenCount", "cacheWriteInputTokenCount")
     for event in sent:
@@ -110,7 +110,7 @@ def test_what_is_streamed_is_legal_and_botocore_reads_it(name: str, model_id: st
 def test_the_same_reply_on_plain_converse(name: str) -> None:
     exchange = Endpoint(EVERY_REPLY[name]).exchange(request("converse"))
     answer = json.loads(data(exchange))
-    assert not model.validate("ConverseResponse", model.from_json("ConverseResponse", answer))
+    assert not bedrock.validate("ConverseResponse", bedrock.from_json("ConverseResponse", answer))
     streamed = Endpoint(EVERY_REPLY[name]).exchange(request("converse-stream"))
     for part in streamed.response.chunks:
         streamed.taken.append((part, 0.0))
@@ -210,13 +210,13 @@ def test_the_headers_are_in_recorded_order() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", sorted(model.all_errors()))
+@pytest.mark.parametrize("name", sorted(bedrock.all_errors()))
 @pytest.mark.parametrize("operation", ["converse", "converse-stream"])
 def test_botocore_reads_every_error(name: str, operation: str) -> None:
     exchange = Endpoint(reply.error(name, "Zürich is closed")).exchange(request(operation))
     read = as_botocore_parses(exchange)
     assert read["Error"] == {"Code": name, "Message": "Zürich is closed"}
-    assert exchange.response.status == model.all_errors()[name].status
+    assert exchange.response.status == bedrock.all_errors()[name].status
 
 
 @pytest.mark.parametrize(
@@ -280,8 +280,8 @@ def test_a_request_that_is_not_json_gets_awss_error_and_uses_up_nothing(body: by
 
 
 def test_count_tokens_is_an_estimate_that_uses_up_nothing() -> None:
-    if "CountTokens" not in model.operations():
-        assert model.botocore_version().startswith("1.40.")
+    if "CountTokens" not in bedrock.operations():
+        assert bedrock.botocore_version().startswith("1.40.")
         return
     endpoint = Endpoint(reply.text("a"))
     counted = {"input": {"converse": {"messages": [{"role": "user", "content": [{"text": "word " * 100}]}]}}}

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from hypothesis.vendor.pretty import pretty
 
-from converse_harness import Endpoint, Reply, ReplyError, model, reply
-from converse_harness.wire.http import Request
-from converse_harness.wordings import CLIENTS, ERRORS, OURS, OVERFLOWS, RECORDED, REPORTED, THROTTLES
+from converse_harness import Endpoint, Reply, ReplyError, bedrock, reply
+from converse_harness.bedrock.families import CLIENTS, ERRORS, OURS, OVERFLOWS, RECORDED, REPORTED, THROTTLES
+from converse_harness.stream.http import Request
 
 QUESTION = b'{"messages":[{"role":"user","content":[{"text":"hi"}]}]}'
 
@@ -47,8 +47,8 @@ def travels(made: Reply, operation: str = "converse") -> tuple[int, tuple[tuple[
 def test_every_helper_is_held_to_the_wire() -> None:
     module = "converse_harness.reply.failures"
     made = {name for name in reply.__all__ if getattr(reply, name).__module__ == module}
-    assert made == HELPERS.keys()
-    modelled = {*model.errors("Converse"), *model.errors("ConverseStream")}
+    assert made - {"connect_timeout", "connection_refused", "read_timeout"} == HELPERS.keys()
+    modelled = {*bedrock.errors("Converse"), *bedrock.errors("ConverseStream")}
     assert {body.name for body in (made.body for made, _, _ in HELPERS.values()) if hasattr(body, "name")} > modelled
 
 
@@ -146,7 +146,7 @@ def test_the_tables_say_where_each_wording_is_known_from() -> None:
     assert not any(row.where for row in rows if row.source == OURS)
     assert len({row.message for row in OVERFLOWS.values()}) == len(OVERFLOWS)
     assert all(row.recognised_by and row.recognised_by <= set(CLIENTS) for row in OVERFLOWS.values())
-    assert ERRORS.keys() >= model.all_errors().keys() - {"ConflictException"}
+    assert ERRORS.keys() >= bedrock.all_errors().keys() - {"ConflictException"}
 
 
 # Bad input

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from converse_harness import StreamOrderError, model
-from converse_harness.grammar import FAILED, FINISHED, ORDER, START, check_order, diagram, symbol
+from converse_harness import StreamOrderError, bedrock
+from converse_harness.stream.grammar import FAILED, FINISHED, ORDER, START, check_order, diagram, symbol
 
 START_EVENT = {"messageStart": {"role": "assistant"}}
 STOP_EVENT = {"messageStop": {"stopReason": "end_turn"}}
@@ -27,7 +27,7 @@ def stop(index: int) -> dict[str, object]:
 
 def test_the_table_and_the_model_name_the_same_events() -> None:
     types = {name.partition(".")[0] for moves in ORDER.values() for name in moves}
-    assert types == set(model.stream_events())
+    assert types == set(bedrock.stream_events())
 
 
 def test_every_streamable_start_and_delta_of_the_model_has_its_place() -> None:
@@ -37,8 +37,8 @@ def test_every_streamable_start_and_delta_of_the_model_has_its_place() -> None:
         return {name.partition(".")[0] for name in names}
 
     # an older botocore lacks members that the table has; it never has one that the table lacks
-    assert carried("contentBlockStart") >= set(model.shape("ContentBlockStart").members)
-    assert carried("contentBlockDelta") >= set(model.shape("ContentBlockDelta").members)
+    assert carried("contentBlockStart") >= set(bedrock.shape("ContentBlockStart").members)
+    assert carried("contentBlockDelta") >= set(bedrock.shape("ContentBlockDelta").members)
 
 
 def test_every_state_is_reached_and_leads_on() -> None:

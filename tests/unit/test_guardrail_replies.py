@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from converse_harness import Endpoint, Reply, ReplyError, model, reply
-from converse_harness.guardrails import BLOCKED_MESSAGE, POLICIES, REASONS, actions
-from converse_harness.wire.http import Request
+from converse_harness import Endpoint, Reply, ReplyError, bedrock, reply
+from converse_harness.bedrock.guardrails import BLOCKED_MESSAGE, POLICIES, REASONS, actions
+from converse_harness.stream.http import Request
 
-KNOWN = [name for name, policy in POLICIES.items() if model.has_member("GuardrailAssessment", policy.member)]
+KNOWN = [name for name, policy in POLICIES.items() if bedrock.has_member("GuardrailAssessment", policy.member)]
 BLOCKING = [name for name in KNOWN if "BLOCKED" in actions(POLICIES[name])]
 MASKING = [name for name in KNOWN if "ANONYMIZED" in actions(POLICIES[name])]
 TOPIC = {"topicPolicy": {"topics": [{"name": "Weather", "type": "DENY"}]}}
@@ -64,11 +64,11 @@ def test_the_easy_case_is_a_blocked_input() -> None:
     assert whole(answer)["usage"] == {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
 
 
-if model.has_shape("AppliedGuardrailDetails"):
+if bedrock.has_shape("AppliedGuardrailDetails"):
 
     def test_a_blocked_input_is_as_the_recorded_one() -> None:
         answer = reply.guardrail_blocked("No weather here.", policy=TOPIC, guardrail_id="abc")
-        usage = dict.fromkeys(model.shape("GuardrailUsage").members, 0) | {"topicPolicyUnits": 1}
+        usage = dict.fromkeys(bedrock.shape("GuardrailUsage").members, 0) | {"topicPolicyUnits": 1}
         coverage = {"textCharacters": {"guarded": 40, "total": 40}}
         assessment = {
             "appliedGuardrailDetails": {
@@ -168,7 +168,7 @@ def test_what_was_masked_follows_from_the_texts() -> None:
     assert whole(answer)["output"]["message"]["content"] == [{"text": "I am {NAME}, {Booking}."}]
 
 
-@pytest.mark.parametrize("kind", model.enum("GuardrailPiiEntityType"))
+@pytest.mark.parametrize("kind", bedrock.enum("GuardrailPiiEntityType"))
 def test_every_kind_of_personal_data_is_masked_without_an_original(kind: str) -> None:
     answer = reply.guardrail_masked(f"Here: {{{kind}}}.", policy="pii")
     (finding,) = findings(assessments(answer)[1])
@@ -213,7 +213,7 @@ def test_the_guardrail_is_the_one_that_the_request_asks_for(identifier: str) -> 
     config = {"guardrailIdentifier": identifier, "guardrailVersion": "7"}
     trace = whole(reply.guardrail_masked("I am {NAME}."), **config)["trace"]["guardrail"]
     assert (list(trace["inputAssessment"]), list(trace["outputAssessments"])) == (["abc"], ["abc"])
-    if model.has_shape("AppliedGuardrailDetails"):
+    if bedrock.has_shape("AppliedGuardrailDetails"):
         for applied in (trace["inputAssessment"]["abc"], trace["outputAssessments"]["abc"][0]):
             details = applied["appliedGuardrailDetails"]
             assert (details["guardrailId"], details["guardrailVersion"]) == ("abc", "7")
@@ -289,7 +289,7 @@ if "automated_reasoning" in KNOWN:
 else:
 
     def test_a_policy_that_the_model_lacks_is_named() -> None:
-        with pytest.raises(ReplyError, match=f"botocore {model.botocore_version()}.*automatedReasoningPolicy"):
+        with pytest.raises(ReplyError, match=f"botocore {bedrock.botocore_version()}.*automatedReasoningPolicy"):
             reply.guardrail_passed("18 °C and sunny.", policy="automated_reasoning")
 
 

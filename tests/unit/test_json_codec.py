@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from converse_harness.bedrock import codec, from_json, service, to_json
 from converse_harness.errors import ReplyError
-from converse_harness.model import from_json, json_codec, service, to_json
 
 GIF = b"GIF89a"
 
@@ -189,7 +189,7 @@ def own_model(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         from botocore.model import ServiceModel
 
         own = ServiceModel({"metadata": {}, "operations": {}, "shapes": shapes}, "own")
-        monkeypatch.setattr(json_codec, "body_shape", own.shape_for)
-        monkeypatch.setattr(json_codec, "_ENCODERS", {})
+        monkeypatch.setattr(codec, "body_shape", own.shape_for)
+        monkeypatch.setattr(codec, "_ENCODERS", {})
 
     return install

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from converse_harness import model
+from converse_harness import bedrock
 from converse_harness.errors import DamagedData
 
 REQUEST: dict[str, Any] = {
@@ -25,13 +25,13 @@ REQUEST: dict[str, Any] = {
 
 
 def test_what_fits_stays_as_it_is() -> None:
-    assert model.read_json("ConverseRequest", REQUEST) == REQUEST
+    assert bedrock.read_json("ConverseRequest", REQUEST) == REQUEST
 
 
 def test_null_counts_as_absent() -> None:
     content = [{"text": "hi", "image": None}]
     request = {"messages": [{"role": None, "content": content}], "system": None, "unknown": None}
-    assert model.read_json("ConverseRequest", request) == {"messages": [{"content": [{"text": "hi"}]}]}
+    assert bedrock.read_json("ConverseRequest", request) == {"messages": [{"content": [{"text": "hi"}]}]}
 
 
 @pytest.mark.parametrize(
@@ -59,11 +59,11 @@ def test_null_counts_as_absent() -> None:
 )
 def test_what_does_not_fit_is_named_by_its_place(request_json: object, message: str) -> None:
     with pytest.raises(DamagedData) as caught:
-        model.read_json("ConverseRequest", request_json)
+        bedrock.read_json("ConverseRequest", request_json)
     assert str(caught.value) == message
 
 
 def test_every_request_has_a_reader() -> None:
-    for name in model.operations():
-        if model.operation(name).input_shape is not None:
-            assert model.read_json(model.operation(name).input_shape.name, {}) == {}
+    for name in bedrock.operations():
+        if bedrock.operation(name).input_shape is not None:
+            assert bedrock.read_json(bedrock.operation(name).input_shape.name, {}) == {}

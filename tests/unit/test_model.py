@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from converse_harness import model
+from converse_harness import bedrock
+from converse_harness.bedrock.beyond import ExtraError
 from converse_harness.errors import ReplyError
-from converse_harness.model.beyond import ExtraError
 
 # Measured on botocore 1.40.0 and 1.44.5, where they are the same.
 STATUSES = {
@@ -29,14 +29,14 @@ STATUSES = {
 
 
 def test_importing_the_model_loads_no_botocore() -> None:
-    code = "import sys, converse_harness.model; print([name for name in sys.modules if name.startswith('botocore')])"
+    code = "import sys, converse_harness.bedrock; print([name for name in sys.modules if name.startswith('botocore')])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert run.stdout.strip() == "[]"
 
 
 def test_the_model_is_loaded_once() -> None:
-    assert model.service() is model.service()
-    assert model.shape("Message") is model.shape("Message")
+    assert bedrock.service() is bedrock.service()
+    assert bedrock.shape("Message") is bedrock.shape("Message")
 
 
 def test_models_in_the_home_of_the_user_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,84 +47,90 @@ def test_models_in_the_home_of_the_user_are_not_read(tmp_path: Path, monkeypatch
     (own / "service-2.json").write_text('{"metadata": {"apiVersion": "2099-01-01"}, "operations": {}, "shapes": {}}')
     monkeypatch.setattr(botocore.loaders.Loader, "CUSTOMER_DATA_PATH", str(tmp_path))
     assert botocore.loaders.Loader().determine_latest_version("bedrock-runtime", "service-2") == "2099-01-01"
-    assert model.service.__wrapped__().api_version == model.service().api_version == "2023-09-30"
+    assert bedrock.service.__wrapped__().api_version == bedrock.service().api_version == "2023-09-30"
 
 
 def test_version_is_that_of_the_installed_botocore() -> None:
     import botocore
 
-    assert model.botocore_version() == botocore.__version__
+    assert bedrock.botocore_version() == botocore.__version__
 
 
 def test_operations_and_their_shapes() -> None:
-    assert {"Converse", "ConverseStream"} <= set(model.operations())
-    assert model.operation("Converse").output_shape.name == "ConverseResponse"
-    assert model.operation("Converse").http["requestUri"] == "/model/{modelId}/converse"
+    assert {"Converse", "ConverseStream"} <= set(bedrock.operations())
+    assert bedrock.operation("Converse").output_shape.name == "ConverseResponse"
+    assert bedrock.operation("Converse").http["requestUri"] == "/model/{modelId}/converse"
 
 
 def test_has_shape_and_has_member() -> None:
-    assert model.has_shape("ContentBlock")
-    assert not model.has_shape("Contentblock")
-    assert model.has_member("ContentBlock", "text")
-    assert not model.has_member("ContentBlock", "Text")
-    assert not model.has_member("NoSuchShape", "text")
-    assert not model.has_member("StopReason", "text")
-    assert model.member("ConverseResponse", "usage").name == "TokenUsage"
+    assert bedrock.has_shape("ContentBlock")
+    assert not bedrock.has_shape("Contentblock")
+    assert bedrock.has_member("ContentBlock", "text")
+    assert not bedrock.has_member("ContentBlock", "Text")
+    assert not bedrock.has_member("NoSuchShape", "text")
+    assert not bedrock.has_member("StopReason", "text")
+    assert bedrock.member("ConverseResponse", "usage").name == "TokenUsage"
 
 
 @pytest.mark.parametrize(
     ("ask", "lacks"),
     [
-        (lambda: model.shape("ContentBlok"), "shape 'ContentBlok' in its model of bedrock-runtime. Did you mean 'Cont"),
-        (lambda: model.operation("converse"), "operation 'converse' in its model of bedrock-runtime. Did you mean 'C"),
-        (lambda: model.member("Message", "roles"), "member of Message 'roles' in its model of bedrock-runtime. Did"),
-        (lambda: model.stream_shape("delta"), "event of ConverseStream 'delta' in its model of bedrock-runtime."),
         (
-            lambda: model.check_operation("Konverse"),
+            lambda: bedrock.shape("ContentBlok"),
+            "shape 'ContentBlok' in its model of bedrock-runtime. Did you mean 'Cont",
+        ),
+        (
+            lambda: bedrock.operation("converse"),
+            "operation 'converse' in its model of bedrock-runtime. Did you mean 'C",
+        ),
+        (lambda: bedrock.member("Message", "roles"), "member of Message 'roles' in its model of bedrock-runtime. Did"),
+        (lambda: bedrock.stream_shape("delta"), "event of ConverseStream 'delta' in its model of bedrock-runtime."),
+        (
+            lambda: bedrock.check_operation("Konverse"),
             "operation 'Konverse' in its model of bedrock-runtime and bedrock.",
         ),
-        (lambda: model.enum("Nothing"), "shape 'Nothing' in its model"),
-        (lambda: model.validate("Nothing", {}), "shape 'Nothing' in its model"),
-        (lambda: model.to_json("Nothing", {}), "shape 'Nothing' in its model"),
-        (lambda: model.from_json("Nothing", {}), "shape 'Nothing' in its model"),
+        (lambda: bedrock.enum("Nothing"), "shape 'Nothing' in its model"),
+        (lambda: bedrock.validate("Nothing", {}), "shape 'Nothing' in its model"),
+        (lambda: bedrock.to_json("Nothing", {}), "shape 'Nothing' in its model"),
+        (lambda: bedrock.from_json("Nothing", {}), "shape 'Nothing' in its model"),
     ],
 )
 def test_what_the_model_lacks_is_said_with_the_version(ask: Callable[[], object], lacks: str) -> None:
-    with pytest.raises(model.NotInModel) as caught:
+    with pytest.raises(bedrock.NotInModel) as caught:
         ask()
     message = str(caught.value)
-    assert message.startswith(f"botocore {model.botocore_version()} has no {lacks}")
+    assert message.startswith(f"botocore {bedrock.botocore_version()} has no {lacks}")
     assert message.endswith("Correct the name, or upgrade (pip install --upgrade botocore).")
     assert isinstance(caught.value, ReplyError)
 
 
 def test_a_botocore_without_the_service_is_named() -> None:
-    with pytest.raises(model.NotInModel, match=f"^botocore {model.botocore_version()} has no service 'bedrok'"):
-        model.service("bedrok")
+    with pytest.raises(bedrock.NotInModel, match=f"^botocore {bedrock.botocore_version()} has no service 'bedrok'"):
+        bedrock.service("bedrok")
 
 
 def test_an_operation_without_a_stream_names_those_that_have_one() -> None:
-    with pytest.raises(model.NotInModel, match=r"^Converse does not answer with a stream .*: ConverseStream, "):
-        model.stream_events("Converse")
+    with pytest.raises(bedrock.NotInModel, match=r"^Converse does not answer with a stream .*: ConverseStream, "):
+        bedrock.stream_events("Converse")
 
 
 def test_operations_of_the_control_plane_are_known() -> None:
-    model.check_operation("ConverseStream")
-    model.check_operation("InvokeModel")
-    model.check_operation("GetInferenceProfile")
+    bedrock.check_operation("ConverseStream")
+    bedrock.check_operation("InvokeModel")
+    bedrock.check_operation("GetInferenceProfile")
 
 
 def test_errors_have_the_measured_statuses() -> None:
-    recorded = {row.shape for row in model.BEYOND_MODEL if isinstance(row, ExtraError)}
-    modelled = {name: (each.status, each.fault) for name, each in model.all_errors().items() if name not in recorded}
+    recorded = {row.shape for row in bedrock.BEYOND_MODEL if isinstance(row, ExtraError)}
+    modelled = {name: (each.status, each.fault) for name, each in bedrock.all_errors().items() if name not in recorded}
     assert modelled == STATUSES
-    assert set(model.errors("Converse")) == set(STATUSES) - {
+    assert set(bedrock.errors("Converse")) == set(STATUSES) - {
         "ConflictException",
         "ModelStreamErrorException",
         "ServiceQuotaExceededException",
     }
-    assert model.errors("Converse") == model.errors("ConverseStream")
-    assert set(model.errors("Converse")["ModelErrorException"].members) == {
+    assert bedrock.errors("Converse") == bedrock.errors("ConverseStream")
+    assert set(bedrock.errors("Converse")["ModelErrorException"].members) == {
         "message",
         "originalStatusCode",
         "resourceName",
@@ -132,20 +138,20 @@ def test_errors_have_the_measured_statuses() -> None:
 
 
 def test_errors_beyond_the_model_are_among_all_errors() -> None:
-    assert model.all_errors()["UnrecognizedClientException"] == model.ErrorShape(
+    assert bedrock.all_errors()["UnrecognizedClientException"] == bedrock.ErrorShape(
         "UnrecognizedClientException", 403, "client", ("message",)
     )
-    assert "UnrecognizedClientException" not in model.errors("Converse")
+    assert "UnrecognizedClientException" not in bedrock.errors("Converse")
 
 
 def test_tables_handed_out_cannot_be_changed() -> None:
-    for table in (model.errors("Converse"), model.all_errors(), model.stream_exceptions()):
+    for table in (bedrock.errors("Converse"), bedrock.all_errors(), bedrock.stream_exceptions()):
         with pytest.raises(TypeError):
             table["Other"] = None  # type: ignore[index]
 
 
 def test_the_stream_has_six_events_and_five_exceptions() -> None:
-    assert model.stream_events() == (
+    assert bedrock.stream_events() == (
         "messageStart",
         "contentBlockStart",
         "contentBlockDelta",
@@ -153,27 +159,27 @@ def test_the_stream_has_six_events_and_five_exceptions() -> None:
         "messageStop",
         "metadata",
     )
-    assert {name: each.name for name, each in model.stream_exceptions().items()} == {
+    assert {name: each.name for name, each in bedrock.stream_exceptions().items()} == {
         "internalServerException": "InternalServerException",
         "modelStreamErrorException": "ModelStreamErrorException",
         "serviceUnavailableException": "ServiceUnavailableException",
         "throttlingException": "ThrottlingException",
         "validationException": "ValidationException",
     }
-    assert model.stream_exceptions()["modelStreamErrorException"].status == 424
-    assert model.stream_shape("metadata") == "ConverseStreamMetadataEvent"
-    assert model.stream_shape("throttlingException") == "ThrottlingException"
+    assert bedrock.stream_exceptions()["modelStreamErrorException"].status == 424
+    assert bedrock.stream_shape("metadata") == "ConverseStreamMetadataEvent"
+    assert bedrock.stream_shape("throttlingException") == "ThrottlingException"
 
 
 def test_enums() -> None:
-    assert {"end_turn", "tool_use", "max_tokens"} <= set(model.enum("StopReason"))
-    assert model.enum("ToolName") == ()
-    assert model.enum("Message") == ()
+    assert {"end_turn", "tool_use", "max_tokens"} <= set(bedrock.enum("StopReason"))
+    assert bedrock.enum("ToolName") == ()
+    assert bedrock.enum("Message") == ()
 
 
 def test_the_union_of_events_counts_as_a_union_and_a_document_as_one() -> None:
-    assert model.is_union(model.shape("ConverseStreamOutput"))
-    assert model.is_union(model.shape("ContentBlock"))
-    assert not model.is_union(model.shape("Message"))
-    assert model.is_document(model.member("ToolUseBlock", "input"))
-    assert not model.is_document(model.shape("AnyToolChoice"))  # a structure that has no members
+    assert bedrock.is_union(bedrock.shape("ConverseStreamOutput"))
+    assert bedrock.is_union(bedrock.shape("ContentBlock"))
+    assert not bedrock.is_union(bedrock.shape("Message"))
+    assert bedrock.is_document(bedrock.member("ToolUseBlock", "input"))
+    assert not bedrock.is_document(bedrock.shape("AnyToolChoice"))  # a structure that has no members

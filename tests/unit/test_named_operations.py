@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from converse_harness import Fake, Reply, ReplyError, model, reply
-from converse_harness.calls import Call
-from converse_harness.wire.http import ConnectionFailure, Request
+from converse_harness import Fake, Reply, ReplyError, bedrock, reply
+from converse_harness.endpoint.call import Call
+from converse_harness.stream.http import ConnectionFailure, Request
 
 MESSAGES = [{"role": "user", "content": [{"text": "word " * 100}]}]
-HAS_COUNT_TOKENS = "CountTokens" in model.operations()
+HAS_COUNT_TOKENS = "CountTokens" in bedrock.operations()
 
 
 def count(fake: Fake) -> tuple[int, dict[str, Any]]:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.vendor.pretty import pretty
 
-from converse_harness import Reply, ReplyError, chunk, model, reply
-from converse_harness.chunking import CUT_OFF, estimate_tokens
+from converse_harness import Reply, ReplyError, bedrock, chunk, reply
+from converse_harness.stream.chunk import CUT_OFF, estimate_tokens
 
 CITY = {"city": "Zürich"}
 TEXT = '{"city": "Zürich"}'
@@ -51,7 +51,7 @@ def test_pieces_that_are_not_the_input_are_refused(pieces: Sequence[str]) -> Non
     assert str(caught.value) == f"pieces[0] is {pieces!r}; joined they must be the block's text, {TEXT!r}."
 
 
-@pytest.mark.parametrize("reason", [reason for reason in CUT_OFF if reason in model.enum("StopReason")])
+@pytest.mark.parametrize("reason", [reason for reason in CUT_OFF if reason in bedrock.enum("StopReason")])
 @pytest.mark.parametrize("spelling", [TEXT, '{"city":"Zürich"}', '{"city": "Z\\u00fcrich"}'])
 def test_what_is_cut_off_may_end_anywhere_in_its_last_tool_input(spelling: str, reason: str) -> None:
     for end in range(len(spelling) + 1):

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import Endpoint, Reply, reply
-from converse_harness.chunking import estimate_tokens
-from converse_harness.prompt_cache import MODELS
-from converse_harness.wire.http import Request
+from converse_harness.endpoint.cache import MODELS
+from converse_harness.stream.chunk import estimate_tokens
+from converse_harness.stream.http import Request
 
 SONNET = "us.anthropic.claude-sonnet-4-6"
 NOVA = "us.amazon.nova-lite-v1:0"

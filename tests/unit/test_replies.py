@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from converse_harness import Reply, ReplyError, chunk, model, reply
-from converse_harness.grammar import check_order
-from converse_harness.wordings import usual
+from converse_harness import Reply, ReplyError, bedrock, chunk, reply
+from converse_harness.bedrock.families import usual
+from converse_harness.stream.grammar import check_order
 
-STOP_REASONS = ", ".join(repr(reason) for reason in model.enum("StopReason"))
+STOP_REASONS = ", ".join(repr(reason) for reason in bedrock.enum("StopReason"))
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ STOP_REASONS = ", ".join(repr(reason) for reason in model.enum("StopReason"))
             lambda: reply.text("a", stop_reason="finished"),
             (
                 f"stop_reason is 'finished'; a StopReason is one of {STOP_REASONS} (AWS model StopReason, botocore "
-                f"{model.botocore_version()})."
+                f"{bedrock.botocore_version()})."
             ),
         ),
         (
@@ -85,7 +85,7 @@ STOP_REASONS = ", ".join(repr(reason) for reason in model.enum("StopReason"))
         (
             lambda: reply.error("Throttled"),
             (
-                f"'Throttled' is not an error of Bedrock Runtime. One of: {', '.join(sorted(model.all_errors()))}. "
+                f"'Throttled' is not an error of Bedrock Runtime. One of: {', '.join(sorted(bedrock.all_errors()))}. "
                 "For one that is not in the model give its status=."
             ),
         ),
@@ -127,14 +127,14 @@ def test_a_reply_reads_as_one_line(written: Reply, summary: str) -> None:
     assert repr(written) == f"<Reply {summary}>"
 
 
-@pytest.mark.parametrize("name", sorted(model.all_errors()))
+@pytest.mark.parametrize("name", sorted(bedrock.all_errors()))
 def test_every_modelled_error_has_a_status_and_a_wording(name: str) -> None:
     body: Any = reply.error(name).body
-    assert body.status == model.all_errors()[name].status
+    assert body.status == bedrock.all_errors()[name].status
     assert body.members["message"] == usual(name)
 
 
-@pytest.mark.parametrize("name", sorted(model.stream_exceptions()))
+@pytest.mark.parametrize("name", sorted(bedrock.stream_exceptions()))
 def test_every_exception_frame_can_take_the_place_of_every_event(name: str) -> None:
     written = reply.text("The answer is forty-two.")
     for position in range(len(list(written.events()))):

@@ -18,15 +18,15 @@ from typing import Any, Final
 
 import pytest
 
-from converse_harness import assemble, chunk, model, samples
+from converse_harness import assemble, bedrock, chunk, samples
 from converse_harness.errors import ReplyError
-from converse_harness.grammar import ORDER, check_order
 from converse_harness.samples.builders import BUILDERS
 from converse_harness.samples.check_digits import luhn, nhs, utr, vin
 from converse_harness.samples.fakery import fake
 from converse_harness.samples.personal_data import PII
 from converse_harness.samples.table import SAMPLES, VARIANTS
 from converse_harness.samples.unions import SHAPES, builders
+from converse_harness.stream.grammar import ORDER, check_order
 from converse_harness.types.tools import InterruptException
 
 WITH_SHAPE: Final = {name: each.shape for name, each in BUILDERS.items() if each.shape is not None}
@@ -88,17 +88,17 @@ def test_a_row_says_in_one_line_what_it_is(row: Any) -> None:
 @pytest.mark.parametrize("name", WITH_SHAPE)
 def test_aws_could_have_sent_it(name: str) -> None:
     shape = WITH_SHAPE[name]
-    if not (model.has_shape(shape) and (name not in NEWER_MEMBERS or model.has_member(shape, NEWER_MEMBERS[name]))):
+    if not (bedrock.has_shape(shape) and (name not in NEWER_MEMBERS or bedrock.has_member(shape, NEWER_MEMBERS[name]))):
         with pytest.raises(ReplyError, match="botocore"):
-            model.check(shape, samples.sample(name))
+            bedrock.check(shape, samples.sample(name))
     else:
-        model.check(shape, samples.sample(name), root=name)
+        bedrock.check(shape, samples.sample(name), root=name)
 
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_aws_could_have_sent_every_variant(name: str) -> None:
     for path, value in samples.variants(name).items():
-        model.check(SHAPES[name], value, root=path)
+        bedrock.check(SHAPES[name], value, root=path)
 
 
 @pytest.mark.parametrize("name", BUILDERS)
@@ -262,8 +262,8 @@ def test_the_memory_works() -> None:
 
 def members(shape: str) -> Iterator[str]:
     """Every path of a union of AWS's model, through the unions in it."""
-    for name, member in getattr(model.shape(shape), "members", {}).items():
-        deeper = [f"{name}.{path}" for path in members(member.name)] if model.is_union(member) else []
+    for name, member in getattr(bedrock.shape(shape), "members", {}).items():
+        deeper = [f"{name}.{path}" for path in members(member.name)] if bedrock.is_union(member) else []
         yield from deeper or [name]
 
 
@@ -273,27 +273,29 @@ def test_every_member_of_the_union_is_a_variant(name: str) -> None:
 
 
 def test_every_event_of_the_grammar_is_a_variant() -> None:
-    known = {symbol for symbols in ORDER.values() for symbol in symbols} | set(model.stream_exceptions())
+    known = {symbol for symbols in ORDER.values() for symbol in symbols} | set(bedrock.stream_exceptions())
     # An older botocore lacks some events of the grammar.
-    lacking = set() if model.has_member("ContentBlockStart", "image") else known - set(samples.variants("stream_event"))
+    lacking = (
+        set() if bedrock.has_member("ContentBlockStart", "image") else known - set(samples.variants("stream_event"))
+    )
     assert set(samples.variants("stream_event")) == known - lacking
     assert {each.partition(".")[2] for each in lacking} <= {"toolResult", "image"}
 
 
 def test_every_stop_reason_is_a_variant() -> None:
-    assert list(samples.variants("stop_reason")) == list(model.enum("StopReason"))
+    assert list(samples.variants("stop_reason")) == list(bedrock.enum("StopReason"))
     assert all(path == value for path, value in samples.variants("stop_reason").items())
 
 
 def test_every_kind_of_personal_data_is_a_variant() -> None:
-    assert list(samples.variants("pii_kind")) == list(model.enum("GuardrailPiiEntityType"))
+    assert list(samples.variants("pii_kind")) == list(bedrock.enum("GuardrailPiiEntityType"))
     for kind, entity in samples.variants("pii_kind").items():
         assert entity == {"type": kind, "match": samples.pii(kind), "action": "ANONYMIZED"}
 
 
 def test_a_variant_that_the_model_lacks_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    has = model.has_member
-    monkeypatch.setattr(model, "has_member", lambda shape, name: name not in ("video", "image") and has(shape, name))
+    has = bedrock.has_member
+    monkeypatch.setattr(bedrock, "has_member", lambda shape, name: name not in ("video", "image") and has(shape, name))
     builders.cache_clear()
     try:
         paths = set(samples.variants("content_block"))

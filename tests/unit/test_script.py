@@ -9,8 +9,8 @@ import botocore.session
 import pytest
 
 from converse_harness import Endpoint, Fake, ReplyError, UnusedReplies, reply
-from converse_harness.calls import Call
-from converse_harness.wire.http import Request
+from converse_harness.endpoint.call import Call
+from converse_harness.stream.http import Request
 
 NOVA = "us.amazon.nova-lite-v1:0"
 NO_REPLY = (

@@ -7,7 +7,7 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from converse_harness import model
+from converse_harness import bedrock
 from converse_harness.types import content, event_loop, guardrails, media, streaming, tools
 
 ENUMS: Mapping[str, Any] = {
@@ -38,18 +38,18 @@ STRANDS_ALONE: Mapping[str, frozenset[str]] = {
 
 @pytest.mark.parametrize("shape", sorted(ENUMS))
 def test_literal_is_the_enum_of_aws(shape: str) -> None:
-    if not model.has_shape(shape):
-        pytest.skip(f"botocore {model.botocore_version()} has no {shape}")
+    if not bedrock.has_shape(shape):
+        pytest.skip(f"botocore {bedrock.botocore_version()} has no {shape}")
     said = set(get_args(ENUMS[shape]))
-    assert said - STRANDS_ALONE.get(shape, frozenset()) <= set(model.enum(shape))
-    assert not STRANDS_ALONE.get(shape, frozenset()) & set(model.enum(shape))
+    assert said - STRANDS_ALONE.get(shape, frozenset()) <= set(bedrock.enum(shape))
+    assert not STRANDS_ALONE.get(shape, frozenset()) & set(bedrock.enum(shape))
 
 
 def test_every_kind_of_personal_data_is_there() -> None:
-    assert set(get_args(guardrails.PIIType)) == set(model.enum("GuardrailPiiEntityType"))
+    assert set(get_args(guardrails.PIIType)) == set(bedrock.enum("GuardrailPiiEntityType"))
 
 
 def test_every_event_of_aws_is_an_event() -> None:
-    assert set(model.shape("ConverseStreamOutput").members) == set(streaming.StreamEvent.__annotations__) - {
+    assert set(bedrock.shape("ConverseStreamOutput").members) == set(streaming.StreamEvent.__annotations__) - {
         "redactContent"
     }

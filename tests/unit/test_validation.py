@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converse_harness import model
+from converse_harness import bedrock
+from converse_harness.bedrock import Kind, Violation, checks, values
+from converse_harness.bedrock.beyond import BEYOND_MODEL, Beyond, ExtraMember, MayBeAbsent, Recording
+from converse_harness.bedrock.checks import Checks
 from converse_harness.errors import DamagedData, ReplyError
-from converse_harness.model import Kind, Violation, checks, patterns
-from converse_harness.model.beyond import BEYOND_MODEL, Beyond, ExtraMember, MayBeAbsent, Recording
-from converse_harness.model.checks import Checks
 
-VERSION = f"botocore {model.botocore_version()}"
+VERSION = f"botocore {bedrock.botocore_version()}"
 TOOL_USE = {"toolUseId": "t1", "name": "get_weather", "input": {}}
 USAGE = {"inputTokens": 1, "outputTokens": 2, "totalTokens": 3}
 
-CONTENT_BLOCK = ", ".join(map(repr, model.shape("ContentBlock").members))
-STOP_REASON = ", ".join(map(repr, model.enum("StopReason")))
+CONTENT_BLOCK = ", ".join(map(repr, bedrock.shape("ContentBlock").members))
+STOP_REASON = ", ".join(map(repr, bedrock.enum("StopReason")))
 DOCUMENT = "free-form JSON: dict with str keys, list, str, finite int or float, bool; None only inside of these"
 
 
@@ -52,8 +52,8 @@ DOCUMENT = "free-form JSON: dict with str keys, list, str, finite int or float, 
     ],
 )
 def test_legal_values(shape: str, value: object) -> None:
-    assert model.validate(shape, value) == []
-    model.check(shape, value)
+    assert bedrock.validate(shape, value) == []
+    bedrock.check(shape, value)
 
 
 @pytest.mark.parametrize(
@@ -323,12 +323,12 @@ def test_legal_values(shape: str, value: object) -> None:
     ],
 )
 def test_messages(shape: str, root: str, value: object, messages: list[str]) -> None:
-    assert [each.message for each in model.validate(shape, value, root=root)] == messages
+    assert [each.message for each in bedrock.validate(shape, value, root=root)] == messages
 
 
 def test_an_enum_is_extended_by_what_is_recorded() -> None:
-    known = [*(model.enum("ToolUseType") if model.has_shape("ToolUseType") else ()), "tool_use"]
-    (violation,) = model.validate("ToolUseBlock", {**TOOL_USE, "type": "toolUse"})
+    known = [*(bedrock.enum("ToolUseType") if bedrock.has_shape("ToolUseType") else ()), "tool_use"]
+    (violation,) = bedrock.validate("ToolUseBlock", {**TOOL_USE, "type": "toolUse"})
     assert violation.limit == tuple(known)
     assert violation.message.startswith("type is 'toolUse'; did you mean 'tool_use'? A")
 
@@ -336,7 +336,7 @@ def test_an_enum_is_extended_by_what_is_recorded() -> None:
 def test_a_document_that_contains_itself_is_refused() -> None:
     loop: dict[str, object] = {}
     loop["loop"] = loop
-    (violation,) = model.validate("ToolUseBlock", {**TOOL_USE, "input": loop})
+    (violation,) = bedrock.validate("ToolUseBlock", {**TOOL_USE, "input": loop})
     assert violation.message == (
         f"input contains itself or is nested too deeply; it must be {DOCUMENT} (AWS model Document)."
     )
@@ -344,17 +344,17 @@ def test_a_document_that_contains_itself_is_refused() -> None:
 
 def test_values_are_cut_short_in_messages_and_never_fail_there() -> None:
     def message(text: object) -> str:
-        return model.validate("ContentBlock", {"text": text})[0].message
+        return bedrock.validate("ContentBlock", {"text": text})[0].message
 
     assert re.match(r"text is (a huge number|<int instance with .*>) \(int\); ", message(10**5000))
     assert len(message([["x" * 10_000] * 1000] * 1000)) < 400
-    assert len(model.validate("StopReason", "x" * 100_000)[0].message) < 500
+    assert len(bedrock.validate("StopReason", "x" * 100_000)[0].message) < 500
 
 
 def test_a_violation_says_what_and_where_for_machines_too() -> None:
     content = [{"text": "a"}, {"toolUse": {**TOOL_USE, "name": "n" * 65}}]
     path = "messages[7].content[1].toolUse.name"
-    assert model.validate("Message", {"role": "user", "content": content}, root="messages[7]") == [
+    assert bedrock.validate("Message", {"role": "user", "content": content}, root="messages[7]") == [
         Violation(
             path=path,
             message=f"{path} has 65 characters; a ToolName has 1 to 64 (AWS model ToolName).",
@@ -369,29 +369,29 @@ def test_a_violation_says_what_and_where_for_machines_too() -> None:
 @pytest.mark.parametrize(
     ("shape", "value", "kind", "limit"),
     [
-        ("ContentBlock", {}, Kind.UNION, tuple(model.shape("ContentBlock").members)),
+        ("ContentBlock", {}, Kind.UNION, tuple(bedrock.shape("ContentBlock").members)),
         ("Message", {"role": "user"}, Kind.REQUIRED, "content"),
         ("Message", {"role": "user", "content": [], "x": 1}, Kind.UNKNOWN, "x"),
         ("Message", [], Kind.TYPE, "a dict"),
-        ("StopReason", "x", Kind.ENUM, model.enum("StopReason")),
+        ("StopReason", "x", Kind.ENUM, bedrock.enum("StopReason")),
         ("ToolName", "é", Kind.PATTERN, "[a-zA-Z0-9_-]+"),
         ("NonNegativeInteger", -1, Kind.RANGE, (0, 2**31 - 1)),
     ],
 )
 def test_kinds_and_limits(shape: str, value: object, kind: Kind, limit: object) -> None:
-    (violation,) = model.validate(shape, value)
+    (violation,) = bedrock.validate(shape, value)
     assert (violation.kind, violation.limit, violation.shape) == (kind, limit, shape)
 
 
 def test_check_raises_the_one_message() -> None:
     with pytest.raises(ReplyError) as caught:
-        model.check("StopReason", 5, root="stop_reason")
+        bedrock.check("StopReason", 5, root="stop_reason")
     assert str(caught.value) == "stop_reason is 5 (int); it must be a str (AWS model StopReason)."
 
 
 def test_check_lists_all_messages_and_raises_what_it_is_told() -> None:
     with pytest.raises(DamagedData) as caught:
-        model.check("Message", {"content": [{"text": 5}]}, root="message", error=DamagedData)
+        bedrock.check("Message", {"content": [{"text": 5}]}, root="message", error=DamagedData)
     assert str(caught.value) == (
         "2 things are not as in AWS's model:\n"
         "  message lacks 'role'; a Message needs 'role', 'content' (AWS model Message).\n"
@@ -400,8 +400,8 @@ def test_check_lists_all_messages_and_raises_what_it_is_told() -> None:
 
 
 def test_every_shape_of_the_service_refuses_what_is_nothing() -> None:
-    for name in model.service().shape_names:
-        (violation,) = model.validate(name, object())
+    for name in bedrock.service().shape_names:
+        (violation,) = bedrock.validate(name, object())
         assert violation.kind is Kind.TYPE
         assert violation.path == ""
 
@@ -409,8 +409,8 @@ def test_every_shape_of_the_service_refuses_what_is_nothing() -> None:
 def test_the_table_is_read() -> None:
     event = {"messageStart": {"role": "assistant", "p": "abc"}}
     without = Checks(row for row in BEYOND_MODEL if not (isinstance(row, ExtraMember) and row.member == "p"))
-    assert model.validate("ConverseStreamOutput", event) == []
-    (violation,) = model.validate("ConverseStreamOutput", event, checks=without)
+    assert bedrock.validate("ConverseStreamOutput", event) == []
+    (violation,) = bedrock.validate("ConverseStreamOutput", event, checks=without)
     assert (violation.path, violation.kind, violation.limit) == ("messageStart", Kind.UNKNOWN, "p")
 
 
@@ -420,8 +420,8 @@ def test_a_row_that_the_model_has_caught_up_with_changes_nothing() -> None:
         ExtraMember("TokenUsage", "inputTokens", "string", recording, "since modelled"),
         MayBeAbsent("TokenUsage", "cacheReadInputTokens", recording, "no longer required"),
     ]
-    assert model.validate("TokenUsage", USAGE, checks=Checks(rows)) == []
-    assert len(model.validate("TokenUsage", {**USAGE, "inputTokens": "1"}, checks=Checks(rows))) == 1
+    assert bedrock.validate("TokenUsage", USAGE, checks=Checks(rows)) == []
+    assert len(bedrock.validate("TokenUsage", {**USAGE, "inputTokens": "1"}, checks=Checks(rows))) == 1
 
 
 # Shapes that Bedrock Runtime does not have today, or only in operations that nobody fakes.
@@ -437,7 +437,7 @@ def own_shape(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Callable[[Any], 
         own = ServiceModel({"metadata": {}, "operations": {}, "shapes": shapes}, "own")
         monkeypatch.setattr(checks, "body_shape", own.shape_for)
         made = Checks(())
-        return lambda value: [each.message for each in model.validate(name, value, checks=made)]
+        return lambda value: [each.message for each in bedrock.validate(name, value, checks=made)]
 
     return install
 
@@ -507,12 +507,12 @@ def test_lengths_with_one_limit(own_shape: Callable[..., Callable[[Any], list[st
 
 
 def test_every_pattern_of_the_service_is_checked() -> None:
-    shapes = [model.shape(name) for name in model.service().shape_names]
+    shapes = [bedrock.shape(name) for name in bedrock.service().shape_names]
     found = [each.metadata["pattern"] for each in shapes if "pattern" in each.metadata]
     assert len(found) >= 20
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert [each for each in found if patterns.compiled(each) is None] == []
+        assert [each for each in found if values.compiled(each) is None] == []
 
 
 @pytest.mark.parametrize(
@@ -533,7 +533,7 @@ def test_every_pattern_of_the_service_is_checked() -> None:
     ],
 )
 def test_patterns_mean_what_they_mean_in_java(pattern: str, matches: str, fails: str) -> None:
-    expression = patterns.compiled(pattern)
+    expression = values.compiled(pattern)
     assert expression is not None
     assert expression.fullmatch(matches)
     assert not expression.fullmatch(fails)
@@ -547,12 +547,12 @@ def test_patterns_mean_what_they_mean_in_java(pattern: str, matches: str, fails:
     ],
 )
 def test_patterns_that_python_cannot_say_are_not_checked(pattern: str) -> None:
-    assert patterns.compiled(pattern) is None
+    assert values.compiled(pattern) is None
 
 
 @given(pattern=st.text(st.sampled_from(r"ab\[]^-&|~.()*+?{}1,$pP:<!=>"), max_size=12) | st.text(max_size=8))
 def test_no_pattern_ever_fails_or_warns(pattern: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        expression = patterns.compiled(pattern)
+        expression = values.compiled(pattern)
         assert expression is None or expression.flags & re.ASCII

@@ -1,16 +1,30 @@
-"""Case: a named situation that a consumer of answers must survive."""
+"""AWS's names in the manner of Python."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
-from converse_harness import model
-from converse_harness.assembly import assemble
-from converse_harness.bodies import ErrorBody, EventsBody
+from converse_harness import bedrock
 from converse_harness.errors import StreamOrderError
-from converse_harness.grammar import is_exception, kind
-from converse_harness.replies import Reply
+from converse_harness.reply.body import ErrorBody, EventsBody
+from converse_harness.reply.reply import Reply
+from converse_harness.stream.assemble import assemble
+from converse_harness.stream.grammar import is_exception, kind
+
+_BEFORE_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def snake(name: str) -> str:
+    """The name in lower case, its words parted by underscores.
+
+    >>> snake("documentChar"), snake("ModelTimeoutException")
+    ('document_char', 'model_timeout_exception')
+    """
+    return _BEFORE_CAPITAL.sub("_", name).lower()
+
 
 RECORDED = "recorded answers of AWS"
 RECORDED_WHOLE = "recorded answers of Converse; in streams from AWS's model"
@@ -60,7 +74,7 @@ class Case:
     def available(self) -> bool:
         """Whether the installed botocore has all that the case needs."""
         needed = (need.split(".") for need in self.needs)
-        return all(model.has_member(shape, member) for shape, member in needed)
+        return all(bedrock.has_member(shape, member) for shape, member in needed)
 
 
 def _only_streams(reply: Reply) -> bool:

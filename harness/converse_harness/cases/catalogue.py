@@ -7,8 +7,8 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Final
 
-from converse_harness import model
-from converse_harness.cases import broken, citations, failures, future, guardrails, messages, tools
+from converse_harness import bedrock
+from converse_harness.cases import citations, failures, guardrails, messages, tools
 from converse_harness.cases.case import Case
 from converse_harness.errors import ReplyError
 
@@ -22,8 +22,8 @@ FAMILIES: Final[Mapping[str, Callable[[], Iterable[Case]]]] = {
     "errors before the stream": failures.error_cases,
     "context overflow": failures.overflow_cases,
     "errors inside the stream": failures.frame_cases,
-    "the future": future.future_cases,
-    "faults": broken.fault_cases,
+    "the future": messages.future_cases,
+    "faults": failures.fault_cases,
 }
 """What makes the cases of each family."""
 
@@ -58,7 +58,7 @@ class Catalogue(Mapping[str, Case]):
         raise UnknownCase(
             f"no case is called {name!r}. "
             + (f"Near it: {', '.join(near)}. " if near else "")
-            + f"There are {len(self)} with botocore {model.botocore_version()}; `converse-harness cases` lists them."
+            + f"There are {len(self)} with botocore {bedrock.botocore_version()}; `converse-harness cases` lists them."
         )
 
     def __iter__(self) -> Iterator[str]:

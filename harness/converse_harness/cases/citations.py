@@ -8,10 +8,9 @@ from functools import partial
 from typing import Any, Final
 
 from converse_harness import reply
-from converse_harness.cases.case import MODEL, RECORDED, Case, Made
+from converse_harness.bedrock.citations import citing, locations
+from converse_harness.cases.case import MODEL, RECORDED, Case, Made, snake
 from converse_harness.cases.messages import ANSWER
-from converse_harness.cases.names import snake
-from converse_harness.citation import citing, locations
 
 FORECAST: Final = "Zürich: 18 °C, sunny. Bern: 16 °C, rain."
 _TEXT: Final[Mapping[str, Any]] = {"name": "forecast", "format": "txt", "source": {"text": FORECAST}}

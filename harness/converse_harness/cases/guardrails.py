@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final
 
-from converse_harness import guardrails as rails
-from converse_harness import model, reply
+from converse_harness import bedrock, reply
+from converse_harness.bedrock import guardrails as rails
 from converse_harness.cases.case import GUIDE, MODEL, RECORDED, Case, Made
 from converse_harness.cases.messages import ANSWER, USAGE
 from converse_harness.cases.tools import TOOL
@@ -75,7 +75,7 @@ def guardrail_cases() -> Iterator[Case]:
         lambda: reply.guardrail_passed(ANSWER),
     )
     for name, policy in rails.POLICIES.items():
-        if model.has_member("GuardrailAssessment", policy.member):
+        if bedrock.has_member("GuardrailAssessment", policy.member):
             blocks = name in rails.able("BLOCKED")
             yield Case(
                 f"guardrail_{name}",
@@ -117,7 +117,7 @@ def _stopped_for_a_reason_of_the_future() -> Made:
 
 def stop_cases() -> Iterator[Case]:
     """One for each stop reason that the installed botocore has, and one that none has."""
-    for reason in model.enum("StopReason"):
+    for reason in bedrock.enum("StopReason"):
         yield Case(
             f"stop_{reason}",
             f"The answer ends with stop reason {reason}.",

@@ -16,8 +16,7 @@ One adapter asks the consumer and says what it made of the answer; the contract 
 from converse_harness.contract.consumer import ConsumerContract, consumer_contract
 from converse_harness.contract.outcome import Outcome, Target, ToolCall
 from converse_harness.contract.running import SetUpFailed
-from converse_harness.contract.telling import NotHandled, Seen
-from converse_harness.contract.verdicts import Flaw, Level, Verdict
+from converse_harness.contract.verdicts import Flaw, Level, NotHandled, Seen, Verdict
 
 __all__ = [
     "ConsumerContract",

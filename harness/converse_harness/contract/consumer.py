@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 import pytest
 
-from converse_harness import reply
-from converse_harness.cases import CASES
-from converse_harness.contract.checking import DOORS, SETTINGS, check
-from converse_harness.contract.expectations import expectation_of
+from converse_harness import bedrock, reply
+from converse_harness.cases import CASES, UnknownCase
+from converse_harness.contract.expectations import OVERFLOW, expectation_of
 from converse_harness.contract.outcome import PATIENT, SHORT, Outcome, Target
-from converse_harness.contract.properties import PROPERTIES, Unending
+from converse_harness.contract.properties import PROPERTIES, Unending, block_kinds
 from converse_harness.contract.running import Adapter, run
-from converse_harness.contract.telling import NotHandled, Seen, Tried, failure, note
-from converse_harness.contract.verdicts import FOLLOW_UP, HANDLED, Flaw, Verdict, judge, mishandled
-from converse_harness.damage import Door
+from converse_harness.contract.verdicts import (
+    FOLLOW_UP,
+    HANDLED,
+    Flaw,
+    NotHandled,
+    Seen,
+    Tried,
+    Verdict,
+    failure,
+    judge,
+    mishandled,
+    note,
+)
 from converse_harness.errors import CallError, ReplyError
-from converse_harness.plugins.settings import own_fakes
-from converse_harness.replies import Reply
+from converse_harness.faults.model import Door
+from converse_harness.plugin.settings import own_fakes
+from converse_harness.reply.reply import Reply
 
 if TYPE_CHECKING:
-    from converse_harness.calls import Call
-    from converse_harness.doors.fake import Fake
+    from converse_harness.endpoint.call import Call
+    from converse_harness.intercept.fake import Fake
 
 
 class ConsumerContract:
@@ -211,10 +221,10 @@ def _opened(door: str, request: pytest.FixtureRequest) -> Fake:
     if DOORS[door] is Door.SERVER:
         return cast("Fake", request.getfixturevalue("converse_server").script(unused="allow", unexpected="allow"))
     if DOORS[door] is Door.HTTPX:
-        from converse_harness.doors.httpx import HttpxFake
+        from converse_harness.intercept.httpx import HttpxFake
 
         return HttpxFake(unused="allow", unexpected="allow").open()
-    from converse_harness.doors.in_process import BotoFake
+    from converse_harness.intercept.in_process import BotoFake
 
     return BotoFake(unused="allow", unexpected="allow").open()
 
@@ -243,3 +253,82 @@ def _is_silent(answer: Reply) -> bool:
 def _fail(error: NotHandled | None) -> None:
     if error is not None:
         raise error.with_traceback(None)  # the one frame of ours that is not hidden, because pytest wants one
+
+
+OPERATIONS: Final = ("ConverseStream", "Converse")
+DOORS: Final[Mapping[str, Door]] = {door.value: door for door in (Door.BOTO, Door.HTTPX, Door.SERVER)}
+
+SETTINGS: Final[Mapping[str, str]] = {
+    "door": 'how the consumer reaches the fake: `"boto"` (any boto client of the process), `"httpx"` or `"server"` '
+    "(by URL)",
+    "operation": 'what it calls: `"ConverseStream"` or `"Converse"`',
+    "known": "the cases and properties that it knowingly does not handle, each with the reason",
+    "time_limit": "how many seconds it may take for one answer",
+    "errors": "what its own errors stand for, by class or name: names of errors of AWS, and `"
+    f"{OVERFLOW}` for a conversation that is too long",
+    "most_calls": "how often it may ask for one answer",
+    "kinds": "the blocks of drawn answers",
+    "examples": "how many answers are drawn for each property",
+}
+"""The settings of a contract, each with what it means."""
+
+
+def check(contract: type[ConsumerContract], where: str) -> None:
+    """Raises ReplyError for a setting that is none, at the line that wrote it."""
+    for name, allowed in (("door", tuple(DOORS)), ("operation", OPERATIONS)):
+        if (value := getattr(contract, name)) not in allowed:
+            raise ReplyError(f"{where}.{name} = {value!r}; one of {', '.join(map(repr, allowed))}.")
+    if not _is_number(contract.time_limit, int, float):
+        raise ReplyError(f"{where}.time_limit = {contract.time_limit!r}; a number of seconds, more than 0.")
+    for name in ("most_calls", "examples"):
+        if not _is_number(value := getattr(contract, name), int):
+            raise ReplyError(f"{where}.{name} = {value!r}; a whole number, 1 or more.")
+    _check_kinds(contract.kinds, where)
+    _check_errors(contract.errors, where)
+    _check_known(contract, where)
+
+
+def _is_number(value: Any, *types: type) -> bool:
+    return type(value) in types and 0 < value < float("inf")
+
+
+def _check_kinds(kinds: Any, where: str) -> None:
+    allowed = block_kinds()
+    given = {*cast("Sequence[object]", kinds)} if isinstance(kinds, list | tuple) else set[object]()
+    if not given or not given <= {*allowed}:
+        raise ReplyError(f"{where}.kinds = {kinds!r}; a list of some of {', '.join(map(repr, allowed))}.")
+
+
+def _check_errors(errors: Any, where: str) -> None:
+    allowed = {*bedrock.all_errors(), OVERFLOW}
+    for key, names in errors.items():
+        if not isinstance(key, str) and not (isinstance(key, type) and issubclass(key, BaseException)):
+            raise ReplyError(f"{where}.errors: {key!r} is no error; the class of one, or in another language its name.")
+        shown = key if isinstance(key, str) else key.__name__
+        if isinstance(names, str):
+            raise ReplyError(f"{where}.errors[{shown}] = {names!r}; a list of names: [{names!r}].")
+        if unknown := sorted({*names} - allowed):
+            raise ReplyError(
+                f"{where}.errors[{shown}]: {unknown[0]!r} is no error of AWS. One of: {', '.join(sorted(allowed))}."
+            )
+
+
+def _check_known(contract: type[ConsumerContract], where: str) -> None:
+    names = {*contract.cases(), *PROPERTIES}
+    for name, reason in contract.known.items():
+        if name not in names:
+            _refuse(name, contract, where)
+        if type(reason) is not str or not reason.strip():
+            raise ReplyError(f"{where}.known[{name!r}] = {reason!r}; say why, in a text.")
+
+
+def _refuse(name: str, contract: type[ConsumerContract], where: str) -> None:
+    try:
+        case = CASES[name]
+    except UnknownCase as error:
+        raise UnknownCase(f"{where}.known: {error} Properties: {', '.join(PROPERTIES)}.") from None
+    if case.stream_only and contract.operation == "Converse":
+        why = "only a stream can be so, and the operation is Converse"
+    else:
+        why = f'the door "{contract.door}" cannot express it'
+    raise ReplyError(f"{where}.known: {name!r} is no test of this contract: {why}. Leave it out.")

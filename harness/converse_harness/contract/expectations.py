@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from converse_harness import faults, model
-from converse_harness.bodies import ErrorBody
-from converse_harness.damage import Breach, Place
-from converse_harness.grammar import ERROR_FRAME, is_exception, kind
-from converse_harness.rendering import STREAM_ERRORS
-from converse_harness.replies import Reply
-from converse_harness.wordings import OVERFLOWS
+from converse_harness import bedrock, faults
+from converse_harness.bedrock.families import OVERFLOWS
+from converse_harness.endpoint.render import STREAM_ERRORS
+from converse_harness.faults.model import Breach, Place
+from converse_harness.reply.body import ErrorBody
+from converse_harness.reply.reply import Reply
+from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
 
 OVERFLOW: Final = "ContextOverflow"
 """What a contract's `errors` calls an error that says that the conversation is too long."""
@@ -227,7 +227,7 @@ def _failing(reply: Reply, whole: Answer) -> Expectation:
 
 def _names(name: str, message: object) -> frozenset[str]:
     """What an error may be called; anything, if AWS's model does not have it."""
-    if name not in model.all_errors():
+    if name not in bedrock.all_errors():
         return frozenset()
     overflows = any(message == wording.message for wording in OVERFLOWS.values())
     return frozenset({name, OVERFLOW} if overflows else {name})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from converse_harness.errors import ReplyError
 
 if TYPE_CHECKING:
-    from converse_harness.doors.fake import Fake
+    from converse_harness.intercept.fake import Fake
 
 QUESTION: Final = "What is it like in Zürich?"
 """What the consumer asks."""
@@ -121,7 +121,7 @@ class Target:
         """A boto client on the fake, with the target's patience."""
         from botocore.config import Config
 
-        from converse_harness.doors.client import create_client
+        from converse_harness.intercept.clients import create_client
 
         timeouts = Config(read_timeout=self.patience, connect_timeout=self.patience)
         url = getattr(self.fake, "url", None)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from converse_harness.replies import Reply
+from converse_harness.reply.reply import Reply
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
 from typing import Final
+
+from converse_harness.errors import ReplyError
 
 FAILED_SUFFIX: Final = ".failed.jsonl"
 """The suffix of what a test recorded that failed, beside the recording that it would have replaced."""
@@ -21,3 +28,103 @@ FAILED: Final = {
     "drop": "forget it",
 }
 """What becomes of what a test recorded that did not pass. The first is the default."""
+
+
+OPENED: Final[set[str]] = set()
+"""The files, as `identity` has them."""
+
+
+def identity(path: Path) -> str:
+    """A text that is the same for two paths of one file."""
+    return os.path.normcase(os.path.realpath(path))
+
+
+SUFFIX: Final = ".jsonl"
+
+LONGEST: Final = 200
+"""Bytes of a file's or folder's name: file systems have 255, and the names of files in the making are longer."""
+
+ALLOWED: Final = "A-Z a-z 0-9 _ - . , + = @ ( ) [ ]"
+"""The characters of names: what is special to a shell, a file system or Unicode is not among them."""
+
+_OTHERS: Final = re.compile(r"[^A-Za-z0-9_.,+=@()\[\]-]")
+
+_DEVICES: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(?=\.|$)", re.IGNORECASE)
+"""Windows takes a name that begins so for a device."""
+
+_CONSTANTS: Final = re.compile(r"\b(?:true|false|none)\b", re.IGNORECASE)
+
+_RULES: Final = (
+    f'A name is a path below the folder of recordings: parts of {ALLOWED} with "/" between them; no part is longer '
+    f'than {LONGEST} bytes with its suffix, is a device of Windows, or begins or ends with "."; the last does not end '
+    'with ".failed".'
+)
+
+
+def given_path(name: object) -> PurePosixPath:
+    """The path, below the folder of recordings, of a name that a person gave. Raises ReplyError.
+
+    >>> str(given_path("trips/chur"))
+    'trips/chur.jsonl'
+    """
+    if not isinstance(name, str):
+        raise ReplyError(f"converse_recording({name!r}): the name of a recording is a string. {_RULES}")
+    parts = name.removesuffix(SUFFIX).split("/")
+    if parts[-1].endswith(FAILED_SUFFIX.removesuffix(SUFFIX)):
+        raise ReplyError(f"converse_recording({name!r}): so ends what a failed test recorded. {_RULES}")
+    for part in parts:
+        problem = _problem(part)
+        if problem:
+            raise ReplyError(f"converse_recording({name!r}): {problem}. {_RULES}")
+    return PurePosixPath(*parts[:-1], parts[-1] + SUFFIX)
+
+
+def _problem(part: str) -> str:
+    if not part:
+        return 'it has an empty part (a "/" at its beginning or end, or two together)'
+    if part in (".", ".."):
+        return f'"{part}" would leave its place'
+    found = _OTHERS.search(part)
+    if found is not None:
+        return f"{found[0]!r} is not allowed"
+    if len(part) + len(SUFFIX) > LONGEST:
+        return f"{part[:20]!r}... has {len(part) + len(SUFFIX)} bytes with its suffix"
+    return f"{part!r} is not allowed" if part != _safe(part) else ""
+
+
+def path_of_test(module: Iterable[str], classes: Iterable[str], name: str) -> PurePosixPath:
+    """The path of a test's recording: folders as its module has, without `.py`, then class, function and parameters.
+
+    What is not allowed is replaced and what is too long is cut; a short hash of the whole then keeps it apart from
+    others. Capitals of a function or its parameters count as not allowed, for `[a]` and `[A]` are one file on some file
+    systems.
+
+    >>> str(path_of_test(["tests", "test_trips.py"], ["TestTrain"], "test_trip[Chur-True]"))
+    'tests/test_trips/TestTrain.test_trip[Chur-True]~34337ef6.jsonl'
+    >>> str(path_of_test(["tests", "test_trips.py"], [], "test_trip[chur-True]"))
+    'tests/test_trips/test_trip[chur-True].jsonl'
+    """
+    folders = [*module]
+    folders[-1] = folders[-1].removesuffix(".py")
+    whole = ".".join([*classes, name])
+    return PurePosixPath(*map(_safe, folders), _safe(whole, SUFFIX, unlike=name != _usual(name)) + SUFFIX)
+
+
+def _usual(name: str) -> str:
+    """The one spelling of a test's name, of all that differ only in their capitals, that needs no hash."""
+    return _CONSTANTS.sub(lambda found: found[0].capitalize(), name.lower())
+
+
+def _safe(text: str, suffix: str = "", *, unlike: bool = False) -> str:
+    """A name that every file system can have; with a hash where it is not the text, or `unlike` another asks for it."""
+    name = _OTHERS.sub("_", text)
+    name = re.sub(r"^\.|\.$", "_", _DEVICES.sub(r"\1_", name, count=1) if _DEVICES.match(name) else name)
+    if name == text and len(name) + len(suffix) <= LONGEST and not unlike:
+        return name
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{name[: LONGEST - len(suffix) - len(digest) - 1]}~{digest}"
+
+
+def failed_path(path: Path) -> Path:
+    """Where what a failed test recorded is put, beside the recording itself."""
+    return path.with_name(path.name.removesuffix(SUFFIX) + FAILED_SUFFIX)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, NamedTuple, cast
 
-from converse_harness.model.values import is_utf8
+from converse_harness.bedrock.values import is_utf8
 from converse_harness.recordings.lines import ENDS, EVENT_KEYS, FORMAT, TOLD_BY, Line
-from converse_harness.wire.events import PADDING
-from converse_harness.wire.http import ERROR_NAME, ConnectionFailure
+from converse_harness.stream.events import PADDING
+from converse_harness.stream.http import ERROR_NAME, ConnectionFailure
 
 LONGEST: Final = 10_000_000_000
 """The most milliseconds that a line may have: 115 days. What is longer is a slip, and a float may not hold it."""

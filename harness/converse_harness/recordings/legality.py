@@ -8,16 +8,15 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
-from converse_harness import model
+from converse_harness import bedrock
+from converse_harness.bedrock import Kind
+from converse_harness.bedrock.service import nearest
 from converse_harness.errors import DamagedData, StreamOrderError
-from converse_harness.grammar import ERROR_FRAME, StreamOrder
-from converse_harness.model import Kind
-from converse_harness.model.service import nearest
-from converse_harness.recordings.contents import body_bytes
-from converse_harness.recordings.exchange import Exchange
 from converse_harness.recordings.keys import is_text, said
-from converse_harness.recordings.lines import Line, event_of
-from converse_harness.wire.eventstream import Decoder
+from converse_harness.recordings.lines import Line, body_bytes, event_of
+from converse_harness.recordings.replies import Exchange
+from converse_harness.stream.frames import Decoder
+from converse_harness.stream.grammar import ERROR_FRAME, StreamOrder
 
 MOST: Final = 5
 """The most problems of one answer that are told; of the others their number."""
@@ -50,12 +49,12 @@ def problems(exchange: Exchange) -> list[str]:
 
 def is_newer(header: Line) -> bool:
     """Whether a recording was made with a newer botocore than the installed one."""
-    return _version(header.get("botocore")) > _version(model.botocore_version())
+    return _version(header.get("botocore")) > _version(bedrock.botocore_version())
 
 
 def other_models(header: Line) -> Collection[Kind]:
     """The rules that are not held against a recording, because it was made with another botocore."""
-    made, here = _version(header.get("botocore")), _version(model.botocore_version())
+    made, here = _version(header.get("botocore")), _version(bedrock.botocore_version())
     return () if made in ((), here) else NEWER if made > here else OLDER
 
 
@@ -71,8 +70,8 @@ def illegal(exchange: Exchange, allowing: Collection[Kind] = ()) -> Iterator[tup
             yield from ((1, text) for text in _body_problems(exchange, allowing))
     elif (status := exchange.head["status"]) != 200:
         yield 1, f'status {status} has no body; only 200 has a stream. Give it a "body".'
-    elif exchange.operation in model.operations():
-        operation = model.operation(exchange.operation)
+    elif exchange.operation in bedrock.operations():
+        operation = bedrock.operation(exchange.operation)
         if not operation.has_event_stream_output:
             yield 1, f"{operation.name} answers with a body, not with an event stream."
         else:
@@ -90,8 +89,8 @@ def _body_problems(exchange: Exchange, allowing: Collection[Kind]) -> Iterator[s
     name: str | None = head.get("type")
     if name is not None:
         yield from _error_problems(name, status, head, allowing)
-    elif status < 400 and exchange.operation in model.operations():
-        operation = model.operation(exchange.operation)
+    elif status < 400 and exchange.operation in bedrock.operations():
+        operation = bedrock.operation(exchange.operation)
         if status != (usual := operation.http.get("responseCode", 200)):
             yield f"{operation.name} answers with status {usual}, not {status}."
         elif operation.has_event_stream_output:
@@ -101,12 +100,12 @@ def _body_problems(exchange: Exchange, allowing: Collection[Kind]) -> Iterator[s
 
 
 def _error_problems(name: str, status: int, head: Line, allowing: Collection[Kind]) -> Iterator[str]:
-    known = model.all_errors().get(name)
+    known = bedrock.all_errors().get(name)
     if known is None:
         if Kind.UNKNOWN not in allowing:
-            close = nearest(name, model.all_errors())
-            hint = f"did you mean {said(close)}?" if close else f"it has {', '.join(model.all_errors())}."
-            yield f"AWS's model has no error {said(name)} (botocore {model.botocore_version()}); {hint}"
+            close = nearest(name, bedrock.all_errors())
+            hint = f"did you mean {said(close)}?" if close else f"it has {', '.join(bedrock.all_errors())}."
+            yield f"AWS's model has no error {said(name)} (botocore {bedrock.botocore_version()}); {hint}"
         return
     if known.status != status:
         yield f"{name} has status {known.status}, not {status} (AWS model)."
@@ -123,12 +122,12 @@ def _shape_problems(shape: str, head: Line, allowing: Collection[Kind]) -> Itera
 
 
 def _violations(shape: str, parsed: object, allowing: Collection[Kind]) -> Iterator[str]:
-    value = model.from_json(shape, parsed)
-    return (each.message for each in model.validate(shape, value) if each.kind not in allowing)
+    value = bedrock.from_json(shape, parsed)
+    return (each.message for each in bedrock.validate(shape, value) if each.kind not in allowing)
 
 
 def _stream_problems(
-    exchange: Exchange, operation: model.Operation, allowing: Collection[Kind]
+    exchange: Exchange, operation: bedrock.Operation, allowing: Collection[Kind]
 ) -> Iterator[tuple[int, str]]:
     order = _Order(held=operation.name == "ConverseStream")
     for offset, line in enumerate(exchange.events, 2):
@@ -150,7 +149,7 @@ def _stream_problems(
 
 
 def _event_problems(
-    name: str, event: Mapping[str, Any], operation: model.Operation, allowing: Collection[Kind]
+    name: str, event: Mapping[str, Any], operation: bedrock.Operation, allowing: Collection[Kind]
 ) -> Iterator[str]:
     union = operation.get_event_stream_output()
     if name in union.members:
@@ -158,7 +157,7 @@ def _event_problems(
     elif name != ERROR_FRAME and Kind.UNKNOWN not in allowing:
         close = nearest(name, union.members)
         hint = f"did you mean {said(close)}?" if close else f"it has {', '.join(union.members)}."
-        yield f"{operation.name} has no event {said(name)} (botocore {model.botocore_version()}); {hint}"
+        yield f"{operation.name} has no event {said(name)} (botocore {bedrock.botocore_version()}); {hint}"
 
 
 class _Order:
@@ -221,7 +220,7 @@ def _usual_deltas() -> frozenset[str]:
     return frozenset(
         state
         for state, (carried, member) in GOES_ON.items()
-        if not _LIMITS & model.member(_HOLDERS[carried], member or carried).metadata.keys()
+        if not _LIMITS & bedrock.member(_HOLDERS[carried], member or carried).metadata.keys()
     )
 
 

@@ -14,10 +14,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from converse_harness import model
+from converse_harness import bedrock
 from converse_harness.errors import DamagedData
+from converse_harness.recordings.decoding import is_dict, is_list
 from converse_harness.recordings.lines import Line, event_of
-from converse_harness.recordings.secrecy.decoding import is_dict, is_list
 
 KEY: Final = "$media"
 
@@ -164,11 +164,11 @@ def _other(shape: Any) -> Any:
 def _shape_of(line: Line, key: str, operation: str) -> Any:
     """The shape of what a line has under a key; None where AWS's model does not say what is in it."""
     if key not in ("request", "body"):
-        known = key in model.stream_events() or key in model.stream_exceptions()
-        return model.shape(model.stream_shape(key)) if known else _TEXT
-    if operation not in model.operations() or (key == "body" and line["status"] != 200):
+        known = key in bedrock.stream_events() or key in bedrock.stream_exceptions()
+        return bedrock.shape(bedrock.stream_shape(key)) if known else _TEXT
+    if operation not in bedrock.operations() or (key == "body" and line["status"] != 200):
         return None
-    described = model.operation(operation)
+    described = bedrock.operation(operation)
     shape: Any = described.input_shape if key == "request" else described.output_shape
     # Where the body as a whole is a blob, what is in it is the business of the model that is invoked.
     return None if any(each.type_name == "blob" for each in shape.members.values()) else shape

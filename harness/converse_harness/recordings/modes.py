@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from converse_harness.errors import ReplyError
-from converse_harness.recordings.choices import MODES
-from converse_harness.recordings.opened import OPENED, identity
+from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.script import Missed, Queue
+from converse_harness.errors import ConverseHarnessError, DamagedData, ReplyError
+from converse_harness.recordings.choices import FAILED, MODES, OPENED, failed_path, identity
 
-if TYPE_CHECKING:  # pytest asks this module for its modes when it starts
-    from converse_harness.recordings.playing.matching import Match
-    from converse_harness.recordings.playing.recording import Recording
-    from converse_harness.recordings.secrecy.redaction import Redaction
+if TYPE_CHECKING:
+    from converse_harness.recordings.matching import Match
+    from converse_harness.recordings.play import Recording
+    from converse_harness.recordings.redaction import Redaction
     from converse_harness.recordings.tape import Tape
 
 
@@ -72,8 +75,8 @@ def open_session(
     file could answer and none is there, DamagedRecording for one that is none, and ReplyError for a `match` or a `pace`
     that is none.
     """
-    from converse_harness.recordings.playing.recording import check_how, recording
-    from converse_harness.recordings.secrecy.redaction import Redaction
+    from converse_harness.recordings.play import check_how, recording
+    from converse_harness.recordings.redaction import Redaction
     from converse_harness.recordings.tape import Tape
 
     redaction = redaction or Redaction()
@@ -89,3 +92,97 @@ def open_session(
     if mode is Mode.NEW_EPISODES:
         return Opened(found, Tape(path, found.exchanges, keeps=True, redaction=redaction))
     return Opened(found, None)
+
+
+class Unrecorded(Queue):
+    """A queue that answers no call. A test that makes none needs no recording."""
+
+    def __init__(self, name: str, why: tuple[str, str]) -> None:
+        super().__init__(name)
+        self._why = why
+
+    def next(self, call: Call) -> None:
+        """Nothing."""
+
+    def explain(self, call: Call) -> Missed:
+        """What is missing, and what makes it."""
+        first, told = self._why
+        return Missed(f"call {call.number} {first}", told)
+
+    def answers(self, call: Call) -> bool:
+        """All of them, if it were there."""
+        del call
+        return True
+
+
+class Failed(Enum):
+    """What becomes of what a test recorded that did not pass; `FAILED_MEANINGS` says it in words."""
+
+    ASIDE = "aside"
+    WRITE = "write"
+    DROP = "drop"
+
+
+FAILED_MEANINGS: Final[Mapping[Failed, str]] = {failed: FAILED[failed.value] for failed in Failed}
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What became of the exchanges on a tape.
+
+    `path` is the file that has them now, None where none has; `problem` says what went wrong, and where they are.
+    """
+
+    exchanges: int
+    path: Path | None = None
+    problem: str = ""
+
+
+def keep(tape: Tape, *, passed: bool, failed: Failed = Failed.ASIDE) -> Kept:
+    """Write what is on a tape, as its test ended. A tape without an answer writes nothing; what was there stays."""
+    exchanges = _answered(tape)
+    if not exchanges or (failed is Failed.DROP and not passed):
+        return Kept(exchanges)
+    aside = not passed and failed is Failed.ASIDE
+    path = failed_path(tape.path) if aside else tape.path
+    try:
+        tape.save(path)
+    except (OSError, DamagedData) as error:
+        return _elsewhere(tape, path, error)
+    except ConverseHarnessError as error:
+        return Kept(exchanges, problem=f"{error}\n{_lost(exchanges)}")
+    return Kept(exchanges, path)
+
+
+def _elsewhere(tape: Tape, path: Path, error: Exception) -> Kept:
+    """A folder of its own among the temporary files takes what its place would not."""
+    exchanges = _answered(tape)
+    refused = f"{path} could not be written ({_reason(error)}); what was there is as it was."
+    try:
+        other = Path(tempfile.mkdtemp(prefix="converse-recording-"), path.name)
+        try:
+            tape.save(other)
+        except BaseException:
+            with suppress(OSError):
+                other.parent.rmdir()
+            raise
+    except (OSError, ConverseHarnessError) as second:
+        nowhere = f"Nor could a temporary file ({_reason(second)})."
+        return Kept(exchanges, problem=f"{refused} {nowhere} {_lost(exchanges)}")
+    return Kept(exchanges, other, f"{refused} {_number(exchanges)} kept in {other}: move it there, or record again.")
+
+
+def _answered(tape: Tape) -> int:
+    return sum(heard.answered for heard in tape.heard)
+
+
+def _lost(exchanges: int) -> str:
+    return f"{_number(exchanges)} lost: record again once that is mended."
+
+
+def _number(exchanges: int) -> str:
+    return "The recorded exchange is" if exchanges == 1 else f"The {exchanges} recorded exchanges are"
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)

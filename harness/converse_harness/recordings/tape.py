@@ -10,26 +10,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from converse_harness.assembly import Response as Assembled
-from converse_harness.assembly import assemble
-from converse_harness.bodies import EventsBody, MessageBody
-from converse_harness.calls import Call, Outcome, PassedOn
-from converse_harness.endpoint import Exchange
+from converse_harness.endpoint.call import Call, Outcome, PassedOn
+from converse_harness.endpoint.endpoint import Exchange
 from converse_harness.errors import StreamOrderError
-from converse_harness.recordings import exchange as recorded
-from converse_harness.recordings.answers import reply_of
-from converse_harness.recordings.heard import Heard, exchange_lines, with_faults
+from converse_harness.recordings import replies as recorded
+from converse_harness.recordings.capture import Heard, exchange_lines, with_faults
+from converse_harness.recordings.leaks import remember
 from converse_harness.recordings.lines import Line
-from converse_harness.recordings.locks import alone
-from converse_harness.recordings.reading import parse, read
-from converse_harness.recordings.secrecy.leaks import remember
-from converse_harness.recordings.secrecy.redaction import Redaction
-from converse_harness.recordings.storing import store
-from converse_harness.recordings.writing import header, text_of
-from converse_harness.replies import Reply
+from converse_harness.recordings.read import parse, read
+from converse_harness.recordings.redaction import Redaction
+from converse_harness.recordings.replies import reply_of
+from converse_harness.recordings.write import alone, header, store, text_of
+from converse_harness.reply.body import EventsBody, MessageBody, summarize_body
+from converse_harness.reply.reply import Reply
 from converse_harness.secrets import header_secrets
-from converse_harness.summaries import summarize_body
-from converse_harness.wire.http import Chunk, Request, Response
+from converse_harness.stream.assemble import Response as Assembled
+from converse_harness.stream.assemble import assemble
+from converse_harness.stream.http import Chunk, Request, Response
 
 UNANSWERED: Final = Response(0, (), ())
 
@@ -83,7 +80,7 @@ class Tape:
     def pass_on(self, call: Call, request: Request | None = None) -> PassedExchange:
         """Take a call that is to be passed on; `request` is its request with the secrets that the call has masked."""
         if request is not None:
-            remember(*header_secrets(request))
+            remember(*header_secrets(request.headers))
         heard = Heard(call.request, call.operation, running=True)
         with self._lock:
             self.heard.append(heard)

@@ -10,12 +10,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from converse_harness.grammar import is_exception
-from converse_harness.guardrails import POLICIES
-from converse_harness.model.values import is_array, is_object
-from converse_harness.recordings.contents import body_bytes
-from converse_harness.recordings.exchange import Exchange
-from converse_harness.recordings.lines import Line, event_of
+from converse_harness.bedrock.guardrails import POLICIES
+from converse_harness.bedrock.values import is_array, is_object
+from converse_harness.recordings.lines import Line, body_bytes, event_of
+from converse_harness.recordings.replies import Exchange
+from converse_harness.stream.grammar import is_exception
 
 NOTHING_DONE: Final = "NONE"
 """The action of a guardrail that let something pass."""

@@ -4,10 +4,10 @@ Messages, blocks and events are the plain dicts of the AWS API. What has to be b
 Endpoint fills in: token usage, latency, tool use ids.
 """
 
-from converse_harness.reply.citations import cited
-from converse_harness.reply.connections import connect_timeout, connection_refused, read_timeout
 from converse_harness.reply.failures import (
     access_denied,
+    connect_timeout,
+    connection_refused,
     context_overflow,
     error,
     expired_token,
@@ -17,6 +17,7 @@ from converse_harness.reply.failures import (
     model_error,
     model_not_ready,
     model_timeout,
+    read_timeout,
     resource_not_found,
     service_unavailable,
     throttled,
@@ -25,7 +26,7 @@ from converse_harness.reply.failures import (
     validation_error,
 )
 from converse_harness.reply.guardrails import guardrail_blocked, guardrail_masked, guardrail_passed
-from converse_harness.reply.plain import events, json, message, text, tool_use
+from converse_harness.reply.plain import cited, events, json, message, text, tool_use
 
 __all__ = [
     "access_denied",

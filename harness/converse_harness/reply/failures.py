@@ -1,8 +1,4 @@
-"""Errors before the stream, as Bedrock sends them: an HTTP status, the header `x-amzn-ErrorType`, a JSON body.
-
-Each helper is `error` with a name: it says the status, whether botocore repeats the request of its own accord (five
-times in legacy mode, three in standard and adaptive), and what is known of its text (`wordings` has the sources).
-"""
+"""No answer at all."""
 
 from __future__ import annotations
 
@@ -10,12 +6,41 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from converse_harness import model
-from converse_harness.bodies import ErrorBody
+from converse_harness import bedrock, faults
+from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, Wording, usual
 from converse_harness.errors import ReplyError
-from converse_harness.replies import Reply
-from converse_harness.wire.http import ERROR_NAME
-from converse_harness.wordings import OVERFLOWS, THROTTLES, Wording, usual
+from converse_harness.reply.body import ErrorBody, MessageBody
+from converse_harness.reply.reply import Reply
+from converse_harness.stream.http import ERROR_NAME
+
+_NOTHING: Final = Reply(MessageBody((), "end_turn"))
+
+
+def connection_refused() -> Reply:
+    """Refuse the connection, instead of an answer.
+
+    >>> connection_refused().times(2)
+    <Reply connection_refused, 2 times>
+    """
+    return _NOTHING.broken(faults.connection_refused)
+
+
+def connect_timeout() -> Reply:
+    """Let the connection time out, at once: the client's own timeout error without the wait.
+
+    >>> connect_timeout()
+    <Reply connect_timeout>
+    """
+    return _NOTHING.broken(faults.connect_timeout)
+
+
+def read_timeout() -> Reply:
+    """Let the client wait in vain for the answer, at once: its own timeout error without the wait.
+
+    >>> read_timeout()
+    <Reply read_timeout>
+    """
+    return _NOTHING.broken(faults.read_timeout)
 
 
 def error(name: str, message: str | None = None, *, status: int | None = None, **members: object) -> Reply:
@@ -30,7 +55,7 @@ def error(name: str, message: str | None = None, *, status: int | None = None, *
     <Reply FutureException (418) "Not yet.">
     """
     _check_name(name)
-    shapes = model.all_errors()
+    shapes = bedrock.all_errors()
     body = {"message": usual(name) if message is None else message, **members}
     if status is None and name not in shapes:
         raise ReplyError(
@@ -41,7 +66,7 @@ def error(name: str, message: str | None = None, *, status: int | None = None, *
     if type(given) is not int or not 400 <= given <= 599:
         raise ReplyError(f"status is {given!r}; the HTTP status of an error is a whole number from 400 to 599.")
     if name in shapes:
-        model.check(name, body, root=name)
+        bedrock.check(name, body, root=name)
     else:
         _check_json(name, body)
     return Reply(ErrorBody(name, given, body))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from converse_harness import guardrails as rails
-from converse_harness import model
+from converse_harness import bedrock
+from converse_harness.bedrock import guardrails as rails
+from converse_harness.bedrock.families import NEUTRAL, cut_text
 from converse_harness.errors import ReplyError
-from converse_harness.families import NEUTRAL, cut_text
-from converse_harness.replies import Reply
 from converse_harness.reply.plain import message
+from converse_harness.reply.reply import Reply
 
 INTERVENED: Final = "guardrail_intervened"
 
@@ -207,9 +207,9 @@ def _complete(assessment: Mapping[str, object], action: str, root: str) -> dict[
     try:
         whole = rails.complete(assessment, action)
     except (AttributeError, TypeError, ValueError):  # so much is wrong that nothing can be put into it
-        model.check("GuardrailAssessment", assessment, root=root)
+        bedrock.check("GuardrailAssessment", assessment, root=root)
         raise
-    model.check("GuardrailAssessment", whole, root=root)
+    bedrock.check("GuardrailAssessment", whole, root=root)
     return whole
 
 
@@ -233,7 +233,7 @@ def _masked(text: str, original: str, policy: str | Mapping[str, object] | None)
         names = [each.get("type") or each["name"] for each in found["sensitiveInformationPolicy"][others]]
         raise ReplyError(
             f"policy={policy!r}, and {text!r} has {', '.join(f'{{{name}}}' for name in names)}. Leave policy out, or "
-            f"write only masks of {policy}. Personal data: {', '.join(model.enum('GuardrailPiiEntityType'))}."
+            f"write only masks of {policy}. Personal data: {', '.join(bedrock.enum('GuardrailPiiEntityType'))}."
         )
     return found
 
@@ -247,8 +247,8 @@ def _trace(
     input_assessment: Mapping[str, object] | None,
 ) -> dict[str, Any]:
     """The ConverseTrace; an output was looked at unless the input was blocked."""
-    model.check("GuardrailIdentifier", guardrail_id, root="guardrail_id")
-    model.check("GuardrailVersion", version, root="version")
+    bedrock.check("GuardrailIdentifier", guardrail_id, root="guardrail_id")
+    bedrock.check("GuardrailVersion", version, root="version")
     details = rails.guardrail_details(guardrail_id, version)
     blocked = side == "input" and "BLOCKED" in rails.done(assessment)
     first = assessment if side == "input" else _complete(input_assessment or {}, "NONE", "input_assessment")

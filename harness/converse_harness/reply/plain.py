@@ -7,15 +7,15 @@ import json as _json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from converse_harness import model
-from converse_harness.bodies import UNNAMED_TOOL_USE, EventsBody, MessageBody
-from converse_harness.chunking import default_stop_reason
+from converse_harness import bedrock
 from converse_harness.errors import ReplyError
-from converse_harness.grammar import UNIONS, check_order, kind
-from converse_harness.replies import Reply
-from converse_harness.wire.events import encode_event
+from converse_harness.reply.body import UNNAMED_TOOL_USE, EventsBody, MessageBody
+from converse_harness.reply.reply import Reply
+from converse_harness.stream.chunk import default_stop_reason
+from converse_harness.stream.events import encode_event
+from converse_harness.stream.grammar import UNIONS, check_order, kind
 
-FUTURE: Final = frozenset({model.Kind.UNKNOWN, model.Kind.ENUM})
+FUTURE: Final = frozenset({bedrock.Kind.UNKNOWN, bedrock.Kind.ENUM})
 """The rules that an answer of the future may break: it has members and values that today's model does not know."""
 
 _STREAMED_BY_ALL: Final = frozenset({"text", "reasoningContent", "toolUse"})
@@ -96,7 +96,7 @@ def message(
     blocks = tuple(_named(copy.deepcopy(block)) for block in content)
     allowing = () if strict else FUTURE
     for index, block in enumerate(blocks):
-        model.check("ContentBlock", block, root=f"content[{index}]", allowing=allowing)
+        bedrock.check("ContentBlock", block, root=f"content[{index}]", allowing=allowing)
     reason = default_stop_reason(blocks) if stop_reason is None else stop_reason
     given = {
         "usage": usage,
@@ -107,12 +107,12 @@ def message(
         "serviceTier": service_tier,
     }
     options = {name: copy.deepcopy(value) for name, value in given.items() if value is not None}
-    model.check("StopReason", reason, root="stop_reason", allowing=allowing)
+    bedrock.check("StopReason", reason, root="stop_reason", allowing=allowing)
     for name, value in options.items():
-        if strict or model.has_member("ConverseResponse", name):
+        if strict or bedrock.has_member("ConverseResponse", name):
             whole = {**_NO_USAGE, **value} if name == "usage" and isinstance(value, Mapping) else value
-            shape = model.member("ConverseResponse", name).name
-            model.check(shape, whole, root=name, allowing=allowing)
+            shape = bedrock.member("ConverseResponse", name).name
+            bedrock.check(shape, whole, root=name, allowing=allowing)
     reply = Reply(MessageBody(blocks, reason, pieces=copy.deepcopy(pieces), options=options, strict=strict))
     sent_by_all = all(block.keys() <= _STREAMED_BY_ALL for block in blocks)
     for index, event in enumerate(reply.events()):  # a block without deltas, or pieces that do not add up, fail here
@@ -139,7 +139,7 @@ def events(events: Iterable[Mapping[str, object]], *, strict: bool = True) -> Re
         if not isinstance(event[name], Mapping):
             raise ReplyError(f"events[{index}].{name} is {event[name]!r}; an event is a mapping of its members.")
         if strict:
-            model.check("ConverseStreamOutput", event, root=f"events[{index}]")
+            bedrock.check("ConverseStreamOutput", event, root=f"events[{index}]")
         else:
             _check_encodable(event, index)
     if strict:
@@ -152,7 +152,7 @@ def _check_streamable(event: Mapping[str, Any]) -> None:
     for name, union in UNIONS.items():
         if name in event:
             (carried,) = event[name][union]
-            model.member(model.member(model.stream_shape(name), union).name, carried)
+            bedrock.member(bedrock.member(bedrock.stream_shape(name), union).name, carried)
 
 
 def _check_encodable(event: Mapping[str, Any], index: int) -> None:
@@ -168,3 +168,48 @@ def _named(block: Mapping[str, Any]) -> Mapping[str, Any]:
             return {"toolUse": {**tool, "toolUseId": UNNAMED_TOOL_USE}}
         case _:
             return block
+
+
+def cited(
+    *parts: str | Mapping[str, object],
+    stop_reason: str = "end_turn",
+    usage: Mapping[str, object] | None = None,
+    pieces: Mapping[int, Sequence[str]] | None = None,
+) -> Reply:
+    """Answer with texts in order, each followed by the Citations that it leans on, as AWS Citation mappings.
+
+    Each text is a block of its own: a plain one, or a citationsContent with its citations, which a stream sends before
+    the text. Citations that no text or an empty one precedes make a block of citations only, as Nova's web grounding
+    sends it. `citing` writes the Citations; `usage` (TokenUsage) and `pieces` (the exact deltas of the texts, by the
+    index of their block) are those of `message`. Raises ReplyError. Source: recorded answers of Claude and Nova.
+
+    >>> from converse_harness import citing
+    >>> forecast = {"name": "forecast", "source": {"text": "Zürich: 18 °C, sunny."}}
+    >>> cited("It is ", "18 °C", citing(forecast, "18 °C"), " today.").summary
+    'text "It is " + citationsContent + text " today."'
+    """
+    if not parts:
+        raise ReplyError("cited() has nothing to say. Give texts, and after each the Citations that it leans on.")
+    texts: list[tuple[str, list[Mapping[str, object]]]] = []
+    for place, part in enumerate(parts):
+        if isinstance(part, str):
+            texts.append((part, []))
+        elif isinstance(part, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # user input
+            bedrock.check("Citation", part, root=f"cited: parts[{place}]")
+            if not texts:
+                texts.append(("", []))
+            texts[-1][1].append(part)
+        else:
+            raise ReplyError(
+                f"cited: parts[{place}] is {part!r}; a part is a text or a Citation of the AWS API, each an argument "
+                "of its own."
+            )
+    content = [_block(text, citations) for text, citations in texts]
+    return message(*content, stop_reason=stop_reason, usage=usage, pieces=pieces)
+
+
+def _block(text: str, citations: list[Mapping[str, object]]) -> dict[str, Any]:
+    if not citations:
+        return {"text": text}
+    generated = {"content": [{"text": text}]} if text else {}
+    return {"citationsContent": {**generated, "citations": citations}}

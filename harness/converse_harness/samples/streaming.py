@@ -125,6 +125,6 @@ def event() -> dict[str, Any]:
 
 def events() -> list[dict[str, Any]]:
     """All events of the answer, messageStart to metadata."""
-    from converse_harness.chunking import chunk
+    from converse_harness.stream.chunk import chunk
 
     return chunk(content.message(), usage=usage(), metrics=metrics())

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any, Final
 
-from converse_harness import model
+from converse_harness import bedrock
 from converse_harness.samples import citations, content, guardrails, media, streaming, tools
 from converse_harness.samples.personal_data import PII
 
@@ -140,9 +140,9 @@ _BLOCK_FIELDS: Final = {"ContentBlockStartEvent": "start", "ContentBlockDeltaEve
 def builders(name: str) -> Builders:
     """The variants that the installed botocore has, by their paths, each with what makes its value."""
     if name == "stop_reason":
-        return {reason: partial(str, reason) for reason in model.enum("StopReason")}
+        return {reason: partial(str, reason) for reason in bedrock.enum("StopReason")}
     if name == "pii_kind":
-        return {kind: partial(guardrails.pii, kind) for kind in model.enum("GuardrailPiiEntityType") if kind in PII}
+        return {kind: partial(guardrails.pii, kind) for kind in bedrock.enum("GuardrailPiiEntityType") if kind in PII}
     shape = SHAPES[name]
     return {path: build for path, build in _BY_SHAPE[shape].items() if _has(shape, path.split("."))}
 
@@ -151,8 +151,8 @@ def _has(shape: str, path: list[str]) -> bool:
     """Whether the installed botocore's model has this path of members."""
     for step in path:
         if shape in _BLOCK_FIELDS:
-            shape = model.member(shape, _BLOCK_FIELDS[shape]).name
-        if not model.has_member(shape, step):
+            shape = bedrock.member(shape, _BLOCK_FIELDS[shape]).name
+        if not bedrock.has_member(shape, step):
             return False
-        shape = model.member(shape, step).name
+        shape = bedrock.member(shape, step).name
     return True

@@ -8,7 +8,7 @@ from typing import Any, Final, get_args
 
 from hypothesis import strategies as st
 
-from converse_harness import model
+from converse_harness import bedrock
 from converse_harness.types import media as types
 from converse_strategies import media
 from converse_strategies.leaves import made
@@ -89,7 +89,7 @@ def audio_contents(draw: st.DrawFn) -> Value:
 
 @cached
 def _audios() -> Values:
-    if model.has_shape("AudioBlock"):
+    if bedrock.has_shape("AudioBlock"):
         return made(media.audios(formats=get_args(types.AudioFormat), sources=_SOURCES), _content)
     # The installed botocore is older than audio; Strands has it all the same, for other providers.
     return dicts({"format": audio_formats(), "source": dicts({"bytes": st.binary(min_size=1, max_size=48)})})

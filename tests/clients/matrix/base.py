@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Final
 import pytest
 
 from converse_harness.contract import ConsumerContract, Level, Seen
-from converse_harness.contract.checking import OPERATIONS
+from converse_harness.contract.consumer import OPERATIONS
 
 HERE: Final = Path(__file__).parent
 LOCK: Final = HERE.parent / "pinned" / "javascript" / "package-lock.json"

@@ -8,7 +8,7 @@ from typing import Any, Final
 import litellm
 from litellm import exceptions
 
-from converse_harness import model
+from converse_harness import bedrock
 from converse_harness.contract import Outcome, Target, ToolCall
 from converse_harness.contract.expectations import OVERFLOW
 from converse_harness.contract.outcome import MODEL_ID, QUESTION, TOOL, TOOL_DESCRIPTION, TOOL_SCHEMA
@@ -17,7 +17,7 @@ from tests.clients.matrix.base import because
 
 def _of(*statuses: int) -> list[str]:
     """The errors of AWS with such a status: litellm's classes are documented by the status that they stand for."""
-    return [error.name for error in model.all_errors().values() if error.status in statuses]
+    return [error.name for error in bedrock.all_errors().values() if error.status in statuses]
 
 
 ERRORS: Final[dict[type[BaseException] | str, list[str]]] = {

@@ -10,8 +10,8 @@ from pydantic_ai import Agent, ModelSettings
 from pydantic_ai.exceptions import ModelContextWindowExceededError, ModelRequestRejectedError
 
 from converse_harness import Fake
+from converse_harness.bedrock.families import OVERFLOWS
 from converse_harness.contract.outcome import PATIENT
-from converse_harness.wordings import OVERFLOWS
 from tests.clients.matrix.test_pydantic_ai import make_model
 from tests.clients.overflows import overflow, places, wordings
 

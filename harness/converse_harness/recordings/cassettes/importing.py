@@ -10,8 +10,9 @@ from enum import Enum
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from converse_harness.endpoint.routes import Route, control_route, route
 from converse_harness.errors import DamagedData
-from converse_harness.recordings.answers import reply_of
+from converse_harness.recordings.capture import Heard, exchange_lines
 from converse_harness.recordings.cassettes.files import CannotImport, Interaction, kind_of, read_cassette
 from converse_harness.recordings.cassettes.interactions import (
     Unreadable,
@@ -22,12 +23,11 @@ from converse_harness.recordings.cassettes.interactions import (
     pieces_of,
     status_of,
 )
-from converse_harness.recordings.heard import Heard, exchange_lines
-from converse_harness.recordings.reading import read
-from converse_harness.recordings.secrecy.redaction import Redaction
+from converse_harness.recordings.read import read
+from converse_harness.recordings.redaction import Redaction
+from converse_harness.recordings.replies import reply_of
 from converse_harness.recordings.tape import Tape
-from converse_harness.wire.http import Request
-from converse_harness.wire.routes import Route, control_route, route
+from converse_harness.stream.http import Request
 
 
 class Verdict(Enum):

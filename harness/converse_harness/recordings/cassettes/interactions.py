@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from converse_harness.errors import DamagedData
+from converse_harness.recordings.capture import JSON, STREAM
 from converse_harness.recordings.cassettes.files import GZIP, kind_of
-from converse_harness.recordings.contents import compact
-from converse_harness.recordings.heard import JSON, STREAM
-from converse_harness.wire.eventstream import PRELUDE_LENGTH, decode
-from converse_harness.wire.http import ERROR_NAME, GATEWAY_ERROR, GATEWAY_ERRORS, SERVICE_ERROR
+from converse_harness.recordings.lines import compact
+from converse_harness.stream.frames import PRELUDE_LENGTH, decode
+from converse_harness.stream.http import ERROR_NAME, GATEWAY_ERROR, GATEWAY_ERRORS, SERVICE_ERROR
 
 MASKED: Final = re.compile(
     r"[\W_]*(?:redacted|placeholder|masked|filtered|scrubbed|removed|hidden|dummy|x+)?[\W_]*", re.IGNORECASE

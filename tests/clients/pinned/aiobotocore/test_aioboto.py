@@ -27,9 +27,9 @@ from aiobotocore.config import AioConfig
 from aiobotocore.httpxsession import HttpxSession
 
 from converse_harness import BlockedConnection, DoorError, Reply, fake_converse, faults, reply
-from converse_harness.calls import Outcome
-from converse_harness.damage import Fault
-from converse_harness.doors.environ import ACCESS_KEY, BEARER_TOKEN
+from converse_harness.endpoint.call import Outcome
+from converse_harness.faults.model import Fault
+from converse_harness.intercept.clients import ACCESS_KEY, BEARER_TOKEN
 
 QUESTION: dict[str, Any] = {
     "modelId": "anthropic.claude-3-haiku-20240307-v1:0",
@@ -453,7 +453,7 @@ GIVES_BACK = """
 import sys
 import aiobotocore.session, aiobotocore.retries.bucket
 from converse_harness import fake_converse
-from converse_harness.doors.points import POINTS
+from converse_harness.intercept.patch_points import POINTS
 
 def attributes():
     found = {}
@@ -486,7 +486,8 @@ def test_a_changed_aiobotocore_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 
 LATE = """
 import asyncio, socket, sys
-from converse_harness import fake_converse, reply
+from converse_harness import fake_converse
+from converse_harness import reply
 
 def closed(*args, **kwargs):
     raise SystemExit(f"the network was asked: {args}")

@@ -14,7 +14,7 @@ import pytest
 from aiobotocore.config import AioConfig
 
 from converse_harness import ConverseServer, fake_converse
-from converse_harness.damage import Door
+from converse_harness.faults.model import Door
 from tests.clients.case_outcomes import OUTCOMES
 from tests.clients.case_runs import (
     ASKED,

@@ -17,7 +17,7 @@ import pytest
 import urllib3.exceptions
 from botocore.config import Config
 
-from converse_harness.doors.client import create_client
+from converse_harness.intercept.clients import create_client
 
 LIMIT = 10.0
 """Seconds after which whatever is waited for has failed."""
@@ -27,8 +27,9 @@ DECODED = "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic
 APP = """
 import os
 
-from converse_harness import faults, reply
-from converse_harness.doors.asgi import ConverseApp
+from converse_harness import faults
+from converse_harness import reply
+from converse_harness.server.asgi import ConverseApp
 
 app = ConverseApp()
 app.fake.when(last_user_text="who are you?").always(lambda call: reply.text(str(os.getpid())))

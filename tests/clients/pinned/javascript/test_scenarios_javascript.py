@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from converse_harness import ConverseServer
-from converse_harness.doors.environ import environ
+from converse_harness.intercept.clients import environ
 from tests.clients.mortal import mortal_server
 from tests.clients.pinned.javascript.conftest import Node
 from tests.clients.scenarios import CASES, CONNECTION, CONVERSE, SCENARIOS, STREAM, Deviation, Deviations, Order, run

@@ -15,7 +15,7 @@ from langchain_core.tools import tool
 from pydantic import BaseModel
 
 from converse_harness import Fake, reply
-from converse_harness.calls import Outcome
+from converse_harness.endpoint.call import Outcome
 
 MODEL = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
 PROFILE = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3d4e5f6"

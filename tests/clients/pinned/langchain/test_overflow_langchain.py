@@ -11,7 +11,7 @@ from langchain_aws import ChatBedrockConverse
 from langchain_core.exceptions import ContextOverflowError
 
 from converse_harness import Fake
-from converse_harness.wordings import OVERFLOWS
+from converse_harness.bedrock.families import OVERFLOWS
 from tests.clients.overflows import overflow, places, wordings
 
 MODEL: Final = "us.anthropic.claude-haiku-4-5-20251001-v1:0"

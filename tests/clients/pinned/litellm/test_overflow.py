@@ -10,9 +10,9 @@ import pytest
 from litellm.exceptions import BadRequestError, ContextWindowExceededError
 
 from converse_harness import reply
-from converse_harness.doors.environ import ACCOUNT
-from converse_harness.doors.httpx import HttpxFake
-from converse_harness.wordings import OVERFLOWS
+from converse_harness.bedrock.families import OVERFLOWS
+from converse_harness.intercept.clients import ACCOUNT
+from converse_harness.intercept.httpx import HttpxFake
 
 ASKED: Final[dict[str, Any]] = {
     "model": "bedrock/us.anthropic.claude-haiku-4-5-20251001-v1:0",

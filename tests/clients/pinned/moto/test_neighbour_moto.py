@@ -53,7 +53,8 @@ def test_moto_has_bedrock_again_after_the_fake() -> None:
 def test_moto_that_is_imported_under_a_fake_leaves_bedrock_alone() -> None:
     program = """
 import boto3
-from converse_harness import fake_converse, reply
+from converse_harness import fake_converse
+from converse_harness import reply
 with fake_converse(reply.text("ours")) as fake:
     from moto import mock_aws
     import moto.core.botocore_stubber as late

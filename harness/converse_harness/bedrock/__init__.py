@@ -1,0 +1,75 @@
+"""AWS's model of Bedrock Runtime, read from the installed botocore: shapes, errors, strict validation, JSON.
+
+`service.py` reads the model, `beyond.py` is the table of what AWS is recorded to send beyond it, `validation.py` checks
+a value against a shape, `json_types.py` the types of a request, `json_codec.py` turns a value into AWS's JSON and back.
+"""
+
+from converse_harness.bedrock.beyond import BEYOND_MODEL, Beyond
+from converse_harness.bedrock.checks import JSON_CHECKS, Violation, check, validate
+from converse_harness.bedrock.codec import from_json, read_json, to_json
+from converse_harness.bedrock.findings import Kind
+from converse_harness.bedrock.service import (
+    CONTROL_PLANE,
+    SERVICE,
+    ErrorShape,
+    NotInModel,
+    Operation,
+    Shape,
+    all_errors,
+    botocore_version,
+    check_operation,
+    enum,
+    errors,
+    has_member,
+    has_shape,
+    is_document,
+    is_union,
+    member,
+    method_of,
+    operation,
+    operations,
+    service,
+    service_of,
+    shape,
+    stream_events,
+    stream_exceptions,
+    stream_shape,
+)
+
+__all__ = [
+    "BEYOND_MODEL",
+    "CONTROL_PLANE",
+    "JSON_CHECKS",
+    "SERVICE",
+    "Beyond",
+    "ErrorShape",
+    "Kind",
+    "NotInModel",
+    "Operation",
+    "Shape",
+    "Violation",
+    "all_errors",
+    "botocore_version",
+    "check",
+    "check_operation",
+    "enum",
+    "errors",
+    "from_json",
+    "has_member",
+    "has_shape",
+    "is_document",
+    "is_union",
+    "member",
+    "method_of",
+    "operation",
+    "operations",
+    "read_json",
+    "service",
+    "service_of",
+    "shape",
+    "stream_events",
+    "stream_exceptions",
+    "stream_shape",
+    "to_json",
+    "validate",
+]

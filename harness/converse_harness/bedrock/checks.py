@@ -1,0 +1,333 @@
+"""One check per shape of AWS's model, made once: a value goes in, what breaks the shape comes out.
+
+Findings carry their place relative to the value that was checked; each structure, list and map puts its own step in
+front. So a value without fault costs no more than the walk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from converse_harness.bedrock import findings, values
+from converse_harness.bedrock.beyond import BEYOND_MODEL, Beyond, ExtraMember, ExtraValue, MayBeAbsent
+from converse_harness.bedrock.findings import Finding, Kind
+from converse_harness.bedrock.service import Shape, body_shape, is_document, is_union
+from converse_harness.bedrock.values import is_array, is_number, is_object, is_utf8
+from converse_harness.errors import ReplyError
+
+Check = Callable[[Any], Sequence[Finding]]
+
+INTEGERS: Final[Mapping[str, tuple[int, int]]] = {"integer": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
+"""What fits the two integer types, by their name in the model."""
+
+
+class Checks:
+    """The checks of all shapes, under one table of what is allowed beyond the model.
+
+    With `blobs`, the check of one of these, values are JSON as it is sent; else blobs are bytes.
+    """
+
+    def __init__(self, beyond: Iterable[Beyond], blobs: Callable[[Shape], Check] | None = None) -> None:
+        self._beyond = tuple(beyond)
+        self._scalars = _SCALARS if blobs is None else {**_SCALARS, "blob": blobs}
+        self._made: dict[str, Check] = {}
+
+    def of(self, shape_name: str) -> Check:
+        """The check of a shape. Raises NotInModel."""
+        found = self._made.get(shape_name)
+        if found is None:
+            # Published once complete: another thread never meets a structure that still lacks members.
+            fresh: dict[str, Check] = {}
+            found = self._check(body_shape(shape_name), fresh)
+            self._made.update({**fresh, shape_name: found})
+        return found
+
+    def _check(self, shape: Shape, fresh: dict[str, Check]) -> Check:
+        known = self._made.get(shape.name) or fresh.get(shape.name)
+        if known is not None:
+            return known
+        if is_document(shape):
+            check: Check = document
+        elif shape.type_name == "structure":
+            return self._structure(shape, fresh)
+        elif shape.type_name in ("list", "map"):
+            # Entered before what it holds is made, which may hold it again.
+            inner: list[Check] = []
+            make = _list if shape.type_name == "list" else _map
+            fresh[shape.name] = check = make(shape.name, inner, *_limits(shape))
+            held = [shape.member] if shape.type_name == "list" else [shape.key, shape.value]
+            inner += [self._check(each, fresh) for each in held]
+        else:
+            check = self._scalars[shape.type_name](shape)
+        fresh[shape.name] = check
+        return check
+
+    def _structure(self, shape: Shape, fresh: dict[str, Check]) -> Check:
+        members: dict[str, Check] = {}
+        required = list[str](shape.metadata.get("required", ()))
+        fresh[shape.name] = check = _structure(shape.name, members, required, union=is_union(shape))
+        for name, each in shape.members.items():
+            members[name] = self._check(each, fresh)
+        for row in self._beyond:
+            if row.shape != shape.name:
+                continue
+            if isinstance(row, MayBeAbsent) and row.member in required:
+                required.remove(row.member)
+            elif isinstance(row, ExtraMember) and row.member not in members:
+                members[row.member] = _EXTRA_MEMBERS[row.type](f"{shape.name}.{row.member}")
+            elif isinstance(row, ExtraValue):
+                modelled = shape.members.get(row.member)
+                name = modelled.name if modelled else f"{shape.name}.{row.member}"
+                members[row.member] = string(name, (*(modelled.enum if modelled else ()), row.value))
+        return check
+
+
+def string(
+    name: str, enum: Sequence[str] = (), low: int | None = None, high: int | None = None, pattern: str | None = None
+) -> Check:
+    """The check of a string shape; lengths are in characters."""
+    expression = values.compiled(pattern) if pattern else None
+
+    def check(value: Any) -> Sequence[Finding]:
+        if not isinstance(value, str):
+            return [findings.wrong_type(name, "string", value)]
+        if not is_utf8(value):
+            return [findings.not_utf8(name, value)]
+        found = list(findings.length(name, len(value), "character", low, high))
+        if enum and value not in enum:
+            found.append(findings.not_in_enum(name, value, enum))
+        if pattern and expression and not expression.fullmatch(value):
+            found.append(findings.no_match(name, value, pattern))
+        return found
+
+    return check
+
+
+def integer(name: str, type_name: str = "integer", low: int | None = None, high: int | None = None) -> Check:
+    """The check of an integer or long shape; a bool is none."""
+    least, most = INTEGERS[type_name]
+    least, most = least if low is None else max(least, low), most if high is None else min(most, high)
+
+    def check(value: Any) -> Sequence[Finding]:
+        if not isinstance(value, int) or isinstance(value, bool):
+            return [findings.wrong_type(name, type_name, value)]
+        return () if least <= value <= most else [findings.out_of_range(name, value, least, most)]
+
+    return check
+
+
+def real(name: str, low: float | None = None, high: float | None = None) -> Check:
+    """The check of a float or double shape; an int is one, a bool, a NaN or an infinity is none."""
+
+    def check(value: Any) -> Sequence[Finding]:
+        if not is_number(value):
+            return [findings.wrong_type(name, "double", value)]
+        within = (low is None or low <= value) and (high is None or value <= high)
+        return () if within else [findings.out_of_range(name, value, low, high)]
+
+    return check
+
+
+def blob(name: str, low: int | None = None, high: int | None = None) -> Check:
+    """The check of a blob shape; lengths are in bytes, before base64."""
+
+    def check(value: Any) -> Sequence[Finding]:
+        if not isinstance(value, bytes | bytearray):
+            return [findings.wrong_type(name, "blob", value)]
+        return findings.length(name, len(value), "byte", low, high)
+
+    return check
+
+
+def encoded_blob(shape: Shape) -> Check:
+    """The check of a blob in JSON; lengths are in bytes, as far as the length of its base64 tells."""
+    low, high = _limits(shape)
+
+    def check(value: Any) -> Sequence[Finding]:
+        if not isinstance(value, str):
+            return [findings.wrong_type(shape.name, "string", value)]
+        return findings.length(shape.name, len(value) // 4 * 3 - value[-2:].count("="), "byte", low, high)
+
+    return check
+
+
+def boolean(name: str) -> Check:
+    """The check of a boolean shape."""
+    return lambda value: () if isinstance(value, bool) else [findings.wrong_type(name, "boolean", value)]
+
+
+def timestamp(name: str) -> Check:
+    """The check of a timestamp shape."""
+
+    def check(value: Any) -> Sequence[Finding]:
+        aware = isinstance(value, datetime) and value.utcoffset() is not None
+        return () if aware else [findings.wrong_type(name, "timestamp", value)]
+
+    return check
+
+
+def document(value: Any, name: str = "Document") -> Sequence[Finding]:
+    """The check of free-form JSON. AWS leaves members out rather than send null: only what is inside may be None."""
+    if value is None:
+        return [findings.wrong_type(name, "document", value)]
+    try:
+        return _json(value, name)
+    except RecursionError:
+        return [findings.endless(name)]
+
+
+def _json(value: Any, name: str) -> Sequence[Finding]:
+    if value is None or isinstance(value, bool) or is_number(value):
+        return ()
+    if isinstance(value, str):
+        return () if is_utf8(value) else [findings.not_utf8(name, value)]
+    if is_array(value):
+        return [each.under(index) for index, item in enumerate(value) for each in _json(item, name)]
+    if not is_object(value):
+        return [findings.wrong_type(name, "document", value)]
+    found = [findings.wrong_key(name, key) for key in value if not isinstance(key, str) or not is_utf8(key)]
+    return found + [each.under(key) for key, item in value.items() for each in _json(item, name)]
+
+
+def _object(name: str) -> Check:
+    def check(value: Any) -> Sequence[Finding]:
+        return document(value, name) if is_object(value) else [findings.wrong_type(name, "structure", value)]
+
+    return check
+
+
+def _structure(name: str, members: Mapping[str, Check], required: Sequence[str], *, union: bool) -> Check:
+    def check(value: Any) -> Sequence[Finding]:
+        if not is_object(value):
+            return [findings.wrong_type(name, "structure", value)]
+        found: list[Finding] = []
+        if union and len(value) != 1:
+            found.append(findings.not_one(name, list(value), list(members)))
+        found += [findings.lacking(name, each, required) for each in required if each not in value]
+        for key, item in value.items():
+            inner = members.get(key)
+            if inner is None:
+                found.append(findings.unknown(name, key, list(members)))
+            elif broken := inner(item):
+                found += [each.under(key) for each in broken]
+        return found
+
+    return check
+
+
+def _list(name: str, inner: Sequence[Check], low: int | None, high: int | None) -> Check:
+    def check(value: Any) -> Sequence[Finding]:
+        if not is_array(value):
+            return [findings.wrong_type(name, "list", value)]
+        found = list(findings.length(name, len(value), "item", low, high))
+        for index, item in enumerate(value):
+            found += [each.under(index) for each in inner[0](item)]
+        return found
+
+    return check
+
+
+def _map(name: str, inner: Sequence[Check], low: int | None, high: int | None) -> Check:
+    def check(value: Any) -> Sequence[Finding]:
+        if not is_object(value):
+            return [findings.wrong_type(name, "map", value)]
+        found = list(findings.length(name, len(value), "member", low, high))
+        for key, item in value.items():
+            found += [replace(each, text=f"has a key that {each.text}") for each in inner[0](key)]
+            found += [each.under(key) for each in inner[1](item)]
+        return found
+
+    return check
+
+
+def _limits(shape: Shape) -> tuple[Any, Any]:
+    return shape.metadata.get("min"), shape.metadata.get("max")
+
+
+_SCALARS: Final[Mapping[str, Callable[[Shape], Check]]] = {
+    "string": lambda shape: string(shape.name, tuple(shape.enum), *_limits(shape), shape.metadata.get("pattern")),
+    "integer": lambda shape: integer(shape.name, "integer", *_limits(shape)),
+    "long": lambda shape: integer(shape.name, "long", *_limits(shape)),
+    "float": lambda shape: real(shape.name, *_limits(shape)),
+    "double": lambda shape: real(shape.name, *_limits(shape)),
+    "boolean": lambda shape: boolean(shape.name),
+    "blob": lambda shape: blob(shape.name, *_limits(shape)),
+    "timestamp": lambda shape: timestamp(shape.name),
+}
+
+_EXTRA_MEMBERS: Final[Mapping[str, Callable[[str], Check]]] = {"integer": integer, "string": string, "object": _object}
+
+
+_CHECKS: Final = Checks(BEYOND_MODEL)
+
+JSON_CHECKS: Final = Checks(BEYOND_MODEL, encoded_blob)
+"""The same for values in which blobs are base64, as requests have them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A rule of AWS's model that a value breaks.
+
+    `path` and `message` are for people, `content[0].toolUse.name` for instance; `steps` is the path as keys and
+    indexes, `shape` the shape that has the rule, `limit` what it allows: enum values, the pattern, (min, max), the
+    missing or unknown member.
+    """
+
+    path: str
+    message: str
+    kind: Kind
+    shape: str
+    steps: tuple[str | int, ...]
+    limit: object
+
+
+def validate(shape_name: str, value: object, *, root: str = "", checks: Checks = _CHECKS) -> list[Violation]:
+    """Every rule that a value of a shape breaks; empty if AWS could have sent it. `root` stands before each path.
+
+    Raises NotInModel for an unknown shape.
+
+    >>> [each.path for each in validate("Message", {"role": "user", "content": [{"text": 5}]})]
+    ['content[0].text']
+    """
+    return [
+        Violation(path, f"{path or f'the {shape_name}'} {each.text}", each.kind, each.shape, each.steps, each.limit)
+        for each in checks.of(shape_name)(value)
+        for path in [_path(root, each.steps)]
+    ]
+
+
+def check(
+    shape_name: str,
+    value: object,
+    *,
+    root: str = "",
+    error: Callable[[str], Exception] = ReplyError,
+    allowing: Collection[Kind] = (),
+) -> None:
+    """Raise `error` with all the rules that a value breaks, one per line; nothing happens if AWS could have sent it.
+
+    `allowing` are rules that it may break.
+
+    >>> check("StopReason", "endturn", root="stop_reason")
+    Traceback (most recent call last):
+    converse_harness.errors.ReplyError: stop_reason is 'endturn'; did you mean 'end_turn'? A StopReason is one of ...
+    """
+    violations = [each for each in validate(shape_name, value, root=root) if each.kind not in allowing]
+    if len(violations) == 1:
+        raise error(violations[0].message)
+    if violations:
+        lines = [f"  {each.message}" for each in violations]
+        raise error("\n".join([f"{len(violations)} things are not as in AWS's model:", *lines]))
+
+
+def _path(root: str, steps: Iterable[str | int]) -> str:
+    path = root
+    for step in steps:
+        if isinstance(step, str) and step.isidentifier():
+            path += f".{step}" if path else step
+        else:
+            path += f"[{step!r}]"
+    return path

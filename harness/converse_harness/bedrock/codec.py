@@ -1,0 +1,336 @@
+"""The types that the JSON of a request has to have, as AWS reads it: before any rule about its values."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from json.encoder import encode_basestring
+from typing import Any, Final
+
+from converse_harness.bedrock.findings import shown
+from converse_harness.bedrock.service import Shape, body_shape, is_document
+from converse_harness.bedrock.values import is_array, is_object
+from converse_harness.errors import DamagedData, ReplyError
+
+Reader = Callable[[Any], Any]
+
+_JSON_TYPES: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
+    "string": ((str,), "a string"),
+    "blob": ((str,), "a string of base64"),
+    "boolean": ((bool,), "true or false"),
+    "integer": ((int,), "a whole number"),
+    "long": ((int,), "a whole number"),
+    "float": ((int, float), "a number"),
+    "double": ((int, float), "a number"),
+}
+"""What each type of the model is in JSON, and how people call it. A timestamp has several forms."""
+
+_READERS: Final[dict[str, Reader]] = {}
+
+
+class _Mistyped(Exception):
+    """A value of another type than its shape; `steps` lead to it from what is read, the last one first."""
+
+    def __init__(self, value: object, called: str) -> None:
+        self.problem = f"is a JSON {type(value).__name__}; it must be {called}."
+        self.steps: list[str] = []
+
+
+def read_json(shape_name: str, parsed: object) -> Any:
+    """Parsed JSON in which every value has the type that a shape gives it. Raises DamagedData for the first other one.
+
+    A member that is null counts as absent, as for AWS; members outside the model and documents stay as they are.
+
+    >>> read_json("ContentBlock", {"text": "hi", "image": None})
+    {'text': 'hi'}
+    >>> read_json("ContentBlock", {"toolUse": {"name": 5}})
+    Traceback (most recent call last):
+    converse_harness.errors.DamagedData: toolUse.name is a JSON int; it must be a string.
+    """
+    reader = _READERS.get(shape_name)
+    if reader is None:
+        # Published once complete: another thread never meets a structure that still lacks members.
+        fresh: dict[str, Reader] = {}
+        reader = _reader(body_shape(shape_name), fresh)
+        _READERS.update({**fresh, shape_name: reader})
+    try:
+        return reader(parsed)
+    except _Mistyped as wrong:
+        path = "".join(reversed(wrong.steps)).removeprefix(".")
+        raise DamagedData(f"{path or 'the request body'} {wrong.problem}") from None
+
+
+def _reader(shape: Shape, fresh: dict[str, Reader]) -> Reader:
+    known = _READERS.get(shape.name) or fresh.get(shape.name)
+    if known is not None:
+        return known
+    if shape.type_name in _JSON_TYPES:
+        reader = fresh[shape.name] = _scalar(*_JSON_TYPES[shape.type_name])
+    elif is_document(shape) or shape.type_name == "timestamp":
+        reader = fresh[shape.name] = _as_it_is
+    elif shape.type_name == "structure":
+        # Entered before its members are made, which may hold it again.
+        members: dict[str, Reader] = {}
+        reader = fresh[shape.name] = _structure(members)
+        members |= {name: _reader(each, fresh) for name, each in shape.members.items()}
+    else:
+        inner: list[Reader] = []
+        reader = fresh[shape.name] = (_list if shape.type_name == "list" else _map)(inner)
+        inner.append(_reader(shape.member if shape.type_name == "list" else shape.value, fresh))
+    return reader
+
+
+def _expect(expected: type, value: object, called: str) -> None:
+    if type(value) is not expected:
+        raise _Mistyped(value, called)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _scalar(types: tuple[type, ...], called: str) -> Reader:
+    def read(value: Any) -> Any:
+        if type(value) not in types:
+            raise _Mistyped(value, called)
+        return value
+
+    return read
+
+
+def _structure(members: Mapping[str, Reader]) -> Reader:
+    def read(value: Any) -> Any:
+        _expect(dict, value, "an object")
+        found: dict[str, Any] = {}
+        for name, item in value.items():
+            if item is None:
+                continue
+            try:
+                found[name] = members.get(name, _as_it_is)(item)
+            except _Mistyped as wrong:
+                wrong.steps.append(f".{name}")
+                raise
+        return found
+
+    return read
+
+
+def _list(inner: list[Reader]) -> Reader:
+    def read(value: Any) -> Any:
+        _expect(list, value, "a list")
+        found: list[Any] = []
+        for index, item in enumerate(value):
+            try:
+                found.append(inner[0](item))
+            except _Mistyped as wrong:
+                wrong.steps.append(f"[{index}]")
+                raise
+        return found
+
+    return read
+
+
+def _map(inner: list[Reader]) -> Reader:
+    def read(value: Any) -> Any:
+        _expect(dict, value, "an object")
+        found: dict[str, Any] = {}
+        for name, item in value.items():
+            try:
+                found[name] = inner[0](item)
+            except _Mistyped as wrong:
+                wrong.steps.append(f"[{name!r}]")
+                raise
+        return found
+
+    return read
+
+
+Encode = Callable[[Any], str]
+
+
+def to_json(shape_name: str, value: object) -> str:
+    """A value of a shape as compact JSON: structure keys sorted, blobs in base64, members outside the model included.
+
+    Raises NotInModel for an unknown shape, ReplyError for a value that JSON cannot carry at all.
+
+    >>> to_json("ContentBlockDeltaEvent", {"p": "abc", "delta": {"text": "Zürich"}, "contentBlockIndex": 0})
+    '{"contentBlockIndex":0,"delta":{"text":"Zürich"},"p":"abc"}'
+    """
+    encode = _ENCODERS.get(shape_name) or _compile(shape_name)
+    text = encode(value)
+    return text if text.isascii() else _encodable(text)
+
+
+def from_json(shape_name: str, parsed: object) -> Any:
+    r"""The value of a shape from parsed JSON: blobs become bytes, all else stays, members outside the model included.
+
+    >>> from_json("ImageSource", {"bytes": "iVBORw=="})
+    {'bytes': b'\x89PNG'}
+    """
+    return _decode(body_shape(shape_name), parsed)
+
+
+_ENCODERS: Final[dict[str, Encode]] = {}
+
+
+def _compile(shape_name: str) -> Encode:
+    # Shapes may contain themselves, so encoders refer to each other by `fresh`; they are published once complete, so
+    # that another thread never meets half of one.
+    fresh: dict[str, Encode] = {}
+    encode = _encoder(body_shape(shape_name), fresh)
+    _ENCODERS.update(fresh)
+    _ENCODERS[shape_name] = encode
+    return encode
+
+
+def _encoder(shape: Shape, fresh: dict[str, Encode]) -> Encode:
+    if is_document(shape):
+        return _document
+    if shape.type_name == "timestamp":
+        return _iso8601 if shape.serialization.get("timestampFormat") == "iso8601" else _epoch_seconds
+    if shape.type_name not in ("structure", "map", "list"):
+        return _SCALARS[shape.type_name]
+    known = _ENCODERS.get(shape.name) or fresh.get(shape.name)
+    if known is not None:
+        return known
+    if shape.type_name == "structure":
+        members: dict[str, tuple[str, Encode]] = {}
+        fresh[shape.name] = encode = _keyed(members, _document)
+        for name, each in shape.members.items():
+            members[name] = f"{encode_basestring(name)}:", _encoder(each, fresh)
+        return encode
+    inner: list[Encode] = []
+    if shape.type_name == "list":
+        fresh[shape.name] = encode = _listed(inner)
+        inner.append(_encoder(shape.member, fresh))
+    else:
+        fresh[shape.name] = encode = _keyed({}, lambda item: inner[0](item))  # noqa: PLW0108  (inner is empty as yet)
+        inner.append(_encoder(shape.value, fresh))
+    return encode
+
+
+def _keyed(members: Mapping[str, tuple[str, Encode]], encode_other: Encode) -> Encode:
+    def encode(value: Any) -> str:
+        if not is_object(value):
+            return _document(value)
+        try:
+            keys = sorted(value)
+        except TypeError:
+            return _document(value)
+        parts: list[str] = []
+        for key in keys:
+            member = members.get(key)
+            if member is not None:
+                parts.append(member[0] + member[1](value[key]))
+            elif isinstance(key, str):
+                parts.append(f"{encode_basestring(key)}:{encode_other(value[key])}")
+            else:
+                return _document(value)
+        return "{" + ",".join(parts) + "}"
+
+    return encode
+
+
+def _listed(inner: list[Encode]) -> Encode:
+    def encode(value: Any) -> str:
+        if not is_array(value):
+            return _document(value)
+        encode_item = inner[0]
+        return "[" + ",".join([encode_item(item) for item in value]) + "]"
+
+    return encode
+
+
+def _string(value: Any) -> str:
+    return encode_basestring(value) if isinstance(value, str) else _document(value)
+
+
+def _integer(value: Any) -> str:
+    return str(value) if type(value) is int else _document(value)
+
+
+def _blob(value: Any) -> str:
+    return f'"{_base64(value)}"' if isinstance(value, bytes | bytearray) else _document(value)
+
+
+def _iso8601(value: Any) -> str:
+    return _document(_utc(value).isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else value)
+
+
+def _epoch_seconds(value: Any) -> str:
+    if not isinstance(value, datetime):
+        return _document(value)
+    seconds = round(_utc(value).timestamp(), 3)
+    return _document(int(seconds) if seconds.is_integer() else seconds)
+
+
+def _utc(value: datetime) -> datetime:
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def _base64(value: bytes | bytearray) -> str:
+    return base64.b64encode(value).decode("ascii")
+
+
+def _plain(value: Any) -> Any:
+    # What `json` asks for each value that it does not know.
+    if is_object(value):
+        return dict(value)
+    if isinstance(value, bytes | bytearray):
+        return _base64(value)
+    if isinstance(value, datetime):
+        return _utc(value).isoformat().replace("+00:00", "Z")
+    raise TypeError(f"a value is {shown(value)} ({type(value).__name__})")
+
+
+_dumps: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_plain).encode
+
+
+def _document(value: Any) -> str:
+    try:
+        return _dumps(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ReplyError(
+            f"{error}: JSON cannot carry it. A value is made of dict with str keys, list, str, int, float, bool and "
+            "None, blobs of bytes, and does not contain itself."
+        ) from error
+
+
+_SCALARS: Final[Mapping[str, Encode]] = {
+    "string": _string,
+    "integer": _integer,
+    "long": _integer,
+    "float": _document,
+    "double": _document,
+    "boolean": _document,
+    "blob": _blob,
+}
+
+
+def _encodable(text: str) -> str:
+    """The same JSON with lone surrogates escaped, which UTF-8 cannot carry; they come from illegal values only."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "".join(f"\\u{ord(each):04x}" if "\ud800" <= each <= "\udfff" else each for each in text)
+    return text
+
+
+def _decode(shape: Shape, parsed: Any) -> Any:
+    if is_document(shape):
+        return parsed
+    if shape.type_name == "structure" and is_object(parsed):
+        members = shape.members
+        return {key: _decode(members[key], item) if key in members else item for key, item in parsed.items()}
+    if shape.type_name == "map" and is_object(parsed):
+        return {key: _decode(shape.value, item) for key, item in parsed.items()}
+    if shape.type_name == "list" and is_array(parsed):
+        return [_decode(shape.member, item) for item in parsed]
+    if shape.type_name == "blob" and isinstance(parsed, str):
+        try:
+            return base64.b64decode(parsed, validate=True)
+        except ValueError:
+            return parsed
+    return parsed

@@ -1,0 +1,179 @@
+"""What a broken rule is, and how it is said: what came, what is allowed, whose rule it is.
+
+The texts go on after the name of the value: `content[0]` + `has two members, ...`.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Final
+
+from converse_harness.bedrock.service import botocore_version, nearest
+
+
+class Kind(Enum):
+    """The sort of rule that a value breaks."""
+
+    UNION = "a union has exactly one member"
+    REQUIRED = "a required member is there"
+    UNKNOWN = "every member is one of the shape's"
+    TYPE = "a value has the shape's type"
+    ENUM = "a value is one of the enum's"
+    LENGTH = "a length is within min and max"
+    RANGE = "a number is within min and max"
+    PATTERN = "a string matches the pattern"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A broken rule: `steps` lead from the checked value to the broken one, `limit` is what the rule allows."""
+
+    kind: Kind
+    shape: str
+    text: str
+    limit: object = None
+    steps: tuple[str | int, ...] = ()
+
+    def under(self, step: str | int) -> Finding:
+        """The same, seen from one step further out."""
+        return replace(self, steps=(step, *self.steps))
+
+
+TYPES: Final[Mapping[str, str]] = {
+    "structure": "a dict",
+    "map": "a dict",
+    "list": "a list",
+    "string": "a str",
+    "integer": "an int",
+    "long": "an int",
+    "float": "a finite float or int",
+    "double": "a finite float or int",
+    "boolean": "a bool",
+    "blob": "bytes",
+    "timestamp": "a datetime with a time zone",
+    "document": "free-form JSON: dict with str keys, list, str, finite int or float, bool; None only inside of these",
+}
+"""What a value is in Python, by the type's name in the model."""
+
+
+def wrong_type(shape: str, type_name: str, value: object) -> Finding:
+    """The value is of another type; None gets the advice to leave its member out."""
+    expected = TYPES[type_name]
+    came = "None" if value is None else f"{shown(value)} ({type(value).__name__})"
+    advice = ", or its member left out" if value is None else ""
+    return Finding(Kind.TYPE, shape, f"is {came}; it must be {expected}{advice} ({_model(shape)}).", expected)
+
+
+def not_utf8(shape: str, value: str) -> Finding:
+    """A str with a surrogate that stands alone: half of a character."""
+    text = f"is {shown(value)}, which holds a lone surrogate; UTF-8 cannot carry that, leave it out ({_model(shape)})."
+    return Finding(Kind.TYPE, shape, text, TYPES["string"])
+
+
+def wrong_key(shape: str, key: object) -> Finding:
+    """A free-form document has a key that JSON cannot carry."""
+    text = (
+        f"has the key {shown(key)} ({type(key).__name__}); a key must be a str that UTF-8 can carry ({_model(shape)})."
+    )
+    return Finding(Kind.TYPE, shape, text, TYPES["string"])
+
+
+def endless(shape: str) -> Finding:
+    """A free-form document has no end, or is nested deeper than Python can follow."""
+    text = f"contains itself or is nested too deeply; it must be {TYPES['document']} ({_model(shape)})."
+    return Finding(Kind.TYPE, shape, text, TYPES["document"])
+
+
+def not_one(shape: str, came: Sequence[object], members: Sequence[str]) -> Finding:
+    """A union has no member or several."""
+    if came:
+        count = {2: "two", 3: "three"}.get(len(came), str(len(came)))
+        named = " and ".join([", ".join(map(repr, came[:-1])), repr(came[-1])])
+        text = f"has {count} members, {named}; {_a(shape)} has exactly one ({_model(shape)})."
+    else:
+        text = f"has no member; {_a(shape)} has exactly one of {_listed(members)} ({_model(shape)})."
+    return Finding(Kind.UNION, shape, text, tuple(members))
+
+
+def lacking(shape: str, member: str, required: Sequence[str]) -> Finding:
+    """A required member is missing."""
+    text = f"lacks {member!r}; {_a(shape)} needs {_listed(required)} ({_model(shape)})."
+    return Finding(Kind.REQUIRED, shape, text, member)
+
+
+def unknown(shape: str, key: object, members: Sequence[str]) -> Finding:
+    """A member that the shape does not have; botocore's version is said because another one may have it."""
+    text = (
+        f"has the unknown member {shown(key)}; {_hint(shape, key, members, 'has')} ({_model(shape, versioned=True)})."
+    )
+    return Finding(Kind.UNKNOWN, shape, text, key)
+
+
+def not_in_enum(shape: str, value: str, enum: Sequence[str]) -> Finding:
+    """A string that is none of the enum's values; botocore's version is said because another one may have it."""
+    text = f"is {shown(value)}; {_hint(shape, value, enum, 'is one of')} ({_model(shape, versioned=True)})."
+    return Finding(Kind.ENUM, shape, text, tuple(enum))
+
+
+def no_match(shape: str, value: str, pattern: str) -> Finding:
+    """A string that does not match the pattern, which is said as AWS writes it."""
+    text = f"is {shown(value)}; {_a(shape)} matches {pattern} ({_model(shape)})."
+    return Finding(Kind.PATTERN, shape, text, pattern)
+
+
+def length(shape: str, count: int, unit: str, low: int | None, high: int | None) -> Sequence[Finding]:
+    """One finding if a length is outside its limits, else none; `unit` is `character`, `item`, `member` or `byte`."""
+    if (low is None or low <= count) and (high is None or count <= high):
+        return ()
+    text = f"has {count} {unit}{'' if count == 1 else 's'}; {_a(shape)} has {_between(low, high)} ({_model(shape)})."
+    return [Finding(Kind.LENGTH, shape, text, (low, high))]
+
+
+def out_of_range(shape: str, value: float, low: float | None, high: float | None) -> Finding:
+    """A number outside its limits."""
+    text = f"is {shown(value)}; {_a(shape)} is {_between(low, high)} ({_model(shape)})."
+    return Finding(Kind.RANGE, shape, text, (low, high))
+
+
+_BRIEF: Final = reprlib.Repr()
+_BRIEF.maxstring = _BRIEF.maxother = 60
+_BRIEF.maxlevel, _BRIEF.maxdict, _BRIEF.maxlist = 1, 3, 3
+
+
+def shown(value: object) -> str:
+    """A value in a message: cut short, blobs as their size, never an error of its own."""
+    if isinstance(value, bytes | bytearray):
+        return f"{len(value)} bytes"
+    try:
+        return _BRIEF.repr(value)
+    except ValueError:  # an int with more digits than Python prints
+        return "a huge number"
+
+
+def _hint(shape: str, came: object, allowed: Sequence[str], verb: str) -> str:
+    close = nearest(came, allowed)
+    rule = f"{_a(shape)} {verb} {_listed(allowed)}"
+    return f"did you mean {close!r}? {rule[0].upper()}{rule[1:]}" if close else rule
+
+
+def _model(shape: str, *, versioned: bool = False) -> str:
+    # A dotted name is a member from the table of what AWS sends beyond its model.
+    origin = f"recorded {shape}" if "." in shape else f"AWS model {shape}"
+    return f"{origin}, botocore {botocore_version()}" if versioned else origin
+
+
+def _a(shape: str) -> str:
+    return f"an {shape}" if shape[0] in "AEIOU" else f"a {shape}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names))
+
+
+def _between(low: float | None, high: float | None) -> str:
+    if high is None:
+        return f"at least {low}"
+    return f"at most {high}" if low is None else f"{low} to {high}"

@@ -1,0 +1,334 @@
+"""What guardrails find and what becomes of it: the policies as one table, and the traces that are made of them."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from converse_harness import bedrock
+from converse_harness.bedrock.beyond import MayBeAbsent
+from converse_harness.errors import ReplyError
+
+BOTH: Final = ("input", "output")
+OUTPUT: Final = ("output",)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A policy of guardrails: where its findings stand in a GuardrailAssessment, which sides it looks at, its units.
+
+    `finding` is an example, without what was done; `counter` the member of GuardrailUsage that it uses up.
+    """
+
+    member: str
+    findings: str
+    sides: tuple[str, ...]
+    counter: str
+    finding: Mapping[str, Any]
+
+
+POLICIES: Final[Mapping[str, Policy]] = {
+    "topic": Policy("topicPolicy", "topics", BOTH, "topicPolicyUnits", {"name": "Investment advice", "type": "DENY"}),
+    "content": Policy(
+        "contentPolicy",
+        "filters",
+        BOTH,
+        "contentPolicyUnits",
+        {"type": "INSULTS", "confidence": "HIGH", "filterStrength": "HIGH"},
+    ),
+    "word": Policy("wordPolicy", "customWords", BOTH, "wordPolicyUnits", {"match": "crypto"}),
+    "managed_word": Policy(
+        "wordPolicy", "managedWordLists", BOTH, "wordPolicyUnits", {"match": "damn", "type": "PROFANITY"}
+    ),
+    "pii": Policy(
+        "sensitiveInformationPolicy",
+        "piiEntities",
+        BOTH,
+        "sensitiveInformationPolicyUnits",
+        {"type": "EMAIL", "match": "ada@example.com"},
+    ),
+    "regex": Policy(
+        "sensitiveInformationPolicy",
+        "regexes",
+        BOTH,
+        "sensitiveInformationPolicyFreeUnits",
+        {"name": "Booking", "match": "BK-482913", "regex": "BK-[0-9]{6}"},
+    ),
+    "grounding": Policy(
+        "contextualGroundingPolicy",
+        "filters",
+        OUTPUT,
+        "contextualGroundingPolicyUnits",
+        {"type": "GROUNDING", "threshold": 0.75, "score": 0.25},
+    ),
+    "automated_reasoning": Policy(
+        "automatedReasoningPolicy",
+        "findings",
+        OUTPUT,
+        "automatedReasoningPolicyUnits",
+        {
+            "invalid": {
+                "translation": {
+                    "claims": [{"logic": "refundable = true", "naturalLanguage": "Every booking is refundable"}],
+                    "confidence": 1.0,
+                },
+                "contradictingRules": [
+                    {
+                        "identifier": "a1b2c3d4e5f6",
+                        "policyVersionArn": "arn:aws:bedrock:us-east-1:123456789012:automated-reasoning-policy/"
+                        "a1b2c3d4e5f6:1",
+                    }
+                ],
+            }
+        },
+    ),
+}
+"""Every policy by the name that `reply.guardrail_blocked` and its like know. What it can do is in AWS's model: the
+actions of its findings; those of automated reasoning have none, it only tells."""
+
+REASONS: Final[Mapping[str, str]] = {
+    "NONE": "No action.",
+    "ANONYMIZED": "Guardrail masked.",
+    "BLOCKED": "Guardrail blocked.",
+}
+"""The line of `actionReason` for the input, and that for the output, by the gravest action there; recorded."""
+
+BLOCKED_MESSAGE: Final = "Sorry, the model cannot answer this question."
+"""What the AWS console proposes for both messages of a guardrail."""
+
+UNNAMED_GUARDRAIL: Final = "gr0000000000"
+"""Stands for the id of a guardrail that was written without one, until the request says which it asks for."""
+
+VERSION: Final = "DRAFT"
+
+
+INPUT_CHARACTERS: Final = 40
+"""How long an input is said to be; as in the recorded block, since a reply is written before its request is known."""
+
+UNIT: Final = 1000
+"""Characters of a text unit, which guardrails are paid by. Source: AWS's prices."""
+
+LATENCIES: Final[Mapping[str, int]] = {"input": 195, "output": 250}
+"""Milliseconds, as recorded."""
+
+_LEFT_OUT: Final = {(row.shape, row.member) for row in bedrock.BEYOND_MODEL if isinstance(row, MayBeAbsent)}
+"""Lists that AWS's model requires and AWS leaves out where they are empty; recorded."""
+
+_ARN: Final = "arn:aws:bedrock:us-east-1:123456789012:guardrail/"
+
+
+def actions(policy: Policy) -> tuple[str, ...]:
+    """What the policy can do to a text, from AWS's model; nothing if it only tells. Raises NotInModel.
+
+    >>> actions(POLICIES["pii"])
+    ('ANONYMIZED', 'BLOCKED', 'NONE')
+    """
+    finding = bedrock.member(bedrock.member("GuardrailAssessment", policy.member).name, policy.findings).member
+    return bedrock.enum(finding.members["action"].name) if "action" in finding.members else ()
+
+
+def able(action: str, side: str | None = None) -> list[str]:
+    """The names of the policies that can do this; of those that the installed botocore's model has."""
+    return [
+        name
+        for name, policy in POLICIES.items()
+        if side is None or side in policy.sides
+        if bedrock.has_member("GuardrailAssessment", policy.member) and action in actions(policy)
+    ]
+
+
+def found(policy: Policy, *findings: Mapping[str, Any]) -> dict[str, Any]:
+    """An assessment with these findings alone, or with the policy's example; lists that AWS's model requires are there.
+
+    >>> found(POLICIES["word"])
+    {'wordPolicy': {'customWords': [{'match': 'crypto'}], 'managedWordLists': []}}
+    """
+    shape = bedrock.member("GuardrailAssessment", policy.member)
+    needed = [name for name in shape.metadata.get("required", ()) if (shape.name, name) not in _LEFT_OUT]
+    lists: dict[str, Any] = {name: [] for name in needed}
+    lists[policy.findings] = [copy.deepcopy(dict(each)) for each in findings or (policy.finding,)]
+    return {policy.member: lists}
+
+
+def policies_in(assessment: Mapping[str, Any]) -> list[Policy]:
+    """The policies that found something.
+
+    >>> [policy.counter for policy in policies_in(found(POLICIES["topic"]))]
+    ['topicPolicyUnits']
+    """
+    return [policy for policy in POLICIES.values() if assessment.get(policy.member, {}).get(policy.findings)]
+
+
+def complete(assessment: Mapping[str, Any], action: str) -> dict[str, Any]:
+    """The assessment with what was done in every finding: `action` where its policy can do that, and `detected`.
+
+    Clients act on `detected`: strands takes a finding without it for none.
+    """
+    whole = copy.deepcopy(dict(assessment))
+    for finding, can in _findings(whole):
+        if "action" not in finding:
+            finding["action"] = action if action in can else "NONE"
+            finding.setdefault("detected", True)
+        finding.setdefault("detected", finding["action"] != "NONE")
+    return whole
+
+
+def done(assessment: Mapping[str, Any]) -> set[str]:
+    """The actions in an assessment.
+
+    >>> sorted(done(complete(found(POLICIES["topic"]), "BLOCKED")))
+    ['BLOCKED']
+    """
+    return {finding["action"] for finding, _ in _findings(assessment) if "action" in finding}
+
+
+def reason(assessment: Mapping[str, Any]) -> str:
+    """The line of `actionReason` for one assessment."""
+    happened = done(assessment)
+    return REASONS[max(happened & REASONS.keys(), key=list(REASONS).index, default="NONE")]
+
+
+def _findings(assessment: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], tuple[str, ...]]]:
+    """Every finding that has an action, with those that its policy can do."""
+    for policy in POLICIES.values():
+        for finding in assessment.get(policy.member, {}).get(policy.findings, ()):
+            can = actions(policy)
+            if can:
+                yield finding, can
+
+
+def units(side: str, characters: int, *assessments: Mapping[str, Any]) -> dict[str, int]:
+    """The GuardrailUsage of a side: every policy that found something on either side looks at all that it can."""
+    used = max(1, -(-characters // UNIT))
+    policies = [policy for each in assessments for policy in policies_in(each) if side in policy.sides]
+    counters = {policy.counter: used for policy in policies}
+    return {name: counters.get(name, 0) for name in bedrock.shape("GuardrailUsage").members}
+
+
+def measured(
+    assessment: Mapping[str, Any], side: str, characters: int, usage: Mapping[str, int], details: Mapping[str, str]
+) -> dict[str, Any]:
+    """The assessment with metrics and the details of the guardrail; what it has of them wins."""
+    metrics = {
+        "guardrailProcessingLatency": LATENCIES[side],
+        "usage": dict(usage),
+        "guardrailCoverage": {"textCharacters": {"guarded": characters, "total": characters}},
+        **assessment.get("invocationMetrics", {}),
+    }
+    whole = {**assessment, "invocationMetrics": metrics}
+    if bedrock.has_member("GuardrailAssessment", "appliedGuardrailDetails"):
+        applied = {**details, "guardrailOrigin": ["REQUEST"], "guardrailOwnership": "SELF"}
+        whole.setdefault("appliedGuardrailDetails", applied)
+    return copy.deepcopy(whole)
+
+
+def guardrail_details(identifier: str, version: str) -> dict[str, str]:
+    """Id, version and ARN of a guardrail that is named by its id or ARN.
+
+    >>> guardrail_details("arn:aws:bedrock:eu-west-1:123456789012:guardrail/abc", "1")["guardrailId"]
+    'abc'
+    """
+    arn = identifier if ":" in identifier else _ARN + identifier
+    return {"guardrailId": arn.rpartition("/")[2], "guardrailVersion": version, "guardrailArn": arn}
+
+
+def named(trace: Mapping[str, Any], config: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """A ConverseTrace whose guardrail, if it was written without an id, is the one that the request asks for."""
+    guardrail: Mapping[str, Any] = trace.get("guardrail") or {}
+    asked: Mapping[str, Any] = guardrail.get("inputAssessment") or {}
+    answered: Mapping[str, Any] = guardrail.get("outputAssessments") or {}
+    if UNNAMED_GUARDRAIL not in {*asked, *answered} or not config or not config.get("guardrailIdentifier"):
+        return trace
+    details = guardrail_details(config["guardrailIdentifier"], config.get("guardrailVersion") or VERSION)
+    new = {UNNAMED_GUARDRAIL: details["guardrailId"]}
+    sides: dict[str, Any] = {
+        "inputAssessment": {new.get(name, name): detailed(each, details) for name, each in asked.items()}
+    }
+    if answered:
+        sides["outputAssessments"] = {
+            new.get(name, name): [detailed(each, details) for each in some] for name, some in answered.items()
+        }
+    return {**trace, "guardrail": {**guardrail, **sides}}
+
+
+def detailed(assessment: Mapping[str, Any], details: Mapping[str, str]) -> Mapping[str, Any]:
+    """The assessment, whose guardrail, if it was written without an id, has these details."""
+    applied: Mapping[str, Any] = assessment.get("appliedGuardrailDetails", {})
+    if applied.get("guardrailId") != UNNAMED_GUARDRAIL:
+        return assessment
+    return {**assessment, "appliedGuardrailDetails": {**applied, **details}}
+
+
+def in_json(trace: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A ConverseTrace as plain Converse has it: with `modelOutput`, empty where the model wrote nothing.
+
+    Recorded in all JSON that has an `actionReason`, older ones have neither; a stream leaves the member out.
+    """
+    guardrail: Mapping[str, Any] = trace.get("guardrail") or {}
+    if "actionReason" not in guardrail or "modelOutput" in guardrail:
+        return trace
+    return {**trace, "guardrail": {**guardrail, "modelOutput": []}}
+
+
+MASK: Final = re.compile(r"\{([^{}]+)\}")
+"""What stands in a masked text for what was found: the type of personal data, or the name of a regular expression."""
+
+EXAMPLES: Final[Mapping[str, str]] = {
+    "ADDRESS": "Zürich",
+    "EMAIL": "ada@example.com",
+    "NAME": "Ada Lovelace",
+    "PHONE": "+41 44 668 18 00",
+    "URL": "https://example.com",
+}
+"""What may have stood in the place of a mask."""
+
+
+def unmasked(text: str) -> str:
+    """A text that may have been there before its masks.
+
+    >>> unmasked("I am {NAME}, booking {Booking}.")
+    'I am Ada Lovelace, booking Booking.'
+    """
+    return MASK.sub(lambda mask: EXAMPLES.get(mask[1], mask[1].replace("_", " ").capitalize()), text)
+
+
+def masks(text: str, original: str) -> list[tuple[str, str]]:
+    """The masks of a text, each with what stands there in the original.
+
+    Raises ReplyError if there is no mask, or if the texts differ in more than the masks.
+
+    >>> masks("I live in {ADDRESS}.", "I live in Rome.")
+    [('ADDRESS', 'Rome')]
+    """
+    names = MASK.findall(text)
+    if not names:
+        raise ReplyError(
+            f"{text!r} has no mask. Write what was masked as Bedrock does, 'My name is {{NAME}}.' for instance; or "
+            "give what was found as policy={...}."
+        )
+    pattern = "(.+?)".join(re.escape(part) for part in MASK.split(text)[::2])
+    stood = re.fullmatch(pattern, original, re.DOTALL)
+    if stood is None:
+        raise ReplyError(
+            f"original={original!r} is not {text!r} before masking: they differ in more than the masks. Make them "
+            "agree, or give what was found as policy={...}."
+        )
+    return list(zip(names, stood.groups(), strict=True))
+
+
+def masked(found_there: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """An assessment of masks and what they stand for: personal data by its type, or else matches of regexes.
+
+    >>> masked([("NAME", "Ada")])
+    {'sensitiveInformationPolicy': {'piiEntities': [{'match': 'Ada', 'type': 'NAME'}]}}
+    """
+    kinds = bedrock.enum("GuardrailPiiEntityType")
+    entities = [{"match": match, "type": name} for name, match in found_there if name in kinds]
+    regexes = [
+        {"name": name, "match": match, "regex": re.escape(match)} for name, match in found_there if name not in kinds
+    ]
+    policy = {"piiEntities": entities, "regexes": regexes}
+    return {"sensitiveInformationPolicy": {name: each for name, each in policy.items() if each or name != "regexes"}}

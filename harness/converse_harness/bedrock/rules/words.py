@@ -1,0 +1,257 @@
+"""The words in which services of AWS report where a value breaks their model: the same for all of them.
+
+`Value 'x' at 'toolConfig.tools.1.member.toolSpec.name' failed to satisfy constraint: Member must ...`. What is in a
+list or a map of plain values is told of the whole: `Map value must satisfy constraint: [Member must ..., ...]`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, Final, cast
+
+from converse_harness import bedrock
+from converse_harness.bedrock import Kind, Shape, Violation
+from converse_harness.bedrock.rules.rule import Asked, Breach
+
+Steps = tuple[str | int, ...]
+
+HIDDEN: Final = re.compile(
+    r"messages\.\d+\.member\.content\.\d+|system\.\d+|toolConfig\.tools$"
+    r"|(?:additionalModelRequestFields|promptVariables|requestMetadata)\b"
+)
+"""The paths of what the service does not repeat. Seen of content blocks, of requestMetadata and of the list of tools,
+and that roles, names of offered tools and parameters are repeated; the others are thought to be like the first."""
+
+_ELEMENTS: Final = {"list": "Member", "map": "Map value"}
+"""What an element is called, by the type of what it is in."""
+
+_PLAIN: Final = (Kind.LENGTH, Kind.RANGE, Kind.ENUM, Kind.PATTERN)
+"""What can be broken by a value that holds no others."""
+
+
+def told(shape_name: str, value: Mapping[str, Any], violations: Sequence[Violation]) -> list[str]:
+    """A sentence for each constraint that a value of a shape breaks.
+
+    >>> request = {"inferenceConfig": {"maxTokens": 0}, "modelId": "m"}
+    >>> told("ConverseRequest", request, bedrock.validate("ConverseRequest", request))
+    ["Value '0' at 'inferenceConfig.maxTokens' failed to satisfy constraint: Member must have value greater than or \
+equal to 1"]
+    """
+    found: dict[Steps, list[str]] = {}
+    for violation in violations:
+        steps, texts = _constraints(shape_name, value, violation)
+        of_place = found.setdefault(steps, [])
+        of_place += [text for text in texts if text not in of_place]
+    return [
+        f"Value{_repeated(value, steps)} at '{_path(steps)}' failed to satisfy constraint: {text}"
+        for steps, texts in found.items()
+        for text in sorted(texts, key=_comes_last)
+    ]
+
+
+def steps_of(violation: Violation) -> Steps:
+    """The steps to the member that a violation is about, also where that is not there, or should not be."""
+    about = (str(violation.limit),) if violation.kind in (Kind.REQUIRED, Kind.UNKNOWN) else ()
+    return (*violation.steps, *about)
+
+
+def at_steps(value: Any, steps: Steps) -> Any:
+    """What the steps lead to; None where it is not there."""
+    for step in steps:
+        try:
+            value = value[step]
+        except (LookupError, TypeError):
+            return None
+    return value
+
+
+def _constraints(shape_name: str, value: Any, violation: Violation) -> tuple[Steps, Sequence[str]]:
+    """What is broken there, and where that is told."""
+    steps = steps_of(violation)
+    if violation.kind in _PLAIN:
+        *_, holder, broken = _shapes(shape_name, steps)
+        if holder.type_name in _ELEMENTS:
+            return steps[:-1], [f"{_ELEMENTS[holder.type_name]} must satisfy constraint: [{_all_of(violation.shape)}]"]
+        if broken.type_name == "map" and broken.key.name == violation.shape:
+            return steps, [f"Map keys must satisfy constraint: [{_all_of(violation.shape)}]"]
+    return steps, [*_CONSTRAINTS[violation.kind](violation, at_steps(value, steps))]
+
+
+def _shapes(shape_name: str, steps: Steps) -> Iterator[Shape]:
+    """The shape and those that the steps lead through; of a member beyond the model that of its structure again."""
+    shape = bedrock.shape(shape_name)
+    yield shape
+    for step in steps:
+        if shape.type_name == "structure":
+            shape = shape.members.get(str(step), shape)
+        else:
+            shape = shape.member if shape.type_name == "list" else shape.value
+        yield shape
+
+
+def _all_of(shape_name: str) -> str:
+    """All constraints of a shape of plain values, whichever is broken."""
+    shape = bedrock.shape(shape_name)
+    what = "length" if shape.type_name == "string" else "value"
+    texts = [*_limits(what, shape.metadata.get("min"), shape.metadata.get("max"))]
+    if "pattern" in shape.metadata:
+        texts.append(_pattern(shape.metadata["pattern"]))
+    if shape.enum:
+        texts.append(_one_of(shape.enum))
+    return ", ".join(texts)
+
+
+def _path(steps: Steps) -> str:
+    """As the service writes it: lists count from 1.
+
+    >>> _path(("messages", 72, "content", 1, "toolUse", "name"))
+    'messages.73.member.content.2.member.toolUse.name'
+    """
+    return ".".join(f"{step + 1}.member" if isinstance(step, int) else step for step in steps)
+
+
+def _repeated(value: Any, steps: Steps) -> str:
+    if HIDDEN.match(_path(steps)):
+        return ""
+    found = at_steps(value, steps)
+    return " null" if found is None else f" '{_text(found)}'"
+
+
+def _text(value: Any) -> str:
+    """A value as the service prints it, which is written in Java."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, cast('list[object]', value)))}]"
+    if isinstance(value, Mapping):
+        members = cast("Mapping[str, object]", value)
+        return f"{{{', '.join(f'{name}={_text(each)}' for name, each in members.items())}}}"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _comes_last(text: str) -> bool:
+    """Of a name that is too long and has other characters the length is told first, of an empty one last."""
+    return text.startswith("Member must have length greater")
+
+
+def _limits(what: str, low: float | None, high: float | None) -> Iterator[str]:
+    if high is not None:
+        yield f"Member must have {what} less than or equal to {high}"
+    if low is not None:
+        yield f"Member must have {what} greater than or equal to {low}"
+
+
+def _pattern(pattern: object) -> str:
+    return f"Member must satisfy regular expression pattern: {pattern}"
+
+
+def _one_of(values: Sequence[str]) -> str:
+    return f"Member must satisfy enum value set: [{', '.join(values)}]"
+
+
+def _outside(what: str, measure: Callable[[Any], float]) -> Callable[[Violation, Any], Iterator[str]]:
+    """The one of two limits that a value is beyond."""
+
+    def words(violation: Violation, value: Any) -> Iterator[str]:
+        low, high = cast("tuple[float | None, float | None]", violation.limit)
+        over = high is not None and measure(value) > high
+        yield from _limits(what, None if over else low, high if over else None)
+
+    return words
+
+
+def _saying(words: Callable[[Any], str]) -> Callable[[Violation, Any], Iterator[str]]:
+    """What only depends on what is allowed."""
+    return lambda violation, _: iter([words(violation.limit)])
+
+
+_CONSTRAINTS: Final[Mapping[Kind, Callable[[Violation, Any], Iterator[str]]]] = {
+    Kind.LENGTH: _outside("length", len),
+    Kind.RANGE: _outside("value", float),
+    Kind.ENUM: _saying(_one_of),
+    Kind.PATTERN: _saying(_pattern),
+    Kind.REQUIRED: _saying(lambda _: "Member must not be null"),
+    Kind.UNION: _saying(lambda _: "Member must have exactly one of its members set"),
+    Kind.UNKNOWN: _saying(lambda _: "Member must be one of the model"),
+    Kind.TYPE: _saying(lambda _: "Member must be of the type of the model"),
+}
+"""Constraint -> the words for it; the last three are ours."""
+
+
+KEYS: Final = {
+    "ContentBlock": "text, image, toolUse, toolResult, document, video, cachePoint, reasoningContent, "
+    "citationsContent, searchResult.",
+    "DocumentSource": "bytes, s3Location",
+}
+"""What the service says that a union may have, as it was seen; what others may have is taken from the model."""
+
+
+def broken_constraints(asked: Asked) -> Iterator[Breach]:
+    """The constraints on the body that are broken, in one message."""
+    about_members = (Kind.UNKNOWN, Kind.UNION)
+    yield from _breach(asked, asked.body, [each for each in _violations(asked) if each.kind not in about_members])
+
+
+def broken_labels(asked: Asked) -> Iterator[Breach]:
+    """The constraints on the model id that are broken."""
+    sent = {"modelId": asked.model_id}
+    found = bedrock.validate(asked.shape, sent, checks=bedrock.JSON_CHECKS)
+    yield from _breach(asked, sent, [each for each in found if each.steps == ("modelId",)])
+
+
+def unknown_members(asked: Asked) -> Iterator[Breach]:
+    """The members that AWS's model does not have, in one message; a union that has no other is another matter."""
+    unset = {steps for steps, _ in _unset_unions(asked)}
+    found = [each for each in _violations(asked) if each.kind is Kind.UNKNOWN and each.steps not in unset]
+    yield from _breach(asked, asked.body, found)
+
+
+def unset_unions(asked: Asked) -> Iterator[Breach]:
+    """A union has no member, or none that AWS's model has."""
+    for steps, shape in _unset_unions(asked):
+        keys = KEYS.get(shape) or f"{', '.join(bedrock.shape(shape).members)}."
+        yield Breach(_people_path(steps), {"shape": shape, "path": ".".join(map(str, steps)), "keys": keys})
+
+
+def unions_of_several(asked: Asked) -> Iterator[Breach]:
+    """The unions that have several members, in one message."""
+    found = [each for each in _violations(asked) if each.kind is Kind.UNION and len(_known(asked, each)) > 1]
+    yield from _breach(asked, asked.body, found)
+
+
+def _unset_unions(asked: Asked) -> Iterator[tuple[Steps, str]]:
+    for each in _violations(asked):
+        union = each.kind is Kind.UNION or (each.kind is Kind.UNKNOWN and bedrock.is_union(bedrock.shape(each.shape)))
+        if union and not _known(asked, each):
+            yield each.steps, each.shape
+
+
+def _known(asked: Asked, violation: Violation) -> Sequence[str]:
+    """The members of a structure that the model has."""
+    value: Mapping[str, Any] = at_steps(asked.body, violation.steps)
+    return [name for name in value if name in bedrock.shape(violation.shape).members]
+
+
+def _violations(asked: Asked) -> Sequence[Violation]:
+    """What the body breaks of the model; the members that travel in the path aside."""
+    if not asked.violations:
+        return ()
+    labels = _labels(asked.operation)
+    return [each for each in asked.violations if steps_of(each)[0] not in labels]
+
+
+@cache
+def _labels(operation: str) -> frozenset[str]:
+    members = bedrock.operation(operation).input_shape.members
+    return frozenset(name for name, each in members.items() if each.serialization.get("location") == "uri")
+
+
+def _breach(asked: Asked, value: Mapping[str, Any], violations: Sequence[Violation]) -> Iterator[Breach]:
+    if violations:
+        texts = told(asked.shape, value, violations)
+        count = f"{len(texts)} validation error{'s' * (len(texts) > 1)} detected"
+        yield Breach(_people_path(steps_of(violations[0])), {"errors": f"{count}: {'; '.join(texts)}"})
+
+
+def _people_path(steps: Steps) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")

@@ -1,0 +1,302 @@
+"""AWS's service model of Bedrock Runtime, read at first need from the installed botocore.
+
+Nothing here is typed by hand: which shapes, operations, errors and statuses there are depends on the botocore that is
+installed, and what it lacks raises NotInModel, which names its version.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Final, Literal, Protocol
+
+from converse_harness.bedrock.beyond import BEYOND_MODEL, ExtraError
+from converse_harness.errors import ReplyError
+
+SERVICE: Final = "bedrock-runtime"
+CONTROL_PLANE: Final = "bedrock"
+"""The service that clients ask about inference profiles and models; only the names of its operations are read."""
+
+
+class NotInModel(ReplyError, LookupError):
+    """The installed botocore's model lacks a shape, member or operation; says its version and the nearest name."""
+
+
+class Shape(Protocol):
+    """What is used of a botocore shape: a structure has `members`, a list `member`, a map `key` and `value`."""
+
+    name: str
+    type_name: str
+    metadata: Mapping[str, Any]
+    serialization: Mapping[str, Any]
+    members: Mapping[str, Shape]
+    member: Shape
+    key: Shape
+    value: Shape
+    enum: Sequence[str]
+
+
+class Operation(Protocol):
+    """What is used of a botocore operation; `http` holds `method` and `requestUri`."""
+
+    name: str
+    http: Mapping[str, Any]
+    input_shape: Shape
+    output_shape: Shape
+    error_shapes: Sequence[Shape]
+    has_event_stream_output: bool
+
+    def get_event_stream_output(self) -> Shape:
+        """The union of the events and exceptions that it can send."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorShape:
+    """An error as AWS models it: its shape, HTTP status, whose fault it is, and the members of its body."""
+
+    name: str
+    status: int
+    fault: Literal["client", "server"]
+    members: tuple[str, ...]
+
+
+def botocore_version() -> str:
+    """The version of the installed botocore, `1.44.5` for instance."""
+    version: str = _botocore("").__version__
+    return version
+
+
+@cache
+def service(name: str = SERVICE) -> Any:
+    """The ServiceModel that botocore ships for Bedrock Runtime; models in the user's home are not read. NotInModel."""
+    loaders = _botocore(".loaders")
+    loader = loaders.Loader([loaders.Loader.BUILTIN_DATA_PATH], include_default_search_paths=False)
+    try:
+        description = loader.load_service_model(name, "service-2")
+    except _botocore(".exceptions").UnknownServiceError as error:
+        raise NotInModel(f"botocore {botocore_version()} has no service {name!r}. {_REMEDY}") from error
+    return _botocore(".model").ServiceModel(description, name)
+
+
+def has_shape(name: str) -> bool:
+    """Whether the installed botocore's model has this shape."""
+    return name in service().shape_names
+
+
+def has_member(shape_name: str, member_name: str) -> bool:
+    """Whether the installed botocore's model has this structure, and in it this member."""
+    return has_shape(shape_name) and member_name in _members(shape_name)
+
+
+@cache
+def shape(name: str) -> Shape:
+    """A shape of the model by its name. Raises NotInModel.
+
+    >>> shape("StopReason").type_name
+    'string'
+    """
+    if not has_shape(name):
+        raise _lacks("shape", name, service().shape_names)
+    found: Shape = service().shape_for(name)
+    return found
+
+
+def body_shape(name: str) -> Shape:
+    """A shape by its name; for an error that AWS sends beyond its model, the shape of its body. Raises NotInModel."""
+    return shape(_EXTRA_ERROR_BODIES.get(name, name))
+
+
+def member(shape_name: str, member_name: str) -> Shape:
+    """The shape of a structure's member. Raises NotInModel.
+
+    >>> member("ConverseResponse", "usage").name
+    'TokenUsage'
+    """
+    members = _members(shape_name)
+    if member_name not in members:
+        raise _lacks(f"member of {shape_name}", member_name, members)
+    return members[member_name]
+
+
+@cache
+def operation(name: str) -> Operation:
+    """An operation of the model by its name. Raises NotInModel.
+
+    >>> operation("Converse").http["requestUri"]
+    '/model/{modelId}/converse'
+    """
+    if name not in operations():
+        raise _lacks("operation", name, operations())
+    found: Operation = service().operation_model(name)
+    return found
+
+
+@cache
+def operations() -> tuple[str, ...]:
+    """The names of all operations in the model."""
+    return tuple(service().operation_names)
+
+
+def check_operation(name: str) -> None:
+    """Raise NotInModel unless Bedrock Runtime or Bedrock's control plane has an operation of this name.
+
+    >>> check_operation("GetInferenceProfile")
+    """
+    if name not in operations():
+        known = (*operations(), *service(CONTROL_PLANE).operation_names)
+        if name not in known:
+            raise _lacks("operation", name, known, f"{SERVICE} and {CONTROL_PLANE}")
+
+
+@cache
+def service_of(operation_name: str) -> str | None:
+    """The Bedrock service that has an operation of this name, of all that the installed botocore knows; None if none.
+
+    One of a service that a fake answers is that service's, wherever else there is one of its name.
+
+    >>> service_of("GetInferenceProfile"), service_of("Retrieve")
+    ('bedrock', 'bedrock-agent-runtime')
+    """
+    return next((name for name in _services() if operation_name in service(name).operation_names), None)
+
+
+def method_of(operation_name: str) -> str:
+    """The method of boto3's clients for an operation.
+
+    >>> method_of("RetrieveAndGenerate")
+    'retrieve_and_generate'
+    """
+    method: str = _botocore("").xform_name(operation_name)
+    return method
+
+
+def _services() -> Iterator[str]:
+    """The Bedrock services; the last ones only if they are needed, since looking for them takes milliseconds."""
+    yield from (SERVICE, CONTROL_PLANE)
+    loaders = _botocore(".loaders")
+    loader = loaders.Loader([loaders.Loader.BUILTIN_DATA_PATH], include_default_search_paths=False)
+    yield from (name for name in loader.list_available_services("service-2") if name.startswith(f"{CONTROL_PLANE}-"))
+
+
+@cache
+def enum(shape_name: str) -> tuple[str, ...]:
+    """The values that the model allows for a string shape; empty if it is no enum. Raises NotInModel.
+
+    >>> enum("ConversationRole")[:2]
+    ('user', 'assistant')
+    """
+    return tuple(getattr(shape(shape_name), "enum", ()))
+
+
+@cache
+def errors(operation_name: str) -> Mapping[str, ErrorShape]:
+    """The errors that the model gives an operation, by name. Raises NotInModel.
+
+    >>> errors("Converse")["ModelTimeoutException"].status
+    408
+    """
+    return MappingProxyType({each.name: _error(each) for each in operation(operation_name).error_shapes})
+
+
+@cache
+def all_errors() -> Mapping[str, ErrorShape]:
+    """Every error of the service by name: all that are modelled, and those that AWS is recorded to send beyond."""
+    found = {each.name: _error(each) for each in service().error_shapes}
+    for row in BEYOND_MODEL:
+        if isinstance(row, ExtraError):
+            found.setdefault(row.shape, ErrorShape(row.shape, row.status, "client", tuple(_members(row.body))))
+    return MappingProxyType(found)
+
+
+@cache
+def stream_events(operation_name: str = "ConverseStream") -> tuple[str, ...]:
+    """The events that a streaming operation can send, without exceptions, in the model's order. Raises NotInModel.
+
+    >>> stream_events()[0]
+    'messageStart'
+    """
+    return tuple(name for name, each in _stream(operation_name).items() if not each.metadata.get("exception"))
+
+
+@cache
+def stream_exceptions(operation_name: str = "ConverseStream") -> Mapping[str, ErrorShape]:
+    """The exceptions that a streaming operation can send as a frame, by their name on the wire. Raises NotInModel.
+
+    >>> stream_exceptions()["throttlingException"].name
+    'ThrottlingException'
+    """
+    stream = _stream(operation_name)
+    return MappingProxyType({name: _error(each) for name, each in stream.items() if each.metadata.get("exception")})
+
+
+def stream_shape(member_name: str, operation_name: str = "ConverseStream") -> str:
+    """The shape of what an event or exception of a stream carries, by its name on the wire. Raises NotInModel.
+
+    >>> stream_shape("contentBlockDelta")
+    'ContentBlockDeltaEvent'
+    """
+    stream = _stream(operation_name)
+    if member_name not in stream:
+        raise _lacks(f"event of {operation_name}", member_name, stream)
+    return stream[member_name].name
+
+
+def is_document(shape: Shape) -> bool:
+    """Whether a shape is free-form JSON; botocore presents it as a structure without members."""
+    return shape.type_name == "structure" and bool(shape.metadata.get("document"))
+
+
+def is_union(shape: Shape) -> bool:
+    """Whether a structure has exactly one member; the union of a stream's events is flagged as an event stream only."""
+    return bool(shape.metadata.get("union") or shape.serialization.get("eventstream"))
+
+
+def nearest(name: object, known: Iterable[str]) -> str | None:
+    """The known name that looks most like this one, whatever its case; None if none does."""
+    by_lower = {each.lower(): each for each in known}
+    close = difflib.get_close_matches(str(name).lower(), by_lower, n=1)
+    return by_lower[close[0]] if close else None
+
+
+_EXTRA_ERROR_BODIES: Final[Mapping[str, str]] = {
+    row.shape: row.body for row in BEYOND_MODEL if isinstance(row, ExtraError)
+}
+_REMEDY: Final = "Correct the name, or upgrade (pip install --upgrade botocore)."
+
+
+def _botocore(module: str) -> Any:
+    # Not an import statement: importing this package must not import botocore, which has neither types nor stubs.
+    return importlib.import_module(f"botocore{module}")
+
+
+def _lacks(what: str, name: str, known: Iterable[str], where: str = SERVICE) -> NotInModel:
+    close = nearest(name, known)
+    hint = f" Did you mean {close!r}?" if close else ""
+    came = f"botocore {botocore_version()} has no {what} {name!r} in its model of {where}."
+    return NotInModel(f"{came}{hint} {_REMEDY}")
+
+
+def _members(shape_name: str) -> Mapping[str, Shape]:
+    members: Mapping[str, Shape] = getattr(shape(shape_name), "members", {})
+    return members
+
+
+@cache
+def _stream(operation_name: str) -> Mapping[str, Shape]:
+    found = operation(operation_name)
+    if not found.has_event_stream_output:
+        streaming = ", ".join(name for name in operations() if operation(name).has_event_stream_output)
+        raise NotInModel(f"{operation_name} does not answer with a stream of events. Operations that do: {streaming}.")
+    return found.get_event_stream_output().members
+
+
+def _error(shape: Shape) -> ErrorShape:
+    error = shape.metadata["error"]
+    return ErrorShape(
+        shape.name, error["httpStatusCode"], "client" if error.get("senderFault") else "server", tuple(shape.members)
+    )

@@ -1,0 +1,55 @@
+"""The command `converse-harness`: a module for each of its commands, with `add_arguments` and `run`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any, Final
+
+COMMANDS: Final[Mapping[str, str]] = {
+    "demo": "run a real boto client through a tool loop against the fake",
+    "serve": "serve a script, or the control API, to other processes and languages",
+    "cases": "list the catalogue: what can go wrong in an answer, by name",
+    "record": "pass calls on to Bedrock and record them, for any program",
+    "show": "show what was asked and answered, as it came",
+    "check": "check recordings: format, legality, secrets, staleness",
+    "diff": "show what differs between two recordings",
+    "docs": "print a page of the documentation, or a section of it",
+    "import": "make recordings of vcrpy's cassettes",
+}
+"""The commands in the order in which `--help` lists them, with what it says of each."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; the result is the exit code.
+
+    0 well, 1 failed, 2 wrong usage, 130 interrupted (Ctrl-C), 143 terminated (SIGTERM).
+    """
+    arguments = sys.argv[1:] if arguments is None else arguments
+    parser = argparse.ArgumentParser(
+        prog="converse-harness", description="A fake Amazon Bedrock Converse endpoint for tests of agents."
+    )
+    parser.add_argument("--version", action="version", version=f"converse-harness {version('converse-harness')}")
+    commands = parser.add_subparsers(title="commands", dest="command", required=True, metavar="COMMAND")
+    for name, meaning in COMMANDS.items():
+        command = commands.add_parser(name, help=meaning)
+        if name in arguments:  # the others would only be loaded
+            _module(name).add_arguments(command)
+    given = parser.parse_args(arguments)
+    try:
+        code: int = _module(given.command).run(parser, given)
+        return code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # the reader of our output left, `| head` for instance
+        # What Python still holds for it must go somewhere at exit, or the exit code becomes 120.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _module(command: str) -> Any:
+    return import_module(f"converse_harness.cli.{'import_' if command == 'import' else command}")

@@ -1,0 +1,86 @@
+"""`converse-harness demo`: the fake, shown by a real client."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any, TextIO
+
+from converse_harness import reply
+from converse_harness.intercept.clients import create_client
+from converse_harness.intercept.in_process import fake_converse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """None."""
+    parser.description = (
+        "Run a real, unchanged botocore client through a two-turn tool loop against the fake: no account, no network."
+    )
+
+
+def run(_parser: argparse.ArgumentParser, _given: argparse.Namespace) -> int:
+    """Show it."""
+    show(sys.stdout)
+    return 0
+
+
+MODEL = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
+
+TOOLS = {
+    "tools": [
+        {
+            "toolSpec": {
+                "name": "get_weather",
+                "inputSchema": {"json": {"type": "object", "properties": {"city": {"type": "string"}}}},
+            }
+        }
+    ]
+}
+
+NEXT = """
+That was botocore's own client, parser and signing; only the network was missing. In a test of yours:
+
+    from converse_harness import reply
+
+    def test_looks_up_the_weather(converse):
+        converse.script(
+            reply.tool_use("get_weather", {"city": "Zürich"}),
+            reply.text("18 °C and sunny."),
+        )
+        assert "18" in weather_agent("What is it like in Zürich?")
+
+pytest finds the fixture `converse` by itself; `pytest --fixtures` and `pytest --markers` say what else there is.
+"""
+
+
+def show(out: TextIO) -> None:
+    """Run the tool loop and print every event as it arrives; in colour on a terminal."""
+    bold, dim, plain = ("\033[1m", "\033[2m", "\033[0m") if out.isatty() else ("", "", "")
+
+    def say(text: str, style: str = "") -> None:
+        print(f"{style}{text}{plain if style else ''}", file=out, flush=True)
+
+    with fake_converse() as fake:
+        fake.script(
+            reply.tool_use("get_weather", {"city": "Zürich"}).paced(first=0.2, each=0.03),
+            reply.text("It is 18 °C and sunny in Zürich.").paced(first=0.2, each=0.03),
+        )
+        client = create_client()
+        messages: list[dict[str, Any]] = [{"role": "user", "content": [{"text": "What is it like in Zürich?"}]}]
+        say("you    What is it like in Zürich?", bold)
+        while True:
+            stream = client.converse_stream(modelId=MODEL, messages=messages, toolConfig=TOOLS)["stream"]
+            for event in stream:
+                say("       " + json.dumps(event, ensure_ascii=False), dim)
+            response = fake.calls[-1].response
+            assert response is not None  # the script has no broken stream
+            messages.append(response.message)
+            if response.stop_reason != "tool_use":
+                break
+            tool = response.message["content"][0]["toolUse"]
+            say(f"agent  calls {tool['name']}({tool['input']})", bold)
+            result = {"toolUseId": tool["toolUseId"], "content": [{"text": "18 °C, sunny"}], "status": "success"}
+            messages.append({"role": "user", "content": [{"toolResult": result}]})
+        say(f"model  {response.message['content'][0]['text']}", bold)
+    say(NEXT)

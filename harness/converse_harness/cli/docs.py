@@ -1,0 +1,124 @@
+"""`converse-harness docs`: the pages of the documentation, as they were when this release was built."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+NOTHING_FOUND: Final = 2
+
+_HEADING: Final = re.compile(r"(#+) (.+)")
+_FENCE: Final = "```"
+_COMMENT: Final = re.compile(r"<!--.*-->")
+"""What tells the tests how to run an example, and the ends of tables that the tests write."""
+
+
+class Heading(NamedTuple):
+    """A heading of a page: the index of its line, its level from 1, its text."""
+
+    line: int
+    level: int
+    text: str
+
+    @property
+    def slug(self) -> str:
+        """The name by which links lead to it.
+
+        >>> Heading(0, 2, "What `fails`, and why").slug
+        'what-fails-and-why'
+        """
+        return re.sub(r"[^\w\- ]", "", self.text.lower()).replace(" ", "-")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `docs` takes."""
+    parser.description = "Print a page of the documentation, or one section of it. Without a page, list the pages."
+    parser.add_argument("page", metavar="PAGE", nargs="?", help="scripting, for instance; or scripting#running-out")
+    parser.add_argument("section", metavar="SECTION", nargs="?", help="running-out, for instance")
+
+
+def run(_parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
+    """Print what was asked for; the result is the exit code, 2 if there is no such page or section."""
+    from converse_harness.cli.lines import BOLD, RED, Printer
+
+    printer = Printer(sys.stdout)
+    if given.page is None:
+        names = page_names()
+        width = max(map(len, names))
+        for name in names:
+            printer.say(f"{printer.styled(f'{name:<{width}}', BOLD)}  {headings(read_page(name))[0].text}")
+        return 0
+    page, _, section = given.page.partition("#")
+    try:
+        lines = read_page(page)
+        shown = section_of(page, lines, given.section or section) if given.section or section else lines
+    except LookupError as error:
+        Printer(sys.stderr).say(f"converse-harness docs: {error.args[0]}", RED)
+        return NOTHING_FOUND
+    bold = {heading.line for heading in headings(shown)}
+    for number, line in enumerate(shown):
+        if not _COMMENT.fullmatch(line):
+            printer.say(line, BOLD if number in bold else "")
+    return 0
+
+
+def page_names() -> list[str]:
+    """The names of all pages: their paths without an ending, `scripting` or `matrix/boto3` for instance."""
+    folder = _folder()
+    return sorted(file.relative_to(folder).with_suffix("").as_posix() for file in folder.rglob("*.md"))
+
+
+def read_page(name: str) -> list[str]:
+    """The lines of a page. Raises LookupError that names the pages there are."""
+    names = page_names()
+    if name not in names:
+        raise LookupError(f"there is no page {name!r}.{_hint(name, names)} Pages: {', '.join(names)}.")
+    return (_folder() / f"{name}.md").read_text(encoding="utf-8").splitlines()
+
+
+def section_of(page: str, lines: list[str], slug: str) -> list[str]:
+    """The lines of one section, with what is below it. Raises LookupError that names the sections of the page."""
+    found = headings(lines)
+    heading = next((each for each in found if each.slug == slug), None)
+    if heading is None:
+        slugs = [each.slug for each in found]
+        raise LookupError(f"{page} has no section {slug!r}.{_hint(slug, slugs)} Sections: {', '.join(slugs)}.")
+    later = (each.line for each in found if each.line > heading.line and each.level <= heading.level)
+    return lines[heading.line : next(later, len(lines))]
+
+
+def headings(lines: list[str]) -> list[Heading]:
+    """The headings of a page, in their order."""
+    return [
+        Heading(number, len(found[1]), found[2])
+        for number, line in _prose(lines)
+        if (found := _HEADING.fullmatch(line)) is not None
+    ]
+
+
+def _prose(lines: list[str]) -> Iterator[tuple[int, str]]:
+    """The lines outside fenced blocks, in which a # begins a comment."""
+    fenced = False
+    for number, line in enumerate(lines):
+        if line.startswith(_FENCE):
+            fenced = not fenced
+        elif not fenced:
+            yield number, line
+
+
+def _folder() -> Path:
+    """Where the pages are: in the installed package, or beside the code in a checkout that is installed editable."""
+    package = Path(__file__).resolve().parents[1]
+    installed = package / "docs"
+    return installed if installed.is_dir() else package.parents[1] / "docs"
+
+
+def _hint(name: str, known: list[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""

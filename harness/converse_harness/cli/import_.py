@@ -1,0 +1,258 @@
+"""`converse-harness import`: cassettes of vcrpy become recordings, one by one or whole folders."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
+
+from converse_harness.cli.options import add_redact, redaction_of
+
+if TYPE_CHECKING:
+    from converse_harness.cli.lines import Printer
+    from converse_harness.recordings.cassettes.importing import Hosts, Imported
+    from converse_harness.recordings.redaction import Redaction
+
+CASSETTES: Final = re.compile(r"\.(?:yaml|yml|json)(?:\.gz)?$", re.IGNORECASE)
+"""How the names of cassettes end in a folder; for the name of the recording it is cut off."""
+
+PATIENCE: Final = 2.0
+"""Seconds without a word before the progress is shown."""
+
+SHOWN_HOSTS: Final = 5
+
+DESCRIPTION: Final = (
+    "Make recordings of vcrpy's cassettes: YAML or JSON, plain or gzip, as pytest-recording and others write them. "
+    "Interactions with Bedrock become exchanges, in their order; others are left alone and counted. What is written is "
+    "read again, and each answer that it replays compared with the cassette's. A cassette has no times: a recording of "
+    "one is without pauses, each event in a chunk of its own. What was compressed on its way is decoded. Tags in YAML "
+    "are never executed."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `import` takes."""
+    parser.description = DESCRIPTION
+    parser.add_argument("paths", metavar="CASSETTE", nargs="+", type=Path, help="a cassette, or a folder of them")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="the recording to write, if it ends in .jsonl; else the folder to write to, where a folder of cassettes "
+        "is mirrored (default: beside each cassette)",
+    )
+    parser.add_argument(
+        "--host",
+        metavar="HOST",
+        action="append",
+        default=[],
+        type=_host,
+        help="a host that passes on to Bedrock: a proxy, a VPC endpoint with a name of its own, a server of a test "
+        "(NAME or NAME:PORT, can be given again)",
+    )
+    add_redact(parser)
+    parser.add_argument("--force", action="store_true", help="overwrite recordings that are there already")
+
+
+def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
+    """Import them; the exit code is 1 if something could not be imported."""
+    from converse_harness.intercept.guard import is_bedrock_host
+    from converse_harness.recordings.cassettes.importing import Hosts
+
+    redaction = redaction_of(parser, given)
+    jobs = list(_jobs(parser, given.paths, given.output))
+    hosts = Hosts(is_bedrock_host, frozenset(given.host))
+    return _Import(hosts, redaction, given.force, sys.stdout, sys.stderr).run(jobs)
+
+
+class Job(NamedTuple):
+    """A cassette, the recording that it becomes, and whether it was named or found in a folder."""
+
+    source: Path
+    target: Path
+    named: bool
+
+
+def _host(text: str) -> str:
+    name = text.rpartition("//")[2].rstrip("/").lower()
+    if not re.fullmatch(r"[\w.-]+(?::\d+)?|\[[0-9a-f:.]+\](?::\d+)?", name):
+        raise argparse.ArgumentTypeError(f"{text!r} is no host; it is NAME or NAME:PORT")
+    return name
+
+
+def _jobs(parser: argparse.ArgumentParser, paths: Sequence[Path], output: Path | None) -> Iterator[Job]:
+    one_file = output is not None and output.suffix == ".jsonl"
+    if one_file and (len(paths) > 1 or paths[0].is_dir()):
+        parser.error(f"import: {output} is one recording; for several cassettes -o is a folder")
+    for path in paths:
+        if path.is_dir():
+            found = sorted(each for each in path.rglob("*") if CASSETTES.search(each.name) and each.is_file())
+            if not found:
+                parser.error(f"import: in {path} is no file that ends in .yaml, .yml or .json, with or without .gz")
+            for each in found:
+                folder = each.parent if output is None else output / each.parent.relative_to(path)
+                yield Job(each, folder / _recording_name(each), named=False)
+        elif path.exists():
+            folder = path.parent if output is None else output
+            yield Job(path, output if one_file and output else folder / _recording_name(path), named=True)
+        else:
+            parser.error(f"import: there is no {path}")
+
+
+def _recording_name(cassette: Path) -> str:
+    return f"{CASSETTES.sub('', cassette.name)}.jsonl"
+
+
+@dataclass(slots=True)
+class _Import:
+    """One run of the command, and what it counts."""
+
+    hosts: Hosts
+    redaction: Redaction
+    force: bool
+    out: TextIO
+    err: TextIO
+    written: dict[Path, Path] = field(default_factory=dict[Path, Path])
+    verdicts: Counter[str] = field(default_factory=Counter[str])
+    alone: Counter[str] = field(default_factory=Counter[str])
+    without: int = 0
+    refused: int = 0
+
+    def run(self, jobs: Sequence[Job]) -> int:
+        """Import every cassette, and say what became of each and of all."""
+        from converse_harness.cli.lines import Printer
+        from converse_harness.recordings.cassettes.importing import Verdict
+
+        printer = Printer(self.out)
+        progress = _Progress(self.err, len(jobs))
+        for job in jobs:
+            progress.step()
+            self._one(job, printer, progress)
+        progress.clear()
+        for line in self._summary():
+            printer.say(line)
+        return 1 if self.refused or self.verdicts[Verdict.DIFFERENT.value] else 0
+
+    def _one(self, job: Job, printer: Printer, progress: _Progress) -> None:
+        from converse_harness.errors import ConverseHarnessError, SecretFound
+        from converse_harness.recordings.cassettes.files import CannotImport, NoCassette
+        from converse_harness.recordings.cassettes.importing import CannotImportAll, import_cassette
+
+        try:
+            self._check(job)
+            imported = import_cassette(job.source, job.target, self.hosts, self.redaction)
+        except NoCassette as error:
+            if job.named:
+                self._refuse(str(error), progress)
+            else:
+                self.without += 1
+        except (CannotImport, CannotImportAll) as error:
+            self._refuse(str(error), progress)
+        except SecretFound as error:
+            advice = "Here that is --redact 'PATTERN => REPLACEMENT'."
+            self._refuse(f"{job.source}: {error}\n{advice}", progress)
+        except ConverseHarnessError as error:  # of the recording that it would become
+            self._refuse(f"{job.source}: {error}", progress)
+        except OSError as error:
+            self._refuse(f"{error.filename or job.source}: {error.strerror or error}.", progress)
+        else:
+            self._count(job, imported)
+            if imported.verdicts:
+                progress.clear()
+                printer.say(f"{job.source} -> {job.target}: {_line(imported)}")
+
+    def _check(self, job: Job) -> None:
+        """Refuse to overwrite what was there, or what another cassette just became."""
+        from converse_harness.recordings.cassettes.files import CannotImport
+
+        other = self.written.get(job.target)
+        if other is not None:
+            problem = f"it would become {job.target}, which {other} became just now."
+            raise CannotImport(job.source, 1, problem, "Rename one of them, or import them into different folders.")
+        if job.target.exists() and not self.force:
+            raise CannotImport(job.source, 1, f"{job.target} is there already.", "--force overwrites it.")
+
+    def _refuse(self, problem: str, progress: _Progress) -> None:
+        from converse_harness.cli.lines import RED, Printer
+
+        progress.clear()
+        self.refused += 1
+        for line in problem.splitlines():
+            Printer(self.err).say(f"converse-harness import: {line}", RED)
+
+    def _count(self, job: Job, imported: Imported) -> None:
+        self.alone.update(imported.alone)
+        self.verdicts.update(verdict.value for verdict in imported.verdicts)
+        if imported.verdicts:
+            self.written[job.target] = job.source
+        else:
+            self.without += 1
+
+    def _summary(self) -> Iterator[str]:
+        from converse_harness.recordings.cassettes.importing import Verdict
+
+        exchanges, made = _several(self.verdicts.total(), "exchange"), _several(len(self.written), "recording")
+        details = _details(self.verdicts)
+        yield f"{exchanges} in {made}{': ' if details else ''}{details}."
+        if self.verdicts[Verdict.RESERIALISED.value]:
+            yield "Re-serialised: the cassette holds parsed JSON and no bytes; spacing and order of keys are ours."
+        if self.without:
+            yield f"Nothing of Bedrock in {_several(self.without, 'file')}."
+        if self.alone:
+            hosts = [f"{count} to {host or 'no host'}" for host, count in self.alone.most_common(SHOWN_HOSTS)]
+            more = len(self.alone) - len(hosts)
+            listed = ", ".join([*hosts, *([f"{_several(more, 'more host')}"] if more else [])])
+            yield f"{_several(self.alone.total(), 'interaction')} left alone: {listed}."
+            if not self.verdicts:
+                yield "If one of these hosts passes on to Bedrock, name it: --host HOST"
+        if self.refused:
+            yield f"{_several(self.refused, 'file')} could not be imported."
+
+
+def _line(imported: Imported) -> str:
+    counted = Counter(verdict.value for verdict in imported.verdicts)
+    alone = sum(imported.alone.values())
+    return f"{_several(len(imported.verdicts), 'exchange')}, {_details(counted)}" + (
+        f"; {alone} left alone" if alone else ""
+    )
+
+
+def _details(counted: Counter[str]) -> str:
+    from converse_harness.recordings.cassettes.importing import Verdict
+
+    return ", ".join(f"{counted[each.value]} {each.value}" for each in Verdict if counted[each.value])
+
+
+def _several(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far it is, on a terminal, when it takes its time."""
+
+    out: TextIO
+    total: int
+    done: int = 0
+    shown: bool = False
+    started: float = field(default_factory=time.monotonic)
+
+    def step(self) -> None:
+        """The next cassette begins."""
+        self.done += 1
+        if self.out.isatty() and time.monotonic() - self.started > PATIENCE:
+            print(f"\r{self.done} of {self.total} cassettes", end="", file=self.out, flush=True)
+            self.shown = True
+
+    def clear(self) -> None:
+        """Make room for a line."""
+        if self.shown:
+            print("\r\033[K", end="", file=self.out, flush=True)
+            self.shown = False

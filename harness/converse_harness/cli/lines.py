@@ -1,0 +1,132 @@
+"""What the server prints: where it is, what to export, a line for every call."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final, TextIO
+
+from converse_harness.endpoint.call import Call, Outcome
+from converse_harness.endpoint.script import Script
+from converse_harness.reply.body import shorten
+from converse_harness.secrets import mask
+from converse_harness.server.control.api import FAKES
+
+EXPORTED: Final = (
+    ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME",),
+    ("AWS_BEDROCK_RUNTIME_ENDPOINT",),
+    ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_DEFAULT_REGION"),
+)
+"""The variables that a shell needs, a line each: for the SDKs, for litellm, for both."""
+
+TEXT: Final = 24
+SUMMARY: Final = 40
+REFUSAL: Final = 160
+"""The most that is shown of what was asked, of what was answered, and of why there was no answer."""
+
+BOLD: Final = "1"
+DIM: Final = "2"
+RED: Final = "31"
+
+
+@dataclass(frozen=True, slots=True)
+class Printer:
+    """Prints lines one by one, in colour on a terminal (unless NO_COLOR is set)."""
+
+    out: TextIO
+
+    def say(self, text: str = "", style: str = "") -> None:
+        """Print a line at once."""
+        encoding = self.out.encoding or "utf-8"
+        text = text.encode(encoding, "backslashreplace").decode(encoding)
+        print(self.styled(text, style), file=self.out, flush=True)
+
+    def styled(self, text: str, style: str) -> str:
+        """The text in a style, where that can be seen."""
+        if style and self.out.isatty() and not os.environ.get("NO_COLOR"):
+            return f"\033[{style}m{text}\033[0m"
+        return text
+
+    def now(self, text: str, style: str = "") -> None:
+        """Print a line with the time of day."""
+        self.say(f"{time.strftime('%H:%M:%S')}  {text}", style)
+
+    def call(self, id: str, call: Call) -> None:
+        """Print what was asked and what became of it; `id` is of the fake, empty for the server's own."""
+        self.now(call_line(id, call), RED if is_unexpected(call) else DIM if call.operation == "CountTokens" else "")
+
+
+def serving(what: str | None, url: str, environ: Mapping[str, str], doing: str = "Serving") -> list[str]:
+    """The lines that a server starts with; `what` it serves, None for the control API alone."""
+    protocols = "HTTP/1.1 and HTTP/2"
+    if what is None:
+        head = f"Serving the control API on {url}        {protocols}"
+        return [head, "", f"  POST {url}{FAKES} opens a fake; {url}/__converse/openapi.json describes it", ""]
+    exports = [f"  export {' '.join(f'{name}={shlex.quote(environ[name])}' for name in names)}" for names in EXPORTED]
+    return [f"{doing} {what} on {url}        {protocols}", "", *exports, ""]
+
+
+def counted(script: Script) -> str:
+    """How much is served."""
+    exchanges = sum(len(queue.slots) for queue in script.recordings)
+    replies = sum(1 for _ in script.slots()) - exchanges
+    parts: list[str] = []
+    if replies or not script.recordings:
+        parts.append(f"1 script ({replies} repl{'y' if replies == 1 else 'ies'})")
+    if script.recordings:
+        count = len(script.recordings)
+        parts.append(f"{count} recording{'s' * (count != 1)} ({exchanges} exchange{'s' * (exchanges != 1)})")
+    return " and ".join(parts)
+
+
+def call_line(id: str, call: Call) -> str:
+    """A call in one line: who asked what, what was answered, how many events, how long it took."""
+    fake = f"{id:<8} " if id else ""
+    operation = call.operation or f"{call.request.method} {call.request.target}"
+    asked = shorten(call.last_user_text, TEXT)
+    if is_unexpected(call):
+        answered = _cut(_refused(call), REFUSAL)
+    else:
+        answered = f"{_cut(call.summary or str(call.status or ''), SUMMARY):<{SUMMARY}}"
+    counts = f"{len(call.events)} events" if call.operation == "ConverseStream" and call.status == 200 else ""
+    taken = f"{1000 * at:.0f} ms" if (at := _taken_at(call)) is not None else ""
+    line = f"{fake}{operation:<14}  {call.model_id:<26} {asked:<{TEXT}}  -> {answered} {counts:>10} {taken:>8}"
+    if call.attempt > 1:
+        line += f"  attempt {call.attempt}"
+    if call.refusal is not None and call.reply is not None and call.reply.recorded is None:
+        line += f"  breaks {call.refusal.rule.name}"
+    if call.outcome is not Outcome.COMPLETE:
+        line += f"  {call.outcome.value}"
+    return "".join(each if each.isprintable() else "\ufffd" for each in mask(line.rstrip()))
+
+
+def is_unexpected(call: Call) -> bool:
+    """Whether the fake had no reply for it."""
+    return call.reply is None and call.answered.passed_on is None and call.status >= 400
+
+
+def _taken_at(call: Call) -> float | None:
+    """Seconds from the request to the last that the client took of the answer."""
+    if call.answered.passed_on is not None:
+        return call.answered.passed_on().at
+    return call.answered.taken[-1][1] if call.answered.taken else None
+
+
+def _refused(call: Call) -> str:
+    """What the client was told in place of a reply."""
+    said = ""
+    if call.answered.taken:
+        with suppress(ValueError, KeyError, TypeError):
+            said = f": {json.loads(call.answered.taken[0][0].data)['message']}"
+    if call.refusal is not None:
+        return f"REFUSED {call.status} {call.refusal.rule.name}{said}"
+    return f"UNEXPECTED {call.status}{said}"
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 3]}..."

@@ -1,0 +1,144 @@
+"""What a server serves: the `script` that a Python file defines, a recording, or a case of the catalogue, for ever."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from dataclasses import dataclass
+from itertools import cycle
+from pathlib import Path
+from typing import Any, Final, cast
+
+from converse_harness.cases import Case
+from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.script import Replies, Script
+from converse_harness.errors import DamagedData, ReplyError
+from converse_harness.faults.model import Door
+from converse_harness.recordings.matching import Match
+from converse_harness.recordings.play import recording
+from converse_harness.reply.reply import Reply
+
+EXAMPLE: Final = 'from converse_harness import reply\n\n    script = [reply.text("hi")]'
+
+
+RECORDING: Final = ".jsonl"
+"""How the name of a recording ends; every other file is Python."""
+
+
+class CannotServe(ReplyError):
+    """The file, or the case, cannot be served; says where in it and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How a recording is played: which rule says what answers a call, and its pace, as for `recording`."""
+
+    match: Match = "shape"
+    pace: float | str = 0.0
+
+
+HOW: Final = How()
+
+
+def load_case(case: Case) -> Script:
+    """A script that answers every call with the case: with its replies in turn, if it has several.
+
+    Raises CannotServe for one that a server cannot express.
+    """
+    replies = [reply.times(1) for reply in case.replies for _ in range(reply.uses)]
+    try:
+        for reply in replies:
+            reply.check_door(Door.SERVER)
+    except ReplyError as error:
+        raise CannotServe(f"the case {case.name} cannot be served: {error}") from error
+    in_turn = cycle(replies)
+
+    def next_of_the_case(call: Call) -> Reply:
+        return next(in_turn)
+
+    script = Script()
+    script.fallback.add(replies if len(replies) == 1 else [next_of_the_case], endless=True)
+    return script
+
+
+def load(path: Path, how: How = HOW) -> Script:
+    """The script that a file defines, run afresh, or with the recording that it is. Raises CannotServe."""
+    if path.suffix == RECORDING:
+        return _with_recording(path, how)
+    try:
+        source = path.read_bytes()
+    except OSError as error:
+        raise CannotServe(f"{path}: cannot be read: {error.strerror or error}.") from error
+    script = _run(path, source).get("script")
+    if isinstance(script, Script):
+        return script
+    if isinstance(script, Replies):
+        script = [script]
+    if not isinstance(script, list | tuple):
+        came = "defines no `script`" if script is None else f"defines `script` as {type(script).__name__}"
+        raise CannotServe(f"{path}: {came}; it must be a list of replies or a Script:\n\n    {EXAMPLE}")
+    loaded = Script()
+    for index, responder in enumerate(cast("list[object]", script)):
+        try:
+            loaded.add([responder])
+        except ReplyError as error:
+            raise CannotServe(f"{path}: script[{index}]: {error}") from error
+    return loaded
+
+
+def _with_recording(path: Path, how: How) -> Script:
+    script = Script()
+    try:
+        script.add([recording(path, match=how.match, pace=how.pace)])
+    except (DamagedData, ReplyError) as error:
+        raise CannotServe(str(error)) from error
+    return script
+
+
+def _run(path: Path, source: bytes) -> dict[str, Any]:
+    namespace: dict[str, Any] = {"__name__": "__converse_serve__", "__file__": str(path)}
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)  # as for `python FILE`: it may import what lies beside it
+    try:
+        exec(compile(source, str(path), "exec"), namespace)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise CannotServe(f"{_where(path, error)}: {_what(error)}") from error
+    return namespace
+
+
+def _where(path: Path, error: BaseException) -> str:
+    """The last line of the file that led to the error."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return f"{path}:{error.lineno}"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    return f"{path}:{lines[-1]}" if lines else str(path)
+
+
+def _what(error: BaseException) -> str:
+    message = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+@dataclass(slots=True)
+class Watcher:
+    """Notices when a file has changed."""
+
+    path: Path
+    seen: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.changed()
+
+    def changed(self) -> bool:
+        """Whether it is there and another one than when this was asked last."""
+        try:
+            status = os.stat(self.path)
+        except OSError:
+            return False  # an editor is putting a new one in its place
+        now = (status.st_mtime_ns, status.st_size, status.st_ino)
+        before, self.seen = self.seen, now
+        return now != before

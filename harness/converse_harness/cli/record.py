@@ -1,0 +1,186 @@
+"""`converse-harness record`: a proxy that passes calls on to Bedrock and records them, for any program and language."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+import queue
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NoReturn, TextIO, TypedDict, Unpack
+from urllib.parse import urlsplit
+
+from converse_harness.cli.lines import BOLD, RED, Printer, serving
+from converse_harness.cli.options import add_address, add_redact, address_of, redaction_of
+from converse_harness.cli.serve import TERMINATED, Terminated, start, terminated_by_signal
+from converse_harness.endpoint.call import Call
+from converse_harness.errors import ConverseHarnessError, DoorError, SecretFound
+from converse_harness.recordings.redaction import Redaction
+from converse_harness.recordings.tape import Tape
+from converse_harness.server.listener import ConverseServer
+from converse_harness.server.proxy import RecordingFake, Told
+
+MODES: Final = {
+    "all": "record everything anew",
+    "new_episodes": "play what the file has, add what it has not",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.description = (
+        "Pass what clients ask on to Amazon Bedrock until Ctrl-C, live, and record it. What they sign is signed anew "
+        "with the credentials of this environment (as boto3 finds them), or sent with AWS_BEARER_TOKEN_BEDROCK. FILE "
+        "is written anew whenever a call has ended; its line is printed when it is on disk."
+    )
+    parser.add_argument("file", metavar="FILE", type=Path, help="the recording, recordings/weather.jsonl for instance")
+    parser.add_argument("--upstream", metavar="URL", help="pass calls on to this URL (default: Bedrock in the region)")
+    parser.add_argument("--region", metavar="REGION", help="the AWS region (default: that of the environment)")
+    add_address(parser)
+    modes = "; ".join(f"{name}: {meaning}" for name, meaning in MODES.items())
+    parser.add_argument("--mode", choices=MODES, default="all", help=f"{modes} (default: %(default)s)")
+    add_redact(parser)
+
+
+def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
+    """Record until interrupted; the result is the exit code."""
+    places: Places = {
+        "upstream": given.upstream,
+        "region": given.region,
+        "mode": given.mode,
+        "redaction": redaction_of(parser, given),
+    }
+    return record(given.file, out=sys.stdout, err=sys.stderr, **address_of(given), **places)
+
+
+ITSELF: Final = "{url} is where the proxy itself listens; give the URL that it is to pass calls on to"
+UNWRITABLE: Final = "{path} cannot be written: {problem}."
+AGAIN: Final = "It is tried again with the next call."
+REDACT: Final = "Here that is --redact 'PATTERN => REPLACEMENT'."
+
+
+class Places(TypedDict):
+    """Where calls go, and what becomes of the file: see `ConverseServer.record`."""
+
+    upstream: str | None
+    region: str | None
+    mode: str
+    redaction: Redaction
+
+
+class RecordingServer(ConverseServer):
+    """A server that passes on whatever it is asked."""
+
+    def record_all(self, path: Path, *, told: Told, **options: Unpack[Places]) -> RecordingFake:
+        """As `record`, with the server's own URL. Raises DoorError."""
+        upstream = options["upstream"]
+        if upstream is not None and self._is_itself(upstream):
+            raise DoorError(ITSELF.format(url=upstream))
+        return self._recording_at("", {}, path, told=told, **options)
+
+    def _is_itself(self, url: str) -> bool:
+        try:
+            here, there = urlsplit(self.url), urlsplit(url)
+            names = (here.hostname, "localhost") if here.hostname in ("127.0.0.1", "::1") else (here.hostname,)
+            return there.port == here.port and there.hostname in names
+        except ValueError:
+            return False  # it is refused where it is looked at
+
+
+@dataclass(slots=True)
+class _Session:
+    """One run of the command."""
+
+    path: Path
+    printer: Printer
+    complaints: Printer
+    ended: queue.SimpleQueue[tuple[Call, Exception | None]] = field(
+        default_factory=queue.SimpleQueue[tuple[Call, Exception | None]]
+    )
+
+    def told(self, call: Call, failure: Exception | None) -> None:
+        """A call is over; from any thread."""
+        self.ended.put((call, failure))
+
+    def follow(self) -> NoReturn:
+        """Print what happens, for ever."""
+        while True:
+            self._tell(*self.ended.get())
+
+    def end(self, server: RecordingServer, fake: RecordingFake | None) -> None:
+        """Stop, and say what is on disk. Raises what keeps it from getting there."""
+        try:
+            server.stop()
+        finally:
+            while not self.ended.empty():
+                self._tell(*self.ended.get())
+        if fake is not None and fake.tape is not None:
+            self.printer.say(_written(self.path, fake.tape), BOLD)
+
+    def _tell(self, call: Call, failure: Exception | None) -> None:
+        if failure is not None:
+            self.complaints.say(f"converse-harness record: {_what(self.path, failure)} {AGAIN}", RED)
+        self.printer.call("", call)
+
+
+def record(path: Path, *, host: str, port: int, out: TextIO, err: TextIO, **options: Unpack[Places]) -> int:
+    """Record into a file until interrupted.
+
+    The result is the exit code: 1 if it cannot start, or the recording cannot be written, 143 if terminated.
+
+    Raises KeyboardInterrupt.
+    """
+    session = _Session(path, Printer(out), Printer(err))
+    server = RecordingServer(host=host, port=port)
+    fake: RecordingFake | None = None
+    try:
+        with terminated_by_signal():
+            try:
+                _check_writable(path)
+                start(server, err, "record")
+                fake = server.record_all(path, told=session.told, **options)
+                what = f"{fake.upstream} into {path}"
+                for number, line in enumerate(serving(what, server.url, fake.environ, "Recording")):
+                    session.printer.say(line, "" if number else BOLD)
+                session.follow()
+            finally:
+                session.end(server, fake)
+    except BrokenPipeError:
+        raise  # of our output, which has a reader no longer
+    except (ConverseHarnessError, OSError) as error:
+        session.complaints.say(f"converse-harness record: {_what(path, error)}", RED)
+        return 1
+    except Terminated:
+        return TERMINATED
+
+
+def _check_writable(path: Path) -> None:
+    """Make the folder. Raises OSError where a recording could not be written: better now than when it is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    number = errno.EISDIR if path.is_dir() else 0 if os.access(path.parent, os.W_OK | os.X_OK) else errno.EACCES
+    if number:
+        raise OSError(number, os.strerror(number))
+
+
+def _what(path: Path, error: Exception) -> str:
+    if isinstance(error, SecretFound):
+        return f"{error} {REDACT}"
+    if isinstance(error, OSError):
+        return UNWRITABLE.format(path=path, problem=error.strerror or error)
+    return str(error)
+
+
+def _written(path: Path, tape: Tape) -> str:
+    made = sum(heard.answered for heard in tape.heard)
+    if not made:
+        return f"Nothing came that could be recorded; {path} {'is as it was' if path.exists() else 'was not written'}."
+    total = f", which has {made + len(tape.before)} now" if tape.before else ""
+    unanswered = len(tape.heard) - made
+    left_out = f" Not in it: {_counted(unanswered, 'call')} without an answer yet." if unanswered else ""
+    return f"{_counted(made, 'exchange')} {'added' if tape.before else 'written'} to {path}{total}.{left_out}"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"

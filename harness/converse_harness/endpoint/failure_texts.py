@@ -1,0 +1,186 @@
+"""What failures and reports say: what came, what was scripted, what to do now. Secrets are masked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from converse_harness import bedrock
+from converse_harness.bedrock.rules import Refusal
+from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.script import NAMED, NOT_USED, SCRIPTED, Missed, Script, Slot, describe
+from converse_harness.secrets import mask
+
+WIDTH: Final = 48
+
+ROWS: Final = 50
+"""The most replies of a script that are listed."""
+
+_ANSWERED: Final = (bedrock.SERVICE, bedrock.CONTROL_PLANE)
+"""The services whose operations a handler can answer."""
+
+_ADVICE: Final = {
+    "nothing scripted": "Nothing is scripted. Say what the model answers before the agent runs:\n"
+    'converse.script(reply.text("..."))   More: converse-harness docs scripting replies-in-order',
+    "tool loop": "The agent went round its tool loop once more than the script expects. Add a reply for it, or use\n"
+    'converse.always(...) for "any number of times".   More: converse-harness docs scripting running-out',
+    "retry": "The client repeated a call that had failed. Script the failure as often as it tries,\n"
+    "for instance reply.throttled().times(3), and what comes after it.   More: converse-harness docs scripting retries",
+    "another turn": "The agent asked once more than the script expects. Add a reply for it, or use\n"
+    'converse.always(...) for "any number of times".   More: converse-harness docs scripting running-out',
+    "no condition met": "No condition matches and nothing else is scripted. Correct the nearest condition, or answer\n"
+    "everything else with converse.always(...).   More: converse-harness docs scripting by-what-is-asked",
+}
+
+
+def unexpected_call(script: Script, call: Call) -> str:
+    """Why a call has no reply."""
+    missed = [told for queue in script.recordings if (told := queue.explain(call)) is not None]
+    if missed:
+        return _missed(script, call, missed)
+    slots = [slot for _, slot in script.slots()]
+    if not slots:
+        first, advice = f"call {call.number} has no reply: nothing is scripted.", "nothing scripted"
+    elif script.whens and not script.ordered.slots and not any(slot.used_by for slot in slots):
+        first, advice = f"call {call.number} has no reply: no condition matches.", "no condition met"
+    elif call.attempt > 1:
+        first, advice = f"call {call.number} has no reply left.", "retry"
+    else:
+        first, advice = f"call {call.number} has no reply left.", "tool loop" if call.tool_results else "another turn"
+    return mask(f"{first}\n\n{arrived([call])}\n{scripted(script, call)}\n\n{_ADVICE[advice]}")
+
+
+def _missed(script: Script, call: Call, missed: Sequence[Missed]) -> str:
+    """What the recordings say of a call, and what else is scripted."""
+    head = arrived([call])
+    if describe(script, recordings=False):
+        head += f"\n{scripted(script, call, recordings=False)}"
+    if len(missed) == 1:
+        return mask(f"{missed[0].first}\n\n{head}\n{missed[0].told}")
+    first = f"call {call.number} matches no exchange of {len(missed)} recordings."
+    return mask("\n\n".join((first, head, *(f"{each.first}\n{each.told}" for each in missed))))
+
+
+def refused_request(call: Call, refusal: Refusal) -> str:
+    """What Bedrock would refuse in a request, and how that is known."""
+    rule = refusal.rule
+    rows = [
+        ("arrived", call.asked),
+        ("rule", f"{rule.name}: {rule.what}"),
+        ("broken at", refusal.path),
+        ("source", rule.source),
+    ]
+    told = "\n".join(f"{title:<10}{text}" for title, text in rows)
+    return mask(
+        f"Bedrock would refuse call {call.number}: {refusal.message}\n\n{told}\n\n"
+        "Mend the request. If the model does accept it, or the test is about something else, hold requests to less:\n"
+        '@pytest.mark.converse(rules="off"), or "warn".   More: converse-harness docs rules levels'
+    )
+
+
+def unknown_operation(call: Call) -> str:
+    """Why a call to an operation that is not Converse has no answer, and how to route it."""
+    if call.operation is None:
+        return mask(
+            f"{call.request.method} {call.request.target} is no operation of {' or '.join(_ANSWERED)}.\n\n"
+            f"{arrived([call])}\n\n"
+            "Look at the endpoint URL that the client was given: it is fake.url, with nothing added. Other services of "
+            "Bedrock are not answered.   More: converse-harness docs server clients-find-it-by-their-environment"
+        )
+    handled = (
+        f'Route it: converse.on_operation("{call.operation}", lambda call: {{...the members of its output...}}).'
+        "   More: converse-harness docs scripting other-operations"
+    )
+    return mask(
+        f"{call.operation} is not scripted: the fake answers {', '.join((*SCRIPTED, *NAMED))}.\n\n"
+        f"{arrived([call])}\n\n{no_handler(call.operation) or handled}"
+    )
+
+
+def no_handler(operation: str) -> str | None:
+    """Why `on_operation` cannot answer an operation, and what answers it; None where it can, or nobody knows it."""
+    service = bedrock.service_of(operation)
+    if service is None:
+        return None
+    described = bedrock.service(service).operation_model(operation)
+    if operation in SCRIPTED and described.has_event_stream_output:
+        return f"{operation} is scripted: converse.always(lambda call: ...) answers it with a function of the call."
+    if described.has_event_stream_output:
+        hook = f"before-call.{described.service_model.service_id.hyphenize()}.{operation}"
+        return (
+            f"{operation} of {service} answers with a stream of events, which neither on_operation() nor botocore's "
+            f"Stubber can give. Answer it on its client, by the hook on which Stubber stands: "
+            f'client.meta.events.register("{hook}", ...)   '
+            "More: converse-harness docs scripting other-services-and-streams-of-events"
+        )
+    if service not in _ANSWERED:
+        return (
+            f"{operation} is an operation of {service}, and on_operation() answers those of {' and '.join(_ANSWERED)}. "
+            f"Answer it on its client, with botocore's Stubber: "
+            f'Stubber(client).add_response("{bedrock.method_of(operation)}", {{...}})'
+            "   More: converse-harness docs scripting other-services-and-streams-of-events"
+        )
+    return None
+
+
+def recorded_no_further(call: Call) -> str:
+    """Why a stream cannot go on."""
+    return mask(
+        f"call {call.number} reads on where its recording ends: the client that was recorded had stopped reading "
+        "there, so what comes after is not known.\n\n"
+        f"{arrived([call])}\n\nRecord the session again with a client that reads to the end."
+    )
+
+
+def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]) -> str:
+    """Which replies no call asked for."""
+    count = sum((slot.uses or 0) - len(slot.used_by) for slot in unused)
+    first = f"{count} scripted repl{'ies were' if count != 1 else 'y was'} not used."
+    asked = arrived(calls) if calls else "arrived   nothing: no call reached the fake"
+    advice = (
+        'Remove what the test does not need, or allow it: @pytest.mark.converse(unused="allow").   '
+        "More: converse-harness docs scripting unused-replies"
+    )
+    return mask(f"{first}\n\n{scripted(script)}\n{asked}\n\n{advice}")
+
+
+def arrived(calls: Sequence[Call]) -> str:
+    """The calls that came in, one a line."""
+    rows = [call.asked if len(calls) == 1 else f"{call.number}. {call.asked}" for call in calls]
+    return _column("arrived", [(row, "") for row in rows])
+
+
+def scripted(script: Script, call: Call | None = None, *, recordings: bool = True) -> str:
+    """The script, one reply a line, with what became of each."""
+    described = describe(script, call, recordings=recordings)
+    rows = [(f"{number}. {what}", state) for number, (what, state) in enumerate(described, 1)]
+    if len(rows) > ROWS:
+        # Of a long recording what was not used says more than what was.
+        left = [row for row in rows if row[1].startswith(NOT_USED)]
+        kept = (left or rows)[:ROWS]
+        rows = [*kept, (f"and {len(rows) - len(kept)} more", "")]
+    return _column("scripted", rows or [("nothing", "")])
+
+
+def transcript(calls: Iterable[Call]) -> str:
+    """Every call with what was in it, what was answered and each event with its time."""
+    lines: list[str] = []
+    for call in calls:
+        answered = call.summary or (f"refused: {call.refusal.rule.name}" if call.refusal is not None else "no reply")
+        lines.append(f"call {call.number}  {call.asked}")
+        if call.tool_names:
+            lines.append(f"    tools    {', '.join(call.tool_names)}")
+        lines.append(f"    answer   {call.status or 'no HTTP answer'}  {answered}  ({call.outcome.value})")
+        if call.answered.waited:
+            lines.append(f"    waited   {call.answered.waited:.2f} s before the next attempt, skipped")
+        for event, at in call.events:
+            body = json.dumps(event, ensure_ascii=False, default=lambda value: f"<{len(value)} bytes>")
+            lines.append(f"    {1000 * at:7.1f} ms  {body if len(body) <= 160 else body[:157] + '...'}")
+    return mask("\n".join(lines))
+
+
+def _column(title: str, rows: Sequence[tuple[str, str]]) -> str:
+    width = min(WIDTH, max((len(what) for what, _ in rows), default=0))
+    lines = [f"{what:<{width}}     {state}".rstrip() for what, state in rows]
+    return "\n".join(f"{title if not number else '':<10}{line}" for number, line in enumerate(lines))

@@ -1,0 +1,350 @@
+"""Script: which reply answers which call. Replies in order, or chosen by what is asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from fnmatch import fnmatchcase
+from typing import Final, NamedTuple, Protocol, cast, runtime_checkable
+
+from converse_harness import bedrock
+from converse_harness.endpoint import apply_guardrail
+from converse_harness.endpoint.call import Call
+from converse_harness.errors import ReplyError
+from converse_harness.reply.body import ErrorBody, shorten
+from converse_harness.reply.reply import Reply
+
+Responder = Reply | Callable[[Call], Reply]
+"""A Reply, or a function that computes one from the call."""
+
+
+@runtime_checkable
+class Replies(Protocol):
+    """Many replies that know themselves which calls they answer: a recording."""
+
+    def queue(self, name: str) -> Queue:
+        """A queue with all of them, none of them used."""
+        ...
+
+
+Pattern = str | re.Pattern[str]
+"""A glob, which must match the whole text, case-sensitively; or a compiled pattern, which is searched."""
+
+SUBJECTS: Final[dict[str, Callable[[Call], str | list[str]]]] = {
+    "model": lambda call: call.model_id,
+    "last_user_text": lambda call: call.last_user_text,
+    "system": lambda call: call.system_text,
+    "tool": lambda call: call.tool_names,
+}
+"""What a Pattern is held against; of a list any item may match."""
+
+
+NOT_USED: Final = "not used"
+
+FALLBACK: Final = "always"
+"""The name of the queue that answers all other calls."""
+
+
+SCRIPTED: Final = ("Converse", "ConverseStream")
+"""The operations that every reply of a script may answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An operation that has an answer of its own: only a `when` that names it answers in its place.
+
+    `answers` tells the replies that can, `otherwise` says so to people, and what to do for any other answer.
+    """
+
+    answers: Callable[[Reply], bool]
+    otherwise: str
+
+
+NAMED: Final[Mapping[str, Named]] = {
+    "CountTokens": Named(
+        lambda reply: isinstance(reply.body, ErrorBody) or reply.no_answer,
+        "only an error before the stream or a connection failure can, reply.throttled() for instance. For a number of "
+        'your own use on_operation("CountTokens", lambda call: {"inputTokens": 42}).',
+    ),
+    apply_guardrail.OPERATION: Named(
+        apply_guardrail.can_apply,
+        "only what a guardrail does can, reply.guardrail_blocked() for instance, with its trace; or an error before "
+        'the stream or a connection failure. For an answer of your own use on_operation("ApplyGuardrail", lambda call: '
+        "{...the members of its output...}).",
+    ),
+}
+
+
+def check_answer(operation: str | None, reply: Reply) -> None:
+    """Raise ReplyError for a reply that cannot answer the operation, because that one has answers of its own."""
+    named = NAMED.get(operation or "")
+    recorded = reply.recorded is not None and reply.recorded.operation == operation
+    if named is not None and not recorded and not named.answers(reply):
+        raise ReplyError(f"{reply.summary} cannot answer {operation}: {named.otherwise}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """What a call must look like; every part that is given must hold.
+
+    `turn` counts from 1 the model's answers in the conversation: the call whose messages hold none yet is turn 1.
+    """
+
+    predicate: Callable[[Call], object] | None = None
+    model: Pattern | None = None
+    operation: str | None = None
+    last_user_text: Pattern | None = None
+    system: Pattern | None = None
+    tool: Pattern | None = None
+    turn: int | None = None
+
+    def __post_init__(self) -> None:
+        given = {item.name: getattr(self, item.name) for item in fields(self) if getattr(self, item.name) is not None}
+        if not given:
+            raise ReplyError("when() without a condition matches every call; use script() or always() for that.")
+        for name, value in given.items():
+            if name in SUBJECTS and not isinstance(value, str | re.Pattern):
+                raise ReplyError(f"when({name}={value!r}): a glob such as '*haiku*', or a compiled re.Pattern.")
+        if self.predicate is not None and not callable(self.predicate):
+            raise ReplyError(f"when({self.predicate!r}): the predicate is a function of the call.")
+        if self.operation is not None and self.operation not in (*SCRIPTED, *NAMED):
+            raise ReplyError(
+                f"when(operation={self.operation!r}): one of {', '.join((*SCRIPTED, *NAMED))}. For an operation that "
+                "is not scripted use on_operation()."
+            )
+        if self.operation in NAMED:
+            bedrock.operation(self.operation)  # the oldest models lack it, and say so here
+
+    def misses(self, call: Call) -> list[str]:
+        """Why the call does not match, a phrase for each part that does not hold; empty where it matches."""
+        found: list[str] = []
+        for name, subject in SUBJECTS.items():
+            pattern = getattr(self, name)
+            if pattern is not None and not _matches(pattern, value := subject(call)):
+                found.append(f"{name} is {shorten(value) if isinstance(value, str) else value}")
+        if self.operation is not None and self.operation != call.operation:
+            found.append(f"operation is {call.operation}")
+        if self.turn is not None and self.turn != call.turn:
+            found.append(f"turn is {call.turn}")
+        if not found and self.predicate is not None and not self.predicate(call):
+            found.append("the predicate says no")
+        return found
+
+    def __str__(self) -> str:
+        parts: list[str] = []
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if item.name == "predicate" and value is not None:
+                parts.append(getattr(value, "__name__", "predicate"))
+            elif value is not None:
+                parts.append(f"{item.name}={value!r}")
+        return f"when({', '.join(parts)})"
+
+
+def _matches(pattern: Pattern, value: str | list[str]) -> bool:
+    values = [value] if isinstance(value, str) else value
+    if isinstance(pattern, str):
+        return any(fnmatchcase(item, pattern) for item in values)
+    return any(pattern.search(item) for item in values)
+
+
+@dataclass(slots=True, eq=False)
+class Slot:
+    """A responder in its place, and the numbers of the calls that used it. `uses` None: as often as asked."""
+
+    responder: Responder
+    place: str
+    uses: int | None
+    used_by: list[int] = field(default_factory=list[int])
+    must: bool = True
+    """Whether it fails the test if it is not used."""
+
+    @property
+    def left(self) -> bool:
+        """Whether it can be used once more."""
+        return self.uses is None or len(self.used_by) < self.uses
+
+    @property
+    def unused(self) -> bool:
+        """Whether it was due and was not used as often as was said."""
+        return self.must and self.uses is not None and len(self.used_by) < self.uses
+
+    @property
+    def summary(self) -> str:
+        """The reply, or the function's name, in a few words."""
+        if isinstance(self.responder, Reply):
+            return self.responder.summary
+        return f"{getattr(self.responder, '__name__', 'function')}(call)"
+
+
+class Missed(NamedTuple):
+    """Why a queue that knows its calls does not answer one: in a line, and what is to be seen below it."""
+
+    first: str
+    told: str
+
+
+@dataclass(slots=True, eq=False)
+class Queue:
+    """Slots in order, for the calls that meet the condition, if there is one."""
+
+    name: str
+    condition: Condition | None = None
+    slots: list[Slot] = field(default_factory=list[Slot])
+    _functions: int = field(default=0, init=False, repr=False)
+    _spent: int = field(default=0, init=False, repr=False)
+    """How many of the slots are computed; how many from the first on can be used no more. Every call asks for both."""
+
+    def add(self, responders: Iterable[object], *, endless: bool = False) -> list[Slot]:
+        """Append checked responders and give their slots.
+
+        Raises ReplyError for what is neither Reply nor function, and for a Reply that cannot answer what is asked.
+        """
+        added: list[Slot] = []
+        for responder in responders:
+            if not isinstance(responder, Reply) and not callable(responder):
+                raise ReplyError(
+                    f"{responder!r} is not a reply. Write one with reply.text(...) or its like, or give a function of "
+                    "the call that returns one."
+                )
+            if self.condition is not None and isinstance(responder, Reply):
+                check_answer(self.condition.operation, responder)
+            uses = None if endless else responder.uses if isinstance(responder, Reply) else 1
+            place = f"{self.name}.{len(self.slots) + len(added)}"
+            added.append(Slot(cast("Responder", responder), place, uses))
+        self.slots += added
+        self._functions += sum(not isinstance(slot.responder, Reply) for slot in added)
+        return added
+
+    def remove(self, slots: Iterable[Slot]) -> None:
+        """Take back some of its slots."""
+        taken = {id(slot) for slot in slots}
+        self.slots[:] = [slot for slot in self.slots if id(slot) not in taken]
+        self._functions = sum(not isinstance(slot.responder, Reply) for slot in self.slots)
+        self._spent = 0
+
+    @property
+    def runs_functions(self) -> bool:
+        """Whether a predicate or a computed reply is in it."""
+        return self._functions > 0 or (self.condition is not None and self.condition.predicate is not None)
+
+    def next(self, call: Call) -> Slot | None:
+        """The first slot that can be used once more, if the queue answers such a call."""
+        named = call.operation in NAMED and self.condition is not None and self.condition.operation == call.operation
+        if call.malformed is not None or not (named or call.operation in SCRIPTED):
+            return None
+        if self.condition is not None and self.condition.misses(call):
+            return None
+        return self.first_left()
+
+    def first_left(self) -> Slot | None:
+        """The first slot that can be used once more, whatever is asked."""
+        while self._spent < len(self.slots) and not self.slots[self._spent].left:
+            self._spent += 1
+        return self.slots[self._spent] if self._spent < len(self.slots) else None
+
+    def where(self, slot: Slot) -> str:
+        """What tells the slot from others, before its reply."""
+        del slot  # all of a queue have that in common
+        if self.condition is not None:
+            return f"{self.condition}: "
+        return f"{self.name}: " if self.name == FALLBACK else ""
+
+    def explain(self, call: Call) -> Missed | None:
+        """Why it does not answer a call; None where what is in it says it all."""
+        del call  # of what is scripted by hand each slot is shown
+        return None
+
+    def answers(self, call: Call) -> bool:
+        """Whether the operation is one that it could answer."""
+        return call.operation in SCRIPTED
+
+
+class Script:
+    """Queues: those with a condition in the order written, recordings, replies in order, one for all other calls."""
+
+    def __init__(self) -> None:
+        self.whens: list[Queue] = []
+        self.recordings: list[Queue] = []
+        self.ordered = Queue("script")
+        self.fallback = Queue(FALLBACK)
+
+    def choose(self, call: Call, *, refused: bool = False) -> Slot | None:
+        """Use up the reply for this call, or None if there is none.
+
+        A call that is `refused` is answered only by a recording: that knows what Bedrock really said of it.
+        """
+        for queue in self.recordings if refused else self._queues():
+            slot = queue.next(call)
+            if slot is not None:
+                slot.used_by.append(call.number)
+                return slot
+        return None
+
+    def add(self, responders: Iterable[object]) -> list[tuple[Queue, Slot]]:
+        """Append replies in order, and recordings as they are; their slots with the queues that they are in.
+
+        Raises ReplyError as `Queue.add` does.
+        """
+        added: list[tuple[Queue, Slot]] = []
+        for responder in responders:
+            if isinstance(responder, Replies):
+                queue = responder.queue(f"recording{len(self.recordings) + 1}")
+                self.recordings.append(queue)
+                added += [(queue, slot) for slot in queue.slots]
+            else:
+                added += [(self.ordered, slot) for slot in self.ordered.add([responder])]
+        return added
+
+    def when(self, condition: Condition) -> Queue:
+        """A new queue for the calls that meet the condition."""
+        queue = Queue(f"when{len(self.whens) + 1}", condition)
+        self.whens.append(queue)
+        return queue
+
+    def slots(self) -> Iterator[tuple[Queue, Slot]]:
+        """Every slot with its queue, in the order in which they are asked."""
+        for queue in self._queues():
+            for slot in queue.slots:
+                yield queue, slot
+
+    def unused(self) -> list[Slot]:
+        """The slots that were due and were not used as often as was said."""
+        return [slot for _, slot in self.slots() if slot.unused]
+
+    @property
+    def runs_functions(self) -> bool:
+        """Whether a predicate or a computed reply is in it."""
+        return any(queue.runs_functions for queue in self._queues())
+
+    def _queues(self) -> Iterator[Queue]:
+        yield from self.whens
+        yield from self.recordings
+        yield self.ordered
+        yield self.fallback
+
+
+def describe(script: Script, call: Call | None = None, *, recordings: bool = True) -> list[tuple[str, str]]:
+    """What is scripted, a line each with what became of it; for a call, why a condition did not match, best first.
+
+    Without `recordings` only what is written by hand.
+    """
+    rows: list[tuple[int, str, str]] = []
+    for queue, slot in script.slots():
+        if not recordings and queue in script.recordings:
+            continue
+        misses = queue.condition.misses(call) if call is not None and queue.condition is not None else []
+        used = _used(slot)
+        state = f"no match: {', '.join(misses)}" if misses else used
+        rows.append((len(misses), queue.where(slot) + slot.summary, state))
+    rows.sort(key=lambda row: row[0])
+    return [(what, state) for _, what, state in rows]
+
+
+def _used(slot: Slot) -> str:
+    if not slot.used_by:
+        return NOT_USED
+    calls = ", ".join(map(str, slot.used_by))
+    used = f"used by call{'s' * (len(slot.used_by) > 1)} {calls}"
+    return f"{used}, {slot.uses - len(slot.used_by)} left" if slot.unused and slot.uses is not None else used

@@ -1,0 +1,280 @@
+"""Deliberate breaches of the protocol, by name: `reply.text("a").broken(faults.reset)`.
+
+Those of the order of events are the rows of `breaches.BREACHES` that can be sent; the others are here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from converse_harness.faults import response
+from converse_harness.faults.model import DURATIONS, EVERY_DOOR, Change, Door, Fault, Level, Place
+from converse_harness.faults.order import BREACHES
+from converse_harness.stream.http import Break, ConnectionFailure
+
+__all__ = [
+    "bad_crc",
+    "bad_prelude_crc",
+    "block_without_delta",
+    "blocks_interleaved",
+    "citation_after_text",
+    "closed",
+    "connect_timeout",
+    "connection_refused",
+    "cut_in_headers",
+    "cut_in_prelude",
+    "cut_in_tool_input",
+    "cut_off",
+    "delta_after_block",
+    "delta_of_two_members",
+    "delta_without_member",
+    "empty_200",
+    "event_after_exception",
+    "garbage_after_end",
+    "index_of_another_block",
+    "index_repeated",
+    "index_skipped",
+    "json_for_stream",
+    "message_stop_in_block",
+    "metadata_early",
+    "no_block_start",
+    "no_block_stop",
+    "no_index",
+    "no_message_start",
+    "no_message_stop",
+    "no_metadata",
+    "one_byte_chunks",
+    "one_chunk",
+    "read_timeout",
+    "reasoning_after_redacted",
+    "reasoning_after_signature",
+    "reasoning_without_member",
+    "reset",
+    "second_block_start",
+    "second_block_stop",
+    "second_message_start",
+    "second_message_stop",
+    "second_metadata",
+    "slow_first_byte",
+    "stall",
+    "start_without_member",
+    "text_in_tool_use",
+    "tool_input_in_text",
+    "truncated_frame",
+    "unknown_event",
+    "wrong_content_length",
+]
+
+NOT_SENDABLE: Final[Mapping[str, str]] = {
+    "no_events": "empty_200 is the same on the wire",
+    "event_of_two_types": "a frame has one type",
+    "event_without_type": "a frame has a type",
+}
+"""Breaches of the order that a list of events can have and a stream of frames cannot."""
+
+IN_PROCESS: Final = frozenset({Door.BOTO, Door.HTTPX})
+NOT_ASGI: Final = frozenset({Door.BOTO, Door.HTTPX, Door.SERVER})
+
+HANDS_OUT: Final = "hands out the events as they come"
+SKIPS: Final = "skips the event"
+ENDS: Final = "ends without an error"
+FAILS: Final = "raises EventStreamError"
+PARSER: Final = "raises ResponseParserError"
+CHECKSUM: Final = "raises ChecksumMismatch"
+PROTOCOL: Final = "raises urllib3's ProtocolError"
+TIMEOUT: Final = "raises urllib3's ReadTimeoutError"
+NO_NOTICE: Final = f"{HANDS_OUT}; 1.40 {PROTOCOL}"
+"""What botocore does with a fault in a stream; after a semicolon what an older one does."""
+
+
+def _order(name: str, botocore: str = HANDS_OUT) -> Fault:
+    breach = BREACHES[name]
+    return Fault(name, breach.sentence, Level.EVENTS, Place.SITE, botocore, order=breach)
+
+
+def _frames(name: str, sentence: str, place: Place, botocore: str, change: Change) -> Fault:
+    return Fault(name, sentence, Level.FRAMES, place, botocore, on_stream=change)
+
+
+def _no_answer(failure: ConnectionFailure, sentence: str, botocore: str, doors: frozenset[Door]) -> Fault:
+    change = response.give_no_answer(failure)
+    name = failure.value.replace(" ", "_")
+    return Fault(name, sentence, Level.CONNECTION, Place.NOWHERE, botocore, None, change, change, doors)
+
+
+# The order of events, and unions.
+
+no_message_start: Final = _order("no_message_start")
+second_message_start: Final = _order("second_message_start")
+no_message_stop: Final = _order("no_message_stop")
+second_message_stop: Final = _order("second_message_stop")
+message_stop_in_block: Final = _order("message_stop_in_block")
+no_metadata: Final = _order("no_metadata")
+second_metadata: Final = _order("second_metadata")
+metadata_early: Final = _order("metadata_early")
+cut_off: Final = _order("cut_off")
+cut_in_tool_input: Final = _order("cut_in_tool_input")
+no_block_start: Final = _order("no_block_start")
+second_block_start: Final = _order("second_block_start")
+no_block_stop: Final = _order("no_block_stop")
+second_block_stop: Final = _order("second_block_stop")
+block_without_delta: Final = _order("block_without_delta")
+blocks_interleaved: Final = _order("blocks_interleaved")
+index_skipped: Final = _order("index_skipped")
+index_repeated: Final = _order("index_repeated")
+index_of_another_block: Final = _order("index_of_another_block")
+no_index: Final = _order("no_index")
+delta_after_block: Final = _order("delta_after_block")
+text_in_tool_use: Final = _order("text_in_tool_use")
+tool_input_in_text: Final = _order("tool_input_in_text")
+citation_after_text: Final = _order("citation_after_text")
+reasoning_after_signature: Final = _order("reasoning_after_signature")
+reasoning_after_redacted: Final = _order("reasoning_after_redacted")
+event_after_exception: Final = _order("event_after_exception", FAILS)
+unknown_event: Final = _order("unknown_event", SKIPS)
+start_without_member: Final = _order("start_without_member", PARSER)
+delta_without_member: Final = _order("delta_without_member", PARSER)
+delta_of_two_members: Final = _order("delta_of_two_members", PARSER)
+reasoning_without_member: Final = _order("reasoning_without_member", PARSER)
+
+# The bytes of frames.
+
+bad_crc: Final = _frames("bad_crc", "A frame does not match its CRC.", Place.IN_EVENT, CHECKSUM, response.flip(None))
+bad_prelude_crc: Final = _frames(
+    "bad_prelude_crc",
+    "The lengths at the start of a frame do not match their CRC.",
+    Place.IN_EVENT,
+    CHECKSUM,
+    response.flip(response.PRELUDE_CRC),
+)
+truncated_frame: Final = _frames(
+    "truncated_frame",
+    "The last frame is cut off, and the HTTP response ends as it should.",
+    Place.IN_EVENT,
+    ENDS,
+    response.cut(response.in_middle),
+)
+cut_in_prelude: Final = _frames(
+    "cut_in_prelude",
+    "The last frame is cut off in its prelude, and the HTTP response ends as it should.",
+    Place.IN_EVENT,
+    ENDS,
+    response.cut(response.in_prelude),
+)
+cut_in_headers: Final = _frames(
+    "cut_in_headers",
+    "The last frame is cut off in its headers, and the HTTP response ends as it should.",
+    Place.IN_EVENT,
+    ENDS,
+    response.cut(response.in_headers),
+)
+garbage_after_end: Final = _frames(
+    "garbage_after_end", "Bytes that are no frame follow the last one.", Place.NOWHERE, CHECKSUM, response.add_garbage
+)
+
+# HTTP.
+
+one_byte_chunks: Final = Fault(
+    "one_byte_chunks",
+    "Every byte travels in an HTTP chunk of its own; nothing else is wrong.",
+    Level.HTTP,
+    Place.NOWHERE,
+    HANDS_OUT,
+    on_stream=response.send_bytewise,
+)
+one_chunk: Final = Fault(
+    "one_chunk",
+    "All frames travel in one HTTP chunk; nothing else is wrong.",
+    Level.HTTP,
+    Place.NOWHERE,
+    HANDS_OUT,
+    on_stream=response.send_together,
+)
+empty_200: Final = Fault(
+    "empty_200",
+    "The answer is a 200 without a body.",
+    Level.HTTP,
+    Place.NOWHERE,
+    ENDS,
+    on_stream=response.send_nothing,
+    on_body=response.send_nothing,
+)
+json_for_stream: Final = Fault(
+    "json_for_stream",
+    "The answer is a 200 with JSON where a stream is due.",
+    Level.HTTP,
+    Place.NOWHERE,
+    CHECKSUM,
+    on_stream=response.send_json,
+)
+wrong_content_length: Final = Fault(
+    "wrong_content_length",
+    "The Content-Length says more than is sent before the connection is closed.",
+    Level.HTTP,
+    Place.NOWHERE,
+    NO_NOTICE,
+    on_stream=response.promise_too_much,
+    on_body=response.promise_too_much,
+    doors=NOT_ASGI,
+)
+
+# The connection.
+
+reset: Final = Fault(
+    "reset",
+    "The peer resets the connection (RST) between two frames.",
+    Level.CONNECTION,
+    Place.BETWEEN,
+    PROTOCOL,
+    on_stream=response.break_stream(Break.RESET),
+    on_body=response.break_body(Break.RESET),
+    doors=NOT_ASGI,
+)
+closed: Final = Fault(
+    "closed",
+    "The peer closes the connection (FIN) in the middle of a frame.",
+    Level.CONNECTION,
+    Place.IN_EVENT,
+    PROTOCOL,
+    on_stream=response.break_stream(Break.CLOSED, cut=response.in_middle),
+    on_body=response.break_body(Break.CLOSED),
+)
+stall: Final = Fault(
+    "stall",
+    "Nothing more is sent, and the connection stays open; `.lasting(seconds)` goes on after that time.",
+    Level.CONNECTION,
+    Place.BETWEEN,
+    TIMEOUT,
+    on_stream=response.stall_stream,
+    on_body=response.stall_body,
+    seconds=DURATIONS["stall"],
+)
+slow_first_byte: Final = Fault(
+    "slow_first_byte",
+    "Nothing is sent for a second, not even the head; `.lasting(seconds)` for another time.",
+    Level.CONNECTION,
+    Place.NOWHERE,
+    HANDS_OUT,
+    on_stream=response.wait,
+    on_body=response.wait,
+    seconds=DURATIONS["slow_first_byte"],
+)
+connection_refused: Final = _no_answer(
+    ConnectionFailure.REFUSED, "The connection is refused.", "raises EndpointConnectionError", IN_PROCESS
+)
+connect_timeout: Final = _no_answer(
+    ConnectionFailure.CONNECT_TIMEOUT,
+    "The connection cannot be made in time; in process the error comes at once.",
+    "raises ConnectTimeoutError",
+    IN_PROCESS,
+)
+read_timeout: Final = _no_answer(
+    ConnectionFailure.READ_TIMEOUT,
+    "No answer comes in time; in process the error comes at once.",
+    "raises ReadTimeoutError",
+    EVERY_DOOR,
+)
+
+FAULTS: Final[Mapping[str, Fault]] = {fault.name: fault for fault in list(globals().values()) if type(fault) is Fault}
+"""Every fault by its name."""

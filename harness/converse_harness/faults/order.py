@@ -1,0 +1,350 @@
+"""Every way to break the order of a stream's events, as one table: what `grammar` refuses, by name.
+
+A breach takes a complete, legal stream and gives one with this fault and no other. `sites` are the positions at which
+it can be put into a given list of events, perhaps none; `break_at` makes the stream; `refusal` is what the
+StreamOrderError says.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from converse_harness.errors import ReplyError
+from converse_harness.faults.positions import (
+    CLOSE,
+    DELTA,
+    START,
+    Events,
+    Where,
+    anywhere,
+    before_the_end,
+    before_the_one,
+    between_blocks,
+    first,
+    in_block,
+    in_open_block,
+    inside_tool_input,
+    is_a,
+    not_last,
+    of_block,
+    one_type,
+    only_delta,
+    opening,
+    opening_later,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OrderBreach:
+    """One way to break the order: its name, one sentence, where it can be, how it is made, how it is refused."""
+
+    name: str
+    sentence: str
+    refusal: str
+    where: Where
+    rewrite: Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]
+
+    def sites(self, events: Events) -> list[int]:
+        """The positions at which it can be made; events that are none of a legal stream have no other breach."""
+        return [place for place in range(len(events)) if self.where(events, place)]
+
+    def break_at(self, events: Events, site: int) -> list[dict[str, Any]]:
+        """The stream with the breach at one of its sites; the events given stay as they are. Raises ReplyError.
+
+        >>> from converse_harness import chunk
+        >>> events = chunk({"role": "assistant", "content": []})
+        >>> [next(iter(event)) for event in BREACHES["no_message_stop"].break_at(events, 1)]
+        ['messageStart', 'metadata']
+        """
+        if site not in range(len(events)) or not self.where(events, site):
+            sites = ", ".join(map(str, self.sites(events))) or "no event of this stream"
+            raise ReplyError(f"{self.name} cannot be made at events[{site}]. It can be made at: {sites}.")
+        return self.rewrite([copy.deepcopy(dict(event)) for event in events], site)
+
+    def refuses(self, message: str) -> bool:
+        """Whether a StreamOrderError's message is the one of this breach."""
+        return re.search(self.refusal, message) is not None
+
+    def __repr__(self) -> str:
+        return f"<OrderBreach {self.name}>"
+
+
+def _drop(events: list[dict[str, Any]], site: int) -> list[dict[str, Any]]:
+    return events[:site] + events[site + 1 :]
+
+
+def _repeat(events: list[dict[str, Any]], site: int) -> list[dict[str, Any]]:
+    return [*events[: site + 1], copy.deepcopy(events[site]), *events[site + 1 :]]
+
+
+def _nothing(events: list[dict[str, Any]], site: int) -> list[dict[str, Any]]:
+    return []
+
+
+def _swap(events: list[dict[str, Any]], site: int) -> list[dict[str, Any]]:
+    return [*events[:site], events[site + 1], events[site], *events[site + 2 :]]
+
+
+def _insert(event: dict[str, Any]) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]:
+    """Put an event behind the site, a block's event with the index of the block that is open there."""
+
+    def rewrite(events: list[dict[str, Any]], site: int) -> list[dict[str, Any]]:
+        (name,) = event
+        given = copy.deepcopy(event)
+        if name == "contentBlockDelta":
+            (at,) = events[site].values()
+            given[name]["contentBlockIndex"] = at["contentBlockIndex"]
+        return [*events[: site + 1], given, *events[site + 1 :]]
+
+    return rewrite
+
+
+def _change(edit: Callable[[dict[str, Any]], None]) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]:
+    def rewrite(events: list[dict[str, Any]], site: int) -> list[dict[str, Any]]:
+        edit(events[site])
+        return events
+
+    return rewrite
+
+
+def _renumber(by: int) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]:
+    """From the site on, every block's index is that much more."""
+
+    def rewrite(events: list[dict[str, Any]], site: int) -> list[dict[str, Any]]:
+        for place in range(site, len(events)):
+            if of_block(events, place):
+                (members,) = events[place].values()
+                members["contentBlockIndex"] += by
+        return events
+
+    return rewrite
+
+
+def _move(name: str) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]:
+    """Put the one event of a type behind the site."""
+
+    def rewrite(events: list[dict[str, Any]], site: int) -> list[dict[str, Any]]:
+        (moved,) = (event for event in events if name in event)
+        rest = [event for event in events if event is not moved]
+        return [*rest[: site + 1], moved, *rest[site + 1 :]]
+
+    return rewrite
+
+
+def _add_type(event: dict[str, Any]) -> None:
+    event["messageStart" if "metadata" in event else "metadata"] = {}
+
+
+def _index_of_next(event: dict[str, Any]) -> None:
+    (members,) = event.values()
+    members["contentBlockIndex"] += 1
+
+
+def _no_index(event: dict[str, Any]) -> None:
+    (members,) = event.values()
+    del members["contentBlockIndex"]
+
+
+def _empty_delta(event: dict[str, Any]) -> None:
+    event["contentBlockDelta"]["delta"] = {}
+
+
+def _two_deltas(event: dict[str, Any]) -> None:
+    delta = event["contentBlockDelta"]["delta"]
+    delta.update({"toolUse": {"input": ""}} if "text" in delta else {"text": ""})
+
+
+def _empty_start(event: dict[str, Any]) -> None:
+    event["contentBlockStart"]["start"] = {}
+
+
+def _empty_reasoning(event: dict[str, Any]) -> None:
+    event["contentBlockDelta"]["delta"]["reasoningContent"] = {}
+
+
+_TEXT: Final = {"contentBlockDelta": {"delta": {"text": "x"}}}
+_TOOL_INPUT: Final = {"contentBlockDelta": {"delta": {"toolUse": {"input": ""}}}}
+_REASONING: Final = {"contentBlockDelta": {"delta": {"reasoningContent": {"text": "x"}}}}
+_CITATION: Final = {"contentBlockDelta": {"delta": {"citation": {"title": "x"}}}}
+_STILL_OPEN: Final = r" in block \d+ \(|the open block is"
+
+_TABLE: Final = (
+    OrderBreach("no_events", "There is no event at all.", "ends before any messageStart", first, _nothing),
+    OrderBreach("no_message_start", "The messageStart is missing.", "before any messageStart", first, _drop),
+    OrderBreach(
+        "second_message_start",
+        "A messageStart comes again.",
+        "is messageStart ",
+        anywhere,
+        _insert({"messageStart": {"role": "assistant"}}),
+    ),
+    OrderBreach(
+        "no_message_stop", "The messageStop is missing.", "is metadata where no block", is_a("messageStop"), _drop
+    ),
+    OrderBreach(
+        "second_message_stop", "The messageStop comes twice.", "is messageStop after", is_a("messageStop"), _repeat
+    ),
+    OrderBreach(
+        "message_stop_in_block",
+        "The messageStop comes in a block.",
+        "is messageStop in",
+        before_the_one("messageStop", in_block),
+        _move("messageStop"),
+    ),
+    OrderBreach(
+        "no_metadata", "The metadata is missing.", "The stream ends after messageStop", is_a("metadata"), _drop
+    ),
+    OrderBreach(
+        "second_metadata", "The metadata comes twice.", "is metadata after metadata", is_a("metadata"), _repeat
+    ),
+    OrderBreach(
+        "metadata_early",
+        "The metadata comes before messageStop.",
+        "is metadata (where|in)",
+        before_the_one("metadata", before_the_end),
+        _move("metadata"),
+    ),
+    OrderBreach(
+        "cut_off",
+        "The stream ends before its messageStop.",
+        "The stream ends",
+        before_the_end,
+        lambda e, at: e[: at + 1],
+    ),
+    OrderBreach(
+        "cut_in_tool_input",
+        "The stream ends in the middle of a tool's input.",
+        "The stream ends",
+        inside_tool_input,
+        lambda e, at: e[: at + 1],
+    ),
+    OrderBreach("no_block_start", "A contentBlockStart is missing.", "where no block is open", START, _drop),
+    OrderBreach(
+        "second_block_start", "A contentBlockStart comes twice.", r"is contentBlockStart\.\w+ in block", START, _repeat
+    ),
+    OrderBreach("no_block_stop", "A contentBlockStop is missing.", _STILL_OPEN, CLOSE, _drop),
+    OrderBreach(
+        "second_block_stop",
+        "A contentBlockStop comes twice.",
+        "is contentBlockStop where no block is open",
+        CLOSE,
+        _repeat,
+    ),
+    OrderBreach(
+        "block_without_delta",
+        "A block that has no contentBlockStart has no delta either.",
+        "is contentBlockStop where no block is open",
+        only_delta,
+        _drop,
+    ),
+    OrderBreach("blocks_interleaved", "A block begins before the last one ended.", _STILL_OPEN, between_blocks, _swap),
+    OrderBreach("index_skipped", "A contentBlockIndex is left out.", "the next block is", opening, _renumber(1)),
+    OrderBreach(
+        "index_repeated",
+        "A block has the contentBlockIndex of the last.",
+        "the next block is",
+        opening_later,
+        _renumber(-1),
+    ),
+    OrderBreach(
+        "index_of_another_block",
+        "An event has the contentBlockIndex of another block than the open one.",
+        "the open block is",
+        in_open_block,
+        _change(_index_of_next),
+    ),
+    OrderBreach(
+        "no_index", "A contentBlockIndex is missing.", "has contentBlockIndex None", of_block, _change(_no_index)
+    ),
+    OrderBreach("delta_after_block", "A delta comes after its block.", "the next block is", CLOSE, _insert(_TEXT)),
+    OrderBreach(
+        "text_in_tool_use",
+        "A text delta comes in a toolUse block.",
+        r"is contentBlockDelta\.text in block \d+ \(toolUse\)",
+        is_a("contentBlockStart.toolUse", "contentBlockDelta.toolUse"),
+        _insert(_TEXT),
+    ),
+    OrderBreach(
+        "tool_input_in_text",
+        "A toolUse delta comes in a block of text.",
+        r"is contentBlockDelta\.toolUse in block \d+ \((text|cited)\)",
+        is_a("contentBlockDelta.text"),
+        _insert(_TOOL_INPUT),
+    ),
+    OrderBreach(
+        "citation_after_text",
+        "A citation comes after the text that it supports.",
+        r"is contentBlockDelta\.citation in block \d+ \((text|cited)\)",
+        is_a("contentBlockDelta.text"),
+        _insert(_CITATION),
+    ),
+    OrderBreach(
+        "reasoning_after_signature",
+        "Reasoning goes on after its signature.",
+        r"is contentBlockDelta\.reasoningContent\.text in block \d+ \(signed\)",
+        is_a("contentBlockDelta.reasoningContent.signature"),
+        _insert(_REASONING),
+    ),
+    OrderBreach(
+        "reasoning_after_redacted",
+        "Reasoning text comes in a block that is redacted.",
+        r"is contentBlockDelta\.reasoningContent\.text in block \d+ \(redacted\)",
+        is_a("contentBlockDelta.reasoningContent.redactedContent"),
+        _insert(_REASONING),
+    ),
+    OrderBreach(
+        "event_after_exception",
+        "Events follow an exception frame.",
+        "after an exception frame, which ends a stream",
+        not_last,
+        _insert({"throttlingException": {"message": "Too many requests, please wait before trying again."}}),
+    ),
+    OrderBreach(
+        "unknown_event", "An event has a type that is not in the model.", "is ping ", anywhere, _insert({"ping": {}})
+    ),
+    OrderBreach(
+        "event_without_type",
+        "An event has no key.",
+        "^no key in one event",
+        one_type,
+        _change(lambda event: event.clear()),
+    ),
+    OrderBreach(
+        "event_of_two_types", "An event has two keys.", "^'.*' and '.*' in one event", one_type, _change(_add_type)
+    ),
+    OrderBreach(
+        "start_without_member",
+        "The start of a block is an empty union.",
+        "contentBlockStart.start is {}; it has exactly one",
+        START,
+        _change(_empty_start),
+    ),
+    OrderBreach(
+        "delta_without_member",
+        "A delta is an empty union.",
+        "contentBlockDelta.delta is {}; it has exactly one",
+        DELTA,
+        _change(_empty_delta),
+    ),
+    OrderBreach(
+        "delta_of_two_members",
+        "A delta is a union of two members.",
+        r"(?s)contentBlockDelta\.delta is \{.+\}; it has exactly one",
+        DELTA,
+        _change(_two_deltas),
+    ),
+    OrderBreach(
+        "reasoning_without_member",
+        "A delta's reasoningContent is an empty union.",
+        r"contentBlockDelta\.delta\.reasoningContent is {}; it has exactly one",
+        is_a("contentBlockDelta.reasoningContent"),
+        _change(_empty_reasoning),
+    ),
+)
+
+BREACHES: Final[Mapping[str, OrderBreach]] = {breach.name: breach for breach in _TABLE}
+"""Every breach by its name."""

@@ -1,0 +1,124 @@
+"""The places in a list of events at which their order can be broken, as conditions on an event and its neighbours.
+
+They hold for any list: where there is no event, or one that is broken already, none of them does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, cast
+
+from converse_harness.errors import StreamOrderError
+from converse_harness.stream.grammar import BLOCK_EVENTS, symbol
+
+Event = Mapping[str, Any]
+Events = Sequence[Event]
+Where = Callable[[Events, int], bool]
+
+
+def _symbol(events: Events, place: int) -> str:
+    """The symbol of an event; empty where there is none, or one that is broken already."""
+    if place not in range(len(events)) or not one_type(events, place):
+        return ""
+    ((name, members),) = events[place].items()
+    if not isinstance(members, Mapping):
+        return ""
+    indexed = cast("Mapping[str, object]", members)
+    if name in BLOCK_EVENTS and type(indexed.get("contentBlockIndex")) is not int:
+        return ""
+    try:
+        return symbol(events[place])
+    except StreamOrderError:
+        return ""
+
+
+def is_a(*types: str) -> Where:
+    """Sites at an event whose symbol is one of these, or begins with one and a dot."""
+
+    def at(events: Events, place: int) -> bool:
+        name = _symbol(events, place)
+        return any(name == each or name.startswith(f"{each}.") for each in types)
+
+    return at
+
+
+START: Final = is_a("contentBlockStart")
+DELTA: Final = is_a("contentBlockDelta")
+CLOSE: Final = is_a("contentBlockStop")
+END: Final = is_a("messageStop", "metadata")
+
+
+def anywhere(events: Events, place: int) -> bool:
+    """Every event."""
+    return True
+
+
+def one_type(events: Events, place: int) -> bool:
+    """An event that has a type, and no other."""
+    return len(events[place]) == 1
+
+
+def first(events: Events, place: int) -> bool:
+    """The first event."""
+    return place == 0
+
+
+def not_last(events: Events, place: int) -> bool:
+    """An event behind which there is another."""
+    return place + 1 < len(events)
+
+
+def before_the_end(events: Events, place: int) -> bool:
+    """An event that is followed by others, and is none of the end."""
+    return not_last(events, place) and not END(events, place)
+
+
+def before_the_one(name: str, where: Where) -> Where:
+    """Sites behind which the one event of a type can be put, since it comes later."""
+
+    def at(events: Events, place: int) -> bool:
+        later = [number > place + 1 for number, event in enumerate(events) if name in event]
+        return later == [True] and where(events, place)
+
+    return at
+
+
+def in_block(events: Events, place: int) -> bool:
+    """An event behind which a block is open."""
+    return START(events, place) or DELTA(events, place)
+
+
+def of_block(events: Events, place: int) -> bool:
+    """An event of a block."""
+    return in_block(events, place) or CLOSE(events, place)
+
+
+def opening(events: Events, place: int) -> bool:
+    """The first event of a block."""
+    return in_block(events, place) and not in_block(events, place - 1)
+
+
+def opening_later(events: Events, place: int) -> bool:
+    """The first event of a block that follows another."""
+    return opening(events, place) and CLOSE(events, place - 1)
+
+
+def in_open_block(events: Events, place: int) -> bool:
+    """An event of a block, but for its first."""
+    return of_block(events, place) and not opening(events, place)
+
+
+def only_delta(events: Events, place: int) -> bool:
+    """The one event, but for the end, of a block that has no start."""
+    return DELTA(events, place) and opening(events, place) and CLOSE(events, place + 1)
+
+
+def between_blocks(events: Events, place: int) -> bool:
+    """The end of a block that another follows."""
+    return CLOSE(events, place) and in_block(events, place + 1)
+
+
+def inside_tool_input(events: Events, place: int) -> bool:
+    """A delta of a tool's input that another follows."""
+    tool_input = is_a("contentBlockDelta.toolUse")
+    return tool_input(events, place) and tool_input(events, place + 1)

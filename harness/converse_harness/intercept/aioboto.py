@@ -1,0 +1,281 @@
+"""The boto door for aiobotocore, whatever it sends with (aiohttp, httpx) and runs on (asyncio, trio).
+
+aiobotocore overrides what botocore does from signing to parsing with coroutines, so each function of `boto` and
+`credentials` has its counterpart here; `aiopassing` has what happens to a call that is passed on.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Awaitable, Callable
+from importlib import import_module
+from time import monotonic
+from typing import Any, cast
+
+from converse_harness.intercept import registry
+from converse_harness.intercept.boto import ask, outlasts, patience, wait_for
+from converse_harness.intercept.credentials import (
+    CREATING,
+    DeferredCredentials,
+    DummyCredentials,
+    bind_for_fake,
+    is_bedrock,
+    remembered,
+    signs_for_fake,
+    with_dummies,
+    without_keys,
+)
+from converse_harness.intercept.exchange import Delivery, Exchange, headers
+from converse_harness.intercept.forward_boto import forward_async
+from converse_harness.intercept.httpx_bodies import BREAKS
+from converse_harness.intercept.registry import HELD
+from converse_harness.stream.http import Break
+
+
+def hold_call(original: Any) -> Any:
+    """`AioEndpoint._send_request`: all attempts of one call belong to the fake under which it began."""
+
+    @functools.wraps(original)
+    async def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
+        held = registry.take(operation_model.name, self.host) if is_bedrock(self._endpoint_prefix) else None
+        if held is None:
+            return await original(self, request_dict, operation_model)
+        before = HELD.get()
+        try:
+            try:
+                HELD.set(held)
+                return await original(self, request_dict, operation_model)
+            finally:
+                HELD.set(before)
+                registry.give_back(held)
+        finally:
+            # Again, for an interrupt in the first one: no later call may believe that it is this one.
+            HELD.set(before)
+
+    return _send_request
+
+
+def answer(original: Any) -> Any:
+    """`AioEndpoint._send`: the fake answers instead of the network, or hears what that answers."""
+    response_class: Any = import_module("aiobotocore.awsrequest").AioAWSResponse
+
+    @functools.wraps(original)
+    async def _send(self: Any, request: Any) -> Any:
+        fake = registry.answering(self.host) if is_bedrock(self._endpoint_prefix) else None
+        if fake is None:
+            return await original(self, request)
+        started = monotonic()
+        exchange = ask(fake, self, request)
+        if exchange.heard is not None:
+            return await forward_async(exchange, exchange.heard, self, functools.partial(original, self, request))
+        response = exchange.response
+        if response.wait:
+            await sleep_of(self)(wait_for(exchange, self, request.url))
+        body = AioBody(exchange, started, self, request.url)
+        if not request.stream_output and (response.broken is not None or outlasts(response, patience(self))):
+            await read_to_the_break(body, self, request.url)
+        return response_class(request.url, response.status, headers(exchange), body)
+
+    return _send
+
+
+def broken_stream(endpoint: Any, broken: Break) -> Exception:
+    """What the library that this endpoint sends with raises to whoever reads a stream that breaks."""
+    session = type(endpoint.http_session).__module__
+    errors: Any
+    if session.endswith("httpxsession"):
+        name, message = BREAKS[broken]
+        errors = import_module(session).httpx  # httpx or httpx2
+        return cast("Exception", getattr(errors, name)(message))
+    errors = import_module("aiohttp")
+    if broken is Break.STALLED:
+        return cast("Exception", errors.SocketTimeoutError("Timeout on reading data from socket"))
+    return cast("Exception", errors.ClientPayloadError(f"Response payload is not completed: {broken.value}"))
+
+
+async def read_to_the_break(body: AioBody, endpoint: Any, url: str) -> None:
+    """Raises what aiobotocore makes of a whole body that breaks: its own retry rules then apply."""
+    import botocore.exceptions
+
+    try:
+        await body.read()
+    except Exception as error:
+        if isinstance(error, type(broken_stream(endpoint, Break.STALLED))):
+            raise botocore.exceptions.ReadTimeoutError(endpoint_url=url, error=error) from error
+        raise botocore.exceptions.ConnectionClosedError(endpoint_url=url, request=None, error=error) from error
+
+
+def sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
+    """How this endpoint sleeps for real, in the event loop that it runs in."""
+    ours = getattr(endpoint, "_sleep", None)
+    # Ours skips retry waits: below it is the one that does not. With aiohttp, and in older releases, asyncio it is.
+    real: Any = getattr(ours, "__wrapped__", None)
+    if real is not None:
+        return cast("Callable[[float], Awaitable[Any]]", functools.partial(real, endpoint))
+    import asyncio
+
+    return asyncio.sleep
+
+
+class AioBody:
+    """The raw response of an aiobotocore client; it is its own `content`, as aiohttp's responses have one.
+
+    A pause that is longer than the client waits is its timeout, at once.
+
+    No asynchronous generators here: an event loop complains about those that are dropped half read.
+    """
+
+    def __init__(self, exchange: Exchange, started: float, endpoint: Any, url: str) -> None:
+        broken = exchange.response.broken
+        failure = None if broken is None else broken_stream(endpoint, broken)
+        self._delivery = Delivery(exchange, started, failure)
+        self._endpoint = endpoint
+        self._due = 0.0
+        self._left = b""
+        self.url = url
+
+    @property
+    def content(self) -> AioBody:
+        """What aiohttp calls the stream of the body."""
+        return self
+
+    async def _take(self) -> bytes | None:
+        delivery = self._delivery
+        chunk = delivery.chunk
+        if chunk is not None and chunk.delay:
+            if chunk.delay > patience(self._endpoint):
+                delivery.close()
+                raise broken_stream(self._endpoint, Break.STALLED)
+            # A client may give up waiting (a timeout of its own) and ask again later: the chunk stays due.
+            self._due = self._due or monotonic() + chunk.delay
+            await sleep_of(self._endpoint)(max(0.0, self._due - monotonic()))
+            self._due = 0.0
+            chunk = delivery.chunk
+        if chunk is None:
+            delivery.finish()
+            return None
+        return delivery.take(chunk)
+
+    def iter_chunks(self) -> _Chunks:
+        """One HTTP chunk at a time, with whether it ends there."""
+        return _Chunks(self._take)
+
+    async def read(self, amt: int = -1) -> bytes:
+        """Up to `amt` bytes, b"" at the end; all that is left for a negative number."""
+        parts = [self._left]
+        while amt < 0 or not parts[-1]:
+            data = await self._take()
+            if data is None:
+                break
+            parts.append(data)
+        everything = b"".join(parts)
+        size = len(everything) if amt < 0 else amt
+        self._left = everything[size:]
+        return everything[:size]
+
+    def at_eof(self) -> bool:
+        """Whether nothing is left to read."""
+        return self._delivery.chunk is None and not self._left
+
+    def close(self) -> None:
+        """Close early, or drop it unread; one whose making was interrupted has nothing to close."""
+        if hasattr(self, "_delivery"):
+            self._delivery.close()
+
+    __del__ = close
+
+
+class _Chunks:
+    def __init__(self, take: Callable[[], Awaitable[bytes | None]]) -> None:
+        self._take = take
+
+    def __aiter__(self) -> _Chunks:
+        return self
+
+    async def __anext__(self) -> tuple[bytes, bool]:
+        data = await self._take()
+        if data is None:
+            raise StopAsyncIteration
+        return data, True
+
+
+class AioDummyCredentials(DummyCredentials):
+    """Keys that are none."""
+
+    async def get_frozen_credentials(self) -> Any:
+        """What a signer asks for."""
+        return super().get_frozen_credentials()
+
+
+class AioDeferredCredentials(DeferredCredentials):
+    """What a client made under a fake holds in place of credentials: its session's, looked up when they are needed."""
+
+    async def get_frozen_credentials(self) -> Any:
+        """What a signer asks for."""
+        if registry.guarding() is not None:
+            return DummyCredentials().get_frozen_credentials()
+        credentials = await self._session.get_credentials()
+        return None if credentials is None else await credentials.get_frozen_credentials()
+
+    async def get_account_id(self) -> Any:
+        """What an endpoint rule may ask for."""
+        frozen = await self.get_frozen_credentials()
+        return None if frozen is None else frozen.account_id
+
+    def _resolve(self) -> Any:
+        # A plain attribute cannot await the chain: before the first request there are only dummies, as aiobotocore's
+        # own refreshable credentials have nothing before their first refresh.
+        found = self._session._credentials
+        return DummyCredentials() if found is None else found
+
+
+def sign_with_dummies(original: Any) -> Any:
+    """`AioRequestSigner.get_auth_instance`: real keys and tokens are never used while a fake answers."""
+
+    @functools.wraps(original)
+    async def get_auth_instance(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not signs_for_fake(self):
+            return remembered(self, await original(self, *args, **kwargs))
+        return await original(with_dummies(self, AioDummyCredentials()), *args, **without_keys(kwargs))
+
+    return get_auth_instance
+
+
+def defer_credentials(original: Any) -> Any:
+    """`AioSession.get_credentials`: unchanged, except for a client for Bedrock that is being made under a fake."""
+
+    @functools.wraps(original)
+    async def get_credentials(self: Any) -> Any:
+        if CREATING.get() and self._credentials is None:
+            return AioDeferredCredentials(self)
+        return await original(self)
+
+    return get_credentials
+
+
+def know_no_region(original: Any) -> Any:
+    """`AioIMDSRegionProvider.provide`, which defaults_mode=auto asks: a client made under a fake asks no machine."""
+
+    @functools.wraps(original)
+    async def provide(self: Any) -> Any:
+        return None if CREATING.get() else await original(self)
+
+    return provide
+
+
+def create_without_keys(original: Any) -> Any:
+    """`AioSession._create_client`: a client for Bedrock needs neither credentials nor a region while a fake is open."""
+
+    @functools.wraps(original)
+    async def _create_client(self: Any, *args: Any, **kwargs: Any) -> Any:
+        bound = bind_for_fake(original, self, args, kwargs)
+        if bound is None:
+            return await original(self, *args, **kwargs)
+        before = CREATING.get()
+        CREATING.set(True)
+        try:
+            return await original(*bound.args, **bound.kwargs)
+        finally:
+            CREATING.set(before)
+
+    return _create_client

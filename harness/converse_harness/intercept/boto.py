@@ -1,0 +1,304 @@
+"""The boto door: every boto3 and botocore client of the process is answered where it would open a connection.
+
+All of a client's own work still runs: parameter validation, endpoint rules, hooks, signing (with dummy keys, see
+`credentials`), retries, parsing. Only `Endpoint._send`, the last step before urllib3, is ours. Services whose endpoint
+prefix starts with `bedrock` go to the fake, all others to where they went before. `aioboto` has the asynchronous
+counterparts; `passing` has what happens to a call that the fake passes on to the real service.
+
+The functions here make a replacement out of an original, for the table in `points`. With no fake open, each of them
+does exactly what the original does.
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import inspect
+import io
+import math
+import os
+import time
+from collections.abc import Iterator
+from itertools import chain
+from time import monotonic
+from typing import Any, cast
+
+from converse_harness.intercept import registry
+from converse_harness.intercept.credentials import is_bedrock
+from converse_harness.intercept.exchange import Delivery, Exchange, OpenFake, headers
+from converse_harness.intercept.forward_boto import forward
+from converse_harness.intercept.registry import HELD
+from converse_harness.stream.http import Break, ConnectionFailure, Request, Response
+
+FAILURES = {
+    ConnectionFailure.REFUSED: "EndpointConnectionError",
+    ConnectionFailure.CONNECT_TIMEOUT: "ConnectTimeoutError",
+    ConnectionFailure.READ_TIMEOUT: "ReadTimeoutError",
+    ConnectionFailure.CLOSED: "ConnectionClosedError",
+}
+"""What botocore raises for each failure; its own retry rules then apply."""
+
+
+def hold_call(original: Any) -> Any:
+    """`Endpoint._send_request`: all attempts of one call belong to the fake under which it began."""
+
+    @functools.wraps(original)
+    def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
+        held = registry.take(operation_model.name, self.host) if is_bedrock(self._endpoint_prefix) else None
+        if held is None:
+            return original(self, request_dict, operation_model)
+        before = HELD.get()
+        try:
+            try:
+                HELD.set(held)
+                return original(self, request_dict, operation_model)
+            finally:
+                HELD.set(before)
+                registry.give_back(held)
+        finally:
+            # Again, for an interrupt in the first one: no later call may believe that it is this one.
+            HELD.set(before)
+
+    return _send_request
+
+
+def answer(original: Any) -> Any:
+    """`Endpoint._send`: the fake answers instead of the network, or hears what that answers."""
+    from botocore.awsrequest import AWSResponse
+
+    @functools.wraps(original)
+    def _send(self: Any, request: Any) -> Any:
+        fake = registry.answering(self.host) if is_bedrock(self._endpoint_prefix) else None
+        if fake is None:
+            return original(self, request)
+        started = monotonic()
+        exchange = ask(fake, self, request)
+        if exchange.heard is not None:
+            return forward(exchange, exchange.heard, self, functools.partial(original, self, request))
+        response = exchange.response
+        if response.wait:
+            time.sleep(wait_for(exchange, self, request.url))
+        failure, waits = broken_body(response, request.url), patience(self)
+        body = Body(exchange, started, failure, waits, request.url)
+        if not request.stream_output and (failure is not None or outlasts(response, waits)):
+            read_to_the_break(body, request.url)
+        return AWSResponse(request.url, response.status, headers(exchange), body)
+
+    return _send
+
+
+def wait_for(exchange: Exchange, endpoint: Any, url: str) -> float:
+    """Seconds before the head. Raises botocore's ReadTimeoutError, at once, where the client waits less long."""
+    if exchange.response.wait <= patience(endpoint):
+        return exchange.response.wait
+    import botocore.exceptions
+
+    exchange.ended("closed by client")
+    raise botocore.exceptions.ReadTimeoutError(endpoint_url=url, error="Read timed out.")
+
+
+def outlasts(response: Response, patience: float) -> bool:
+    """Whether a whole body has a pause for which the client does not wait."""
+    return any(chunk.delay > patience for chunk in response.chunks)
+
+
+def patience(endpoint: Any) -> float:
+    """How many seconds a client waits for the next byte: its read timeout, as urllib3, aiohttp or httpx keep it."""
+    timeout: Any = endpoint.http_session._timeout
+    for name in ("read_timeout", "sock_read", "read"):
+        timeout = getattr(timeout, name, timeout)
+    return float(timeout) if isinstance(timeout, int | float) else math.inf
+
+
+def broken_body(response: Response, url: str) -> Exception | None:
+    """What urllib3 raises to whoever reads a body that breaks; None where it does not, or boto takes no notice."""
+    from urllib3.exceptions import ProtocolError
+
+    match response.broken:
+        case Break.RESET:
+            cause = ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
+            return ProtocolError(f"Connection broken: {cause!r}", cause)
+        case Break.CLOSED if any(name == "Transfer-Encoding" for name, _ in response.headers):
+            return ProtocolError("Response ended prematurely")
+        case Break.CLOSED if holds_bodies_to_their_length():
+            return ProtocolError("Connection broken: IncompleteRead")
+        case Break.STALLED:
+            return timed_out(url)
+        case _:
+            return None
+
+
+def timed_out(url: str) -> Exception:
+    """What urllib3 raises to whoever waits too long for the next byte."""
+    from urllib3.exceptions import ReadTimeoutError
+
+    pool: Any = None  # there is none, and its message does not name it
+    return ReadTimeoutError(pool, url, "Read timed out.")
+
+
+@functools.cache
+def holds_bodies_to_their_length() -> bool:
+    """Whether a body that ends before its Content-Length says is an error for the installed botocore.
+
+    It is for 1.40; 1.44 tells urllib3 not to look, and gives a response without the members that are missing.
+    """
+    from botocore.httpsession import URLLib3Session
+
+    send: Any = cast("Any", URLLib3Session).send
+    constants: tuple[object, ...] = inspect.unwrap(send).__code__.co_consts
+    # Alone, or among the names of keyword arguments.
+    return not any("enforce_content_length" in each for each in constants if isinstance(each, str | tuple))
+
+
+def read_to_the_break(body: Body, url: str) -> None:
+    """Raises what botocore makes of a whole body that breaks: its own retry rules then apply."""
+    import botocore.exceptions
+    from urllib3.exceptions import HTTPError, ReadTimeoutError
+
+    try:
+        body.read()
+    except ReadTimeoutError as error:
+        raise botocore.exceptions.ReadTimeoutError(endpoint_url=url, error=error) from error
+    except HTTPError as error:
+        raise botocore.exceptions.ConnectionClosedError(endpoint_url=url, request=None, error=error) from error
+
+
+def ask(fake: OpenFake, endpoint: Any, request: Any) -> Exchange:
+    """Ask the fake. Raises botocore's exception for a scripted connection failure."""
+    held = HELD.get()
+    exchange = fake.exchange(
+        read_request(request, endpoint.host),
+        service=endpoint._endpoint_prefix,
+        operation="" if held is None else held.operation,
+    )
+    failure = exchange.response.failure
+    if failure is not None:
+        import botocore.exceptions
+
+        exchange.ended("cut")
+        raise getattr(botocore.exceptions, FAILURES[failure])(endpoint_url=request.url, error=failure.value)
+    return exchange
+
+
+def read_request(request: Any, host: str) -> Request:
+    """A prepared request of botocore as Bedrock would get it: without the path that an `endpoint_url` may have."""
+    target = _target(request.url)
+    base = _target(host).rstrip("/")
+    body = request.body
+    if hasattr(body, "read"):
+        start = body.tell()
+        body = body.read()
+        request.body.seek(start)
+    return Request(
+        method=request.method,
+        target=target.removeprefix(base) if target.startswith(f"{base}/") else target,
+        headers=tuple((_text(name), _text(value)) for name, value in request.headers.items()),
+        body=body.encode() if isinstance(body, str) else bytes(body or b""),
+    )
+
+
+def _target(url: str) -> str:
+    _, _, rest = url.partition("://")
+    _, slash, path = rest.partition("/")
+    return slash + path or "/"
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
+
+
+_END = (None,)
+
+
+class Body(io.RawIOBase):
+    """The raw response of a botocore client, read chunk by chunk; pauses are slept when the client asks for more.
+
+    A pause that is longer than the client waits is its timeout, at once.
+    """
+
+    def __init__(
+        self, exchange: Exchange, started: float, failure: Exception | None, patience: float, url: str
+    ) -> None:
+        self._delivery = Delivery(exchange, started, failure)
+        self._patience = patience
+        self._url = url
+        self._left = b""
+
+    def stream(self, amt: int | None = None, decode_content: bool | None = None) -> Iterator[bytes]:
+        """One HTTP chunk at a time, as urllib3 does it for a chunked response."""
+        delivery, due = self._delivery, self._delivery.chunk
+        # `Delivery.take` written out: every event of a long stream passes here, and each call would show.
+        took, started, chunks = delivery.exchange.taken.append, delivery.started, chain(delivery.chunks, _END)
+        try:
+            while due is not None:
+                try:
+                    for following in chunks:
+                        if due.delay:
+                            self._pause(due.delay)
+                        if delivery.over:
+                            return
+                        took((due, monotonic() - started))
+                        if following is None:
+                            delivery.last()
+                            yield due.data
+                            break
+                        yield due.data
+                        due = following
+                    due = None
+                except Exception as error:
+                    if delivery.failure is not None:
+                        raise
+                    # The script raised it, looking ahead: what is due comes first.
+                    delivery.failure, chunks = error, chain((), _END)
+            delivery.finish()
+        except BaseException:
+            # The generator is dropped or closed, or the wait is interrupted.
+            delivery.close()
+            raise
+
+    def _pause(self, delay: float) -> None:
+        if delay > self._patience:
+            self._delivery.failure = timed_out(self._url)
+            raise self._delivery.failure
+        time.sleep(delay)
+
+    def read(self, size: int | None = -1) -> bytes | None:
+        """Up to `size` bytes, b"" at the end; all that is left for a negative number or None."""
+        return super().read(-1 if size is None else size)
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer with what is there, waiting only where nothing is; 0 at the end."""
+        if not self._left:
+            self._left = next(self._reading, b"")
+        size = min(len(buffer), len(self._left))
+        buffer[:size], self._left = self._left[:size], self._left[size:]
+        return size
+
+    @functools.cached_property
+    def _reading(self) -> Iterator[bytes]:
+        return (data for data in self.stream() if data)
+
+    def close(self) -> None:
+        """Close early, or drop it unread (the garbage collector calls this too)."""
+        # One whose making was interrupted has nothing to close.
+        if not self.closed and hasattr(self, "_delivery"):
+            self._delivery.close()
+        super().close()
+
+
+def leave_bedrock(original: Any) -> Any:
+    """`BotocoreStubber.__call__` of moto, a before-send hook that would win over us: here Bedrock is ours."""
+
+    @functools.wraps(original)
+    def answer_the_rest(self: Any, event_name: str, request: Any, **kwargs: Any) -> Any:
+        _, _, service = event_name.partition(".")
+        # A call that is held and not guarded is passed on, to the real Bedrock and no other fake.
+        if is_bedrock(service) and (HELD.get() is not None or registry.guarding() is not None):
+            return None
+        return original(self, event_name, request, **kwargs)
+
+    return answer_the_rest

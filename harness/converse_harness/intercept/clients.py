@@ -1,0 +1,76 @@
+"""The variables by which clients find Bedrock, as tables, and which addresses are this machine's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from ipaddress import ip_address
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+ACCESS_KEY: Final = "converse-harness-dummy-key"
+SECRET_KEY: Final = "converse-harness-dummy-secret"
+BEARER_TOKEN: Final = "converse-harness-dummy-token"
+REGION: Final = "us-east-1"
+"""The region of a client for which none is configured."""
+
+ENDPOINTS: Final = (
+    "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
+    "AWS_ENDPOINT_URL_BEDROCK",
+    "AWS_ENDPOINT_URL_BEDROCK_AGENT_RUNTIME",
+    "AWS_BEDROCK_RUNTIME_ENDPOINT",
+)
+"""Variables that AWS's SDKs, the AI SDK and litellm read an endpoint of Bedrock from."""
+
+ACCOUNT: Final = {
+    "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+    "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+    "AWS_SESSION_TOKEN": "",
+    "AWS_REGION": REGION,
+    "AWS_DEFAULT_REGION": REGION,
+    "AWS_EC2_METADATA_DISABLED": "true",
+    "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "false",
+    "AWS_USE_FIPS_ENDPOINT": "false",
+    "AWS_USE_DUALSTACK_ENDPOINT": "false",
+}
+"""An account that is none, and nothing that sends a client past the endpoint it is given (JavaScript's refuses one
+together with FIPS or dual-stack) or to a machine's metadata."""
+
+LOCAL: Final = "127.0.0.1,localhost"
+
+
+def environ(url: str, outer: Mapping[str, str]) -> dict[str, str]:
+    """The variables that lead a program's Bedrock clients to `url`, and no proxy in between.
+
+    `outer` is the environment that they will be added to.
+    """
+    unproxied = {name: f"{outer[name]},{LOCAL}" if outer.get(name) else LOCAL for name in ("NO_PROXY", "no_proxy")}
+    return {**dict.fromkeys(ENDPOINTS, url), **ACCOUNT, **unproxied}
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a URL leads to this machine itself."""
+    try:
+        host = urlsplit(url).hostname or ""
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@lru_cache(maxsize=1)
+def _session() -> Any:
+    from importlib import import_module
+
+    session: Any = import_module("botocore.session")  # botocore has no types of its own
+    return session.get_session()
+
+
+def create_client(region_name: str = "us-east-1", **options: Any) -> Any:
+    """A new bedrock-runtime client with dummy keys, so that none are looked for; `options` are those of botocore."""
+    keys = {"aws_access_key_id": "fake", "aws_secret_access_key": "fake"}
+    return _session().create_client("bedrock-runtime", region_name=region_name, **{**keys, **options})
+
+
+def create_real_client() -> Any:
+    """A new bedrock-runtime client with the credentials and the region of the environment, for one that records."""
+    return _session().create_client("bedrock-runtime")

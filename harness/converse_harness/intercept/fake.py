@@ -1,0 +1,322 @@
+"""Fake: what a test holds. An Endpoint behind an open door, with a lock."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from types import TracebackType
+from typing import ClassVar, Final, Literal, Self, TypedDict, get_args
+
+from converse_harness import bedrock
+from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.endpoint import Endpoint, Handler
+from converse_harness.endpoint.failure_texts import no_handler, transcript, unused_replies
+from converse_harness.endpoint.script import Condition, Pattern, Queue, Replies, Responder, Slot
+from converse_harness.errors import (
+    BlockedConnection,
+    RefusedRequest,
+    RefusedRequestWarning,
+    ReplyError,
+    UnexpectedCall,
+    UnusedReplies,
+)
+from converse_harness.faults.model import Door
+from converse_harness.recordings.tape import AnyExchange, Tape
+from converse_harness.stream.http import Request
+
+RulesLevel = Literal["off", "warn", "default", "strict"]
+"""How strictly requests are held to what Bedrock refuses, as a Level's value."""
+
+Strictness = Literal["fail", "allow"]
+"""What becomes of a test that left replies unused, or made an unexpected call."""
+
+
+class Settings(TypedDict, total=False):
+    """What a Fake may be opened with."""
+
+    seed: int
+    unused: Strictness
+    unexpected: Strictness
+    sleeps: bool
+    rules: RulesLevel
+
+
+STRICTNESS: Final[tuple[str, ...]] = get_args(Strictness)
+
+
+class Scripted:
+    """A handle on replies that were scripted together; as a context manager it ends their time.
+
+    Leaving the block takes back what was not used, and raises UnusedReplies unless the block failed already.
+    """
+
+    def __init__(self, fake: Fake, added: Sequence[tuple[Queue, Slot]]) -> None:
+        self._fake = fake
+        self._added = list(added)
+        self._slots = [slot for _, slot in added]
+
+    @property
+    def calls(self) -> list[Call]:
+        """The calls that these replies answered."""
+        numbers = {number for slot in self._slots for number in slot.used_by}
+        return [call for call in self._fake.calls if call.number in numbers]
+
+    @property
+    def unused(self) -> int:
+        """How many uses are left of them."""
+        return sum((slot.uses or 0) - len(slot.used_by) for slot in self._slots if slot.unused)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        left = [slot for slot in self._slots if slot.unused]
+        message = unused_replies(self._fake.endpoint.script, self._fake.calls, left) if left else ""
+        for queue in {id(queue): queue for queue, _ in self._added}.values():
+            queue.remove(self._slots)
+        if message and error is None:
+            raise UnusedReplies(message)
+
+
+class When:
+    """The calls that meet a condition; say what answers them."""
+
+    def __init__(self, fake: Fake, queue: Queue) -> None:
+        self._fake = fake
+        self._queue = queue
+
+    def script(self, *replies: Responder) -> Scripted:
+        """Answer these calls with replies in order; when they are used up, the next condition or the script is."""
+        self._fake.endpoint.check(*replies)
+        return Scripted(self._fake, [(self._queue, slot) for slot in self._queue.add(replies)])
+
+    def always(self, reply: Responder) -> None:
+        """Answer these calls with one reply, as often as they come."""
+        self._fake.endpoint.check(reply)
+        self._queue.add([reply], endless=True)
+
+
+class Fake:
+    """A fake Bedrock: what it answers, what it was asked, and what must fail the test.
+
+    `with` or `async with`. Leaving it raises UnexpectedCall, RefusedRequest or UnusedReplies, unless `unexpected` or
+    `unused` is "allow"; `rules` says how strictly requests are held to what Bedrock refuses. `sleeps` makes retry waits
+    real; `seed` changes every id and padding length. Which clients reach it is the subject of its door: each door has a
+    subclass.
+    """
+
+    where = ""
+    """What tells it from others in a report."""
+
+    door: ClassVar[Door | None] = None
+    """How clients reach it."""
+
+    def __init__(
+        self,
+        *replies: Responder | Replies,
+        seed: int = 0,
+        unused: Strictness = "fail",
+        unexpected: Strictness = "fail",
+        sleeps: bool = False,
+        rules: RulesLevel = "default",
+    ) -> None:
+        for name, value in (("unused", unused), ("unexpected", unexpected)):
+            if value not in STRICTNESS:
+                raise ReplyError(f"{name}={value!r}; one of {', '.join(map(repr, STRICTNESS))}.")
+        self.endpoint = Endpoint(*replies, seed=seed, rules=rules, door=self.door)
+        self.tape: Tape | None = None
+        self._sleeps = sleeps
+        self._strict_unused = unused == "fail"
+        self._allowed = () if unexpected == "fail" else (UnexpectedCall, RefusedRequest)
+        self._told = self._warned = 0
+        self._lock = threading.RLock()
+        self._stack = ExitStack()
+
+    # What a test says
+
+    def script(self, *replies: Responder | Replies) -> Scripted:
+        """Append replies, used in this order, or a recording, which answers what it was asked.
+
+        Raises ReplyError for what is no reply, or not one of this door.
+        """
+        self.endpoint.check(*replies)
+        with self._lock:
+            return Scripted(self, self.endpoint.script.add(replies))
+
+    def when(
+        self,
+        predicate: Callable[[Call], object] | None = None,
+        *,
+        model: Pattern | None = None,
+        operation: str | None = None,
+        last_user_text: Pattern | None = None,
+        system: Pattern | None = None,
+        tool: Pattern | None = None,
+        turn: int | None = None,
+    ) -> When:
+        """Choose calls by what is asked; every condition given must hold, and the first `when` that was written wins.
+
+        A string is a glob over the whole text, a compiled pattern is searched; `tool` holds if any tool's name matches;
+        `turn` counts the model's answers in the conversation from 1. Raises ReplyError for no condition at all.
+        """
+        condition = Condition(
+            predicate=predicate,
+            model=model,
+            operation=operation,
+            last_user_text=last_user_text,
+            system=system,
+            tool=tool,
+            turn=turn,
+        )
+        with self._lock:
+            return When(self, self.endpoint.script.when(condition))
+
+    def always(self, reply: Responder) -> None:
+        """Answer every call for which nothing else is left, any number of times; the last one said holds."""
+        self.endpoint.check(reply)
+        with self._lock:
+            queue = self.endpoint.script.fallback
+            before = tuple(queue.slots)
+            queue.add([reply], endless=True)
+            queue.remove(before)
+
+    def on_operation(self, name: str, handler: Handler) -> None:
+        """Answer an operation that is not scripted, `InvokeModel` or `GetInferenceProfile` for instance.
+
+        `handler` takes the Call and returns the members of the operation's output, or a Reply that is an error.
+        Raises ReplyError for an operation that answers with a stream of events, for one of another service than
+        Bedrock Runtime and Bedrock's control plane, and for a name that no Bedrock service has.
+        """
+        refused = no_handler(name)
+        if refused is not None:
+            raise ReplyError(refused)
+        bedrock.check_operation(name)
+        with self._lock:
+            self.endpoint.handlers[name] = handler
+
+    # What a test asks
+
+    @property
+    def calls(self) -> list[Call]:
+        """Every call so far, each attempt of a retried one separately."""
+        return list(self.endpoint.calls)
+
+    @property
+    def transcript(self) -> str:
+        """Every call with what was in it, what was answered and each event with its time; secrets masked."""
+        return transcript(self.calls)
+
+    def check(self, error: BaseException | None = None) -> None:
+        """Raise what must fail the test.
+
+        That is an unexpected call, a request that Bedrock would refuse, a blocked connection, what a scripted function
+        raised, or unused replies. `error` is what the test failed with already, if it did: unused replies are then not
+        reported.
+        """
+        __tracebackhide__ = True
+        self.check_problems(error)
+        unused = self.endpoint.script.unused()
+        if unused and error is None and self._strict_unused:
+            raise UnusedReplies(unused_replies(self.endpoint.script, self.calls, unused))
+
+    def check_problems(self, error: BaseException | None = None) -> None:
+        """Raise what must fail the test but for unused replies, if it was not raised before."""
+        __tracebackhide__ = True
+        problems = [each for each in self.endpoint.problems[self._told :] if not isinstance(each, self._allowed)]
+        self._told = len(self.endpoint.problems)
+        for warning in self.endpoint.warnings[self._warned :]:
+            self._warned += 1
+            warnings.warn(str(warning), RefusedRequestWarning, stacklevel=2)
+        if problems and error not in problems:
+            raise problems[0] from error
+
+    def failures(self) -> list[Exception]:
+        """Everything that must fail the test, unused replies last; asking changes nothing."""
+        failures: list[Exception] = [each for each in self.endpoint.problems if not isinstance(each, self._allowed)]
+        unused = self.endpoint.script.unused()
+        if unused and self._strict_unused:
+            failures.append(UnusedReplies(unused_replies(self.endpoint.script, self.calls, unused)))
+        return failures
+
+    # What doors ask
+
+    @property
+    def records(self) -> bool:
+        """Whether what the script does not answer is passed on to the real service, and recorded."""
+        return self.tape is not None
+
+    @property
+    def sleeps(self) -> bool:
+        """Whether waits between retries are real; the real service is not asked in a hurry."""
+        return self._sleeps or self.records
+
+    def exchange(self, request: Request, *, service: str = "bedrock-runtime", operation: str = "") -> AnyExchange:
+        """Answer one request, or say that it is to be passed on; from any thread."""
+        with self._lock:
+            call = self.endpoint.receive(request, operation=operation or None)
+            try:
+                slot = self.endpoint.choose(call)
+            except Exception as error:  # noqa: BLE001 - what a predicate raises must fail the test
+                return self.endpoint.fail(call, error)
+            if slot is None and self.tape is not None and call.operation not in self.endpoint.handlers:
+                return self.tape.pass_on(call, request)
+        return self.endpoint.answer(call, slot)
+
+    def take_turns_with(self, other: Fake) -> None:
+        """Take no call while the other takes one: for fakes of two doors that play one recording."""
+        self._lock = other._lock
+
+    @property
+    def runs_functions(self) -> bool:
+        """Whether answering a call may run a function of the test's, which may take its time."""
+        return self.endpoint.runs_functions
+
+    def waited(self, seconds: float) -> None:
+        """A retry wait of this length was skipped."""
+        if self.endpoint.calls:
+            self.endpoint.calls[-1].answered.waited += seconds
+
+    def block(self, error: BlockedConnection) -> None:
+        """Remember a connection that was stopped."""
+        self.endpoint.problems.append(error)
+
+    # Opening and closing
+
+    def _door(self) -> AbstractContextManager[object]:
+        """What is entered when the fake opens and left when it closes."""
+        return nullcontext()
+
+    def open(self) -> Self:
+        """Answer from now on. Raises DoorError if the door cannot open."""
+        self._stack.enter_context(self._door())
+        return self
+
+    def close(self) -> None:
+        """Stop answering, without a check; closing twice does nothing."""
+        self._stack.close()
+
+    def __enter__(self) -> Self:
+        return self.open()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        __tracebackhide__ = True
+        self.close()
+        if error is None or isinstance(error, Exception):
+            self.check(error)
+
+    async def __aenter__(self) -> Self:
+        return self.open()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.__exit__(kind, error, trace)
+
+    def __repr__(self) -> str:
+        return f"<Fake of {len(self.calls)} calls>"

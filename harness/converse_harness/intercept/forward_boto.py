@@ -1,0 +1,286 @@
+"""Boto calls that are passed on to the real service: the client gets its answer as ever, and the fake hears it.
+
+botocore makes an `AWSResponse` around the raw response as soon as the head is there, and reads a whole body at once
+after that. There the raw response is told to write down what the client takes of it: it stays the object that it was,
+of a subclass of its class. `aiopassing` has the asynchronous counterparts.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Awaitable, Callable, Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from inspect import currentframe
+from time import monotonic
+from typing import Any, Final, cast
+
+from converse_harness.errors import DoorError
+from converse_harness.intercept.capture import Hearing
+from converse_harness.intercept.exchange import Exchange
+from converse_harness.intercept.httpx_bodies import AsyncTee, of_library
+from converse_harness.recordings.capture import Heard
+
+Tee = Callable[[Any, Hearing], None]
+"""Makes a raw response tell a Hearing what is taken of it."""
+
+_PASSING: ContextVar[tuple[Hearing, Tee] | None] = ContextVar("converse_harness_passing", default=None)
+"""The attempt that is being sent in this context, until it has an answer."""
+
+NOT_HEARD: Final = (
+    "cannot record a call to Bedrock: {what}, of which nothing can be heard. Record with an HTTP session of botocore's "
+    "or aiobotocore's own, or through the recording proxy: `converse-harness record`"
+)
+
+
+def forward(exchange: Exchange, heard: Heard, endpoint: Any, send: Callable[[], Any]) -> Any:
+    """Send one attempt as botocore would. What is raised is what the client sees."""
+    with passing(exchange, heard, tee) as hearing:
+        return check_heard(hearing, endpoint, send())
+
+
+@contextmanager
+def passing(exchange: Exchange, heard: Heard, how: Tee) -> Generator[Hearing, None, None]:
+    """Hears of the attempt that is sent in the block."""
+    hearing = Hearing(exchange, heard)
+    before = _PASSING.get()
+    try:
+        try:
+            _PASSING.set((hearing, how))
+            yield hearing
+        except BaseException as error:
+            hearing.broke(error)
+            raise
+        finally:
+            _PASSING.set(before)
+    finally:
+        # Again, for an interrupt in the first one: no later response may be taken for the answer to this attempt.
+        _PASSING.set(before)
+
+
+def check_heard(hearing: Hearing, endpoint: Any, response: Any) -> Any:
+    """The response. Raises DoorError where it came by a way that cannot be heard."""
+    if not hearing.heard.status:
+        session = type(endpoint.http_session).__qualname__
+        raise DoorError(NOT_HEARD.format(what=f"the HTTP session {session} answered with a response made elsewhere"))
+    return response
+
+
+def hear_response(original: Any) -> Any:
+    """`AWSResponse.__init__`, also of aiobotocore: the head of an answer is there, and nothing of its body is read."""
+
+    @functools.wraps(original)
+    def __init__(self: Any, url: Any, status_code: Any, headers: Any, raw: Any) -> None:  # noqa: N807 - it stands for it
+        original(self, url, status_code, headers, raw)
+        passing = _PASSING.get()
+        if passing is not None:
+            hearing, how = passing
+            hearing.began(status_code, self.headers.items())
+            how(raw, hearing)
+
+    return __init__
+
+
+def tee(raw: Any, hearing: Hearing) -> None:
+    """A response of urllib3 tells what is taken of it. Raises DoorError for one of another kind."""
+    become(raw, _CapturedResponse, _converse_harness=hearing)
+
+
+def become(raw: Any, methods: type, **attributes: object) -> None:
+    """Give a response of a library these methods before its own. Raises DoorError for one that cannot have them."""
+    kind = class_of(raw)
+    try:
+        for name, value in attributes.items():
+            setattr(raw, name, value)
+        raw.__class__ = _subclass(kind, methods)
+    except (AttributeError, TypeError) as error:
+        raise DoorError(NOT_HEARD.format(what=f"a raw response is a {kind.__qualname__}")) from error
+
+
+def class_of(thing: object) -> Any:
+    """The class of an object of a library that has no types."""
+    return type(thing)
+
+
+@functools.cache
+def _subclass(kind: Any, methods: type) -> Any:
+    names = {name: getattr(kind, name) for name in ("__module__", "__qualname__", "__doc__")}
+    return type(kind.__name__, (methods, kind), names)
+
+
+class _CapturedResponse:
+    """What urllib3's response class does otherwise: whoever takes bytes of its body comes through here."""
+
+    _converse_harness: Hearing
+
+    def read(self, *args: Any, **kwargs: Any) -> Any:
+        above: Any = super()
+        return self._converse_harness_take(above.read, args, kwargs)
+
+    def read1(self, *args: Any, **kwargs: Any) -> Any:
+        above: Any = super()
+        return self._converse_harness_take(above.read1, args, kwargs)
+
+    def _converse_harness_take(self, read: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        hearing = self._converse_harness
+        try:
+            data = read(*args, **kwargs)
+        except BaseException as error:
+            hearing.broke(error)
+            raise
+        hearing.took(data)
+        if cast("Any", self).closed:
+            hearing.complete()
+        return data
+
+    def read_chunked(self, *args: Any, **kwargs: Any) -> Iterator[bytes]:
+        above: Any = super()
+        hearing = self._converse_harness
+        took, started = hearing.pieces.append, hearing.started
+        try:
+            for data in above.read_chunked(*args, **kwargs):
+                took((data, monotonic() - started))
+                yield data
+        except BaseException as error:
+            hearing.broke(error)
+            raise
+        hearing.complete()
+
+    def close(self) -> None:
+        # urllib3 closes it itself where it finds it broken, which is still to be raised.
+        frame = currentframe()
+        caller = None if frame is None or frame.f_back is None else frame.f_back.f_globals.get("__name__")
+        if caller != type(self).__module__:
+            self._converse_harness.left()
+        above: Any = super()
+        above.close()
+
+    def __del__(self) -> None:
+        # Where the connection below it was finalized first, it seems closed, and nobody closes it.
+        self._converse_harness.left()
+        above: Any = super()
+        above.__del__()
+
+
+WHOLE: Final = 65_536
+"""Parts of one HTTP chunk are put together up to this many bytes."""
+
+
+async def forward_async(exchange: Exchange, heard: Heard, endpoint: Any, send: Callable[[], Awaitable[Any]]) -> Any:
+    """Send one attempt as aiobotocore would. What is raised is what the client sees."""
+    with passing(exchange, heard, tee_async) as hearing:
+        return check_heard(hearing, endpoint, await send())
+
+
+def tee_async(raw: Any, hearing: Hearing) -> None:
+    """A response of httpx or of aiohttp tells what is taken of it. Raises DoorError for one of another kind."""
+    if hasattr(raw, "aiter_raw"):
+        library = sys.modules[class_of(raw).__module__.partition(".")[0]]
+        raw.stream = of_library(AsyncTee, library, "AsyncByteStream")(raw.stream, hearing)
+    else:
+        chunked = raw.headers.get("Transfer-Encoding", "").lower() == "chunked"
+        become(raw, _CapturedAsyncResponse, content=HeardContent(raw.content, hearing, chunked=chunked))
+
+
+class _CapturedAsyncResponse:
+    """What aiohttp's response class does otherwise: it sees when the client leaves."""
+
+    content: HeardContent
+
+    def close(self) -> None:
+        self.content.left()
+        above: Any = super()
+        above.close()
+
+    def release(self) -> Any:
+        self.content.left()
+        above: Any = super()
+        return above.release()
+
+    def __del__(self, *args: Any) -> None:
+        self.content.left()
+        above: Any = super()
+        above.__del__(*args)
+
+
+class HeardContent:
+    """In place of aiohttp's StreamReader, which has no room for more: what takes bytes from it goes through here."""
+
+    def __init__(self, content: Any, hearing: Hearing, *, chunked: bool) -> None:
+        self._content = content
+        self._hearing = hearing
+        self._chunked = chunked
+        self._in_chunk = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._content, name)
+
+    def left(self) -> None:
+        """The client closes the response, or drops it."""
+        self._hearing.left()
+
+    async def read(self, n: int = -1) -> Any:
+        """As aiohttp's, as all the others here."""
+        return self._took(await self._taken(self._content.read(n)))
+
+    async def readany(self) -> Any:
+        """What is there."""
+        return self._took(await self._taken(self._content.readany()))
+
+    async def readexactly(self, n: int) -> Any:
+        """Exactly so many bytes."""
+        return self._took(await self._taken(self._content.readexactly(n)))
+
+    async def readline(self, **limits: Any) -> Any:
+        """Up to the end of a line."""
+        return self._took(await self._taken(self._content.readline(**limits)))
+
+    async def readuntil(self, *args: Any, **limits: Any) -> Any:
+        """Up to a separator."""
+        return self._took(await self._taken(self._content.readuntil(*args, **limits)))
+
+    def read_nowait(self, n: int = -1) -> Any:
+        """What is there, without waiting."""
+        return self._took(self._content.read_nowait(n))
+
+    async def readchunk(self) -> Any:
+        """A part of an HTTP chunk, and whether that ends with it."""
+        data, ends = await self._taken(self._content.readchunk())
+        pieces = self._hearing.pieces
+        if data and self._in_chunk and len(pieces[-1][0]) < WHOLE:
+            pieces[-1] = (pieces[-1][0] + data, monotonic() - self._hearing.started)
+            self._took(b"")
+        else:
+            self._took(data)
+        self._in_chunk = self._chunked and not ends and bool(data or self._in_chunk)
+        return data, ends
+
+    def iter_chunks(self) -> Any:
+        """By HTTP chunks."""
+        return class_of(self._content).iter_chunks(self)
+
+    def iter_chunked(self, n: int) -> Any:
+        """By so many bytes."""
+        return class_of(self._content).iter_chunked(self, n)
+
+    def iter_any(self) -> Any:
+        """By what is there."""
+        return class_of(self._content).iter_any(self)
+
+    def __aiter__(self) -> Any:
+        return class_of(self._content).__aiter__(self)
+
+    async def _taken(self, coming: Awaitable[Any]) -> Any:
+        try:
+            return await coming
+        except Exception as error:  # not where it is cancelled: a client that gives up waiting may ask again
+            self._hearing.took(getattr(error, "partial", b""))
+            self._hearing.broke(error)
+            raise
+
+    def _took(self, data: Any) -> Any:
+        self._hearing.took(data)
+        if self._content.at_eof():
+            self._hearing.complete()
+        return data

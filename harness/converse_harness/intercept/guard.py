@@ -1,0 +1,219 @@
+"""The guard: while a fake is open, ways to Bedrock that no door answers are closed.
+
+What the doors answer never comes here. Whatever else looks up, connects to or writes to a host of Bedrock is stopped
+with a BlockedConnection, which says which door to open; the fake remembers it, so that the test fails even where the
+error is swallowed. Names are watched where a connection begins: at the interpreter's own look-ups and connections (an
+audit hook, and the methods of sockets), at the server name of a TLS handshake (which also sees proxies and resolvers
+that are not Python's), and at the look-ups of asyncio and aiohttp (where it can still be seen who asked). They are
+watched again where a request is written, for its connection may have been open before the fake: by http.client (under
+urllib3 and requests), by httpcore (under httpx), and by whatever writes to Python's TLS.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+import threading
+from inspect import currentframe, signature
+from typing import Any
+from urllib.parse import urlsplit
+
+from converse_harness.intercept import exchange, registry
+
+DOMAINS = (
+    "amazonaws.com",
+    "api.aws",
+    "amazonaws.com.cn",
+    "api.amazonwebservices.com.cn",
+    "amazonaws.eu",
+    "api.amazonwebservices.eu",
+    "c2s.ic.gov",
+    "api.aws.ic.gov",
+    "sc2s.sgov.gov",
+    "api.aws.scloud",
+    "cloud.adc-e.uk",
+    "api.cloud-aws.adc-e.uk",
+    "csp.hci.ic.gov",
+    "api.aws.hci.ic.gov",
+)
+"""Where AWS is: a plain and a dual-stack domain for each partition of botocore's `partitions.json`."""
+
+HOSTS = re.compile(
+    r"(?:^|\.)bedrock(?:-[a-z0-9-]+)?"  # bedrock, bedrock-runtime, bedrock-runtime-fips; below it, what a service adds
+    r"\.[a-z0-9-]+"  # the region
+    rf"(?:\.vpce)?\.(?:{'|'.join(map(re.escape, DOMAINS))})\.?$",
+    re.IGNORECASE,
+)
+"""A host of any Bedrock service: `bedrock-runtime-fips.us-east-1.amazonaws.com`, `vpce-1.bedrock.eu-west-1.vpce...`."""
+
+SERVER = "the loopback server: use the fixture `converse_server` and give the client its `fake.environ` or `fake.url`"
+HTTPX = "the httpx door: use the fixture `converse_httpx`"
+LIBRARIES = {
+    "httpx": HTTPX,
+    "httpx2": HTTPX,
+    "aiohttp": SERVER,
+    "urllib3": SERVER,
+}
+"""Which door answers which library. The one nearest to the socket counts; OTHERS stands for all that are not here."""
+
+OTHERS = "socket"
+
+EVENTS = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.connect": 1, "socket.sendto": 1}
+"""Audit events of the interpreter, with the position of the host, or of the address that begins with it."""
+
+BLOCKED = (
+    "{library} tried to reach {host} while a converse-harness fake is open. That way is not answered by the fake, and "
+    "the network is closed to it. The fixture `converse` answers boto3, botocore and aiobotocore; for {library} open "
+    "{door}"
+)
+
+_on = False
+_installed = False
+
+
+def switch(on: bool) -> None:
+    """Watch, or stop watching. An audit hook stays for the life of the process: it looks at one variable."""
+    global _on, _installed
+    if on and not _installed:
+        _installed = True
+        sys.addaudithook(_audit)
+    _on = on
+
+
+def is_bedrock_host(host: object) -> bool:
+    """Whether a host name, str or bytes, belongs to Bedrock."""
+    if isinstance(host, bytes | bytearray):
+        host = host.decode("ascii", "replace")
+    return isinstance(host, str) and HOSTS.search(host) is not None
+
+
+def check(host: object) -> None:
+    """Raises BlockedConnection for a host of Bedrock while a fake is open, or in a thread that outlived one."""
+    if _on and is_bedrock_host(host):
+        fake = registry.guarding()
+        if fake is not None:
+            raise exchange.refuse(fake, _message(fake, host))
+
+
+def _message(fake: exchange.OpenFake, host: object) -> str:
+    if isinstance(fake, exchange.RefusingFake) and fake.behind is None:
+        return fake.message  # in a child process no door helps
+    if registry.current() is None and registry.HELD.get() is None:
+        return exchange.OUTLIVED.format(name=threading.current_thread().name)
+    name = host.decode("ascii") if isinstance(host, bytes | bytearray) else str(host)
+    library = _library()
+    return BLOCKED.format(library=library, host=name, door=LIBRARIES.get(library, SERVER))
+
+
+def _library() -> str:
+    frame = currentframe()
+    while frame is not None:
+        library = str(frame.f_globals.get("__name__")).partition(".")[0]
+        if library in LIBRARIES:
+            return library
+        frame = frame.f_back
+    return OTHERS
+
+
+def _audit(event: str, args: tuple[Any, ...]) -> None:
+    if not _on or event not in EVENTS:
+        return
+    check(_host(args, EVENTS[event]))
+
+
+def _host(args: tuple[Any, ...], at: int) -> object:
+    return args[at][0] if isinstance(args[at], tuple) and args[at] else args[at]
+
+
+def checked_address(original: Any) -> Any:
+    """A method of sockets whose last argument is an address: C looks a name up before the audit hook is told."""
+
+    @functools.wraps(original)
+    def watched(*args: Any) -> Any:
+        if _on:
+            check(_host(args, len(args) - 1))
+        return original(*args)
+
+    return watched
+
+
+def checked(name: str) -> Any:
+    """A replacement that checks its argument `name`, a host, before the original runs."""
+
+    def replace(original: Any) -> Any:
+        parameters = signature(original)
+
+        @functools.wraps(original)
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            if _on:
+                check(parameters.bind(*args, **kwargs).arguments.get(name))
+            return original(*args, **kwargs)
+
+        return watched
+
+    return replace
+
+
+def checked_http_request(original: Any) -> Any:
+    """`HTTPConnection.putrequest` of http.client: to its host, through its tunnel, or for the URL that a proxy gets."""
+
+    @functools.wraps(original)
+    def putrequest(self: Any, method: str, url: str, *args: Any, **kwargs: Any) -> Any:
+        if _on:
+            for host in (self.host, getattr(self, "_tunnel_host", None), _host_in(url)):
+                check(host)
+        return original(self, method, url, *args, **kwargs)
+
+    return putrequest
+
+
+def checked_httpcore_request(original: Any) -> Any:
+    """`HTTPConnection.handle_request` of httpcore."""
+
+    @functools.wraps(original)
+    def handle_request(self: Any, request: Any) -> Any:
+        if _on:
+            _check_httpcore(request)
+        return original(self, request)
+
+    return handle_request
+
+
+def checked_httpcore_request_async(original: Any) -> Any:
+    """`AsyncHTTPConnection.handle_async_request` of httpcore."""
+
+    @functools.wraps(original)
+    async def handle_async_request(self: Any, request: Any) -> Any:
+        if _on:
+            _check_httpcore(request)
+        return await original(self, request)
+
+    return handle_async_request
+
+
+def _check_httpcore(request: Any) -> None:
+    check(request.url.host)
+    check(_host_in(request.url.target.decode("ascii", "replace")))
+
+
+def checked_write(original: Any) -> Any:
+    """A method that writes to TLS, of a socket or in memory."""
+
+    @functools.wraps(original)
+    def write(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if _on:
+            check(getattr(self, "server_hostname", None))
+        return original(self, *args, **kwargs)
+
+    return write
+
+
+def _host_in(target: str) -> str | None:
+    """The host in the target of a request to a proxy, `http://host/path` or `host:443`; None in one that is a path."""
+    if target.startswith("/"):
+        return None
+    try:
+        return urlsplit(target if "://" in target else f"//{target}").hostname
+    except ValueError:
+        return None

@@ -1,0 +1,170 @@
+"""The httpx door: transports for one client, and a respx route for code that builds its own.
+
+httpx2 has the same classes under another name, and respx does not see it: its transports are made by the same code, and
+its own clients are answered by a patch (`points`) at the transport.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from importlib.metadata import version
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
+
+from converse_harness.errors import DoorError
+from converse_harness.faults.model import Door
+from converse_harness.intercept import registry
+from converse_harness.intercept.exchange import RefusingFake
+from converse_harness.intercept.fake import Fake
+from converse_harness.intercept.guard import is_bedrock_host
+from converse_harness.intercept.httpx_transports import (
+    ask,
+    ask_async,
+    listening,
+    recording_async_transport,
+    recording_is_on,
+    recording_transport,
+)
+
+if TYPE_CHECKING:
+    import httpx
+
+NOT_BOTO: Final = (
+    "a boto client called Bedrock while only a fake of the httpx door is open, which does not answer boto clients. Use "
+    "the fixture `converse` (beside converse_httpx, if the agent uses both)"
+)
+
+UNHOOKED: Final = (
+    "cannot open a fake of the httpx door: respx {respx} with httpcore {httpcore} is not as expected: {found}. Nothing "
+    "was patched. Install releases of respx and httpcore that know each other, or a newer converse-harness"
+)
+
+
+class HttpxFake(Fake):
+    """A fake Bedrock for httpx: `.transport` and `.async_transport` for one client, and every client while it is open.
+
+    Clients that code under test builds itself are answered when they ask a host of Bedrock; all other hosts, and a
+    respx mock of the test's own, are left alone.
+
+    >>> import httpx
+    >>> from converse_harness import reply
+    >>> body = {"messages": [{"role": "user", "content": [{"text": "hello"}]}]}
+    >>> with HttpxFake(reply.text("hi")) as fake:
+    ...     answer = httpx.post("https://bedrock-runtime.us-east-1.amazonaws.com/model/m/converse", json=body)
+    >>> answer.json()["output"]["message"]["content"]
+    [{'text': 'hi'}]
+    """
+
+    where = " (httpx)"
+
+    @property
+    def transport(self) -> httpx.BaseTransport:
+        """For one client of your own: `httpx.Client(transport=fake.transport)`; it answers whatever host is asked."""
+        import httpx
+
+        return cast("httpx.BaseTransport", self.transport_for(httpx))
+
+    @property
+    def async_transport(self) -> httpx.AsyncBaseTransport:
+        """The same for `httpx.AsyncClient`, on asyncio or trio."""
+        import httpx
+
+        return cast("httpx.AsyncBaseTransport", self.async_transport_for(httpx))
+
+    def transport_for(self, library: ModuleType) -> Any:
+        """A transport of httpx2: `httpx2.Client(transport=fake.transport_for(httpx2))`."""
+        return recording_transport(library, self)
+
+    def async_transport_for(self, library: ModuleType) -> Any:
+        """An asynchronous transport of httpx2."""
+        return recording_async_transport(library, self)
+
+    @contextmanager
+    def _door(self) -> Generator[None, None, None]:
+        routes: list[_Route] = []
+        try:
+            with registry.opened(RefusingFake(NOT_BOTO, self), boto=False):
+                try:
+                    registry.alone(lambda: _enter(self, routes))
+                    with listening(self, respx=True):
+                        yield
+                finally:
+                    registry.alone(lambda: _leave(routes))
+        finally:
+            # Again, for an interrupt at the door of the first one: leaving twice does nothing.
+            registry.alone(lambda: _leave(routes))
+
+
+def _enter(fake: HttpxFake, routes: list[_Route]) -> None:
+    """Answer httpx's own clients through respx, and those of httpx2 through the patched transports."""
+    try:
+        from httpcore import AsyncConnectionPool, ConnectionPool
+        from respx.mocks import HTTPCoreMocker, Mocker
+
+        routes.extend(_Route(fake, mocker) for mocker in Mocker.registry.values())
+    except (AttributeError, ImportError) as error:
+        raise _unhooked(str(error)) from error
+    before = {ConnectionPool.handle_request, AsyncConnectionPool.handle_async_request}
+    runs_already = bool(HTTPCoreMocker.routers)
+    for route in routes:
+        # First, whatever a test has mocked: what is for Bedrock is ours, all else goes on to the others.
+        route.mocker.routers.insert(0, route)
+    HTTPCoreMocker.start()
+    # What respx does not find it passes over.
+    if not runs_already and before & {ConnectionPool.handle_request, AsyncConnectionPool.handle_async_request}:
+        raise _unhooked("it does not replace the connection pools of httpcore")
+
+
+def _leave(routes: list[_Route]) -> None:
+    """Give everything back, however far `_enter` came."""
+    for route in routes:
+        route.mocker.unregister(route)
+        route.mocker.stop()
+
+
+def _unhooked(found: str) -> DoorError:
+    return DoorError(UNHOOKED.format(respx=version("respx"), httpcore=version("httpcore"), found=found))
+
+
+class _Route:
+    """Stands among the routers of one of respx's mockers: answers hosts of Bedrock, and leaves all else to the others.
+
+    A router of respx with a last route that passes through would take from the others what they have mocked.
+    """
+
+    door = Door.HTTPX
+
+    def __init__(self, fake: HttpxFake, mocker: Any) -> None:
+        self.mocker = mocker
+        self._fake = fake
+
+    def handler(self, request: httpx.Request) -> httpx.Response:
+        """Answer a synchronous client. Raises what respx knows as "not mine"."""
+        import httpx
+
+        return cast("httpx.Response", ask(httpx, self._fake_for(request), request, self._to_the_others))
+
+    async def async_handler(self, request: httpx.Request) -> httpx.Response:
+        """Answer an asynchronous client. Raises what respx knows as "not mine"."""
+        import httpx
+
+        return cast("httpx.Response", await ask_async(httpx, self._fake_for(request), request, self._to_the_others))
+
+    def _fake_for(self, request: httpx.Request) -> Fake:
+        """The fake, where it is to answer. A newer one that passes on has passed this one by."""
+        if not is_bedrock_host(request.url.host) or recording_is_on():
+            raise self._not_mine(request)
+        return self._fake
+
+    def _to_the_others(self, request: httpx.Request) -> NoReturn:
+        """Where a call is to be passed on."""
+        raise self._not_mine(request)
+
+    def _not_mine(self, request: httpx.Request) -> Exception:
+        """Where a router of the test's own may know the request, let it; else to the network."""
+        from respx.models import AllMockedAssertionError, PassThrough
+
+        if all(isinstance(router, _Route) for router in self.mocker.routers):
+            return PassThrough("not for Bedrock", request=request, origin=cast("Any", self))
+        return AllMockedAssertionError(f"{request!r} is not for Bedrock")

@@ -1,0 +1,270 @@
+"""Requests and responses of httpx; it is a parameter, because httpx2 has the same under its own name."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from functools import cache, partial
+from time import monotonic
+from typing import Any, Final
+
+from converse_harness.endpoint.routes import route
+from converse_harness.intercept.capture import Hearing
+from converse_harness.intercept.exchange import Delivery, Exchange, headers
+from converse_harness.recordings.capture import Heard
+from converse_harness.stream.http import Break, Chunk, ConnectionFailure, Request
+
+FAILURES: Final = {
+    ConnectionFailure.REFUSED: ("ConnectError", "[Errno 111] Connection refused"),
+    ConnectionFailure.CONNECT_TIMEOUT: ("ConnectTimeout", "timed out"),
+    ConnectionFailure.READ_TIMEOUT: ("ReadTimeout", "timed out"),
+    ConnectionFailure.CLOSED: ("RemoteProtocolError", "Server disconnected without sending a response."),
+}
+"""What httpx raises in place of a response."""
+
+BREAKS: Final = {
+    Break.RESET: ("ReadError", "[Errno 104] Connection reset by peer"),
+    Break.CLOSED: ("RemoteProtocolError", "peer closed connection without sending complete message body"),
+    Break.STALLED: ("ReadTimeout", "timed out"),
+}
+"""What httpx raises to whoever reads a body that breaks."""
+
+
+def answer(httpx: Any, exchange: Exchange, request: Any, started: float) -> Any:
+    """The response to a request. Raises httpx's exception for a scripted connection failure."""
+    if exchange.response.wait:
+        time.sleep(_wait(httpx, exchange, request))
+    return _response(httpx, exchange, request, started)
+
+
+async def answer_async(httpx: Any, exchange: Exchange, request: Any, started: float) -> Any:
+    """The same without blocking the event loop."""
+    if exchange.response.wait:
+        from anyio import sleep  # httpx needs anyio itself
+
+        await sleep(_wait(httpx, exchange, request))
+    return _response(httpx, exchange, request, started)
+
+
+def _wait(httpx: Any, exchange: Exchange, request: Any) -> float:
+    """Seconds before the head. Raises httpx's ReadTimeout, at once, where the client does not wait that long."""
+    wait = exchange.response.wait
+    if wait > _patience(request):
+        exchange.ended("closed by client")
+        raise _error(httpx, BREAKS[Break.STALLED], request)
+    return wait
+
+
+def _patience(request: Any) -> float:
+    patience: float | None = request.extensions.get("timeout", {}).get("read")
+    return math.inf if patience is None else patience
+
+
+def _error(httpx: Any, named: tuple[str, str], request: Any) -> Exception:
+    name, message = named
+    made: Exception = getattr(httpx, name)(message, request=request)
+    return made
+
+
+def read(request: Any) -> Request:
+    """A request of httpx, whose body is read, as Bedrock would get it: without the path of a gateway before it."""
+    pairs = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw)
+    whole = Request(request.method, request.url.raw_path.decode("ascii"), pairs, request.content)
+    return _below_gateway(whole) or whole
+
+
+def _below_gateway(request: Request) -> Request | None:
+    """The request whose target is the end of this one's, from some `/` on, where that is an operation's."""
+    if route(request) is not None:
+        return None
+    target = request.target
+    starts = [at for at, character in enumerate(target.partition("?")[0]) if character == "/" and at]
+    shorter = (replace(request, target=target[at:]) for at in starts)
+    return next((each for each in shorter if route(each) is not None), None)
+
+
+def _response(httpx: Any, exchange: Exchange, request: Any, started: float) -> Any:
+    response, broken = exchange.response, exchange.response.broken
+    if response.failure is not None:
+        exchange.ended("cut")
+        raise _error(httpx, FAILURES[response.failure], request)
+    delivery = Delivery(exchange, started, None if broken is None else _error(httpx, BREAKS[broken], request))
+    give_up = partial(_error, httpx, BREAKS[Break.STALLED], request)
+    body = of_library(Body, httpx, "SyncByteStream", "AsyncByteStream")(delivery, _patience(request), give_up)
+    extensions = {"http_version": b"HTTP/1.1"}
+    return httpx.Response(response.status, headers=headers(exchange), stream=body, extensions=extensions)
+
+
+class Body:
+    """One chunk at a time; pauses are waited for when the client asks for more.
+
+    One that is longer than the client's read timeout is its timeout, at once.
+    """
+
+    def __init__(self, delivery: Delivery, patience: float, give_up: Callable[[], Exception]) -> None:
+        self._delivery = delivery
+        self._patience = patience
+        self._give_up = give_up
+
+    def __iter__(self) -> Iterator[bytes]:
+        delivery = self._delivery
+        while (chunk := delivery.chunk) is not None:
+            if chunk.delay:
+                time.sleep(self._pause(chunk))
+            yield delivery.take(chunk)
+        delivery.finish()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        from anyio import sleep  # asyncio or trio: httpx needs anyio itself
+
+        delivery = self._delivery
+        while (chunk := delivery.chunk) is not None:
+            if chunk.delay:
+                await sleep(self._pause(chunk))
+            yield delivery.take(chunk)
+        delivery.finish()
+
+    def _pause(self, chunk: Chunk) -> float:
+        if chunk.delay > self._patience:
+            raise self._give_up()
+        return chunk.delay
+
+    def close(self) -> None:
+        """The client has read enough."""
+        self._delivery.close()
+
+    async def aclose(self) -> None:
+        """The client has read enough."""
+        self._delivery.close()
+
+    __del__ = close
+
+
+@cache
+def of_library(kind: type, httpx: Any, *bases: str) -> Any:
+    """A class of ours as one of a library: it looks at what a class is derived from."""
+    return type(kind.__name__, (kind, *(getattr(httpx, base) for base in bases)), {})
+
+
+PASSING: ContextVar[bool] = ContextVar("converse_harness_passing", default=False)
+"""Whether a transport passes a call on in this context: one that it is made of must not write it down again."""
+
+OF_THE_ENCODED: Final = ("content-encoding", "content-length")
+"""Headers that are not true of a body that was decoded."""
+
+
+def forward(httpx: Any, exchange: Exchange, heard: Heard, request: Any, send: Callable[[Any], Any]) -> Any:
+    """The response that `send` gives, whose body is written down while the client reads it."""
+    hearing = Hearing(exchange, heard)
+    with _passing(hearing):
+        response = send(request)
+    return _overheard(httpx, response, hearing, of_library(SyncTee, httpx, "SyncByteStream"))
+
+
+async def forward_async(
+    httpx: Any, exchange: Exchange, heard: Heard, request: Any, send: Callable[[Any], Awaitable[Any]]
+) -> Any:
+    """The same for an asynchronous client."""
+    hearing = Hearing(exchange, heard)
+    with _passing(hearing):
+        response = await send(request)
+    return _overheard(httpx, response, hearing, of_library(AsyncTee, httpx, "AsyncByteStream"))
+
+
+@contextmanager
+def _passing(hearing: Hearing) -> Generator[None, None, None]:
+    # Set to what it was and not reset with a token: an interrupt may come before there is one.
+    before = PASSING.get()
+    try:
+        PASSING.set(True)
+        yield
+    except BaseException as error:
+        hearing.broke(error)
+        raise
+    finally:
+        PASSING.set(before)
+
+
+def _overheard(httpx: Any, response: Any, hearing: Hearing, tee: Callable[[Any, Hearing], Any]) -> Any:
+    """The response, with a body that is written down as it is read."""
+    pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers.raw]
+    whole = _whole(httpx, response)
+    if whole is None:
+        hearing.began(response.status_code, pairs)
+        response.stream = tee(response.stream, hearing)
+        return response
+    if not isinstance(response.stream, httpx.ByteStream):
+        pairs = [(name, value) for name, value in pairs if name.lower() not in OF_THE_ENCODED]
+    hearing.began(response.status_code, pairs)
+    hearing.took(whole)
+    hearing.complete()
+    return response
+
+
+def _whole(httpx: Any, response: Any) -> bytes | None:
+    """The body of a response that came whole, whose stream nobody will read: made so, or read by the transport below.
+
+    Of one that was read, the bytes are gone that travelled; what they meant is there.
+    """
+    if isinstance(response.stream, httpx.ByteStream):
+        return b"".join(response.stream)
+    try:
+        content: bytes = response.content
+    except httpx.ResponseNotRead:
+        return None
+    return content
+
+
+class Tee:
+    """The body of a response on its way from another transport to a client."""
+
+    def __init__(self, stream: Any, hearing: Hearing) -> None:
+        self._stream = stream
+        self._hearing = hearing
+
+    def __del__(self) -> None:
+        self._hearing.left()
+
+
+class SyncTee(Tee):
+    """For a client that blocks while it waits."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        took, started = self._hearing.pieces.append, self._hearing.started
+        try:
+            for piece in self._stream:
+                took((piece, monotonic() - started))
+                yield piece
+        except BaseException as error:
+            self._hearing.broke(error)
+            raise
+        self._hearing.complete()
+
+    def close(self) -> None:
+        """The client has read enough."""
+        self._hearing.left()
+        self._stream.close()
+
+
+class AsyncTee(Tee):
+    """For an asynchronous client."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        took, started = self._hearing.pieces.append, self._hearing.started
+        try:
+            async for piece in self._stream:
+                took((piece, monotonic() - started))
+                yield piece
+        except BaseException as error:
+            self._hearing.broke(error)
+            raise
+        self._hearing.complete()
+
+    async def aclose(self) -> None:
+        """The client has read enough."""
+        self._hearing.left()
+        await self._stream.aclose()

@@ -1,0 +1,192 @@
+"""`record`: a session with the real service on disk, without pytest."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Unpack
+
+from converse_harness.errors import ReplyError
+from converse_harness.intercept.fake import Settings
+from converse_harness.intercept.httpx_transports import (
+    library_of,
+    listening,
+    recording_async_transport,
+    recording_transport,
+)
+from converse_harness.intercept.in_process import BotoFake, check_parentheses
+from converse_harness.recordings.matching import Match
+from converse_harness.recordings.modes import (
+    FAILED_MEANINGS,
+    Failed,
+    MissingRecording,
+    Mode,
+    keep,
+    mode_of,
+    open_session,
+)
+from converse_harness.recordings.redaction import Redaction
+
+
+class Recorder(BotoFake):
+    """A fake that passes calls on to the real Bedrock, and writes what was asked and answered when it closes.
+
+    `with`, `async with` or a decorator, which records anew for every call of the function. What is scripted on it is
+    answered by the script and not recorded. `path` is the file; `saved` the one that was written, None before that and
+    where there was nothing to write.
+    """
+
+    made_by = "record"
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        mode: Mode | str = Mode.ALL,
+        match: Match = "shape",
+        pace: float | str = 0.0,
+        failed: Failed | str = Failed.ASIDE,
+        upstream: str = "",
+        redaction: Redaction | None = None,
+        **settings: Unpack[Settings],
+    ) -> None:
+        super().__init__(**settings)
+        self.path = Path(path)
+        self.saved: Path | None = None
+        self._mode = mode_of(mode)
+        self._failed = _failed_of(failed)
+        self._match: Match = match
+        self._pace = pace
+        self._passed = self._kept = True
+        self._upstream = upstream
+        self._redaction = redaction
+        self._fresh = functools.partial(
+            Recorder,
+            path,
+            mode=mode,
+            match=match,
+            pace=pace,
+            failed=failed,
+            upstream=upstream,
+            redaction=redaction,
+            **settings,
+        )
+
+    def transport(self, inner: Any) -> Any:
+        """For one client: records whatever it asks over `inner`, a transport of httpx or httpx2 of any kind.
+
+        `httpx.Client(transport=recorder.transport(httpx.HTTPTransport()))`. Closing it closes `inner`.
+        """
+        return recording_transport(library_of(inner), self, inner)
+
+    def async_transport(self, inner: Any) -> Any:
+        """The same for an `AsyncClient`, on asyncio or trio."""
+        return recording_async_transport(library_of(inner), self, inner)
+
+    @contextmanager
+    def _door(self) -> Generator[None, None, None]:
+        try:
+            played, self.tape = open_session(
+                self.path, self._mode, match=self._match, pace=self._pace, redaction=self._redaction
+            )
+        except MissingRecording as error:
+            raise ReplyError(f'{error} Make it: record({str(self.path)!r}, mode="once").') from error
+        self._passed, self._kept, self.saved = True, False, None
+        if played is not None:
+            self.script(played)
+        with super()._door(), listening(self, self._upstream):
+            yield
+
+    def close(self) -> None:
+        """Pass on no more, and write the file; closing twice does nothing. Raises ReplyError where that cannot be."""
+        problem = self._close()
+        if problem:
+            raise ReplyError(problem)
+
+    def _close(self) -> str:
+        """Close, and write the file; what went wrong with that."""
+        super().close()
+        if self.tape is None or self._kept:
+            return ""
+        kept = keep(self.tape, passed=self._passed and not self.failures(), failed=self._failed)
+        self.saved, self._kept = kept.path, True
+        return f"record({str(self.path)!r}): {kept.problem}" if kept.problem else ""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        __tracebackhide__ = True
+        self._passed = error is None
+        problem = self._close()
+        if problem:
+            if error is None:
+                raise ReplyError(problem)
+            error.add_note(problem)  # what the block raised comes first
+        super().__exit__(kind, error, trace)
+
+    def __repr__(self) -> str:
+        return f"<Recorder of {len(self.calls)} calls to {self.path}>"
+
+
+def record(
+    path: str | Path,
+    *,
+    mode: Mode | str = Mode.ALL,
+    match: Match = "shape",
+    pace: float | str = 0.0,
+    failed: Failed | str = Failed.ASIDE,
+    upstream: str = "",
+    redaction: Redaction | None = None,
+    **settings: Unpack[Settings],
+) -> Recorder:
+    """Records the clients of boto3, aiobotocore and httpx while it is open: `with`, `async with` or a decorator.
+
+    The calls go to the real Bedrock, with real credentials, and clients see their answers live. Clients of httpx and
+    httpx2 are heard when they ask a host of Bedrock, or `upstream`, a URL that stands for it; for one that asks others
+    there are `.transport` and `.async_transport`.
+
+    `mode` is "all" (anew, in place of what was there), "new_episodes" (play what matches, record the rest), "once"
+    (record if there is no file) or "none" (only play); `match` and `pace` say how it is played, as for `recording`.
+    `failed` says what becomes of what was recorded where the block raised: "aside" (as `trip.failed.jsonl`), "write" or
+    "drop". `redaction` says what is replaced in the file beside account ids and the signatures of URLs; with any other
+    secret in it, it is not written. Further settings are those of a Fake.
+
+    A call that still runs when it closes may end normally; of its answer the file has what had come by then, marked as
+    left by the client, and nothing where that had not begun. The written file is played by `recording(path)`.
+    Raises ReplyError for what it cannot be, and where the file cannot be written, with the place where it is instead.
+
+    >>> import boto3, os, tempfile
+    >>> from converse_harness import ConverseServer, fake_converse, record, recording
+    >>> from converse_harness import reply
+    >>> file = os.path.join(tempfile.mkdtemp(), "hello.jsonl")
+    >>> question = {"modelId": "m", "messages": [{"role": "user", "content": [{"text": "?"}]}]}
+    >>> keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "us-east-1"}
+    >>> with ConverseServer() as server, server.script(reply.text("hi")) as service, record(file) as recorder:
+    ...     client = boto3.client("bedrock-runtime", endpoint_url=service.url, **keys)
+    ...     recorded = client.converse(**question)["output"]
+    >>> with fake_converse(recording(file)):
+    ...     boto3.client("bedrock-runtime").converse(**question)["output"] == recorded
+    True
+    """
+    check_parentheses(path, Recorder.made_by)
+    return Recorder(
+        path,
+        mode=mode,
+        match=match,
+        pace=pace,
+        failed=failed,
+        upstream=upstream,
+        redaction=redaction,
+        **settings,
+    )
+
+
+def _failed_of(value: Failed | str) -> Failed:
+    try:
+        return Failed(value)
+    except ValueError:
+        known = ", ".join(f'"{each.value}" ({meaning})' for each, meaning in FAILED_MEANINGS.items())
+        raise ReplyError(f"record(failed={value!r}): one of {known}.") from None

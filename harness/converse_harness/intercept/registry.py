@@ -1,0 +1,331 @@
+"""Which fake is open: one stack for the whole process, which every door, patch and guard asks.
+
+Three things are looked up here, and nowhere else:
+
+* `current()`: the newest open fake;
+* `answering()`: the fake that must answer a boto call right now, which is the one under which it began. That call is
+  refused when its fake was closed meanwhile, and so is a thread that outlived the fake it was born under. A call
+  belongs to the fake of the server at whose URL it is aimed, else to the newest that answers boto clients, else to the
+  newest of another door, which refuses it unless it is aimed at this machine itself. One that records and is newer than
+  a server hears what is aimed at that;
+* when botocore must be patched: from the first open fake until none is open, no call that began under one still runs
+  and no such thread is alive.
+
+Everything here is safe to interrupt: a KeyboardInterrupt between any two lines leaves no lock held and botocore either
+fully patched (a fake is open) or as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary, WeakSet
+
+from converse_harness.intercept.clients import is_loopback
+from converse_harness.intercept.exchange import CLOSED_MEANWHILE, FORKED, OUTLIVED, OpenFake, RefusingFake, refuse
+
+if TYPE_CHECKING:
+    from converse_harness.intercept.patches import Patches
+
+
+class _Entry:
+    """One fake on the stack.
+
+    `boto` says whether it answers boto clients in process, `url` where a server answers in its name. `before` are the
+    threads that lived when it opened, `callers` those that called under it.
+    """
+
+    __slots__ = ("answers", "before", "boto", "callers", "closed", "fake", "opener", "url")
+
+    def __init__(self, fake: OpenFake, *, boto: bool, url: str) -> None:
+        self.fake = fake
+        self.boto = boto
+        self.url = url
+        self.answers: OpenFake = fake
+        self.closed = False
+        self.before = WeakSet(threading.enumerate())
+        self.callers: WeakSet[threading.Thread] = WeakSet()
+        self.opener = threading.current_thread()
+
+    def serves(self, endpoint: str) -> bool:
+        """Whether the endpoint of a client is the URL of this fake."""
+        return bool(self.url) and f"{endpoint}/".startswith(f"{self.url}/")
+
+    def lets_pass(self, endpoint: str) -> bool:
+        """Whether a boto call to that endpoint may open a connection: to this machine, where no fake answers it."""
+        return not self.boto and is_loopback(endpoint)
+
+
+class Held:
+    """One running call, all its attempts: the fake under which it began, and its operation."""
+
+    __slots__ = ("__weakref__", "entry", "operation")
+
+    def __init__(self, entry: _Entry, operation: str) -> None:
+        self.entry = entry
+        self.operation = operation
+
+    @property
+    def fake(self) -> OpenFake:
+        """The fake that answers this call. Raises BlockedConnection once it is closed, unless it records.
+
+        What goes to the real service anyway may end there; of what comes after the recording is saved nobody hears.
+        """
+        if self.entry.closed and not self.records:
+            raise refuse(self.entry.answers, CLOSED_MEANWHILE)
+        return self.entry.answers
+
+    @property
+    def records(self) -> bool:
+        """Whether this call may go to the real service."""
+        return self.entry.answers.records
+
+    @property
+    def skips_waits(self) -> OpenFake | None:
+        """The fake to which skipped retry waits are reported; None where they are slept."""
+        fake = self.entry.answers
+        return None if fake.sleeps else fake
+
+
+HELD: ContextVar[Held | None] = ContextVar("converse_harness_held", default=None)
+"""The call that runs in this context."""
+
+PASSING_ON: ContextVar[bool] = ContextVar("converse_harness_passing_on", default=False)
+"""Whether a server passes on a recorded call in this context: nobody else may use the way that this opens."""
+
+_lock = threading.RLock()
+_entries: tuple[_Entry, ...] = ()
+_running: WeakSet[Held] = WeakSet()
+"""Weak, so that a call that was interrupted between any two lines is not held for ever."""
+_outlived: WeakKeyDictionary[threading.Thread, OpenFake] = WeakKeyDictionary()
+_ours: WeakSet[threading.Thread] = WeakSet()
+
+
+def current() -> OpenFake | None:
+    """The newest open fake, or None."""
+    entries = _entries
+    return entries[-1].answers if entries else None
+
+
+def open_fake(fake: OpenFake, *, boto: bool = True, url: str = "") -> None:
+    """Put a fake on top of the stack. Raises DoorError if a library that has to be patched is not as expected.
+
+    Not `boto`: it does not answer boto clients; botocore is patched if and when somebody else imports it. `url` is
+    where a server answers in its name.
+    """
+    try:
+        _patches().ready(eager=boto)
+        _locked(lambda: _push(_Entry(fake, boto=boto, url=url)), otherwise=lambda: _pop(fake))
+    except BaseException:
+        close_fake(fake)
+        raise
+
+
+def close_fake(fake: OpenFake) -> None:
+    """Take a fake off the stack, wherever it stands. Closing a closed one does nothing."""
+    _locked(lambda: _pop(fake), otherwise=lambda: _pop(fake))
+
+
+@contextmanager
+def opened(fake: OpenFake, *, boto: bool = True, url: str = "") -> Generator[None, None, None]:
+    """Open a fake for a `with` block, then close it whatever happens.
+
+    A generator, because the interpreter also closes one that an interrupt left behind: there is no line between the end
+    of the block and the closing where a KeyboardInterrupt could leave botocore patched.
+    """
+    try:
+        try:
+            open_fake(fake, boto=boto, url=url)
+            yield
+        finally:
+            close_fake(fake)
+    finally:
+        # Again, for an interrupt at the door of the first one: closing twice does nothing.
+        close_fake(fake)
+
+
+def take(operation: str, endpoint: str) -> Held | None:
+    """A boto call begins: the fake it belongs to from now on, or None if it is none of ours. Raises BlockedConnection.
+
+    `endpoint` is the URL that the client was given, or that botocore chose.
+    """
+    entry = _entry_for(endpoint)
+    if entry is not None:
+        held = Held(entry, operation)
+        entry.callers.add(threading.current_thread())
+        _running.add(held)
+        return held
+    if _outlived and not is_loopback(endpoint):
+        refuse_outlived()
+    return None
+
+
+def _entry_for(endpoint: str) -> _Entry | None:
+    newest_first = _entries[::-1]
+    answers = None
+    for entry in newest_first:
+        if entry.serves(endpoint):
+            return entry
+        if entry.boto and answers is None:
+            answers = entry
+            if entry.answers.records:
+                break
+    return answers or next(iter(newest_first), None)
+
+
+def give_back(held: Held) -> None:
+    """A call that `take` gave has ended."""
+    _running.discard(held)
+    if not _entries:
+        settle()
+
+
+def answering(endpoint: str) -> OpenFake | None:
+    """The fake that must answer a boto client's request right now, or None where it may go its way.
+
+    Raises BlockedConnection.
+    """
+    held = HELD.get()
+    if held is not None:
+        fake = held.fake
+        return None if held.entry.lets_pass(endpoint) else fake
+    entry = _entry_for(endpoint)
+    if entry is not None:
+        return None if entry.lets_pass(endpoint) else entry.answers
+    if _outlived and not is_loopback(endpoint):
+        refuse_outlived()
+    return None
+
+
+def guarding() -> OpenFake | None:
+    """The fake in whose name another way to Bedrock is stopped right now, or None where it is free.
+
+    A fake that records stops nobody: what it passes on is sent with real keys, to where it was going.
+    """
+    if PASSING_ON.get():
+        return None
+    held = HELD.get()
+    fake = current() if held is None else held.entry.answers
+    if fake is None:
+        return _outlived.get(threading.current_thread()) if _outlived else None
+    return None if fake.records else fake
+
+
+@contextmanager
+def passing_on() -> Generator[None, None, None]:
+    """For a `with` block this context, and no other, reaches the real service with real keys."""
+    token = PASSING_ON.set(True)
+    try:
+        yield
+    finally:
+        PASSING_ON.reset(token)
+
+
+def refuse_outlived() -> None:
+    """Raises BlockedConnection in a thread that outlived its fake."""
+    thread = threading.current_thread()
+    fake = _outlived.get(thread)
+    if fake is not None:
+        raise refuse(fake, OUTLIVED.format(name=thread.name))
+
+
+def inherit(thread: threading.Thread) -> None:
+    """`thread` is about to be started: where this one outlived its fake, so has the new one."""
+    fake = None if _entries else _outlived.get(threading.current_thread())
+    if fake is not None:
+        _outlived[thread] = fake
+
+
+def settle() -> None:
+    """Take the patches out if nothing needs them any longer."""
+    if not _needed():
+        _locked(_take_out, otherwise=_take_out)
+
+
+def _needed() -> bool:
+    return bool(_entries or _running or _alive_outside())
+
+
+def _alive_outside() -> bool:
+    threads = [reference() for reference in _outlived.keyrefs()]
+    return any(thread is not None and thread.is_alive() for thread in threads)
+
+
+def _patches() -> Patches:
+    from converse_harness.intercept.patch_points import PATCHES
+
+    return PATCHES
+
+
+def _push(entry: _Entry) -> None:
+    global _entries
+    _entries = (*_entries, entry)
+    _patches().put_in()
+
+
+def _pop(fake: OpenFake) -> None:
+    global _entries
+    closing = tuple(entry for entry in _entries if entry.fake is fake)
+    for entry in closing:
+        _remember_threads(entry)
+        entry.closed = True
+    _entries = tuple(entry for entry in _entries if entry.fake is not fake)
+    _take_out()
+
+
+def exempt(thread: threading.Thread) -> None:
+    """A thread of our own, which lives as long as it likes and calls nobody."""
+    _ours.add(thread)
+
+
+def _remember_threads(entry: _Entry) -> None:
+    if entry.opener in _ours:
+        return  # the control API, for a test that runs somewhere else: the threads of this process are not its own
+    free = (entry.opener, threading.current_thread(), *_ours)
+    for thread in threading.enumerate():
+        if thread not in free and (thread in entry.callers or thread not in entry.before):
+            _outlived[thread] = entry.answers
+
+
+def _take_out() -> None:
+    if not _needed():
+        _patches().take_out()
+
+
+def _locked(step: Callable[[], None], *, otherwise: Callable[[], None]) -> None:
+    """Run `step` alone; where it fails or is interrupted, run `otherwise`, which must cope with anything half done."""
+    try:
+        alone(step)
+    except BaseException:
+        alone(otherwise)
+        raise
+
+
+def alone(step: Callable[[], None]) -> None:
+    """Run `step` while no other thread opens or closes a fake. Safe to interrupt."""
+    try:
+        _lock.acquire()
+        step()
+    finally:
+        # An interrupt may have come between any two lines, so the lock is asked and not a variable.
+        with suppress(RuntimeError):
+            while True:
+                _lock.release()
+
+
+def _after_fork_in_child() -> None:
+    """Locks that other threads held are gone, the calls and threads too; the fakes of the parent refuse here."""
+    global _lock
+    _lock = threading.RLock()
+    _running.clear()
+    refusing = RefusingFake(FORKED.format(child=os.getpid(), parent=os.getppid()))
+    for entry in _entries:
+        entry.answers, entry.boto = refusing, False
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

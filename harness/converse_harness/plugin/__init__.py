@@ -1,0 +1,174 @@
+"""The pytest plugin: fixtures, options, the marker, and the test's own outcome.
+
+Loaded by every pytest of the environment, so it imports nothing heavy: everything else comes inside the fixtures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+import pytest
+
+from converse_harness.plugin import cases, contracts, recording, samples
+from converse_harness.plugin.settings import GROUP, OPTIONS, own_fakes, settings_of
+
+if TYPE_CHECKING:
+    from converse_harness.intercept.fake import Fake
+    from converse_harness.intercept.httpx import HttpxFake
+    from converse_harness.server.listener import ConverseServer
+
+AnyFake = TypeVar("AnyFake", bound="Fake")
+
+SERVER: Final = pytest.StashKey["ConverseServer"]()
+"""The server of the fixture `converse_server`, on the session's config."""
+
+
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Each setting as an option of the command line and of the ini file; samples, cases and recordings."""
+    # Not by `pytest_plugins`: for that, pytest looks through all that is installed once more.
+    pluginmanager.register(samples, "converse_samples")
+    pluginmanager.register(cases, "converse_cases")
+    pluginmanager.register(recording, "converse_recordings")
+    pluginmanager.register(contracts, "converse_contracts")
+    group = parser.getgroup(*GROUP)
+    for name, (default, meaning) in OPTIONS.items():
+        group.addoption(
+            f"--converse-{name}", default=None, metavar=name.upper(), help=f"{meaning} (default: {default})"
+        )
+        parser.addini(f"converse_{name}", f"{meaning} (fixture converse)", default=default)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The marker, with its settings."""
+    arguments = ", ".join(f"{name}=" for name in OPTIONS)
+    config.addinivalue_line("markers", f"converse({arguments}): settings of the fixture converse, see --help")
+
+
+@pytest.fixture
+def converse(request: pytest.FixtureRequest) -> Iterator[Fake]:
+    """A fake Bedrock that already answers every boto3 and aiobotocore client of the process.
+
+    Clients made before or after, in any thread, with or without credentials and region. Say what it answers with
+    `converse.script(reply.text("hi"))`, `converse.when(...)` or `converse.always(...)`; look at `converse.calls`.
+    A test that leaves replies unused or makes a call that is not scripted fails.
+    """
+    from converse_harness.intercept.in_process import BotoFake
+
+    yield from _fixture_fake(request, BotoFake)
+
+
+@pytest.fixture
+def converse_httpx(request: pytest.FixtureRequest) -> Iterator[HttpxFake]:
+    """A fake Bedrock that answers httpx: every client that asks a host of Bedrock; all other hosts pass through.
+
+    Also `converse_httpx.transport` and `.async_transport` for one client. It scripts and checks as `converse` does.
+    """
+    from converse_harness.intercept.httpx import HttpxFake
+
+    yield from _fixture_fake(request, HttpxFake)
+
+
+@pytest.fixture
+def converse_client(converse: Fake) -> Any:
+    """A ready boto client for bedrock-runtime, on the fake of the fixture `converse`."""
+    from converse_harness.intercept.clients import create_client, create_real_client
+
+    return create_real_client() if converse.records else create_client()
+
+
+@pytest.fixture(scope="session")
+def converse_server(request: pytest.FixtureRequest) -> Iterator[ConverseServer]:
+    """A loopback server (HTTP/1.1 and HTTP/2) for clients in any language and process; one per xdist worker.
+
+    `with converse_server.script(reply.text("hi")) as fake:` opens a fake with a URL of its own, also inside `@given`:
+    `fake.url`, `fake.environ` (the variables by which SDKs find it), `fake.calls`. One that a test leaves open is
+    closed at its end, and what it says counts.
+    """
+    from converse_harness.server.listener import ConverseServer
+
+    with ConverseServer() as server:
+        request.config.stash[SERVER] = server
+        yield server
+        left = server.fakes
+        del request.config.stash[SERVER]
+    for fake in left:
+        fake.check()
+
+
+def _fixture_fake(request: pytest.FixtureRequest, kind: type[AnyFake]) -> Iterator[AnyFake]:
+    from converse_harness.plugin.settings import refuse_inside_given
+
+    item = cast("pytest.Item", request.node)
+    refuse_inside_given(item, str(request.fixturename))
+    fake = kind(**settings_of(item))
+    own_fakes(item).append(fake)
+    recording.give(item, fake)
+    fake.open()
+    try:
+        yield fake
+    finally:
+        fake.close()
+    fake.check_problems()  # of what other fixtures did after the test
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Let the fakes decide about the test's own outcome: one failure, and no second error at teardown."""
+    __tracebackhide__ = True
+    server = item.config.stash.get(SERVER, None)
+    before: Sequence[Fake] = ()
+    if server is not None:
+        before = server.fakes
+        server.settings = settings_of(item)
+        server.recent.clear()
+    try:
+        result = yield
+    except pytest.xfail.Exception:
+        raise
+    except (Exception, pytest.fail.Exception) as error:
+        _what_fakes_say(_fakes_of(item, before), error)
+        raise
+    finally:
+        if server is not None:
+            server.settings = {}
+    _what_fakes_say(_fakes_of(item, before), None)
+    return result
+
+
+def _fakes_of(item: pytest.Item, before: Sequence[Fake]) -> list[Fake]:
+    """The fakes of the test's fixtures, and those that it opened on the server and left open: they are closed."""
+    server = item.config.stash.get(SERVER, None)
+    left = [] if server is None else [fake for fake in server.fakes if fake not in before]
+    for fake in left:
+        fake.close()
+    return [*own_fakes(item), *left]
+
+
+def _what_fakes_say(fakes: list[Fake], error: BaseException | None) -> None:
+    said = _asked(fakes, error)
+    if said is not None:
+        raise said  # the one frame of ours that a failure shows, because pytest wants to show one
+
+
+def _asked(fakes: list[Fake], error: BaseException | None) -> Exception | None:
+    """What fails the test; every fake is asked, so that none has anything left to say when its fixture ends."""
+    last: Exception | None = None
+    for fake in fakes:
+        try:
+            fake.check(last or error)
+        except Exception as said:  # noqa: BLE001 - whatever fails the test
+            last = said.with_traceback(None)
+    return last
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show the calls of a failing test."""
+    report = yield
+    if report.when == "call" and report.failed:
+        server = item.config.stash.get(SERVER, None)
+        for fake in [*own_fakes(item), *(server.recent if server is not None else ())]:
+            if fake.calls:
+                report.sections.append((f"Bedrock Converse calls{fake.where}", fake.transcript))
+    return report

@@ -1,0 +1,349 @@
+"""pytest: the recording of a test with the marker `converse_recording`, from its setup to its end.
+
+Loaded by `recordings` where it may be needed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from converse_harness.errors import ConverseHarnessError, ReplyError, UnexpectedCall
+from converse_harness.plugin.recording import (
+    MARKER,
+    mode_of_run,
+    path_of,
+    setting_of_run,
+    settings_of_recording,
+    shown,
+)
+from converse_harness.plugin.recording_reports import TALLY, Reports, tell
+from converse_harness.plugin.settings import own_fakes, refuse_inside_given, settings_of
+from converse_harness.recordings.choices import failed_path
+from converse_harness.recordings.modes import Failed, MissingRecording, Mode, keep, open_session
+
+if TYPE_CHECKING:
+    from converse_harness.endpoint.script import Queue, Slot
+    from converse_harness.intercept.fake import Fake
+    from converse_harness.recordings.play import Recording
+    from converse_harness.recordings.redaction import Redaction
+    from converse_harness.recordings.tape import Tape
+
+MISSING: Final = """
+{test} has no recording. Record it, with the credentials and the region of a real account:
+
+    pytest --converse-record=once {quoted}
+{aside}"""
+
+ASIDE: Final = """
+{failed} is what it recorded when it did not pass; rename it if it is good after all."""
+
+SECOND: Final = """
+{test} has the same recording as {first}. Any number of tests may play one,
+each from its beginning, but only one records it. Record it with that test:
+
+    pytest --converse-record={mode} {quoted}
+
+or give this one a file of its own: @pytest.mark.converse_recording("another/name")."""
+
+NOT_RECORDED: Final = "\nNothing is recorded for this test: {first} is the one that records {path}."
+
+NO_ACCOUNT: Final = """
+This test is being recorded ({setting}): its calls go to the real service as any client's do, with
+credentials (AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK) and a region
+(AWS_REGION and AWS_DEFAULT_REGION). What is recorded already is played without {setting}, and needs neither."""
+
+NO_ACCOUNT_ERRORS: Final = frozenset(
+    {
+        "ConfigNotFound",
+        "CredentialRetrievalError",
+        "NoAuthTokenError",
+        "NoCredentialsError",
+        "NoRegionError",
+        "PartialCredentialsError",
+        "ProfileNotFound",
+        "SSOTokenLoadError",
+        "TokenRetrievalError",
+        "UnauthorizedSSOTokenError",
+    }
+)
+"""What botocore raises where it finds no account to call Bedrock with."""
+
+
+@dataclass(slots=True, eq=False)
+class Session:
+    """The recording of a test that runs: what it plays, what it records, and whether it passed so far.
+
+    `refused` says why it can do neither, `note` what is to be added to an error.
+    """
+
+    nodeid: str
+    path: Path
+    recording: Recording | None = None
+    tape: Tape | None = None
+    refused: tuple[str, str] | None = None
+    note: str = ""
+    passed: bool = True
+    _fakes: list[Fake] = field(default_factory=list["Fake"])
+    _queue: Queue | None = None
+
+    def queue(self, name: str) -> Queue:
+        """The one queue that all fakes of the test play."""
+        if self._queue is None and self.recording is not None:
+            self._queue = self.recording.queue(name)
+        elif self._queue is None:
+            from converse_harness.recordings.modes import Unrecorded
+
+            self._queue = Unrecorded(name, self.refused or ("", ""))
+        return self._queue
+
+    def give(self, fake: Fake) -> None:
+        """A fake plays and records for this test."""
+        if self._fakes:
+            fake.take_turns_with(self._fakes[0])
+        self._fakes.append(fake)
+        if self.recording is not None or self.refused is not None:
+            fake.script(self)
+        fake.tape = self.tape
+
+    @property
+    def answers(self) -> bool:
+        """Whether a fake plays and records for it already."""
+        return bool(self._fakes)
+
+    @property
+    def slots(self) -> Sequence[Slot]:
+        """The recorded exchanges, as the script has them."""
+        return () if self._queue is None else self._queue.slots
+
+    def unplayed(self) -> list[int]:
+        """The lines at which the exchanges begin that no call was answered with."""
+        exchanges = () if self.recording is None else self.recording.exchanges
+        return [exchange.at for exchange, slot in zip(exchanges, self.slots, strict=False) if slot.left]
+
+
+SESSION: Final = pytest.StashKey[Session]()
+"""The recording of a test while it runs, on the test item."""
+
+REDACTION: Final = pytest.StashKey["Redaction"]()
+"""What the ini file says is replaced in recordings, on the config."""
+
+RUNNING: Final = pytest.StashKey[list[Session]]()
+"""The same, on the config: an interrupted test has no end of its own."""
+
+
+def begin_run(config: pytest.Config) -> None:
+    """Take part in a run. Raises UsageError for replacements that are none."""
+    replaced: list[str] = config.getini("converse_redact")
+    if replaced:
+        config.stash[REDACTION] = _redaction(replaced)
+    config.stash[RUNNING] = []
+    config.pluginmanager.register(sys.modules[__name__], "converse_recording_hooks")
+    config.pluginmanager.register(Reports(config), "converse_recording_reports")
+
+
+def _redaction(lines: list[str]) -> Redaction:
+    from converse_harness.recordings.redaction import Redaction
+
+    try:
+        return Redaction.of_lines(lines)
+    except ReplyError as error:
+        raise pytest.UsageError(f"converse_redact: {error}") from error
+
+
+# The recording begins before the first fixture of the test itself, and ends after the last: what fixtures of a wider
+# scope call is not the test's own. What is wrong with it is said before any fixture, but after skip marks.
+
+
+def begin(item: pytest.Item) -> None:
+    """Open the recording of a test with the marker."""
+    refuse_inside_given(item, MARKER)
+    try:
+        session, problem = _session(item, **settings_of_recording(item) or {}), ""
+    except ConverseHarnessError as error:
+        session, problem = None, str(error)
+    if session is None:
+        pytest.fail(problem, pytrace=False)
+    item.stash[SESSION] = session
+    item.config.stash[RUNNING].append(session)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup(request: Any) -> None:
+    """Answer from before the first fixture on that is made for this test alone."""
+    if request.scope == "function":
+        _answer(request.node)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Answer in a test without such a fixture."""
+    __tracebackhide__ = True
+    _answer(item)
+    return (yield)
+
+
+def _answer(item: pytest.Item) -> None:
+    """The marker needs no fixture; and where there is one, what other fixtures call before it is answered too."""
+    session = item.stash.get(SESSION, None)
+    if session is None or session.answers:
+        return
+    from converse_harness.intercept.httpx_transports import listening
+    from converse_harness.intercept.in_process import BotoFake
+
+    fake, doors = BotoFake(**settings_of(item)), ExitStack()
+    own_fakes(item).append(fake)
+    session.give(fake)
+
+    def close() -> None:
+        doors.close()
+        fake.check_problems()  # of what other fixtures did after the test
+
+    item.addfinalizer(close)
+    doors.callback(fake.close)
+    fake.open()
+    doors.enter_context(listening(fake))
+
+
+def give(item: pytest.Item, fake: Fake) -> None:
+    """A fake of a fixture plays and records what its test does."""
+    session = item.stash.get(SESSION, None)
+    if session is not None:
+        session.give(fake)
+
+
+def _session(item: pytest.Item, name: object = None, **how: Any) -> Session:
+    config, path = item.config, path_of(item, name)
+    mode, redaction = Mode(mode_of_run(config)), config.stash.get(REDACTION, None)
+    first, was_there = config.stash[TALLY].owner(path, item)
+    second = first != item.nodeid and mode is not Mode.NONE
+    quoted, here = _quoted(config, first), _from_here(config, path)
+    if second and (mode is Mode.ALL or not was_there):
+        told = SECOND.format(test=item.nodeid, first=first, mode=mode.value, quoted=quoted)
+        return Session(item.nodeid, path, refused=(f"is not recorded: {first} is what records {here}.", told))
+    try:
+        again = f"pytest --converse-record={Mode.ALL.value} {quoted}"
+        opened = open_session(path, Mode.ONCE if second else mode, again=again, redaction=redaction, **how)
+    except MissingRecording:
+        return Session(item.nodeid, path, refused=(f"has no reply: {here} is not there.", _missing(item, path)))
+    note = NOT_RECORDED.format(first=first, path=here) if second and mode is Mode.NEW_EPISODES else ""
+    if opened.tape is not None:
+        note = NO_ACCOUNT.format(setting=setting_of_run(config))
+    played = None if opened.recording is None else replace(opened.recording, path=here)
+    return Session(item.nodeid, path, played, opened.tape, note=note)
+
+
+def _missing(item: pytest.Item, path: Path) -> str:
+    aside = failed_path(path)
+    return MISSING.format(
+        test=item.nodeid,
+        quoted=_quoted(item.config, item.nodeid),
+        aside=ASIDE.format(failed=_from_here(item.config, aside)) if aside.exists() else "",
+    )
+
+
+def _from_here(config: pytest.Config, path: Path) -> Path:
+    """A path as messages have it: from the folder in which this run began."""
+    try:
+        return Path(os.path.relpath(path, config.invocation_params.dir))
+    except ValueError:  # another drive of Windows
+        return path
+
+
+def _quoted(config: pytest.Config, nodeid: str) -> str:
+    """A node id as an argument for a shell that stands where this run began."""
+    file, *names = nodeid.split("::", 1)
+    text = "::".join([_from_here(config, config.rootpath / file).as_posix(), *names])
+    if not set(text) & set('"$`\\!'):
+        return f'"{text}"'
+    from shlex import quote
+
+    return quote(text)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Remember how each phase ended; and say what to do where there is no account to record with."""
+    session = item.stash.get(SESSION, None)
+    if session is not None and call.excinfo is not None:
+        _advise(session, call.excinfo.value)
+    report = yield
+    # A test that is expected to fail, and does, did what it should: its recording is a good one.
+    if session is not None and not report.passed and not hasattr(report, "wasxfail"):
+        session.passed = False
+    return report
+
+
+def _advise(session: Session, error: BaseException) -> None:
+    """Add what a person cannot know from the error alone."""
+    no_account = session.tape is not None and any(type(each).__name__ in NO_ACCOUNT_ERRORS for each in _chain(error))
+    if session.note and (no_account or (session.tape is None and isinstance(error, UnexpectedCall))):
+        error.add_note(session.note)
+
+
+def _chain(error: BaseException | None) -> Generator[BaseException, None, None]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """Write what was recorded once the last fixture is done; where it cannot be written, the test has an error."""
+    session = item.stash.get(SESSION, None)
+    try:
+        result = yield
+    except Exception:
+        if session is not None:
+            session.passed = False
+            item.config.stash[TALLY].problems += _settle(item, session)
+        raise
+    problems = () if session is None else _settle(item, session)
+    if problems:
+        pytest.fail("\n".join(problems), pytrace=False)
+    return result
+
+
+def _settle(item: pytest.Item, session: Session) -> list[str]:
+    del item.stash[SESSION]
+    return _keep(item.config, session)
+
+
+def _keep(config: pytest.Config, session: Session) -> list[str]:
+    """Keep what a session recorded and note for the end what became of it; what went wrong, if anything did."""
+    tally = config.stash[TALLY]
+    config.stash[RUNNING].remove(session)
+    left = session.unplayed()
+    if left and session.passed:
+        tally.unplayed.append((session.nodeid, shown(config, session.path), len(session.slots), left))
+    if session.tape is None:
+        return []
+    kept = keep(session.tape, passed=session.passed, failed=Failed(config.getoption("--converse-record-failed")))
+    if kept.problem:
+        return [kept.problem.replace(f"{config.rootpath}{os.sep}", "")]
+    if kept.exchanges:
+        path = "" if kept.path is None else shown(config, kept.path)
+        tally.kept.append((path, kept.exchanges, session.nodeid, session.passed))
+    return []
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Put aside what an interrupted test recorded, whose fakes are closed by now; then tell, where this is a worker."""
+    config = session.config
+    interrupted = config.stash[RUNNING]
+    while interrupted:
+        interrupted[-1].passed = False
+        config.stash[TALLY].problems += _keep(config, interrupted[-1])
+    tell(config)

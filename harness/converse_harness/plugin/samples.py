@@ -1,0 +1,153 @@
+"""How a test is run once per value of a fixture, as pytest does for its own fixtures with `params`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
+from inspect import Parameter, Signature
+from typing import Any, Final
+
+import pytest
+
+from converse_harness.samples.table import SAMPLES, VARIANTS, Row
+
+SCOPES: Final = ("session", "package", "module", "class", "function")
+"""pytest's scopes, the widest first."""
+
+
+def parametrize(
+    metafunc: pytest.Metafunc, fixture: str, names: Callable[[], Iterable[str]], ours: Collection[object]
+) -> None:
+    """Run a test once for each of the names that the fixture can be given; `ours` are the functions of our fixtures.
+
+    Nothing happens where the user has a parameter or a fixture of the same name. Values are made when tests run.
+    """
+    if not _has_parameter(metafunc, fixture) and _leads_to(metafunc, fixture, ours):
+        metafunc.parametrize(fixture, list(names()), indirect=True, scope=_scope(metafunc, fixture))
+
+
+def _has_parameter(metafunc: pytest.Metafunc, fixture: str) -> bool:
+    """Whether a marker parametrizes this name."""
+    for mark in metafunc.definition.iter_markers("parametrize"):
+        names: str | Sequence[str] = mark.args[0] if mark.args else mark.kwargs.get("argnames", ())
+        if fixture in ([each.strip() for each in names.split(",")] if isinstance(names, str) else names):
+            return True
+    return False
+
+
+def _leads_to(metafunc: pytest.Metafunc, fixture: str, ours: Collection[object]) -> bool:
+    """Whether the test gets our fixture, perhaps through one of the same name that asks for it."""
+    definitions = reversed(_definitions(metafunc).get(fixture, ()))
+    last = next((each for each in definitions if fixture not in each.argnames), None)
+    return last is not None and last.func in ours
+
+
+def _scope(metafunc: pytest.Metafunc, fixture: str) -> Any:
+    """How long a value stays: as long as the widest fixture that asks for it, else for one test.
+
+    Not for the session, though the fixtures of variants have that scope: pytest would sort the tests of all modules by
+    variant.
+    """
+    asking = [
+        definition.scope
+        for definitions in _definitions(metafunc).values()
+        for definition in definitions
+        if fixture in definition.argnames
+    ]
+    return min([*asking, "function"], key=SCOPES.index)
+
+
+def _definitions(metafunc: pytest.Metafunc) -> Mapping[str, Sequence[pytest.FixtureDef[Any]]]:
+    found: Mapping[str, Sequence[pytest.FixtureDef[Any]]] = vars(metafunc)["_arg2fixturedefs"]  # not public
+    return found
+
+
+FIXTURES: Final[dict[object, str | None]] = {}
+"""The functions of our fixtures; those of variants with their names in the table."""
+
+KEPT: Final = pytest.StashKey["list[pytest.FixtureDef[Any]]"]()
+"""Those of our fixtures that have been asked for, on the session's config."""
+
+NOT_COLLECTED: Final = """\
+`{fixture}` was asked for while the test was running already.
+It runs a test once for each variant, so it must be an argument of the test, or of a fixture that is one.
+The values alone: converse_harness.samples.variants({name!r})"""
+
+_SESSION: Final = pytest.fixture(scope="session")
+_PLAIN: Final = Signature()
+_REQUEST: Final = Signature([Parameter("request", Parameter.POSITIONAL_OR_KEYWORD)])
+
+
+def _sample_fixture(key: str, row: Row) -> Any:
+    def give() -> Any:
+        from converse_harness.samples import sample
+
+        return sample(key)
+
+    FIXTURES[give] = None
+    return _fixture(give, row, _PLAIN)
+
+
+def _variants_fixture(name: str, row: Row) -> Any:
+    def give(request: pytest.FixtureRequest) -> Any:
+        if not hasattr(request, "param"):
+            pytest.fail(NOT_COLLECTED.format(fixture=row.fixture, name=name), pytrace=False)
+        return _variant(name, request.param)
+
+    FIXTURES[give] = name
+    return _fixture(give, row, _REQUEST)
+
+
+def _fixture(give: Callable[..., Any], row: Row, signature: Signature) -> Any:
+    # pytest asks for the signature of every fixture when it starts: one that is there needs not be worked out.
+    vars(give).update(__signature__=signature)
+    give.__doc__ = row.doc
+    give.__name__ = row.fixture
+    return _SESSION(give)
+
+
+def _paths(name: str) -> Iterable[str]:
+    from converse_harness.samples.unions import builders
+
+    return builders(name)
+
+
+def _variant(name: str, path: object) -> Any:
+    from converse_harness.samples.unions import builders
+
+    known = builders(name)
+    if path not in known:
+        fixture = VARIANTS[name].fixture
+        pytest.fail(f"`{fixture}` has no variant {path!r}. Its variants: {', '.join(known)}.", pytrace=False)
+    return known[str(path)]()
+
+
+globals().update({row.fixture: _sample_fixture(key, row) for key, row in SAMPLES.items()})
+globals().update({row.fixture: _variants_fixture(name, row) for name, row in VARIANTS.items()})
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test once per variant, where it or a fixture of its asks for that."""
+    for name, row in VARIANTS.items():
+        if row.fixture in metafunc.fixturenames:
+            parametrize(metafunc, row.fixture, partial(_paths, name), FIXTURES)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> None:
+    """Remember those of our fixtures that have a value."""
+    if fixturedef.func in FIXTURES:
+        kept = request.config.stash.setdefault(KEPT, [])
+        if fixturedef not in kept:
+            kept.append(fixturedef)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Make each value anew that a test before this one may have changed."""
+    for definition in item.config.stash.get(KEPT, ()):
+        if definition.cached_result is not None and definition.cached_result[2] is None:
+            _, path, no_error = definition.cached_result
+            name = FIXTURES[definition.func]
+            value = definition.func() if name is None else _variant(name, path)
+            definition.cached_result = (value, path, no_error)

@@ -1,0 +1,118 @@
+"""The settings of a test, from its marker, the command line and the ini file; and the fakes that are its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import pytest
+
+if TYPE_CHECKING:
+    from converse_harness.intercept.fake import Fake, Settings
+
+
+FAKES: Final = pytest.StashKey["list[Fake]"]()
+"""The fakes of a test's own fixtures, on the test item."""
+
+GROUP: Final = ("converse", "fake Amazon Bedrock Converse endpoint (converse-harness)")
+"""Where `pytest --help` has our options."""
+
+OPTIONS: Final = {
+    "unused": ("fail", "what becomes of a test that leaves replies unused: fail or allow"),
+    "unexpected": ("fail", "what becomes of a test whose client makes a call that is not scripted: fail or allow"),
+    "rules": ("default", "what becomes of requests that Bedrock would refuse: off, warn, default or strict"),
+    "sleeps": ("no", "whether clients really wait between retries: yes or no"),
+    "seed": ("0", "a whole number that changes every generated id and padding length"),
+}
+"""Each setting of the marker `converse`, with its default and meaning; also an ini and a command-line option."""
+
+_BOOLEANS: Final = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
+
+def settings_of(item: pytest.Item) -> Settings:
+    """The settings of a test: its marker, else the command line, else the ini file. Raises UsageError."""
+    settings: dict[str, Any] = {
+        name: item.config.getoption(f"--converse-{name}") or item.config.getini(f"converse_{name}") for name in OPTIONS
+    }
+    for marker in reversed(list(item.iter_markers("converse"))):
+        unknown = sorted(set(marker.kwargs) - set(OPTIONS))
+        if unknown or marker.args:
+            came = f"{unknown[0]}=" if unknown else repr(marker.args[0])
+            raise pytest.UsageError(
+                f"@pytest.mark.converse: {came} is no setting. Settings: {', '.join(f'{name}=' for name in OPTIONS)}."
+            )
+        settings.update(marker.kwargs)
+    try:
+        sleeps = settings["sleeps"]
+        settings["sleeps"] = sleeps if isinstance(sleeps, bool) else _BOOLEANS[str(sleeps).lower()]
+        settings["seed"] = int(settings["seed"])
+    except (KeyError, ValueError):
+        raise pytest.UsageError(
+            f"converse settings: sleeps is yes or no and seed a whole number; got sleeps={settings['sleeps']!r}, "
+            f"seed={settings['seed']!r}."
+        ) from None
+    return cast("Settings", settings)
+
+
+def own_fakes(item: pytest.Item) -> list[Fake]:
+    """The fakes that decide about a test's outcome; a fixture appends its own."""
+    return item.stash.setdefault(FAKES, [])
+
+
+INSIDE_GIVEN: Final = """\
+{name} uses @given, and the {kind} `{fixture}` would give all its examples one script and one list of calls.
+Open a fake for each example instead:
+
+{decorators}    @given(...)
+    def {name}({parameters}):
+        with {made}({answer}) as fake:
+            ...
+
+({imports}; More: converse-harness docs fixtures inside-given)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Instead:
+    """What stands in the place of a fixture: what is imported, how it is called, what comes before `@given`."""
+
+    made: str
+    imports: str
+    answer: str = "answer"
+    parameters: str = "..."
+    decorators: str = ""
+    kind: str = "fixture"
+
+
+WITHOUT_FIXTURE: Final[Mapping[str, Instead]] = {
+    "converse": Instead("fake_converse", "from converse_harness import fake_converse"),
+    "converse_httpx": Instead("HttpxFake", "from converse_harness.intercept.httpx import HttpxFake"),
+    "converse_recording": Instead(
+        "fake_converse",
+        "from converse_harness import fake_converse, recording",
+        answer='recording("recordings/...")',
+        kind="marker",
+    ),
+    "converse_each_case": Instead(
+        "fake_converse",
+        "from converse_harness import fake_converse; from converse_harness.cases import CASES",
+        answer='*case.replies, unused="allow"',
+        parameters="case, ...",
+        decorators='    @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))\n',
+    ),
+}
+"""What makes the same as a fixture."""
+
+
+def refuse_inside_given(item: pytest.Item, fixture: str) -> None:
+    """Fail a test with `@given` that asks for this fixture, unless it says that it wants one fake for all examples."""
+    function = getattr(item, "obj", None)
+    if not getattr(function, "is_hypothesis_test", False):
+        return
+    from hypothesis import HealthCheck, settings
+
+    chosen: Any = getattr(function, "_hypothesis_internal_use_settings", None) or settings.default
+    if HealthCheck.function_scoped_fixture in chosen.suppress_health_check:
+        return
+    name = item.name.partition("[")[0]
+    pytest.fail(INSIDE_GIVEN.format(name=name, fixture=fixture, **asdict(WITHOUT_FIXTURE[fixture])), pytrace=False)

@@ -1,1 +1,0 @@
-"""The parts of the pytest plugin: each registers itself, or serves one that does."""

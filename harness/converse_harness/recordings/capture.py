@@ -1,0 +1,210 @@
+"""What a door hears of a call that it passes on, and the lines of a recording that this makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from converse_harness.endpoint.routes import control_route, route
+from converse_harness.errors import DamagedData
+from converse_harness.recordings.keys import ONE_OF, is_header
+from converse_harness.recordings.legality import problems
+from converse_harness.recordings.lines import End, Line, body_members, bytes_line, frame_line, request_members
+from converse_harness.recordings.read import exchange_of
+from converse_harness.stream.frames import PRELUDE_LENGTH, Decoder, encode
+from converse_harness.stream.http import (
+    ERROR_NAME,
+    GATEWAY_ERROR,
+    GATEWAY_ERRORS,
+    SERVICE_ERROR,
+    ConnectionFailure,
+    Request,
+)
+
+STREAM: Final = "application/vnd.amazon.eventstream"
+JSON: Final = "application/json"
+
+KEPT_REQUEST_HEADERS: Final = ("x-amzn-bedrock-",)
+"""Beginnings of the request headers that say what is asked; all others are dropped."""
+
+KEPT_HEADERS: Final = ("content-encoding", "retry-after", "retry-after-ms", "x-amzn-bedrock-")
+"""Beginnings of the response headers that are kept as they are; the usual ones are kept where they are unusual."""
+
+
+LAST: Final = ((":event-type", "metadata"), (":message-type", "exception"), (":message-type", "error"))
+"""A header of the frames after which none comes."""
+
+
+@dataclass(slots=True, eq=False)
+class Heard:
+    """One call that is passed on, filled in by a door while its answer comes.
+
+    All times are seconds since the request was sent. `pieces` are the parts of the body as they arrived: with HTTP/1.1
+    chunks, one each. Where no answer came, `failure` says how. `ended` is None where the answer ended well; while it is
+    `running`, nobody knows.
+    """
+
+    request: Request
+    operation: str | None = None
+    status: int = 0
+    headers: tuple[tuple[str, str], ...] = ()
+    head_at: float = 0.0
+    pieces: list[tuple[bytes, float]] = field(default_factory=list[tuple[bytes, float]])
+    failure: ConnectionFailure | None = None
+    ended: End | None = None
+    ended_at: float = 0.0
+    running: bool = False
+
+    @property
+    def answered(self) -> bool:
+        """Whether anything came, or is known not to come."""
+        return self.status != 0 or self.failure is not None
+
+    def header(self, name: str) -> str | None:
+        """The value of a response header, by its name in lower case."""
+        return next((value for key, value in self.headers if key.lower() == name), None)
+
+    def is_whole(self) -> bool:
+        """Whether nothing is missing, although the client has not asked whether there is more."""
+        data = b"".join(piece for piece, _ in self.pieces)
+        length = self.header("content-length")
+        if length is not None:
+            return length == str(len(data))
+        decoder = Decoder()
+        try:
+            frames = decoder.feed(data)
+            decoder.close()
+        except DamagedData:
+            return False
+        return bool(frames) and any(frames[-1].get(name) == value for name, value in LAST)
+
+
+def exchange_lines(heard: Heard, number: int) -> list[Line]:
+    """The lines of one exchange; `number` is that of its call, from 1. An answer that is not legal has its `faults`."""
+    return with_faults([_call_line(heard, number), *_answer_lines(heard)])
+
+
+def with_faults(lines: Sequence[Line]) -> list[Line]:
+    """The lines of one exchange, with `faults` that say why its answer is not legal, if it is not."""
+    call, *answer = lines
+    faults = [] if "faults" in call else problems(exchange_of(lines, 1))
+    if faults:
+        request = {key: value for key, value in call.items() if key in ONE_OF["call"]}
+        # The request comes last: it may be long.
+        call = {key: value for key, value in call.items() if key not in request} | {"faults": faults} | request
+    return [call, *answer]
+
+
+def _call_line(heard: Heard, number: int) -> Line:
+    request = heard.request
+    found = route(request) or control_route(request)
+    path, _, query = request.target.partition("?")
+    line: Line = {"call": number}
+    if found is not None:
+        line |= {"operation": found.operation, **found.path_params}
+    else:
+        line |= {"method": request.method, "path": path}
+    if query:
+        line["query"] = query
+    kept = {
+        name: value
+        for name, value in request.headers
+        if name.lower().startswith(KEPT_REQUEST_HEADERS) and is_header(value)
+    }
+    if kept:
+        line["headers"] = kept
+    return line | (request_members(request.body) if request.body else {})
+
+
+def _answer_lines(heard: Heard) -> Iterator[Line]:
+    if heard.failure is not None:
+        yield {"t": _ms(heard.ended_at), "failed": heard.failure.value}
+        return
+    data = b"".join(piece for piece, _ in heard.pieces)
+    streams = heard.status == 200 and (heard.header("content-type") == STREAM or _begins_with_a_frame(data))
+    head = _head_line(heard, data, streams=streams)
+    if streams:
+        yield head
+        yield from _stream_lines(heard)
+    else:
+        yield head | body_members("body", data)
+    if heard.running and not heard.is_whole():
+        # As if the client had left here: what comes after is not in the recording.
+        yield {"t": _ms(heard.pieces[-1][1] if heard.pieces else heard.head_at), "end": End.CLOSED_BY_CLIENT.value}
+    elif heard.ended is not None:
+        yield {"t": _ms(heard.ended_at), "end": heard.ended.value}
+    elif _is_short(heard, data):
+        # A newer botocore takes no notice of it. Whoever replays it must not wait for the rest.
+        yield {"t": _ms(heard.ended_at), "end": End.CLOSED.value}
+
+
+def _is_short(heard: Heard, data: bytes) -> bool:
+    """Whether a body ended before its Content-Length says."""
+    length = heard.header("content-length") or ""
+    return length.isdecimal() and len(data) < int(length)
+
+
+def _head_line(heard: Heard, data: bytes, *, streams: bool) -> Line:
+    at = heard.head_at if streams or not heard.pieces else heard.pieces[-1][1]
+    line: Line = {"t": _ms(at), "status": heard.status}
+    error = heard.header("x-amzn-errortype")
+    name, _, _ = (error or "").partition(":")
+    if (
+        error is not None
+        and ERROR_NAME.fullmatch(name)
+        and error == name + (GATEWAY_ERROR if name in GATEWAY_ERRORS else SERVICE_ERROR)
+    ):
+        line["type"] = name
+        error = None
+    request_id = heard.header("x-amzn-requestid")
+    if request_id is not None and is_header(request_id):
+        line["requestId"] = request_id
+    unusual: dict[str, str | None] = {}
+    if error is not None:
+        unusual["x-amzn-ErrorType"] = error
+    content_type = heard.header("content-type")
+    if content_type != (STREAM if streams else JSON):
+        unusual["Content-Type"] = content_type
+    length = heard.header("content-length")
+    if length is not None and (streams or length != str(len(data))):
+        unusual |= {"Transfer-Encoding": None, "Content-Length": length} if streams else {"Content-Length": length}
+    unusual |= {key: value for key, value in heard.headers if key.lower().startswith(KEPT_HEADERS)}
+    kept = {name: value for name, value in unusual.items() if value is None or is_header(value)}
+    return line | ({"headers": kept} if kept else {})
+
+
+def _begins_with_a_frame(data: bytes) -> bool:
+    """Whether it is a stream whatever its header says: recorders that came before us mask that."""
+    try:
+        Decoder().feed(data[:PRELUDE_LENGTH])
+    except DamagedData:
+        return False
+    return len(data) > PRELUDE_LENGTH
+
+
+def _stream_lines(heard: Heard) -> Iterator[Line]:
+    decoder = Decoder()
+    read = 0
+    for data, at in heard.pieces:
+        joined = False
+        try:
+            frames = decoder.feed(data)
+        except DamagedData:
+            break
+        for frame in frames:
+            raw = encode(frame)  # frames decode and encode again to the same bytes
+            yield frame_line(frame, raw, _ms(at), joined=joined)
+            read += len(raw)
+            joined = True
+    # From the first damage on, or what was cut off: bytes, in the pieces in which they came.
+    for data, at in heard.pieces:
+        if read >= len(data):
+            read -= len(data)
+            continue
+        yield bytes_line(data[read:], _ms(at))
+        read = 0
+
+
+def _ms(seconds: float) -> int:
+    return round(1000 * seconds)

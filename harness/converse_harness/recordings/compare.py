@@ -1,0 +1,294 @@
+"""What differs between two JSON values, by path, and how that is shown to people in a few lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, Final, NamedTuple, cast
+
+from converse_harness.recordings.lines import Line, event_of
+from converse_harness.recordings.matching import asked_in, canonical, key
+from converse_harness.recordings.replies import Exchange, Session
+from converse_harness.secrets import mask
+
+Step = str | int
+Path = tuple[Step, ...]
+"""The keys and indexes that lead to a value."""
+
+
+class Absent:
+    """Stands for what is not there."""
+
+    def __repr__(self) -> str:
+        return "absent"
+
+
+ABSENT: Final = Absent()
+
+WIDTH: Final = 72
+"""The most characters of a value that are shown."""
+
+BEFORE: Final = 24
+"""How many of them may come before the first that differs."""
+
+MANY: Final = 2000
+"""Lists that differ in more items than this are compared by their rarer items."""
+
+
+class Difference(NamedTuple):
+    """One place where two values differ: the steps that lead there, and what each has, ABSENT for nothing.
+
+    `was` are the steps that lead there in the old value, where items before it came or went.
+    """
+
+    path: Path
+    old: Any
+    new: Any
+    was: Path
+
+
+class Pair(NamedTuple):
+    """An item of one list and the item of another that stands for it; None where there is none."""
+
+    old: int | None
+    new: int | None
+
+
+def differences(
+    old: object, new: object, path: tuple[Step, ...] = (), was: tuple[Step, ...] = ()
+) -> Iterator[Difference]:
+    """Where two JSON values differ. Of a list an item may be gone or new: the others are still compared in pairs.
+
+    The index in a path is that of the new list, of the old one for what is gone. 1, 1.0 and true are three values.
+
+    >>> for difference in differences({"a": [1, 2, 3], "b": "x"}, {"a": [1, 3], "b": "y"}):
+    ...     print(*difference)
+    ('a', 1) 2 absent ('a', 1)
+    ('b',) x y ('b',)
+    """
+    kinds = type(old), type(new)
+    if kinds == (dict, dict):
+        before, after = cast("dict[str, object]", old), cast("dict[str, object]", new)
+        for name in [*before, *(name for name in after if name not in before)]:
+            yield from differences(before.get(name, ABSENT), after.get(name, ABSENT), (*path, name), (*was, name))
+    elif kinds == (list, list):
+        items, others = cast("list[object]", old), cast("list[object]", new)
+        for pair in aligned(items, others):
+            yield from differences(
+                ABSENT if pair.old is None else items[pair.old],
+                ABSENT if pair.new is None else others[pair.new],
+                (*path, cast("int", pair.old if pair.new is None else pair.new)),
+                (*was, cast("int", pair.new if pair.old is None else pair.old)),
+            )
+    elif _differ(old, new):
+        yield Difference(path, old, new, was)
+
+
+def _differ(old: object, new: object) -> bool:
+    if old is ABSENT or new is ABSENT:
+        return old is not new
+    return canonical(old) != canonical(new)
+
+
+def aligned(old: Sequence[Any], new: Sequence[Any], *keys: Callable[[Any], str], leftovers: bool = True) -> list[Pair]:
+    """Which item of one list stands for which of the other, in their order.
+
+    Items belong together that are equal by the first of `keys`; of what lies between those, the ones that are equal by
+    the next. `leftovers`: what is left between two pairs belongs together in its order, as far as it goes.
+    """
+    return list(_aligned(range(len(old)), range(len(new)), old, new, keys or (canonical, outline), leftovers))
+
+
+def _aligned(
+    olds: range,
+    news: range,
+    old: Sequence[Any],
+    new: Sequence[Any],
+    keys: Sequence[Callable[[Any], str]],
+    leftovers: bool,
+) -> Iterator[Pair]:
+    if not keys or not olds or not news:
+        together = min(len(olds), len(news)) if leftovers else 0
+        yield from map(Pair, olds[:together], news[:together])
+        yield from (Pair(gone, None) for gone in olds[together:])
+        yield from (Pair(None, more) for more in news[together:])
+        return
+    first, *others = keys
+    before, after = [first(old[index]) for index in olds], [first(new[index]) for index in news]
+    # Long lists are mostly equal: what they begin and end with alike needs no search.
+    start = _alike(before, after)
+    stop = _alike(before[start:][::-1], after[start:][::-1])
+    yield from map(Pair, olds[:start], news[:start])
+    middle, other = before[start : len(before) - stop], after[start : len(after) - stop]
+    matcher = SequenceMatcher(None, middle, other, autojunk=max(len(middle), len(other)) > MANY)
+    for tag, i, j, k, m in matcher.get_opcodes():
+        left, right = olds[start + i : start + j], news[start + k : start + m]
+        if tag == "equal":
+            yield from map(Pair, left, right)
+        else:
+            yield from _aligned(left, right, old, new, others, leftovers)
+    yield from map(Pair, olds[len(olds) - stop :], news[len(news) - stop :])
+
+
+def _alike(before: Sequence[str], after: Sequence[str]) -> int:
+    """How many items two lists begin with alike."""
+    pairs = enumerate(zip(before, after, strict=False))
+    return next((number for number, (one, other) in pairs if one != other), min(len(before), len(after)))
+
+
+def outline(value: object) -> str:
+    """What two items have in common that were one before somebody edited it: the keys, and the role of a message."""
+    if isinstance(value, dict):
+        members = cast("dict[str, object]", value)
+        return f"{members.get('role')} {sorted(members)}"
+    return type(value).__name__
+
+
+# For people
+
+
+def path_text(path: Sequence[Step]) -> str:
+    """A path as people write it.
+
+    >>> path_text(("messages", 2, "content", 0, "text"))
+    'messages[2].content[0].text'
+    """
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return text.removeprefix(".")
+
+
+def shown(old: object, new: object, width: int = WIDTH) -> tuple[str, str]:
+    """Two values that differ, each on one line: of long texts the piece around what differs. Secrets are masked.
+
+    >>> shown("It is warm and sunny in Chur, " * 9 + "up there", "It is warm and sunny in Chur, " * 9 + "in there", 40)
+    ('"...m and sunny in Chur, up there"', '"...m and sunny in Chur, in there"')
+    """
+    if isinstance(old, str) and isinstance(new, str):
+        before, after = mask(old), mask(new)
+        if before == after:
+            after = f"{after} (another one)"
+    else:
+        before, after = _flat(old), _flat(new)
+    start = max(0, _alike(before, after) - BEFORE)
+    if old is ABSENT or new is ABSENT or max(len(before), len(after)) <= width:
+        start = 0
+    return (
+        _cut(before, start, width, quoted=isinstance(old, str)),
+        _cut(after, start, width, quoted=isinstance(new, str)),
+    )
+
+
+def _flat(value: object) -> str:
+    if value is ABSENT:
+        return ""
+    return mask(value) if isinstance(value, str) else json.dumps(_masked(value), ensure_ascii=False)
+
+
+def _masked(value: object) -> object:
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, dict):
+        return {name: _masked(each) for name, each in cast("Mapping[str, object]", value).items()}
+    return [_masked(each) for each in cast("list[object]", value)] if isinstance(value, list) else value
+
+
+def _cut(text: str, start: int, width: int, *, quoted: bool) -> str:
+    piece = text[start : start + width]
+    if start:
+        piece = f"...{piece}"
+    if start + width < len(text):
+        piece = f"{piece}..."
+    return printable(json.dumps(piece, ensure_ascii=False) if quoted else piece)
+
+
+def lines_of(difference: Difference) -> Iterator[str]:
+    """A difference for people: a line with `-` for what is gone, one with `+` for what is new."""
+    values = zip("-+", (difference.old, difference.new), shown(difference.old, difference.new), strict=True)
+    for sign, value, text in values:
+        if value is not ABSENT:
+            yield f"{sign} {printable(path_text(difference.path))}  {text}"
+
+
+def printable(text: str) -> str:
+    """A text in which nothing can move the cursor or turn the writing round."""
+    return "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text)
+
+
+TIMES: Final = frozenset({"t"})
+"""The keys of a line that say when it happened."""
+
+CHANCE: Final = frozenset({"p", "joined", "requestId", "payload", "frame"})
+"""The keys of a line that are others each time a session is recorded, and say nothing of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Two exchanges that belong together, or one that is alone, and what differs."""
+
+    old: Exchange | None
+    new: Exchange | None
+    found: tuple[Difference, ...] = ()
+
+    @property
+    def equal(self) -> bool:
+        """Whether there are two and nothing differs."""
+        return self.old is not None and self.new is not None and not self.found
+
+
+def compare(old: Session, new: Session, *, times: bool = False, chance: bool = False) -> list[Compared]:
+    """The exchanges of two sessions in their order, and what differs; `times` and `chance` as well, if asked for.
+
+    Those belong together that have the same request and the same outcome; then those of the same request, of the same
+    shape, of the same operation and model.
+    """
+    hidden = (frozenset[str]() if times else TIMES) | (frozenset[str]() if chance else CHANCE)
+    pairs = aligned(old.exchanges, new.exchanges, *_LIKENESS, leftovers=False)
+    return [
+        _compared(
+            None if pair.old is None else old.exchanges[pair.old],
+            None if pair.new is None else new.exchanges[pair.new],
+            hidden,
+        )
+        for pair in pairs
+    ]
+
+
+def _outcome(exchange: Exchange) -> str:
+    return f"{exchange.head.get('status')} {exchange.head.get('type')} {exchange.head.get('failed')}"
+
+
+_LIKENESS: Final[tuple[Callable[[Exchange], str], ...]] = (
+    lambda exchange: f"{key('exact', asked_in(exchange))} {_outcome(exchange)}",
+    lambda exchange: key("exact", asked_in(exchange)),
+    lambda exchange: key("shape", asked_in(exchange)),
+    lambda exchange: key("order", asked_in(exchange)),
+)
+
+
+def _compared(old: Exchange | None, new: Exchange | None, hidden: frozenset[str]) -> Compared:
+    if old is None or new is None:
+        return Compared(old, new)
+    return Compared(old, new, tuple(_differences(old, new, hidden)))
+
+
+def _differences(old: Exchange, new: Exchange, hidden: frozenset[str]) -> Iterator[Difference]:
+    number = frozenset({"call"})
+    yield from differences(_line(old.call, number), _line(new.call, number))
+    yield from differences(_line(old.head, hidden), _line(new.head, hidden), ("answer",), ("answer",))
+    before, after = ([_line(line, TIMES | CHANCE) for line in each.events] for each in (old, new))
+    for pair in aligned(before, after, canonical, outline):
+        yield from differences(
+            ABSENT if pair.old is None else _line(old.events[pair.old], hidden),
+            ABSENT if pair.new is None else _line(new.events[pair.new], hidden),
+            ("events", pair.new if pair.new is not None else pair.old or 0),
+        )
+    before_end, after_end = (ABSENT if each.end is None else _line(each.end, hidden) for each in (old, new))
+    yield from differences(before_end, after_end, ("answer",), ("answer",))
+
+
+def _line(line: Line, hidden: frozenset[str]) -> dict[str, Any]:
+    """A line without what is not to be compared. A frame that stands for no event is all that is known of it."""
+    alone = "frame" in line and event_of(line) is None
+    return {name: value for name, value in line.items() if name not in hidden or (name == "frame" and alone)}

@@ -1,0 +1,188 @@
+"""The search for secrets in what is to be written: in every text of it, also in what is encoded in these texts."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from converse_harness.errors import SecretFound
+from converse_harness.recordings.decoding import Joined, Path, View, is_dict, is_list, levels, views_of
+from converse_harness.recordings.lines import Line, event_of
+from converse_harness.secrets import ACCOUNT_BY_NAME, ACCOUNT_IN_ARN, MASK, STAND_IN, matches, secret_span
+
+OWN: Final = "a secret of this process"
+"""The kind of a value that is in the environment, or that a request was signed with."""
+
+SHORTEST_OWN: Final = 16
+
+_SECRET_NAME: Final = re.compile(
+    r"(?:^|_)(?:KEY|TOKEN|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)$|SECRET|_TOKEN_|ACCESS_KEY|API_?KEY", re.IGNORECASE
+)
+_NO_SECRET_NAME: Final = re.compile(r"_(?:FILE|PATH|DIR|URI|URL|ARN|NAME|COMMAND)$", re.IGNORECASE)
+
+_SHOWN: Final = 10
+
+_AND_AFTER: Final = (" (with the lines after it)",)
+"""Where a text is that several lines together have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """A secret that was found: line number from 1, place in the line's JSON, kind, how it was encoded; never itself."""
+
+    line: int
+    path: str
+    kind: str
+    form: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        form = f", in {' in '.join(dict.fromkeys(reversed(self.form)))} form" if self.form else ""
+        return f"{self.path or 'the line'}: {self.kind}{form}"
+
+
+_signed_with: set[str] = set()
+
+
+def remember(*values: object) -> None:
+    """Take values that a request was signed with for secrets of this process; None and short ones are not."""
+    _signed_with.update(value for value in values if isinstance(value, str) and len(value) >= SHORTEST_OWN)
+
+
+def own_secrets(environ: Mapping[str, str] | None = None) -> frozenset[str]:
+    """The secrets of this process: what its environment has under names of secrets, and what requests were signed with.
+
+    Of another `environ`, only the former. Values shorter than sixteen characters are left out.
+
+    >>> sorted(own_secrets({"DB_PASSWORD": "correct horse battery", "HOME": "/home/ada-lovelace", "X_KEY": "short"}))
+    ['correct horse battery']
+    """
+    if environ is None:
+        return own_secrets(os.environ) | _signed_with
+    values = (
+        value.strip()
+        for name, value in environ.items()
+        if _SECRET_NAME.search(name) and not _NO_SECRET_NAME.search(name)
+    )
+    return frozenset(value for value in values if len(value) >= SHORTEST_OWN)
+
+
+def scan(lines: Sequence[Line], own: Collection[str] | None = None) -> list[Leak]:
+    """The secrets in the lines of a recording, each place once; `own` are the secrets of this process.
+
+    >>> scan([{"call": 1, "request": {"text": "my key is AKIAIOSFODNN7EXAMPLE"}}])
+    [Leak(line=1, path='request.text', kind='an AWS access key id', form=())]
+    """
+    secrets = own_secrets() if own is None else frozenset(own)
+    found: dict[Leak, None] = {}
+    for group in levels(all_views(lines)):
+        for view, kind in _secrets_in(group, secrets):
+            found[Leak(view.line, _shown(view.path, secrets), kind, view.form)] = None
+    return _plainest(found)
+
+
+def refuse(lines: Sequence[Line], where: object, own: Collection[str] | None = None) -> None:
+    """Raise SecretFound if these lines, which are to be written to the file `where`, hold a secret."""
+    leaks = scan(lines, own)
+    if not leaks:
+        return
+    listed = [f"  {where}:{leak.line}: {leak}" for leak in leaks[:_SHOWN]]
+    if len(leaks) > _SHOWN:
+        listed.append(f"  and {len(leaks) - _SHOWN} more")
+    secrets = "a secret" if len(leaks) == 1 else f"{len(leaks)} secrets"
+    raise SecretFound(
+        f"{where} was not written, for it would hold {secrets}:\n" + "\n".join(listed) + "\n"
+        "What was there before is as it was. Have it replaced (a line `pattern => replacement` under converse_redact "
+        "in pytest's configuration, or Redaction(replacements=...)), or record with a test value in its place."
+    )
+
+
+def all_views(lines: Sequence[Line]) -> Iterator[View]:
+    """The texts of all lines as they stand, and those that only several lines together have."""
+    for number, line in enumerate(lines, 1):
+        yield from views_of(line, number)
+    for group in streamed(lines):
+        if len(group) > 1:
+            number, path, _ = group[0]
+            if path == ("bytes",):
+                raw = b"".join(base64.b64decode(text) for _, _, text in group)
+                yield View(raw.decode("latin-1"), number, (*path, *_AND_AFTER), ("base64",))
+            else:
+                yield View("".join(text for _, _, text in group), number, (*path, *_AND_AFTER))
+
+
+def streamed(lines: Sequence[Line]) -> Iterator[list[tuple[int, Path, str]]]:
+    """Texts that arrive in pieces: for each, the line numbers, the places and the pieces in their order.
+
+    These are the deltas of each content block, and bytes that are no whole frame.
+    """
+    groups: dict[object, list[tuple[int, Path, str]]] = {}
+    for number, line in enumerate(lines, 1):
+        if "call" in line:
+            yield from groups.values()
+            groups = {}
+        elif "bytes" in line:
+            groups.setdefault("bytes", []).append((number, ("bytes",), line["bytes"]))
+        elif "contentBlockDelta" in line:
+            found = event_of(line)
+            members = found[1] if found is not None else None
+            if is_dict(members):
+                for path, text in _strings(members.get("delta"), ("contentBlockDelta", "delta")):
+                    groups.setdefault((members.get("contentBlockIndex"), path), []).append((number, path, text))
+    yield from groups.values()
+
+
+def _strings(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    if type(value) is str:
+        yield path, value
+    elif is_dict(value):
+        for key, item in value.items():
+            yield from _strings(item, (*path, key))
+    elif is_list(value):
+        for index, item in enumerate(value):
+            yield from _strings(item, (*path, index))
+
+
+def _secrets_in(group: Joined, own: Iterable[str]) -> Iterator[tuple[View, str]]:
+    for kind, found in matches(group.searched):
+        start, _ = secret_span(found)
+        is_account = kind in (ACCOUNT_IN_ARN, ACCOUNT_BY_NAME)
+        if not (is_account and group.searched.startswith(STAND_IN, start)):
+            yield group.view_at(start), kind.name
+    for value in own:
+        for text in {value, value.encode().decode("latin-1")}:
+            at = group.text.find(text)
+            while at >= 0:
+                yield group.view_at(at), OWN
+                at = group.text.find(text, at + 1)
+
+
+def _plainest(leaks: Iterable[Leak]) -> list[Leak]:
+    """In the order of the file, each kind at a place once, in the form with the fewest encodings."""
+    best: dict[tuple[int, str, str], Leak] = {}
+    for leak in sorted(leaks, key=lambda leak: (leak.line, len(leak.form))):
+        best.setdefault((leak.line, leak.path, leak.kind), leak)
+    alone = {(leak.path, leak.kind) for leak in best.values()}
+    return [
+        leak
+        for leak in best.values()
+        if (leak.path.removesuffix(_AND_AFTER[0]), leak.kind) not in alone or not leak.path.endswith(_AND_AFTER[0])
+    ]
+
+
+def _shown(path: Path, own: Collection[str]) -> str:
+    """A place in JSON in words; a key that is itself a secret, or holds one, is not shown."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            text += f".{MASK if _is_secret(step, own) else step[:80]}"
+    return text.removeprefix(".").replace(f".{_AND_AFTER[0]}", _AND_AFTER[0])
+
+
+def _is_secret(key: str, own: Collection[str]) -> bool:
+    return any(True for group in levels([View(key, 0, ())]) for _ in _secrets_in(group, own))

@@ -1,0 +1,327 @@
+"""The shape of a request: what of it stays the same where only prose changes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
+
+from converse_harness import bedrock
+from converse_harness.endpoint.call import CONVERSATIONS, Call
+from converse_harness.endpoint.script import NAMED, SCRIPTED
+from converse_harness.errors import DamagedData
+from converse_harness.recordings.keys import KINDS
+from converse_harness.recordings.lines import FORMS, request_members
+from converse_harness.recordings.replies import Exchange
+from converse_harness.secrets import ACCOUNT_IN_ARN, STAND_IN, compiled
+
+if TYPE_CHECKING:
+    from converse_harness.recordings.redaction import Redaction
+
+
+TOO_DEEP: Final = "nested too deeply to be compared"
+
+
+def canonical(value: object) -> str:
+    """JSON that is the same text for equal values: the order of keys does not count, 1 and 1.0 are two numbers."""
+    try:
+        return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    except RecursionError:
+        return TOO_DEEP
+
+
+def object_of(value: object) -> Mapping[str, Any]:
+    """A recording may be edited, and a client may send anything: what is no object has no members."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def objects_of(value: object) -> list[Mapping[str, Any]]:
+    """A list as objects; what is no list has none."""
+    return [object_of(each) for each in cast("list[object]", value)] if isinstance(value, list) else []
+
+
+def kind_of(block: Mapping[str, Any]) -> str:
+    """The member of a union that is there."""
+    return " + ".join(sorted(block)) if block else "nothing"
+
+
+class _Links:
+    """Ids, each by its number in the order of appearance."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, int] = {}
+
+    def number(self, id: object) -> int:
+        return self._known.setdefault(canonical(id), len(self._known) + 1)
+
+
+def messages_shape(conversation: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Roles, kinds of blocks, names of the tools used; a toolUseId is its number in the order of appearance."""
+    links = _Links()
+    return [
+        {"role": message.get("role"), "content": [_block(block, links) for block in objects_of(message.get("content"))]}
+        for message in objects_of(conversation.get("messages"))
+    ]
+
+
+def _block(block: Mapping[str, Any], links: _Links) -> Any:
+    kind = kind_of(block)
+    if kind == "toolUse":
+        use = object_of(block[kind])
+        typed = {"type": use["type"]} if use.get("type", "tool_use") != "tool_use" else {}
+        return {kind: {"toolUseId": links.number(use.get("toolUseId")), "name": use.get("name"), **typed}}
+    if kind == "toolResult":
+        result = object_of(block[kind])
+        return {
+            kind: {
+                "toolUseId": links.number(result.get("toolUseId")),
+                "status": result.get("status", "success"),
+                "content": [kind_of(each) for each in objects_of(result.get("content"))],
+            }
+        }
+    return kind
+
+
+def system_shape(conversation: Mapping[str, Any]) -> list[str]:
+    """The kinds of system blocks, in no order."""
+    return sorted({kind_of(block) for block in objects_of(conversation.get("system"))})
+
+
+def tools_shape(conversation: Mapping[str, Any]) -> list[str]:
+    """The names of the tools offered, in no order."""
+    tools = objects_of(object_of(conversation.get("toolConfig")).get("tools"))
+    return sorted(_tool(tool) for tool in tools)
+
+
+def _tool(tool: Mapping[str, Any]) -> str:
+    kind = kind_of(tool)
+    name = object_of(tool.get(kind)).get("name")
+    return str(name) if kind == "toolSpec" else kind if name is None else f"{kind} {name}"
+
+
+def tool_choice_shape(conversation: Mapping[str, Any]) -> Any:
+    """The kind of toolChoice, and the tool that it names."""
+    choice = object_of(object_of(conversation.get("toolConfig")).get("toolChoice"))
+    return f"tool {object_of(choice['tool']).get('name')}" if "tool" in choice else kind_of(choice) if choice else None
+
+
+COUNTED: Final = frozenset({"role", "type", "name", "source", "status"})
+"""The members of any other body whose texts count."""
+
+LINKS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
+"""The members of any other body that are ids."""
+
+LEFT_OUT: Final = frozenset({"arguments", "description", "input", "input_schema", "inputSchema", "json", "parameters"})
+"""The members of any other body of which only that they are there counts."""
+
+
+def free_shape(body: Any) -> Any:
+    """The shape of a body that is no conversation of AWS's: that of another operation, a model's own JSON."""
+    return _free(body, "", _Links())
+
+
+def _free(value: Any, name: str, links: _Links) -> Any:
+    if name in LEFT_OUT:
+        return "any"
+    if name in LINKS:
+        return links.number(value)
+    if isinstance(value, dict):
+        return {key: _free(each, key, links) for key, each in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_free(each, name, links) for each in cast("list[object]", value)]
+    if isinstance(value, str):
+        return value if name in COUNTED else "text"
+    return value if value is None or isinstance(value, bool) else "number"
+
+
+Match = Literal["order", "exact", "shape"]
+
+MATCHES: Final[tuple[Match, ...]] = get_args(Match)
+
+_BODIES: Final = tuple(f"request{form}" for form in FORMS)
+
+_KEPT_HEADERS: Final = "x-amzn-bedrock-"
+
+_STAND_IN: Final = re.compile(rf"(?<!\d)({STAND_IN}\d{{6}})(?!\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a request asks, of a call that came and of a recorded one alike.
+
+    `labels` are those of the path, decoded: `modelId`, `guardrailIdentifier`; `request` is the JSON value of the body,
+    or its text.
+    """
+
+    operation: str
+    labels: Mapping[str, str]
+    query: str
+    headers: Mapping[str, str]
+    request: Any
+
+    @property
+    def conversation(self) -> Mapping[str, Any]:
+        """The object that has the messages; empty where the operation has none."""
+        request: Any = self.request if self.operation in CONVERSATIONS else {}
+        if self.operation == "CountTokens":
+            request = object_of(object_of(request).get("input")).get("converse")
+        return object_of(request)
+
+
+def asked_by(call: Call) -> Asked:
+    """What a call asks."""
+    request = call.request
+    path, _, query = request.target.partition("?")
+    return Asked(
+        call.operation or f"{request.method} {path}",
+        call.path_params,
+        query,
+        {name.lower(): value for name, value in call.headers.items() if name.startswith(_KEPT_HEADERS)},
+        call.body or _as_read(call.operation, request_members(call.raw) if call.raw else {}),
+    )
+
+
+def asked_in(exchange: Exchange) -> Asked:
+    """What was asked when it was recorded."""
+    line = exchange.call
+    headers: Mapping[str, str] = line.get("headers", {})
+    return Asked(
+        exchange.operation,
+        {name: str(value) for name, value in line.items() if name not in KINDS["call"].keys},
+        str(line.get("query", "")),
+        {name.lower(): value for name, value in headers.items()},
+        _as_read(exchange.operation, line),
+    )
+
+
+def as_recorded(asked: Asked, redaction: Redaction) -> Asked:
+    """What is asked with all replaced that is replaced when it is recorded, and account ids numbered everywhere.
+
+    For what was recorded the empty Redaction does the same.
+    """
+    asks = {"labels": asked.labels, "query": asked.query, "headers": asked.headers, "request": asked.request}
+    try:
+        return replace(asked, **redaction.normalised(asks))
+    except RecursionError:
+        return asked
+
+
+def _as_read(operation: str | None, line: Mapping[str, Any]) -> Any:
+    """The body of a request as the endpoint reads it: a member that is null is not there."""
+    body = next((line[name] for name in _BODIES if name in line), None)
+    if operation in (*SCRIPTED, *NAMED) and operation in bedrock.operations():
+        try:
+            return bedrock.read_json(bedrock.operation(operation).input_shape.name, body)
+        except DamagedData:
+            return body
+    return body
+
+
+def without_accounts(text: str, like: str | None = None) -> str:
+    """A text in which each account id of an ARN is its number in the order of appearance, wherever it stands.
+
+    The order is that of the text `like`, if one is given.
+
+    >>> without_accounts("arn:aws:bedrock:us-east-1:123456789012:prompt/X is of 123456789012")
+    'arn:aws:bedrock:us-east-1:account 1:prompt/X is of account 1'
+    """
+    if "arn" not in text:
+        return text
+    found = compiled(ACCOUNT_IN_ARN).finditer(like or text)
+    accounts = dict.fromkeys(each[0].removeprefix(each["kept"]) for each in found)
+    for number, account in enumerate(accounts, 1):
+        text = re.sub(rf"(?<!\d){account}(?!\d)", f"account {number}", text)
+    return text
+
+
+def with_accounts_equal(value: object) -> Any:
+    """A JSON value, its keys in their order, in which accounts that count as equal are. Raises RecursionError."""
+    return json.loads(without_accounts(json.dumps(value, ensure_ascii=False), canonical(value)))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of what is asked: what people call it, how it is read, and the rules for which it must be equal."""
+
+    what: str
+    of: Callable[[Asked], Any]
+    rules: tuple[Match, ...]
+
+
+def _without_ids(asked: Asked) -> Any:
+    return None if asked.operation in CONVERSATIONS and asked.conversation else free_shape(asked.request)
+
+
+PARTS: Final[Mapping[str, Part]] = {
+    "operation": Part("the operation", lambda asked: asked.operation, ("order", "exact", "shape")),
+    "path": Part("the model id, or what else the path names", lambda asked: dict(asked.labels), MATCHES),
+    "query": Part("the query", lambda asked: asked.query, ("exact", "shape")),
+    "headers": Part("the headers x-amzn-bedrock-*", lambda asked: dict(asked.headers), ("exact",)),
+    "request": Part("the whole request", lambda asked: asked.request, ("exact",)),
+    "messages": Part(
+        "roles, kinds of blocks in their order, names of the tools used, which toolResult belongs to which toolUse, "
+        "whether it is an error, and the kinds of its content",
+        lambda asked: messages_shape(asked.conversation),
+        ("shape",),
+    ),
+    "system": Part("the kinds of system blocks", lambda asked: system_shape(asked.conversation), ("shape",)),
+    "toolConfig.tools": Part(
+        "the names of the tools offered, in any order", lambda asked: tools_shape(asked.conversation), ("shape",)
+    ),
+    "toolConfig.toolChoice": Part(
+        "the kind of toolChoice, and the tool that it names",
+        lambda asked: tool_choice_shape(asked.conversation),
+        ("shape",),
+    ),
+    "guardrailConfig": Part(
+        "whether there is a guardrail", lambda asked: "guardrailConfig" in asked.conversation, ("shape",)
+    ),
+    "promptVariables": Part(
+        "the names of prompt variables",
+        lambda asked: sorted(object_of(asked.conversation.get("promptVariables"))),
+        ("shape",),
+    ),
+    "body": Part(
+        "of a body that is no conversation: its keys, roles, types and names, which ids are the same",
+        _without_ids,
+        ("shape",),
+    ),
+}
+"""What a request is taken apart into. All that is in no part of a rule may change: for "shape" that is every text, the
+input of tools, their schemas, media, and how the model is to infer."""
+
+
+def parts(rule: Match, asked: Asked) -> dict[str, Any]:
+    """What must be equal for a rule, by the names of PARTS."""
+    return {name: part.of(asked) for name, part in PARTS.items() if rule in part.rules}
+
+
+def key(rule: Match, asked: Asked) -> str:
+    """A text that is equal for two requests exactly if the rule takes one for the other."""
+    try:
+        return without_accounts(canonical(parts(rule, asked)))
+    except RecursionError:
+        return TOO_DEEP
+
+
+def masks(recorded: str, asked: str) -> bool:
+    """Whether two keys are the same but for numbers for which the recorded one has stand-ins of account ids.
+
+    That they are account ids may be known only from another exchange of the recording.
+
+    >>> masks("it is 111122000001, not 111122000002", "it is 210987654321, not 310987654322")
+    True
+    >>> masks("it is 111122000001, not 111122000002", "it is 210987654321, not 210987654321")
+    False
+    """
+    first, *others = _STAND_IN.split(recorded)
+    groups: dict[str, int] = {}
+    pattern = re.escape(first)
+    for stand_in, text in zip(others[::2], others[1::2], strict=True):
+        known = groups.get(stand_in)
+        groups.setdefault(stand_in, len(groups) + 1)
+        pattern += (r"(\d{12})" if known is None else rf"(?:\{known})") + re.escape(text)
+    found = re.fullmatch(pattern, asked) if groups else None
+    return found is not None and len({*found.groups()}) == len(groups)

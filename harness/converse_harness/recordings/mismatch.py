@@ -1,0 +1,309 @@
+"""Why no exchange of a recording answers a call: the nearest one, what differs, and what to do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nlargest
+from pathlib import Path
+from typing import Any, Final, cast
+
+from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.script import Missed
+from converse_harness.recordings.compare import ABSENT, Difference, Step, differences, lines_of
+from converse_harness.recordings.matching import (
+    MATCHES,
+    Asked,
+    Match,
+    asked_in,
+    canonical,
+    key,
+    parts,
+    with_accounts_equal,
+)
+from converse_harness.recordings.replies import Exchange
+from converse_harness.reply.body import summarize_block
+from converse_harness.secrets import mask
+
+LINES: Final = 20
+"""The most lines of differences that are shown."""
+
+ROWS: Final = 5
+"""The most exchanges that are listed."""
+
+LOOKED_AT: Final = 20
+"""Of how many exchanges that are like a call at first sight every part is compared."""
+
+RULES: Final[Mapping[Match, str]] = {
+    "order": "the next exchange, if operation and model are the same",
+    "exact": "operation, model and the whole request are the same",
+    "shape": "operation, model, roles, kinds of blocks and names of tools are the same, texts may differ",
+}
+"""When an exchange answers a call, in a line; PARTS has all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A recording while it is played: `used` has the numbers of the calls that each exchange answered.
+
+    `asked` gives what was asked in an exchange, counted from 0, `key` its key for a rule.
+    """
+
+    path: Path
+    rule: Match
+    exchanges: Sequence[Exchange]
+    used: Sequence[Sequence[int]]
+    asked: Callable[[int], Asked]
+    key: Callable[[Match, int], str]
+    again: str = ""
+
+    def place(self, number: int) -> str:
+        """Where an exchange stands, so that an editor opens it there."""
+        return f"{self.path}:{self.exchanges[number].at}"
+
+    @property
+    def following(self) -> int | None:
+        """The first exchange that was not played."""
+        return next((number for number, calls in enumerate(self.used) if not calls), None)
+
+
+def missed(state: State, call: Call, asked: Asked) -> Missed:
+    """Why no exchange answers a call, which asks that."""
+    wanted = key(state.rule, asked)
+    fits = [number for number in range(len(state.exchanges)) if state.key(state.rule, number) == wanted]
+    if not state.exchanges:
+        first, told = f"call {call.number} has no reply: {state.path} holds no exchange.", ""
+    elif state.following is None and (state.rule == "order" or not fits):
+        count = len(state.exchanges)
+        first = f"call {call.number} has no reply left: {_all_of(count)} of {state.path} {_were(count)} played already."
+        told = _played(state, range(count)) if state.rule == "order" else _compared(state, asked)
+    elif state.rule == "order":
+        first = f"call {call.number} is not what {state.path} has next."
+        told = _compared(state, asked)
+    elif fits:
+        first = (
+            f"call {call.number} has no reply left: {_place(state, fits)} was played already "
+            f"by {_calls(call for number in fits for call in state.used[number])}."
+        )
+        told = _played(state, fits)
+    else:
+        first = f"call {call.number} matches no exchange of {state.path}."
+        told = _compared(state, asked)
+    return Missed(mask(first), mask(f"{told}\n{_again(state, call, repeated=bool(fits))}".lstrip("\n")))
+
+
+def _all_of(count: int) -> str:
+    return "the only exchange" if count == 1 else f"all {count} exchanges"
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
+def _place(state: State, fits: Sequence[int]) -> str:
+    """The exchanges that would answer, in few words."""
+    return f"{state.place(fits[0])}, which matches," if len(fits) == 1 else f"each of {len(fits)} that match"
+
+
+def _calls(numbers: Iterator[int]) -> str:
+    known = [*map(str, numbers)]
+    return f"call{'s' * (len(known) > 1)} {', '.join(known)}"
+
+
+def _played(state: State, fits: Sequence[int]) -> str:
+    """What was played, and what is left."""
+    left = [number for number, calls in enumerate(state.used) if not calls]
+    return "\n".join(
+        (
+            *_listed("played", [_row(state, number) for number in fits]),
+            *_listed("left", [_row(state, number) for number in left] or ["nothing"]),
+        )
+    )
+
+
+def _listed(title: str, rows: Sequence[str]) -> Iterator[str]:
+    more = [f"and {len(rows) - ROWS} more"] if len(rows) > ROWS else []
+    yield from _titled(title, [*rows[:ROWS], *more])
+
+
+def _titled(title: str, rows: Sequence[str]) -> list[str]:
+    return [f"{title if not number else '':<10}{row}".rstrip() for number, row in enumerate(rows)]
+
+
+def _row(state: State, number: int) -> str:
+    calls = state.used[number]
+    played = f"played by {_calls(iter(calls))}" if calls else "not played"
+    return f"{state.place(number)}, {played}: {summary(state.asked(number))}"
+
+
+def summary(asked: Asked) -> str:
+    """What is asked, in a line."""
+    head = f"{asked.operation} {' '.join(map(str, asked.labels.values()))}".rstrip()
+    messages = cast("list[dict[str, Any]]", asked.conversation.get("messages") or [])
+    if not messages:
+        return head
+    try:
+        last = " + ".join(map(summarize_block, messages[-1].get("content", ())))
+    except (AttributeError, TypeError):  # a recording may be edited
+        last = "?"
+    return f"{head}, {len(messages)} message{'s' * (len(messages) > 1)}, last: {last}"
+
+
+# The nearest exchange
+
+
+def nearest(state: State, asked: Asked) -> int:
+    """The exchange that is most like what is asked: not played, of the same operation, with as many messages.
+
+    By order that is the next one.
+    """
+    if state.rule == "order" and state.following is not None:
+        return state.following
+    recorded = [asked_in(exchange) for exchange in state.exchanges]
+
+    def at_first_sight(number: int) -> tuple[bool, bool, bool, int, int]:
+        other = recorded[number]
+        distance = abs(_count(other) - _count(asked))
+        same = other.operation == asked.operation
+        return same, not state.used[number], other.labels == asked.labels, -distance, -number
+
+    leaves = _leaves(asked)
+    best = nlargest(LOOKED_AT, range(len(recorded)), key=at_first_sight)
+    return max(best, key=lambda number: (at_first_sight(number)[:4], _likeness(leaves, state.asked(number)), -number))
+
+
+def _count(asked: Asked) -> int:
+    return len(asked.conversation.get("messages") or ())
+
+
+def _likeness(leaves: Counter[str], other: Asked) -> float:
+    """The share of equal parts."""
+    others = _leaves(other)
+    return 2 * (leaves & others).total() / max(1, leaves.total() + others.total())
+
+
+def _leaves(asked: Asked) -> Counter[str]:
+    """Every value that is no object or list, with where it stands."""
+    found: Counter[str] = Counter()
+    waiting: list[tuple[str, Any]] = [("", asked.request)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += ((f"{path}.{name}", each) for name, each in cast("dict[str, Any]", value).items())
+        elif isinstance(value, list):
+            waiting += ((f"{path}[{number}]", each) for number, each in enumerate(cast("list[object]", value)))
+        else:
+            found[f"{path} {canonical(value)}"] += 1
+    return found
+
+
+# What differs
+
+
+def _compared(state: State, asked: Asked) -> str:
+    """The nearest exchange, what differs, and what another rule would say."""
+    number = nearest(state, asked)
+    recorded = state.asked(number)
+    rows = [_row(state, number)]
+    found = _that_count(state.rule, recorded, asked)
+    differ = _lines(found)
+    return "\n".join(
+        (
+            *_titled("nearest", rows),
+            "",
+            *_titled("differs", ["- recorded, + arrived", *differ]),
+            "",
+            *_titled("match", [f'"{state.rule}": {RULES[state.rule]}', *_other_rules(state, number, asked)]),
+        )
+    )
+
+
+def _that_count(rule: Match, recorded: Asked, asked: Asked) -> list[Difference]:
+    """The differences for which a rule does not take one for the other; of blocks and messages all is shown."""
+    try:
+        old, new = (with_accounts_equal(parts(rule, each)) for each in (recorded, asked))
+        found = list(differences(old, new))
+        if rule != "shape":
+            return found
+        old, new = (with_accounts_equal(each.conversation) for each in (recorded, asked))
+    except RecursionError:
+        return [Difference(("request",), "what was recorded", "another one, or one nested too deeply", ("request",))]
+    return [_with_texts(each, old, new) for each in found]
+
+
+def _with_texts(difference: Difference, recorded: Any, arrived: Any) -> Difference:
+    if difference.path[0] != "messages":
+        return difference
+    old = _at(recorded, difference.was, difference.old)
+    new = _at(arrived, difference.path, difference.new)
+    return difference if canonical_or_absent(old) == canonical_or_absent(new) else difference._replace(old=old, new=new)
+
+
+def canonical_or_absent(value: object) -> str:
+    """A text that is equal for equal values."""
+    return "" if value is ABSENT else canonical(value)
+
+
+def _at(value: Any, path: Sequence[Step], otherwise: Any) -> Any:
+    """What a path leads to, where there is anything."""
+    if otherwise is ABSENT:
+        return ABSENT
+    try:
+        for step in path:
+            value = value[step]
+    except (LookupError, TypeError):
+        return otherwise
+    return value
+
+
+def _lines(found: Sequence[Difference]) -> Iterator[str]:
+    lines = 0
+    for number, difference in enumerate(found):
+        rows = list(lines_of(_named(difference)))
+        if lines + len(rows) > LINES - (number < len(found) - 1):
+            yield f"and {len(found) - number} more difference{'s' * (len(found) - number > 1)}"
+            return
+        yield from rows
+        lines += len(rows)
+
+
+def _named(difference: Difference) -> Difference:
+    """With the path that people know: `messages[0]` of a request, `modelId` of a path."""
+    first, *rest = difference.path
+    return difference._replace(path=tuple(rest)) if rest and first in ("request", "path") else difference
+
+
+def _other_rules(state: State, number: int, asked: Asked) -> Iterator[str]:
+    """What the other rules would say of the nearest exchange."""
+    for rule in MATCHES:
+        if rule == state.rule:
+            continue
+        same = state.key(rule, number) == key(rule, asked)
+        if rule == "order":
+            if same and number == state.following:
+                yield 'match="order" would play it: it is the next one.'
+        elif state.used[number]:
+            continue
+        elif same and rule == "shape":
+            yield 'match="shape" would play it: only what that leaves out differs.'
+        elif rule == "shape" and state.rule == "exact":
+            yield f'match="shape" would not play it either: {_differing(state, number, asked)} differ.'
+
+
+def _differing(state: State, number: int, asked: Asked) -> str:
+    """The names of the parts that are not the same in shape."""
+    recorded = state.asked(number)
+    old, new = (with_accounts_equal(parts("shape", each)) for each in (recorded, asked))
+    return ", ".join(name for name in old if canonical(old[name]) != canonical(new[name]))
+
+
+def _again(state: State, call: Call, *, repeated: bool) -> str:
+    if repeated and call.attempt > 1:
+        why = f"The client tried once more (attempt {call.attempt}) than when it was recorded."
+    elif repeated:
+        why = "The client asks once more than when it was recorded."
+    else:
+        why = "The client asks for something else than when it was recorded."
+    how = state.again or f"with record({str(state.path)!r}): ..."
+    return f"\n{why} If that is meant, record it again:\n{how}"

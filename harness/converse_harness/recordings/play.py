@@ -1,0 +1,246 @@
+"""A recording as a script: its exchanges answer the calls that match them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.script import Missed, Queue, Slot
+from converse_harness.errors import ReplyError
+from converse_harness.recordings.choices import OPENED, identity
+from converse_harness.recordings.matching import (
+    MATCHES,
+    Asked,
+    Match,
+    as_recorded,
+    asked_by,
+    asked_in,
+    key,
+    masks,
+)
+from converse_harness.recordings.mismatch import State, missed
+from converse_harness.recordings.read import read
+from converse_harness.recordings.replies import Exchange, Session, reply_of
+
+if TYPE_CHECKING:
+    from converse_harness.recordings.redaction import Redaction
+
+Pace = float | str
+
+RECORDED: Final = "recorded"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recording:
+    """A recorded session, made by `recording`: goes wherever replies go, and can be played any number of times.
+
+    `match`, `pace` and `redaction` as for `recording`; `must` says whether an exchange that is not played fails the
+    test; `again` is the command that records it again, for messages.
+    """
+
+    path: Path
+    session: Session = field(repr=False)
+    match: Match = "shape"
+    pace: float = 0.0
+    must: bool = True
+    again: str = ""
+    redaction: Redaction | None = None
+    _keys: dict[tuple[Match, bool, int], str] = field(
+        default_factory=dict[tuple[Match, bool, int], str], init=False, repr=False
+    )
+
+    def queue(self, name: str) -> Queue:
+        """A queue with all of its exchanges, none of them played."""
+        return Playing(self, name)
+
+    @property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """What was recorded, in its order."""
+        return self.session.exchanges
+
+    def asked(self, number: int, *, numbered: bool) -> Asked:
+        """What an exchange, counted from 0, was asked; with all account ids `numbered`, wherever they stand."""
+        asked = asked_in(self.exchanges[number])
+        return as_recorded(asked, _redaction()) if numbered else asked
+
+    def key(self, rule: Match, number: int, *, numbered: bool) -> str:
+        """What the request of an exchange is for a rule; worked out once."""
+        known = self._keys.get((rule, numbered, number))
+        if known is None:
+            known = self._keys[rule, numbered, number] = key(rule, self.asked(number, numbered=numbered))
+        return known
+
+    def asked_by(self, call: Call, *, numbered: bool) -> Asked:
+        """What a call asks, as it would have been recorded."""
+        asked = asked_by(call)
+        return as_recorded(asked, self.redaction or _redaction()) if numbered else asked
+
+    @property
+    def replaces(self) -> bool:
+        """Whether a text may be another one in the recording than it was on its way."""
+        return self.redaction is not None and bool(self.redaction.replacements)
+
+
+def _redaction() -> Redaction:
+    from converse_harness.recordings.redaction import (
+        Redaction,  # it takes time to load, and few requests need it
+    )
+
+    return Redaction()
+
+
+class Playing(Queue):
+    """The exchanges of one recording on their way through one script."""
+
+    def __init__(self, recording: Recording, name: str) -> None:
+        super().__init__(name)
+        self.recording = recording
+        self.slots += (
+            Slot(reply_of(exchange, recording.pace), f"{name}.{number}", 1, must=recording.must)
+            for number, exchange in enumerate(recording.exchanges)
+        )
+        self._all = tuple(self.slots)
+        self._numbers = {id(slot): number for number, slot in enumerate(self._all)}
+        self._groups: dict[bool, dict[str, Group]] = {}
+
+    def next(self, call: Call) -> Slot | None:
+        """The exchange that answers a call; of those of the same shape that were not played, one that is the same.
+
+        It is found at once however many there are: a client may ask thousands of times.
+        """
+        if not self.slots:
+            return None
+        exact = self.recording.match == "exact"
+        # To find every account id and signature in a request takes longer than all the rest, and few have any.
+        found = None if self.recording.replaces else self._next(call, numbered=False)
+        if found is None and (exact or self.recording.replaces):
+            found = self._next(call, numbered=True)
+        return self._masked(call) if found is None and exact else found
+
+    def _masked(self, call: Call) -> Slot | None:
+        """The first exchange left that is the same but for what it masks; it has the same shape."""
+        asked = self.recording.asked_by(call, numbered=True)
+        shape, exact = key("shape", asked), key("exact", asked)
+        like = (slot for slot in self.slots if slot.left and self._key("shape", slot, numbered=True) == shape)
+        return next((slot for slot in like if masks(self._key("exact", slot, numbered=True), exact)), None)
+
+    def _next(self, call: Call, *, numbered: bool) -> Slot | None:
+        rule = self.recording.match
+        asked = self.recording.asked_by(call, numbered=numbered)
+        wanted = key(rule, asked)
+        if rule == "order":
+            slot = self.first_left()
+            return slot if slot is not None and self._key(rule, slot, numbered=numbered) == wanted else None
+        group = self._grouped(numbered=numbered).get(wanted)
+        return None if group is None else group.next(asked if rule == "shape" else None)
+
+    def remove(self, slots: Iterable[Slot]) -> None:
+        """Take back some of its slots."""
+        super().remove(slots)
+        self._groups = {}
+
+    def where(self, slot: Slot) -> str:
+        """The file and line of its exchange."""
+        exchange = self.recording.exchanges[self._numbers[id(slot)]]
+        return f"{self.recording.path}:{exchange.at}: "
+
+    def explain(self, call: Call) -> Missed | None:
+        """Why no exchange answers a call, the nearest one and what differs."""
+        if self._all and not self.slots:
+            return None  # it was scripted for a while, which is over
+        recording = self.recording
+        numbered = recording.replaces or recording.match == "exact"
+        state = State(
+            recording.path,
+            recording.match,
+            recording.exchanges,
+            [slot.used_by for slot in self._all],
+            asked=partial(recording.asked, numbered=numbered),
+            key=partial(recording.key, numbered=numbered),
+            again=recording.again,
+        )
+        return missed(state, call, recording.asked_by(call, numbered=numbered))
+
+    def answers(self, call: Call) -> bool:
+        """Whether such a call was recorded."""
+        operation = asked_by(call).operation
+        return any(exchange.operation == operation for exchange in self.recording.exchanges)
+
+    def _key(self, rule: Match, slot: Slot, *, numbered: bool) -> str:
+        return self.recording.key(rule, self._numbers[id(slot)], numbered=numbered)
+
+    def _grouped(self, *, numbered: bool) -> dict[str, Group]:
+        groups = self._groups.get(numbered)
+        if groups is None:
+            groups = self._groups[numbered] = {}
+            exact = partial(self._key, "exact", numbered=numbered)
+            for slot in self.slots:
+                wanted = self._key(self.recording.match, slot, numbered=numbered)
+                groups.setdefault(wanted, Group(exact)).slots.append(slot)
+        return groups
+
+
+class Group:
+    """The slots whose requests are equal for the rule in force, in the order of the recording.
+
+    `exact` gives the key of a slot's whole request.
+    """
+
+    def __init__(self, exact: Callable[[Slot], str]) -> None:
+        self.slots: deque[Slot] = deque()
+        self._exact = exact
+        self._same: dict[str, deque[Slot]] | None = None
+
+    def next(self, asked: Asked | None) -> Slot | None:
+        """The first that was not played; where `asked` is given, first of all one whose request is the same."""
+        slot = _first(self.slots)
+        if slot is None or asked is None or len(self.slots) == 1:
+            return slot
+        if self._same is None:
+            self._same = {}
+            for each in self.slots:
+                self._same.setdefault(self._exact(each), deque()).append(each)
+        return _first(self._same.get(key("exact", asked), deque())) or slot
+
+
+def _first(slots: deque[Slot]) -> Slot | None:
+    """The first slot that is left; those before it are dropped, as they never come back."""
+    while slots and not slots[0].left:
+        slots.popleft()
+    return slots[0] if slots else None
+
+
+def recording(
+    path: str | Path, *, match: Match = "shape", pace: float | str = 0.0, redaction: Redaction | None = None
+) -> Recording:
+    """A recorded session, to be given wherever replies are: `fake.script(recording("recordings/weather.jsonl"))`.
+
+    `match` says which exchange answers a call: "order", "exact" or "shape". `pace` is "recorded", or what the recorded
+    pauses are multiplied by; 0 is no pause. `redaction` is what was replaced when it was recorded: a call counts as
+    equal to a recorded one if only that tells them apart. Raises DamagedRecording for a file that is none, ReplyError
+    for a file that is not there.
+    """
+    factor = check_how(match, pace)
+    where = Path(path)
+    OPENED.add(identity(where))
+    try:
+        session = read(where)
+    except OSError as error:
+        raise ReplyError(f"recording({str(path)!r}): {error.strerror or error}.") from error
+    return Recording(where, session, match, factor, redaction=redaction)
+
+
+def check_how(match: object, pace: Any) -> float:
+    """What pauses are multiplied by. Raises ReplyError for a `match` or a `pace` that is none."""
+    if match not in MATCHES:
+        raise ReplyError(f"recording(match={match!r}): one of {', '.join(map(repr, MATCHES))}.")
+    if pace == RECORDED:
+        return 1.0
+    if type(pace) not in (int, float) or not 0 <= pace < float("inf"):
+        raise ReplyError(f'recording(pace={pace!r}): "recorded", or a number that the pauses are multiplied by.')
+    return float(pace)

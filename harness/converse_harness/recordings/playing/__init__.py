@@ -1,1 +1,0 @@
-"""A recording as a script: which exchange answers a call, and why none does."""

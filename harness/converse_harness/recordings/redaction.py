@@ -1,0 +1,292 @@
+"""What is changed in a recording before it is written: account ids, signatures of URLs, and what its user names.
+
+What is changed is changed in the event and in the bytes that are kept beside it; where both then no longer say the
+same, the bytes go, for the line is the truth.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Final
+from urllib.parse import quote, unquote
+
+from converse_harness.errors import DamagedData, ReplyError
+from converse_harness.recordings.accounts import Accounts, Change, accounts_of, numbered
+from converse_harness.recordings.decoding import Joined, is_dict, is_list, levels, unpacked, views_of
+from converse_harness.recordings.leaks import all_views, streamed
+from converse_harness.recordings.lines import Line, without_contradiction
+from converse_harness.secrets import KINDS, MASK, Kind, matches, secret_spans
+from converse_harness.stream.frames import decode, encode
+
+Find = Callable[[str], list[Change]]
+"""What is to be replaced in a text, in its order."""
+
+UNTOUCHED: Final = frozenset(
+    {"call", "operation", "method", "t", "status", "type", "requestId", "failed", "end", "p", "joined"}
+)
+"""The keys of lines in whose values nothing is replaced."""
+
+_MASKED: Final = tuple(kind for kind in KINDS if kind.masked and not kind.name.endswith("account id"))
+
+_BASE64: Final = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{20,}={0,2}(?![A-Za-z0-9+/=_-])")
+_NESTED: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    r"""What is replaced in what is recorded, beside account ids and the signatures of URLs, which always are.
+
+    `replacements` says what takes the place of a text, or of what a compiled pattern matches, everywhere in requests
+    and answers and in this order; what takes the place of a pattern may have its groups (`\1`). Raises ReplyError for
+    anything else, and for a pattern that matches the empty text.
+
+    >>> redaction = Redaction({"ada@example.com": "user@example.com", re.compile(r"ticket-\d+"): "ticket-0"})
+    >>> redaction.normalised({"text": "ada@example.com about ticket-4711"})
+    {'text': 'user@example.com about ticket-0'}
+    """
+
+    replacements: Mapping[str | re.Pattern[str], str] = field(default_factory=dict[str | re.Pattern[str], str])
+
+    def __post_init__(self) -> None:
+        for pattern, new in self.replacements.items():
+            _check(pattern, new)
+
+    @classmethod
+    def of_lines(cls, lines: Iterable[str]) -> Redaction:
+        r"""A redaction from lines of a configuration file, `pattern => replacement`, each a regular expression.
+
+        Empty lines are left out. Raises ReplyError.
+
+        >>> Redaction.of_lines([r"cust-\d+ => cust-1"]).normalised("for cust-4711")
+        'for cust-1'
+        """
+        return cls(dict(_replacement(line) for line in lines if line.strip()))
+
+    def redacted(self, lines: Sequence[Line], kept: int = 0) -> list[Line]:
+        """The lines of a recording as they are written; `kept` of them, at the beginning, were written before."""
+        texts = list(levels(all_views(lines)))
+        accounts = accounts_of(texts, kept)
+        if not accounts and not self.replacements and not _masks(texts):
+            return list(lines)
+        work = _Work(accounts, tuple(self._finds(accounts)))
+        return [*lines[:1], *work.lines(lines[1:])] if lines and "format" in lines[0] else work.lines(lines)
+
+    def normalised(self, request: Any) -> Any:
+        """A request, or any JSON, as it is compared with recorded ones: replaced as when recorded, accounts numbered.
+
+        Account ids are those of ARNs, and stand-ins of recordings; they are numbered as they appear in this request.
+        For a recorded request, in which everything is replaced already, use `normalised` of an empty Redaction.
+        """
+        texts = [view.text for view in views_of(request, 0)]
+        accounts = numbered(texts)
+        if not accounts and not self.replacements and not any(True for _ in matches("\n".join(texts), _MASKED)):
+            return request
+        return _Work(accounts, tuple(self._finds(accounts))).value(request)
+
+    def _finds(self, accounts: Accounts) -> Iterator[Find]:
+        for pattern, new in self.replacements.items():
+            yield _replacing(pattern, new)
+        for kind in _MASKED:
+            yield partial(_masking, kind)
+        if accounts:
+            yield accounts.changes
+
+
+def normalised(request: Any) -> Any:
+    """A recorded request, or any JSON, as it is compared with live ones: account ids numbered as they appear in it.
+
+    >>> normalised({"modelId": "arn:aws:bedrock:us-east-1:210987654321:application-inference-profile/x"})
+    {'modelId': 'arn:aws:bedrock:us-east-1:111122000001:application-inference-profile/x'}
+    """
+    return Redaction().normalised(request)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """One pass over a recording with what is to be replaced in it."""
+
+    accounts: Accounts
+    finds: tuple[Find, ...]
+
+    def lines(self, lines: Sequence[Line]) -> list[Line]:
+        made: list[Line] = [_copied(line) for line in lines]
+        for group in streamed(made):
+            pieces = [text for _, _, text in group]
+            new = self._raw_pieces(pieces) if group[0][1] == ("bytes",) else self.pieces(pieces)
+            for (number, path, _), text in zip(group, new, strict=True):
+                inner: Any = made[number - 1]
+                for step in path[:-1]:
+                    inner = inner[step]
+                inner[path[-1]] = text
+        return [without_contradiction(self._line(line)) for line in made]
+
+    def _line(self, line: Line) -> Line:
+        made: Line = {}
+        for key, value in line.items():
+            if key in UNTOUCHED or key == "bytes":
+                made[key] = value
+            elif key in ("path", "query"):
+                made[key] = self._quoted(value)
+            elif key == "frame" or (key.endswith("Base64") and isinstance(value, str)):
+                made[key] = base64.b64encode(self._raw(base64.b64decode(value))).decode()
+            elif key == "contentBlockDelta" and is_dict(value):
+                made[key] = {name: self.value(item, texts=name != "delta") for name, item in value.items()}
+            else:
+                made[key] = self.value(value)
+        return made
+
+    def _quoted(self, text: str) -> str:
+        """A part of a URL, in which what is to be replaced may be percent-encoded."""
+        new, plain = self.text(text), self.text(unquote(text))
+        return new if unquote(new) == plain else quote(plain, safe="/?&=+:%*")
+
+    def value(self, value: Any, *, texts: bool = True) -> Any:
+        """JSON with what is to be replaced in its keys and numbers, and in its texts if they are not done already."""
+        if isinstance(value, str):
+            return self.text(value) if texts else value
+        if is_dict(value):
+            return {self.text(key): self.value(item, texts=texts) for key, item in value.items()}
+        if is_list(value):
+            return [self.value(item, texts=texts) for item in value]
+        return self.accounts.number(value) if type(value) is int else value
+
+    def text(self, text: str, depth: int = _NESTED) -> str:
+        (new,) = self.pieces([text], depth)
+        return new
+
+    def pieces(self, pieces: Sequence[str], depth: int = _NESTED) -> list[str]:
+        """The pieces of one text; what has the same length stays in the pieces that it was in."""
+        new = list(pieces)
+        for find in self.finds:
+            changes = find("".join(new))
+            if changes:
+                new = list(_spread(new, changes))
+        return [_BASE64.sub(lambda found: self._run(found[0], depth - 1), each) for each in new] if depth else new
+
+    def _run(self, run: str, depth: int) -> str:
+        """A run of characters that may be the base64 of a text."""
+        urlsafe = "-" in run or "_" in run
+        padded = run + "=" * (-len(run) % 4)
+        try:
+            data = base64.b64decode(padded.translate(_STANDARD), validate=True)
+            new = self._packed(data, depth)
+        except ValueError:  # neither base64 nor UTF-8
+            return run
+        if new == data:
+            return run
+        encoded = (base64.urlsafe_b64encode if urlsafe else base64.b64encode)(new).decode()
+        return encoded if padded == run else encoded.rstrip("=")
+
+    def _packed(self, data: bytes, depth: int) -> bytes:
+        """Bytes that are a text, or gzip of one. Raises UnicodeDecodeError for others."""
+        if data[:2] != b"\x1f\x8b":
+            return self.text(data.decode(), depth).encode()
+        inner = b"".join(each for _, each in unpacked(data))
+        new = self.text(inner.decode(), depth).encode()
+        return data if new == inner else gzip.compress(new, mtime=0)
+
+    def _raw(self, data: bytes) -> bytes:
+        """The bytes of a frame, which gets new checksums, or of whatever else came."""
+        try:
+            frame = decode(data)
+        except DamagedData:
+            return self._bytes(data)
+        headers = tuple(
+            replace(header, value=self.text(header.value)) if isinstance(header.value, str) else header
+            for header in frame.headers
+        )
+        new = replace(frame, headers=headers, payload=self._bytes(frame.payload))
+        return data if new == frame else encode(new)
+
+    def _bytes(self, data: bytes) -> bytes:
+        if data[:2] == b"\x1f\x8b":
+            try:
+                return self._packed(data, _NESTED)
+            except UnicodeDecodeError:
+                return data
+        return self.text(data.decode(errors="surrogateescape")).encode(errors="surrogateescape")
+
+    def _raw_pieces(self, pieces: Sequence[str]) -> list[str]:
+        """Bytes in base64 that are no whole frame, in the pieces in which they came."""
+        came = [base64.b64decode(piece).decode("latin-1") for piece in pieces]
+        new = [each.encode("latin-1", errors="backslashreplace") for each in self.pieces(came)]
+        return [base64.b64encode(each).decode() for each in new]
+
+
+_STANDARD: Final = str.maketrans("-_", "+/")
+
+
+def _masks(texts: Iterable[Joined]) -> bool:
+    return any(True for group in texts for _ in matches(group.searched, _MASKED))
+
+
+def _spread(pieces: Sequence[str], changes: Sequence[Change]) -> Iterator[str]:
+    """The pieces of one text after changes in it. What has another length than before goes where it begins."""
+    at = 0
+    for piece in pieces:
+        end = at + len(piece)
+        made: list[str] = []
+        done = at
+        for start, stop, new in changes:
+            if stop <= at or start >= end:
+                continue
+            made.append(piece[done - at : max(start, at) - at])
+            if len(new) == stop - start:
+                made.append(new[max(at - start, 0) : end - start])
+            elif start >= at:
+                made.append(new)
+            done = min(stop, end)
+        made.append(piece[done - at :])
+        yield "".join(made)
+        at = end
+
+
+def _masking(kind: Kind, text: str) -> list[Change]:
+    return [(start, end, MASK) for start, end in secret_spans(kind, text)]
+
+
+def _replacing(pattern: str | re.Pattern[str], new: str) -> Find:
+    if isinstance(pattern, str):
+        literal = re.compile(re.escape(pattern))
+        return lambda text: [(found.start(), found.end(), new) for found in literal.finditer(text)]
+    return lambda text: [(found.start(), found.end(), found.expand(new)) for found in pattern.finditer(text)]
+
+
+def _replacement(line: str) -> tuple[re.Pattern[str], str]:
+    pattern, arrow, new = (part.strip() for part in line.partition("=>"))
+    if not arrow or not pattern:
+        raise ReplyError(f"{line.strip()!r}; a line is `pattern => replacement`.")
+    try:
+        return re.compile(pattern), new
+    except re.error as error:
+        raise ReplyError(
+            f"{pattern!r} is no regular expression ({error}). Put a backslash before characters that "
+            "stand for themselves."
+        ) from error
+
+
+def _check(given: Any, new: Any) -> None:
+    if not isinstance(new, str):
+        raise ReplyError(f"Redaction: {given!r} is to become {new!r}; it must be a text.")
+    if isinstance(given, str):
+        given, new = re.compile(re.escape(given)), ""
+    pattern: Any = given
+    if not isinstance(given, re.Pattern) or not isinstance(pattern.pattern, str):
+        raise ReplyError(f"Redaction: {given!r} is to be replaced; it must be a text or a compiled pattern of text.")
+    if pattern.search("") is not None:
+        raise ReplyError(f"{pattern.pattern!r} matches the empty text, which is everywhere.")
+    try:
+        re.compile(f"(?:{pattern.pattern})|", pattern.flags).sub(new, "")
+    except (re.error, IndexError) as error:
+        raise ReplyError(f"{pattern.pattern!r} has no group for {new!r} ({error}).") from error
+
+
+def _copied(value: Any) -> Any:
+    if is_dict(value):
+        return {key: _copied(item) for key, item in value.items()}
+    return [_copied(item) for item in value] if is_list(value) else value

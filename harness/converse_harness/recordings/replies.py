@@ -1,0 +1,195 @@
+"""One exchange of a recording: a request and its answer, as the lines of the file have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from converse_harness.bedrock.values import is_array, is_object
+from converse_harness.recordings.lines import End, Line, body_bytes, event_of, frame_bytes_of
+from converse_harness.reply.body import BareBody, Body, ErrorBody, EventsBody, MessageBody, Recorded
+from converse_harness.reply.reply import Reply
+from converse_harness.stream.events import from_wire
+from converse_harness.stream.http import (
+    NO_REQUEST_ID,
+    Break,
+    Chunk,
+    ConnectionFailure,
+    Response,
+    error_response,
+    json_response,
+    stream_response,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request and its answer.
+
+    `at` is the number of its first line in the file, counted from 1; `head` the line of the answer's head, or of what
+    failed in its place; `events` the lines of its stream; `end` the line of an end that was none.
+    """
+
+    at: int
+    call: Line
+    head: Line
+    events: tuple[Line, ...] = ()
+    end: Line | None = None
+
+    @property
+    def operation(self) -> str:
+        """The AWS operation, or method and path where it is none of Bedrock's."""
+        return str(self.call.get("operation") or f"{self.call.get('method')} {self.call.get('path')}")
+
+    @property
+    def model_id(self) -> str:
+        """The model id, empty where the operation has none."""
+        return str(self.call.get("modelId", ""))
+
+    @property
+    def request(self) -> Mapping[str, Any]:
+        """The request's JSON object, empty where it was something else."""
+        request = self.call.get("request")
+        return cast("dict[str, Any]", request) if isinstance(request, dict) else {}
+
+    @property
+    def faults(self) -> list[str]:
+        """What is known to be wrong in its answer, and meant."""
+        return list(self.call.get("faults", ()))
+
+    def lines(self) -> Iterator[Line]:
+        """Its lines in the order of the file."""
+        yield self.call
+        yield self.head
+        yield from self.events
+        if self.end is not None:
+            yield self.end
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What a file holds: its header line and its exchanges."""
+
+    header: Line
+    exchanges: tuple[Exchange, ...]
+
+
+BREAKS: Final[Mapping[str, Break | None]] = {
+    End.CLOSED_BY_CLIENT.value: None,
+    End.RESET.value: Break.RESET,
+    End.CLOSED.value: Break.CLOSED,
+    End.STALLED.value: Break.STALLED,
+}
+"""What happens to the connection in place of a recorded end."""
+
+OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", "performanceConfig", "serviceTier")
+
+
+def reply_of(exchange: Exchange, pace: float = 0.0) -> Reply:
+    """The Reply that answers as was recorded; its pauses are the recorded ones times `pace`, 0 for none."""
+    events = [*map(_event, exchange.events)]
+    response = _response(exchange, events, pace)
+    partial = exchange.end is not None and exchange.end["end"] == End.CLOSED_BY_CLIENT.value
+    return Reply(_body(exchange, events), recorded=Recorded(exchange.operation, response, partial))
+
+
+class Chunks:
+    """The chunks of a recorded stream, encoded when they are first asked for; `events` are those of its lines."""
+
+    def __init__(self, lines: Sequence[Line], events: Sequence[dict[str, Any] | None], began: int, pace: float) -> None:
+        self._lines = lines
+        self._events = events
+        self._began = began
+        self._pace = pace / 1000
+        self._made: list[Chunk] | None = None
+
+    def __iter__(self) -> Iterator[Chunk]:
+        if self._made is None:
+            self._made = list(self._make())
+        return iter(self._made)
+
+    def _make(self) -> Iterator[Chunk]:
+        before = self._began
+        waiting: Chunk | None = None
+        for line, event in zip(self._lines, self._events, strict=True):
+            data = frame_bytes_of(line, event)
+            if waiting is not None and line.get("joined"):
+                more = (*waiting.more, event) if event is not None else waiting.more
+                waiting = Chunk(waiting.data + data, waiting.delay, waiting.event, more)
+                continue
+            if waiting is not None:
+                yield waiting
+            waiting = Chunk(data, max(0, line["t"] - before) * self._pace, event)
+            before = line["t"]
+        if waiting is not None:
+            yield waiting
+
+
+def _event(line: Line) -> dict[str, Any] | None:
+    found = event_of(line)
+    if found is None:
+        return None
+    name, members = found
+    return {name: from_wire(name, members)}
+
+
+def _response(exchange: Exchange, events: Sequence[dict[str, Any] | None], pace: float) -> Response:
+    head = exchange.head
+    wait = head["t"] * pace / 1000
+    if "failed" in head:
+        return Response(0, (), (), failure=ConnectionFailure(head["failed"]), wait=wait)
+    request_id = head.get("requestId", NO_REQUEST_ID)
+    body = body_bytes("body", head)
+    if body is None:
+        made = stream_response(Chunks(exchange.events, events, head["t"], pace), request_id)
+    elif "type" in head:
+        made = error_response(head["type"], head["status"], body, request_id)
+    else:
+        made = json_response(body, request_id)
+    broken = None if exchange.end is None else BREAKS[exchange.end["end"]]
+    return Response(head["status"], tuple(_headers(made.headers, head)), made.chunks, broken=broken, wait=wait)
+
+
+def _headers(usual: Sequence[tuple[str, str]], head: Line) -> Iterator[tuple[str, str]]:
+    """The usual headers in their order, with what was recorded in their place, and then the others."""
+    unusual: dict[str, str | None] = dict(head.get("headers", {}))
+    for name, value in usual:
+        if name == "x-amzn-RequestId" and "requestId" not in head:
+            continue
+        known = unusual.pop(name, value)
+        if known is not None:
+            yield name, known
+    for name, other in unusual.items():
+        if other is not None:
+            yield name, other
+
+
+def _body(exchange: Exchange, events: Sequence[dict[str, Any] | None]) -> Body:
+    """What the answer means."""
+    head = exchange.head
+    if "failed" in head:
+        return BareBody(str(head["failed"]))
+    body = head.get("body")
+    members = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
+    name = str(head.get("type") or head.get("headers", {}).get("x-amzn-ErrorType") or "").partition(":")[0]
+    if head["status"] >= 400 and name:
+        return ErrorBody(name, head["status"], members)
+    if exchange.operation == "Converse" and isinstance(members.get("output"), dict):
+        return _message(members)
+    if exchange.operation == "ConverseStream" and events:
+        return EventsBody(tuple(event for event in events if event is not None), strict=not exchange.faults)
+    return BareBody(" ".join(map(str, (exchange.operation, head["status"], members.get("message", "")))).rstrip())
+
+
+def _message(members: Mapping[str, Any]) -> Body:
+    from converse_harness import bedrock
+
+    read = bedrock.from_json("ConverseResponse", members)
+    message: object = read["output"].get("message")
+    content: object = message.get("content") if is_object(message) else None
+    if not is_object(message) or not is_array(content) or not all(map(is_object, content)):
+        return BareBody("Converse 200")
+    options = {name: read[name] for name in OPTIONS if name in read}
+    role: str = message.get("role", "assistant")
+    return MessageBody(tuple(content), str(members.get("stopReason", "")), role, options=options, strict=False)

@@ -1,0 +1,166 @@
+"""What a Reply is made of: a message, exact events, an HTTP error or bare bytes; a failure in the stream; pauses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, repeat
+from typing import Any, Final
+
+from converse_harness.secrets import mask
+from converse_harness.stream.chunk import default_stop_reason
+from converse_harness.stream.grammar import ERROR_FRAME, kind
+from converse_harness.stream.http import Response
+
+UNNAMED_TOOL_USE: Final = "tooluse_0000000000000000000000"
+"""Stands for the toolUseId of a block that was written without one, until the Endpoint gives it its own."""
+
+
+METADATA: Final = ("usage", "metrics", "trace", "performanceConfig", "serviceTier")
+"""The members that ConverseStream sends in its metadata event."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MessageBody:
+    """An answer as a message; how it is cut into events follows the model family of the request.
+
+    `content` holds ContentBlocks, `pieces` the exact deltas of blocks by index, `options` further members of
+    ConverseResponse: usage, metrics, trace, additionalModelResponseFields, performanceConfig, serviceTier. Not
+    `strict`, it may have members and values that are not in AWS's model.
+    """
+
+    content: tuple[Mapping[str, Any], ...]
+    stop_reason: str
+    role: str = "assistant"
+    pieces: Mapping[int, Sequence[str]] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    strict: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EventsBody:
+    """An answer as the exact sequence of stream events; `strict` if they were held to AWS's model and order."""
+
+    events: tuple[Mapping[str, Any], ...]
+    strict: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ErrorBody:
+    """An HTTP error before any stream: the name of the error shape, its status, members and further headers."""
+
+    name: str
+    status: int
+    members: Mapping[str, Any]
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BareBody:
+    """An answer of which only the bytes are known: of another operation than Converse and ConverseStream, or damaged.
+
+    `summary` says it in a few words.
+    """
+
+    summary: str
+
+
+WrittenBody = MessageBody | EventsBody | ErrorBody
+"""What people write with `reply`."""
+
+Body = WrittenBody | BareBody
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recorded:
+    """What a service really sent, to be sent again byte for byte where the same operation asks for it.
+
+    The chunks of `response` have the recorded pauses, or none. `partial`: the client that was recorded left before the
+    end, so that what came after is not known.
+    """
+
+    operation: str
+    response: Response
+    partial: bool = False
+
+    def paced(self, first: float, each: float) -> Recorded:
+        """The same with these pauses, in seconds."""
+        delays = chain((first,), repeat(each))
+        chunks = tuple(chunk._replace(delay=delay) for chunk, delay in zip(self.response.chunks, delays, strict=False))
+        return replace(self, response=replace(self.response, chunks=chunks, wait=0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFailure:
+    """An exception frame, or an unmodelled error frame, in the place of event number `after`, counted from 0."""
+
+    after: int
+    event: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The exception's type, or the code of an error frame."""
+        name = kind(self.event)
+        return str(self.event[name]["code"]) if name == ERROR_FRAME else name
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Seconds before the first event and before each later one."""
+
+    first: float = 0.0
+    each: float = 0.0
+
+
+UNPACED: Final = Pace()
+
+
+LOOKED_AT: Final = 4000
+"""How much of a text is looked at: more than the longest secret that begins in what is shown."""
+
+
+def shorten(text: str, width: int = 60) -> str:
+    """A text on one line, at most `width` characters of it. Secrets are masked, which half of one would not be later.
+
+    >>> shorten("It was a dark and stormy night", 16)
+    '"It was a da..."'
+    """
+    flat = json.dumps(mask(text[:LOOKED_AT]), ensure_ascii=False)
+    return flat if len(flat) <= width else flat[: width - 4] + '..."'
+
+
+def summarize_block(block: Mapping[str, Any]) -> str:
+    """One content block in a few words."""
+    match block:
+        case {"text": str(text)}:
+            return f"text {shorten(text)}"
+        case {"toolUse": {"name": name, "input": value}}:
+            text = mask(json.dumps(value, ensure_ascii=False, default=str)[:LOOKED_AT])
+            return f"tool_use {name} {text if len(text) <= 60 else text[:57] + '...'}"
+        case {"toolResult": {"toolUseId": str(use_id), **result}}:
+            known = use_id if len(use_id) <= 16 else f"{use_id[:13]}..."
+            status = f" ({result['status']})" if result.get("status") else ""
+            match result.get("content"):
+                case [{"text": str(text)}, *_]:
+                    return f"toolResult {known}{status} {shorten(text)}"
+                case _:
+                    return f"toolResult {known}{status}"
+        case {"reasoningContent": {"reasoningText": {"text": str(text)}}}:
+            return f"reasoning {shorten(text)}"
+        case _:
+            return next(iter(block), "empty block")
+
+
+def summarize_body(body: Body) -> str:
+    """A whole answer in a line."""
+    match body:
+        case MessageBody(content, stop_reason):
+            usual = default_stop_reason(content)
+            return " + ".join(map(summarize_block, content)) + (f", {stop_reason}" if stop_reason != usual else "")
+        case EventsBody(events):
+            return f"{len(events)} events"
+        case ErrorBody(name, status, members):
+            return f"{name} ({status}) {shorten(str(members.get('message', '')))}"
+        case BareBody(summary):
+            return summary

@@ -1,0 +1,298 @@
+"""Reply: one immutable answer, the same for Converse and ConverseStream. `reply` is how people write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from converse_harness import bedrock
+from converse_harness.bedrock.families import NEUTRAL, Family, usual
+from converse_harness.errors import ReplyError
+from converse_harness.faults.model import Breach, Door, Fault, Level, Place, place, place_in_order, rearranged
+from converse_harness.reply.body import (
+    METADATA,
+    UNPACED,
+    BareBody,
+    Body,
+    ErrorBody,
+    EventsBody,
+    MessageBody,
+    Pace,
+    Recorded,
+    StreamFailure,
+    summarize_body,
+)
+from converse_harness.reply.source import written
+from converse_harness.stream.chunk import message_events
+from converse_harness.stream.grammar import ERROR_FRAME
+from converse_harness.stream.http import ERROR_NAME
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reply:
+    """One immutable answer, made by `reply.text`, `reply.tool_use`, `reply.error` and their like.
+
+    Usable for `uses` calls in a row. Every method returns a new Reply and raises ReplyError at the line that calls it
+    when it is asked for something that ConverseStream does not do.
+    """
+
+    body: Body
+    uses: int = 1
+    failure: StreamFailure | None = None
+    breaches: tuple[Breach, ...] = ()
+    pace: Pace = UNPACED
+    recorded: Recorded | None = None
+
+    def times(self, uses: int) -> Reply:
+        """Make it usable for that many calls in a row.
+
+        >>> from converse_harness import reply
+        >>> reply.throttled().times(2).uses
+        2
+        """
+        if type(uses) is not int or uses < 1:
+            raise ReplyError(
+                f"times({uses!r}): a reply is used a whole number of times, at least once. For any number use always()."
+            )
+        return replace(self, uses=uses)
+
+    def fails_after(
+        self, events: int, exception: str, message: str | None = None, *, strict: bool = True, **members: object
+    ) -> Reply:
+        """Send an exception frame after that many events and end the stream.
+
+        On plain Converse it is the HTTP error of that type. The events are counted in a family-neutral chunking, one
+        delta a word. `exception` is a member of ConverseStreamOutput such as `throttlingException`, any name with
+        `strict=False`; `members` are further members of its shape. Source: AWS's model; only validationException as
+        first frame is recorded.
+
+        >>> from converse_harness import reply
+        >>> reply.text("The answer is forty-two.").fails_after(3, "throttlingException").summary
+        'text "The answer is forty-two.", throttlingException after 3 events'
+        """
+        exceptions = bedrock.stream_exceptions()
+        if strict and exception not in exceptions:
+            raise ReplyError(
+                f"{exception!r} is not an exception of ConverseStream. One of: {', '.join(sorted(exceptions))}. "
+                "For one that is not in the model pass strict=False."
+            )
+        _check_name(f"fails_after({events!r}, {exception!r})", exception)
+        shape = exception[:1].upper() + exception[1:]
+        body = {
+            "message": usual(shape) if message is None else message,
+            **members,
+        }
+        if strict:
+            bedrock.check(exceptions[exception].name, body, root=exception)
+        return self._failing("fails_after", events, {exception: body}, strict=strict)
+
+    def error_frame_after(self, events: int, code: str = "InternalFailure", message: str | None = None) -> Reply:
+        """Send an unmodelled error frame (`:message-type: error`) after that many events and end the stream.
+
+        `code` and `message` are its headers `:error-code` and `:error-message`; there is no payload. On plain Converse
+        it is an HTTP error 500 of that name. Events are counted as in `fails_after`. Source: the specification of event
+        streams; none is recorded of Bedrock.
+
+        >>> from converse_harness import reply
+        >>> reply.text("The answer is forty-two.").error_frame_after(3, "InternalFailure", "Sorry.").summary
+        'text "The answer is forty-two.", InternalFailure after 3 events'
+        """
+        _check_name(f"error_frame_after({events!r}, {code!r})", code)
+        said = {"code": code, "message": usual(code) if message is None else message}
+        if type(said["message"]) is not str or not said["message"]:
+            raise ReplyError(f"error_frame_after(message={message!r}): a text that is not empty.")
+        return self._failing("error_frame_after", events, {ERROR_FRAME: said}, strict=False)
+
+    def _failing(self, by: str, after: int, event: Mapping[str, Any], *, strict: bool) -> Reply:
+        if self.failure is not None:
+            raise ReplyError(f"{self.summary}: a stream fails once.")
+        self._check_uncounted(f"{self.summary}: say how it fails")
+        kinds = [next(iter(each), "") for each in self.events()]
+        most = len(kinds) - (1 if strict else 0)
+        if type(after) is not int or not 0 <= after <= most:
+            raise ReplyError(
+                f"{by}({after!r}): this reply has {len(kinds)} events ({', '.join(kinds)}); what ends it takes "
+                f"the place of one: 0 to {most}."
+            )
+        return replace(self, failure=StreamFailure(after, event), recorded=None)
+
+    def _check_uncounted(self, then: str) -> None:
+        """Raise ReplyError where a fault was placed by the number of its event, and that would change."""
+        for breach in self.breaches:
+            if breach.fault.place in (Place.BETWEEN, Place.IN_EVENT):
+                raise ReplyError(f"{then} before broken(faults.{breach.fault.name}), which counts events.")
+
+    def broken(self, fault: Fault, *, after: int | None = None) -> Reply:
+        """Break the protocol, by the name of a fault; after that many events, half of them if not given.
+
+        A fault of the order of events is at one of the events at which it can be, the middle one if not given. Events
+        are counted in a family-neutral chunking, one delta a word; what fits a whole body breaks that of plain
+        Converse, or of an error, at the same part of it. Faults of different levels may be combined. Raises ReplyError
+        for what cannot be broken so.
+
+        >>> from converse_harness import faults
+        >>> from converse_harness import reply
+        >>> reply.text("The answer is forty-two.").broken(faults.reset, after=3).summary
+        'text "The answer is forty-two.", reset after 3 events'
+        """
+        if type(fault) is not Fault:
+            raise ReplyError(f"broken({fault!r}): a fault by its name, for instance faults.reset.")
+        for breach in self.breaches:
+            if breach.fault.level is fault.level:
+                raise ReplyError(
+                    f"broken({fault.name}): {breach.fault.name} breaks the same level already ({fault.level.value}); a "
+                    "reply has one fault of each."
+                )
+        if self.breaches and (self.no_answer or fault.no_answer):
+            raise ReplyError(
+                f"broken({fault.name}): {self.summary}: where no answer comes, nothing else can be broken."
+            )
+        breach = self._placed(fault, after)
+        recorded = self.recorded if fault.order is None else None
+        return replace(self, breaches=tuple(sorted((*self.breaches, breach), key=_level)), recorded=recorded)
+
+    def _placed(self, fault: Fault, after: int | None) -> Breach:
+        if fault.order is not None:
+            if not isinstance(self.body, MessageBody | EventsBody) or self.failure is not None:
+                why = "it has no events" if self.failure is None else "break the order first, then say how it fails"
+                raise ReplyError(f"broken({fault.name}): {self.summary}: {why}.")
+            self._check_uncounted(f"broken({fault.name}): {self.summary}: break the order")
+            return place_in_order(fault, fault.order, after, list(self.events()))
+        if not isinstance(self.body, MessageBody | EventsBody) and fault.on_body is None:
+            raise ReplyError(f"broken({fault.name}): {self.summary}: only a stream can be broken so.")
+        return place(fault, after, self._count())
+
+    def _count(self) -> int:
+        """How many events are sent; an error before the stream counts as one."""
+        if self.failure is not None:
+            return self.failure.after + 1
+        return sum(1 for _ in self.events()) if isinstance(self.body, MessageBody | EventsBody) else 1
+
+    def retry_after(self, seconds: int | None = None, *, ms: int | None = None) -> Reply:
+        """Say in an error how long the client should wait: the headers `retry-after` and `retry-after-ms`.
+
+        botocore does not read them; other clients do, the AI SDK for instance. Raises ReplyError for an answer that is
+        no HTTP error, and for what is no whole number.
+
+        >>> from converse_harness import reply
+        >>> reply.throttled().retry_after(ms=50).body.headers
+        (('retry-after-ms', '50'),)
+        """
+        if not isinstance(self.body, ErrorBody):
+            raise ReplyError(f"{self.summary}: only an error before the stream has a header that says when to retry.")
+        given = {name: value for name, value in (("retry-after", seconds), ("retry-after-ms", ms)) if value is not None}
+        if not given or any(type(value) is not int or value < 0 for value in given.values()):
+            raise ReplyError(
+                f"retry_after({seconds!r}, ms={ms!r}): a whole number of seconds, or of milliseconds, 0 or more."
+            )
+        headers = tuple((name, str(value)) for name, value in given.items())
+        return replace(self, body=replace(self.body, headers=headers), recorded=None)
+
+    def paced(self, *, first: float = 0.0, each: float = 0.0) -> Reply:
+        """Wait `first` seconds before the first event and `each` before every later one; really, on every door."""
+        for name, value in (("first", first), ("each", each)):
+            if not 0 <= value < float("inf"):
+                raise ReplyError(f"paced({name}={value!r}): a pause is a number of seconds, 0 or more.")
+        return replace(self, pace=Pace(first, each), recorded=self.recorded and self.recorded.paced(first, each))
+
+    @property
+    def order_breach(self) -> Breach | None:
+        """The fault of the order of events, if there is one."""
+        return next((breach for breach in self.breaches if breach.fault.order is not None), None)
+
+    def check_door(self, door: Door | None) -> None:
+        """Raise ReplyError for a fault that the door cannot express."""
+        for breach in self.breaches:
+            able = breach.fault.doors
+            if door is not None and door not in able:
+                raise ReplyError(
+                    f"{self.summary}: the {door.value} door cannot express faults.{breach.fault.name}. "
+                    f"Doors that can: {', '.join(each.value for each in Door if each in able)}."
+                )
+
+    @property
+    def no_answer(self) -> bool:
+        """Whether the connection fails in the place of any answer."""
+        return bool(self.breaches) and self.breaches[-1].fault.no_answer
+
+    def events(self, family: Family | None = None) -> Iterator[dict[str, Any]]:
+        """The stream as events, without the failure: as `family` cuts it, or neutrally where events are counted.
+
+        Raises ReplyError for an error, which has none.
+        """
+        breach = self.order_breach
+        if breach is None:
+            return self.unbroken_events(family)
+        return iter(rearranged(breach, self.unbroken_events()))
+
+    def unbroken_events(self, family: Family | None = None) -> Iterator[dict[str, Any]]:
+        """The events as they would be in their right order."""
+        match self.body:
+            case EventsBody(events):
+                for event in events:
+                    yield dict(event)
+            case MessageBody() as body:
+                counted = any(breach.fault.place is not Place.NOWHERE for breach in self.breaches)
+                neutral = counted or self.failure is not None or body.pieces is not None
+                cut_by = NEUTRAL if neutral or family is None else family
+                message = {"role": body.role, "content": body.content}
+                yield from message_events(
+                    message, pieces=body.pieces, family=cut_by, stop_reason=body.stop_reason, strict=body.strict
+                )
+                extra = body.options.get("additionalModelResponseFields")
+                stop = {"stopReason": body.stop_reason}
+                yield {"messageStop": stop if extra is None else {**stop, "additionalModelResponseFields": extra}}
+                yield {"metadata": {name: body.options[name] for name in METADATA if name in body.options}}
+            case ErrorBody():
+                raise ReplyError(f"{self.summary}: it comes before any stream and has no events.")
+            case BareBody():
+                raise ReplyError(f"{self.summary}: it has no events.")
+
+    @property
+    def summary(self) -> str:
+        """One line for people: `tool_use get_weather {"city": "Zürich"}`."""
+        if self.no_answer:
+            parts = [self.breaches[-1].summary]
+        else:
+            parts = [summarize_body(self.body)]
+            if self.failure is not None:
+                parts.append(f"{self.failure.name} after {self.failure.after} events")
+            parts += [breach.summary for breach in self.breaches]
+        if self.uses > 1:
+            parts.append(f"{self.uses} times")
+        return ", ".join(parts)
+
+    def __repr__(self) -> str:
+        return f"<Reply {self.summary}>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Print the code that makes it: hypothesis, for counterexamples, and IPython look for this name."""
+        del cycle  # a reply cannot hold itself
+        if isinstance(self.body, BareBody):
+            printer.text(repr(self))  # no code makes it: it is read from a recording
+            return
+        for number, (function, arguments, options) in enumerate(
+            written(self.body, self.failure, self.breaches, self.pace, self.uses)
+        ):
+            named = [("", value) for value in arguments] + [(f"{name}=", value) for name, value in options.items()]
+            opening = f"{'.' if number else 'reply.'}{function}("
+            with printer.group(len(opening), opening, ")"):
+                for position, (name, value) in enumerate(named):
+                    if position:
+                        printer.text(",")
+                        printer.breakable()
+                    printer.text(name)
+                    printer.pretty(value)
+
+
+def _check_name(call: str, name: str) -> None:
+    if type(name) is not str or not ERROR_NAME.fullmatch(name):
+        raise ReplyError(
+            f"{call}: a name of ASCII letters, digits, '.', '_' and '-'; on plain Converse it travels in the header "
+            "x-amzn-ErrorType."
+        )
+
+
+def _level(breach: Breach) -> int:
+    return list(Level).index(breach.fault.level)

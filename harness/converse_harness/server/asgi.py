@@ -1,0 +1,227 @@
+"""The ASGI door: the same fake under an existing server, with its workers, TLS and protocols.
+
+ASGI 3 over asyncio. That a connection closes, an application says there by raising; a TCP reset it cannot say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
+from time import monotonic
+from typing import Any, Final
+from urllib.parse import quote
+
+from converse_harness.endpoint.script import Replies, Responder
+from converse_harness.errors import DoorError
+from converse_harness.faults.model import Door
+from converse_harness.intercept.exchange import Delivery, Exchange
+from converse_harness.intercept.fake import Fake, RulesLevel
+from converse_harness.server.protocol import LIMITS, refusal
+from converse_harness.stream.http import Break, ConnectionFailure, Request, Response
+
+Message = MutableMapping[str, Any]
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+BATCH: Final = 32_768
+"""Bytes that are sent before other requests of the process get their turn."""
+
+THE_SERVERS_OWN: Final = frozenset({"connection", "transfer-encoding"})
+"""Headers of a connection, which belongs to the server. It adds `Date` as well."""
+
+UNKNOWN_SCOPE: Final = (
+    "an ASGI scope of type {type!r} came to a ConverseApp, which answers 'http' and 'lifespan': that is how Bedrock is "
+    "asked. Route everything else to another app."
+)
+BROKEN: Final = (
+    "the script breaks this answer here ({what}). This is no mistake: to raise is the only way in which an ASGI app "
+    "can have its server close a connection."
+)
+
+
+class _AsgiFake(Fake):
+    door = Door.ASGI
+
+
+class ConverseApp:
+    """An ASGI 3 application that answers as a fake Bedrock does; `fake` is the Fake that it asks.
+
+    Replies are scripted as anywhere: `app.fake.when(...)`, `app.fake.always(...)`. Each worker of a server has an app
+    of its own, which knows nothing of the others' calls. `rules` says how strictly requests are held to what Bedrock
+    refuses. Functions of a script run in threads of the event loop's pool.
+
+    >>> import asyncio, httpx
+    >>> from converse_harness import reply
+    >>> from converse_harness.server.asgi import ConverseApp
+    >>> app = ConverseApp(reply.text("hi"))
+    >>> async def ask():
+    ...     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://fake") as client:
+    ...         question = {"messages": [{"role": "user", "content": [{"text": "hello"}]}]}
+    ...         return await client.post("/model/m/converse", json=question)
+    >>> asyncio.run(ask()).json()["output"]["message"]["content"]
+    [{'text': 'hi'}]
+    """
+
+    def __init__(self, *replies: Responder | Replies, seed: int = 0, rules: RulesLevel = "default") -> None:
+        self.fake: Fake = _AsgiFake(*replies, seed=seed, rules=rules)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """What a server calls, once for each request. Raises DoorError for what is neither HTTP nor lifespan."""
+        if scope["type"] == "lifespan":
+            await _live(receive, send)
+            return
+        if scope["type"] != "http":
+            raise DoorError(UNKNOWN_SCOPE.format(type=scope["type"]))
+        started = monotonic()
+        body = await _body(receive)
+        if body is None:
+            return
+        if len(body) > LIMITS.body:
+            await _send_whole(refusal(413, "", LIMITS), send)
+            return
+        request = Request(scope["method"], _target(scope), _headers(scope), body)
+        leaving = asyncio.ensure_future(_left(receive))
+        try:
+            if self.fake.runs_functions:
+                exchange = await asyncio.to_thread(self.fake.exchange, request)
+            else:
+                exchange = self.fake.exchange(request)
+            await _Answer(exchange, started, leaving, send).give()
+        finally:
+            leaving.cancel()
+            with suppress(asyncio.CancelledError):
+                await leaving
+
+    def __repr__(self) -> str:
+        return f"<ConverseApp with {self.fake!r}>"
+
+
+class _Answer:
+    """One exchange on its way to the server; `leaving` is done when the client is gone."""
+
+    def __init__(self, exchange: Exchange, started: float, leaving: asyncio.Future[None], send: Send) -> None:
+        self._exchange = exchange
+        self._response = exchange.response
+        self._delivery = Delivery(exchange, started)
+        self._leaving = leaving
+        self._send = send
+        self._headed = False
+
+    async def give(self) -> None:
+        """To the end, or until the client leaves. Raises ConnectionAbortedError where the script breaks it."""
+        delivery, response = self._delivery, self._response
+        try:
+            if response.failure is ConnectionFailure.CLOSED:
+                delivery.end("cut")
+                raise ConnectionAbortedError(BROKEN.format(what=response.failure.value))
+            if response.failure is not None:
+                delivery.end("cut")  # a read timeout, the only other one that an app can have
+                await self._leaving
+            elif await self._late() and await self._sent():
+                delivery.finish()
+                if response.broken is Break.STALLED:
+                    await self._leaving
+                elif response.broken is not None:
+                    raise ConnectionAbortedError(BROKEN.format(what=response.broken.value))
+                else:
+                    with suppress(OSError):
+                        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+            else:
+                delivery.close()
+        finally:
+            delivery.end("cut")  # the server gave it up; what has ended has ended
+
+    async def _late(self) -> bool:
+        """Wait before the head, where the script says so; False if the client left."""
+        if self._response.wait:
+            await self._pause(self._delivery.started + self._response.wait)
+        return not self._leaving.done()
+
+    async def _sent(self) -> bool:
+        """Send what comes before the end; False if the client left."""
+        with suppress(OSError):  # newer servers say so that the client is gone
+            if any(name == "Transfer-Encoding" for name, _ in self._response.headers):
+                await self._head()
+            batch, due = 0, self._delivery.started + self._response.wait
+            while (chunk := self._delivery.chunk) is not None:
+                due += chunk.delay
+                if chunk.delay or batch > BATCH:
+                    batch = 0
+                    await self._pause(due)
+                if self._leaving.done():
+                    return False
+                await self._head()
+                await self._send({"type": "http.response.body", "body": chunk.data, "more_body": True})
+                self._delivery.take(chunk)
+                batch += len(chunk.data)
+            await self._head()
+            return True
+        return False
+
+    async def _head(self) -> None:
+        if not self._headed:
+            self._headed = True
+            await self._send(_start(self._response))
+
+    async def _pause(self, due: float) -> None:
+        """Until then, or until the client leaves."""
+        await asyncio.wait({self._leaving}, timeout=max(0.0, due - monotonic()))
+
+
+async def _live(receive: Receive, send: Send) -> None:
+    """There is nothing to start or to stop."""
+    while True:
+        message = await receive()
+        await send({"type": f"{message['type']}.complete"})
+        if message["type"] == "lifespan.shutdown":
+            return
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """The request's body, as far as it may be long; None if the client left in the middle of it."""
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        body += message.get("body", b"")
+        if not message.get("more_body", False) or len(body) > LIMITS.body:
+            return bytes(body)
+
+
+async def _left(receive: Receive) -> None:
+    """Until the client is gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _send_whole(response: Response, send: Send) -> None:
+    await send(_start(response))
+    await send({"type": "http.response.body", "body": b"".join(chunk.data for chunk in response.chunks)})
+
+
+def _start(response: Response) -> Message:
+    headers = [
+        (name.lower().encode("latin-1"), value.encode("latin-1"))
+        for name, value in response.headers
+        if name.lower() not in THE_SERVERS_OWN
+    ]
+    return {"type": "http.response.start", "status": response.status, "headers": headers}
+
+
+def _target(scope: Scope) -> str:
+    """The path as the client sent it, with its query and without what the app is mounted at.
+
+    An ARN in a path has `%2F`, which `scope["path"]` has lost; only a server without `raw_path` is taken at that.
+    """
+    raw: bytes | None = scope.get("raw_path")
+    path = quote(scope["path"], safe="/") if raw is None else raw.partition(b"?")[0].decode("latin-1")
+    path = path.removeprefix(quote(scope.get("root_path", ""), safe="/"))
+    query: bytes = scope.get("query_string", b"")
+    return f"{path}?{query.decode('latin-1')}" if query else path
+
+
+def _headers(scope: Scope) -> tuple[tuple[str, str], ...]:
+    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])

@@ -1,0 +1,348 @@
+"""One connection of a client: finds out which protocol it speaks, and moves bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import struct
+import sys
+from collections import deque
+from collections.abc import Callable
+from email.utils import formatdate
+from typing import Final, cast
+
+from converse_harness.intercept.exchange import Exchange
+from converse_harness.server.delivery import Delivery
+from converse_harness.server.h1 import Http1
+from converse_harness.server.protocol import PREFACE, Arrived, Event, HttpProtocol, Left, Limits, Refused
+from converse_harness.server.site import Aside, Site
+from converse_harness.stream.http import NO_REQUEST_ID, Request, error_response
+
+if sys.platform == "linux":
+    import fcntl
+    import termios
+
+LINGER: Final = struct.pack("ii", 0, 0)
+LINGER_NOT: Final = struct.pack("ii", 1, 0)
+"""SO_LINGER with no time: closing a socket then resets the connection."""
+
+HEARD_OUT: Final = 1 << 30
+"""Bytes that are still read after the last word, so that a client that is writing comes to reading it."""
+
+LOOK_AGAIN: Final = 0.005
+"""Seconds between two looks at what is still on its way."""
+
+CUT: Final = object()
+"""The owner of an answer that was cut before it was there."""
+
+InThread = Callable[[Callable[[], Exchange], Callable[[Exchange], None], bool], None]
+"""Runs the first in a thread, and the second with its result in the event loop; the third is `Answer.abroad`."""
+
+
+def failed(loop: asyncio.AbstractEventLoop, error: Exception) -> Exchange:
+    """The answer where we made a mistake ourselves: told to the event loop, which logs it."""
+    loop.call_exception_handler({"message": "converse-harness could not answer a request", "exception": error})
+    body = json.dumps({"message": f"converse-harness could not answer: {type(error).__name__}: {error}"}).encode()
+    return Aside(error_response("InternalServerException", 500, body, NO_REQUEST_ID))
+
+
+def _on_its_way(number: int) -> int:
+    """Bytes that were written to a socket and are not acknowledged, where the system tells."""
+    if sys.platform != "linux":
+        return 0
+    return int.from_bytes(fcntl.ioctl(number, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
+
+
+class Connection(asyncio.Protocol):
+    """Reads requests, has the site answer them, and delivers the answers."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, site: Site, limits: Limits, open_ones: set[Connection], slow: InThread
+    ) -> None:
+        self.loop = loop
+        self.writable = True
+        self.http: HttpProtocol
+        self._chosen = False
+        self._first = b""
+        self._site = site
+        self._limits = limits
+        self._open_ones = open_ones
+        self._slow = slow
+        self._deliveries: dict[int, Delivery] = {}
+        self._thinking: dict[int, object] = {}
+        """The owners of answers that are being computed in a thread, by stream."""
+        self._events: deque[Event] = deque()
+        self._handling = False
+        self._heard = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._transport: asyncio.Transport
+        self._resetting = False
+        self._linger = LINGER
+        self._hearing_out = 0
+        """How much more is read before the connection closes."""
+
+    # What asyncio says
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A client connected."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._open_ones.add(self)
+        self._heard = self.loop.time()
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes came."""
+        if self._hearing_out:
+            self._hearing_out = max(0, self._hearing_out - len(data))
+            if not self._hearing_out:
+                self._transport.abort()
+            return
+        self._heard = self.loop.time()
+        if not self._chosen:
+            data = self._first = self._first + data
+            if PREFACE.startswith(data) and len(data) < len(PREFACE):
+                return
+            self._choose(data)
+        self._handle(self.http.receive(data))
+        for delivery in [*self._deliveries.values()]:
+            delivery.run()  # a window may have opened
+        self.flush()
+        if self.http.backlog > self._limits.ahead:
+            self._transport.pause_reading()
+
+    def eof_received(self) -> None:
+        """The client said that it will send no more: none of the clients that we know still reads then."""
+        if self._chosen:
+            self.http.receive(b"")
+
+    def pause_writing(self) -> None:
+        """The client does not read as fast as we write: nor do we read what it asks meanwhile."""
+        self.writable = False
+        self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """The client has read."""
+        self.writable = True
+        if self._resetting:
+            self._reset_when_sent()
+            return
+        self._transport.resume_reading()
+        for delivery in [*self._deliveries.values()]:
+            delivery.run()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection is over, whoever ended it."""
+        self._open_ones.discard(self)
+        self.writable = False
+        if self._timer is not None:
+            self._timer.cancel()
+        for delivery in self._deliveries.values():
+            delivery.drop("closed by client")
+        self._deliveries.clear()
+
+    # What deliveries need
+
+    def date(self) -> str:
+        """The value of the Date header."""
+        return formatdate(usegmt=True)
+
+    def flush(self) -> None:
+        """Write what the protocol has to say; after its last word, close."""
+        out = self.http.take()
+        if out and not (self._hearing_out or self._transport.is_closing()):
+            self._transport.write(out)
+        if self.http.done and not (self._deliveries or self._thinking or self._resetting):
+            self._close()
+
+    def _close(self) -> None:
+        self._close_by(LINGER)
+        if self.http.unheard or self._hearing_out:
+            self._hear_out()
+        else:
+            self._transport.close()
+
+    def _hear_out(self) -> None:
+        """To close on a client that still sends would reset the connection, and it could not read what was sent."""
+        if not (self._hearing_out or self._transport.is_closing()):
+            self._hearing_out = HEARD_OUT
+            self._transport.write_eof()
+            self._transport.resume_reading()
+
+    def finished(self, delivery: Delivery, arrived: list[Event]) -> None:
+        """An answer is written in full, or its stream reset; what arrived meanwhile."""
+        self._heard = self.loop.time()
+        self._deliveries.pop(delivery.stream, None)
+        if not self._deliveries:
+            self._close_by(LINGER)
+        self._handle(arrived)
+        if self.writable and self.http.backlog <= self._limits.ahead:
+            self._transport.resume_reading()
+
+    def hang_up(self) -> None:
+        """Close the connection regularly once everything is written (FIN); for its other streams it is over, too."""
+        self.flush()
+        for delivery in self._deliveries.values():
+            delivery.drop("cut")
+        self._deliveries.clear()
+        self._thinking = dict.fromkeys(self._thinking, CUT)
+        self._close_by(LINGER)
+        self._hear_out()
+
+    def reset(self) -> None:
+        """Reset the connection once everything has arrived (RST)."""
+        self.flush()
+        self._resetting = True
+        if self._transport.get_write_buffer_size():
+            self._transport.set_write_buffer_limits(0)
+        else:
+            self._reset_when_sent()
+
+    def _reset_when_sent(self) -> None:
+        """A reset takes back what a slow client has no room for yet."""
+        if self._transport.is_closing():
+            return
+        if _on_its_way(self.fileno()):
+            self.loop.call_later(LOOK_AGAIN, self._reset_when_sent)
+        else:
+            self._reset_now()
+
+    # Cutting
+
+    def cut(self, owner: object = None) -> None:
+        """Reset the answers of one owner, or the whole connection."""
+        for stream, delivery in [*self._deliveries.items()]:
+            if owner is None or delivery.owner is owner:
+                delivery.drop("cut")
+                del self._deliveries[stream]
+                self._cut_one(stream)
+        for stream, thinker in [*self._thinking.items()]:
+            if owner is None or thinker is owner:
+                self._thinking[stream] = CUT
+                self._cut_one(stream)
+        if owner is None:
+            self._transport.abort()
+
+    def _cut_one(self, stream: int) -> None:
+        if self.http.reset(stream):
+            self._heard = self.loop.time()
+            self.flush()
+        else:
+            self._reset_now()
+
+    def answers_for(self, owner: object) -> bool:
+        """Whether something is still to be said in its name, even if that is nothing; asked from any thread."""
+        return any(delivery.owner is owner for delivery in [*self._deliveries.values()])
+
+    def fileno(self) -> int:
+        """The number of the socket, -1 if it is closed."""
+        connected: socket.socket | None = self._transport.get_extra_info("socket")
+        return -1 if connected is None else connected.fileno()
+
+    def _reset_now(self) -> None:
+        self._close_by(LINGER_NOT)
+        self._transport.abort()
+
+    def _close_by(self, linger: bytes) -> None:
+        """What becomes of the connection when the socket is closed, by us or by the kernel: an end or a reset."""
+        connected: socket.socket | None = self._transport.get_extra_info("socket")
+        if linger is not self._linger and connected is not None and not self._transport.is_closing():
+            self._linger = linger
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+
+    # Requests
+
+    def _choose(self, first: bytes) -> None:
+        self._chosen, self._first = True, b""
+        if first.startswith(PREFACE):
+            from converse_harness.server.h2 import Http2  # 50 ms that most never need
+
+            self.http = Http2(self._limits)
+        else:
+            self.http = Http1(self._limits)
+
+    def _handle(self, events: list[Event]) -> None:
+        # Not by calling itself: a peer may send any number of requests ahead, and each answer brings out the next.
+        self._events += events
+        if self._handling:
+            return
+        self._handling = True
+        try:
+            while self._events:
+                if self._resetting or self._hearing_out or self._transport.is_closing():
+                    self._events.clear()
+                    break
+                self._handle_one(self._events.popleft())
+        finally:
+            self._handling = False
+
+    def _handle_one(self, event: Event) -> None:
+        match event:
+            case Arrived(stream, request):
+                self._ask(stream, request)
+            case Refused(stream, response):
+                self._deliver(stream, Aside(response), self)
+            case Left(stream):
+                self._left(stream)
+
+    def _ask(self, stream: int, request: Request) -> None:
+        started = self.loop.time()
+        owner, give, slow, abroad = self._site.answer(request)
+        if not slow:
+            try:
+                exchange = give()
+            except Exception as error:  # noqa: BLE001 - a mistake of ours; the server lives on
+                exchange = failed(self.loop, error)
+            self._deliver(stream, exchange, owner, started)
+            return
+        self._thinking[stream] = owner
+
+        def answered(exchange: Exchange) -> None:
+            thinker = self._thinking.pop(stream, None)
+            if thinker is CUT:
+                exchange.ended("cut")
+            elif thinker is None or self._transport.is_closing():
+                exchange.ended("closed by client")
+            else:
+                self._deliver(stream, exchange, owner, started)
+                return
+            self.flush()
+
+        self._slow(give, answered, abroad)
+
+    def _deliver(self, stream: int, exchange: Exchange, owner: object, started: float | None = None) -> None:
+        delivery = Delivery(self, stream, exchange, owner, self.loop.time() if started is None else started)
+        self._deliveries[stream] = delivery
+        delivery.start()
+        if stream in self._deliveries:
+            # If this process is killed now, the kernel closes the socket: Node takes a regular end of an HTTP/2
+            # connection for that of its streams, so let it be a reset.
+            self._close_by(LINGER_NOT)
+
+    def _left(self, stream: int) -> None:
+        self._thinking.pop(stream, None)
+        delivery = self._deliveries.pop(stream, None)
+        if delivery is not None:
+            delivery.drop("closed by client")
+
+    # Time
+
+    def _watch(self) -> None:
+        """Look again when the peer may have been silent for too long."""
+        midway = not self._chosen or self.http.midway
+        limit = self._limits.silence if midway or self._hearing_out else self._limits.idle
+        if self._deliveries or self._thinking:
+            self._heard = self.loop.time()
+        left = self._heard + limit - self.loop.time()
+        if left > 0:
+            self._timer = self.loop.call_later(min(left, self._limits.silence), self._watch)
+            return
+        if midway and not self._hearing_out:
+            if not self._chosen:
+                if not self._first:
+                    self._transport.close()
+                    return
+                self._choose(self._first)
+            self._handle(self.http.time_out())
+            self.flush()
+        self._transport.close()

@@ -1,0 +1,301 @@
+"""What the control API says when it does not do what it was asked."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import re
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
+from functools import lru_cache
+from typing import Any, Final, Literal, Union, cast, get_args, get_origin
+
+from converse_harness import faults
+from converse_harness.bedrock.service import nearest
+from converse_harness.bedrock.values import is_array, is_object
+from converse_harness.errors import ReplyError
+from converse_harness.faults.model import Door, Fault
+from converse_harness.reply.body import shorten
+
+
+class Refusal(Enum):
+    """Why a request is not carried out: the HTTP status, and the AWS error whose shape the answer has."""
+
+    WRONG = (400, "ValidationException")
+    NO_FAKE = (404, "ResourceNotFoundException")
+    NO_PATH = (404, "UnknownOperationException")
+    NO_METHOD = (405, "UnknownOperationException")
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return self.value[0]
+
+    @property
+    def error(self) -> str:
+        """The name in x-amzn-ErrorType."""
+        return self.value[1]
+
+
+class Refused(ReplyError):
+    """A request to the control API that is not carried out; nothing has changed."""
+
+    def __init__(
+        self, message: str, refusal: Refusal = Refusal.WRONG, headers: tuple[tuple[str, str], ...] = ()
+    ) -> None:
+        super().__init__(message)
+        self.refusal = refusal
+        self.headers = headers
+
+
+DEEPEST: Final = 100
+"""How many levels of objects and lists a body may have; Python follows some hundreds."""
+
+BODY: Final = "the body"
+
+
+def parse(body: bytes) -> dict[str, Any]:
+    """The JSON object of a request body; an empty body is an empty object. Raises Refused."""
+    try:
+        parsed: object = json.loads(body or b"{}", parse_constant=_no_number, parse_float=_finite)
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise Refused(f"{BODY} is not JSON: {reason}. Send a JSON object, for instance {EXAMPLE}.") from None
+    if too_deep(parsed):
+        raise Refused(f"{BODY} is nested more than {DEEPEST} levels deep. Send a flatter one.")
+    return an_object(parsed, "", like=EXAMPLE)
+
+
+EXAMPLE: Final = '{"script": [{"text": "hi"}]}'
+
+
+def an_object(value: object, path: str, *, like: str) -> dict[str, Any]:
+    """The value, which must be an object; `like` is an example of one. Raises Refused."""
+    if not isinstance(value, dict):
+        raise Refused(f"{path or BODY} is {came(value)}; it must be an object, for instance {like}.")
+    return cast("dict[str, Any]", value)
+
+
+def a_list(value: object, path: str, *, like: str) -> Sequence[Any]:
+    """The value, which must be a list; `like` is an example of one. Raises Refused."""
+    if not is_array(value):
+        raise Refused(f"{path} is {came(value)}; it must be a list, for instance {like}.")
+    return value
+
+
+def known(given: dict[str, Any], allowed: Sequence[str], path: str) -> None:
+    """Raise Refused for a member that is none of the allowed ones."""
+    for name in given:
+        if name not in allowed:
+            close = nearest(name, allowed)
+            hint = f"did you mean {close!r}? It takes" if close else "it takes"
+            takes = ", ".join(allowed) or "no members"
+            raise Refused(f"{path or BODY} has the unknown member {shorten(name)}; {hint} {takes}.")
+
+
+def under(path: str, name: str) -> str:
+    """The path of a member."""
+    return f"{path}.{name}" if path else name
+
+
+def came(value: object) -> str:
+    """A JSON value in a message, in a few words."""
+    if isinstance(value, str):
+        return shorten(value)
+    if isinstance(value, dict | list):
+        items = cast("dict[str, object] | list[object]", value)
+        kind = "an object" if isinstance(items, dict) else "a list"
+        return kind if items else f"{kind} without {'members' if isinstance(items, dict) else 'items'}"
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def too_deep(value: object) -> bool:
+    """Whether a JSON value has more than DEEPEST levels."""
+    level = [value]
+    for _ in range(DEEPEST):
+        inner: list[object] = []
+        for each in level:
+            if isinstance(each, dict):
+                inner += cast("dict[str, object]", each).values()
+            elif isinstance(each, list):
+                inner += cast("list[object]", each)
+        if not inner:
+            return False
+        level = inner
+    return any(isinstance(each, dict | list) for each in level)
+
+
+def to_bytes(value: object) -> bytes:
+    """A value as the JSON of an answer: UTF-8, a number that JSON does not have as null, half a character escaped."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_without_nan(value), ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _without_nan(value: object) -> object:
+    if is_object(value):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if is_array(value):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _no_number(name: str) -> object:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits[:40]} is too large a number")
+    return number
+
+
+HIDDEN: Final = ("self", "predicate", "sleeps")
+"""Parameters that nothing in JSON stands for."""
+
+SCALARS: Final[Mapping[object, tuple[str, tuple[type, ...]]]] = {
+    str: ("a string", (str,)),
+    bool: ("true or false", (bool,)),
+    int: ("a whole number", (int,)),
+    float: ("a number", (int, float)),
+}
+"""How a type is called in messages, and which types of parsed JSON are one."""
+
+FAULTS: Final[Mapping[str, Fault]] = {
+    name: fault for name, fault in faults.FAULTS.items() if Door.SERVER in fault.doors
+}
+"""The faults that a server can express."""
+
+FAULT: Final = ("name", "lasting")
+"""The members of a fault that is an object."""
+
+
+@lru_cache(maxsize=64)
+def parameters(function: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
+    """The named parameters of a function that JSON can give, with the types of their values."""
+    signature = inspect.signature(function, eval_str=True)
+    variadic = inspect.Parameter.VAR_KEYWORD
+    return {
+        name: each for name, each in signature.parameters.items() if each.kind is not variadic and name not in HIDDEN
+    }
+
+
+@lru_cache(maxsize=64)
+def is_open(function: Callable[..., object]) -> bool:
+    """Whether a function takes members beyond its named parameters."""
+    return any(each.kind is each.VAR_KEYWORD for each in inspect.signature(function).parameters.values())
+
+
+def first(function: Callable[..., object]) -> str:
+    """The parameter that may be given without its name; empty if there is none."""
+    positional = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    return next((name for name, each in parameters(function).items() if each.kind in positional), "")
+
+
+def bind(function: Callable[..., object], given: dict[str, Any], path: str) -> dict[str, Any]:
+    """The keyword arguments that an object stands for. Raises Refused for a member that does not fit."""
+    named = parameters(function)
+    known({name: value for name, value in given.items() if name in HIDDEN or not is_open(function)}, [*named], path)
+    for name, parameter in named.items():
+        if parameter.default is parameter.empty and name not in given:
+            raise Refused(f"{path or BODY} lacks {name!r}; it takes {', '.join(named)}.")
+    return {
+        name: convert(value, named[name].annotation, under(path, name)) if name in named else value
+        for name, value in given.items()
+    }
+
+
+def convert(value: Any, hint: Any, path: str) -> Any:
+    """A JSON value as a parameter's type asks for it. Raises Refused where it does not fit."""
+    if hint is object or (value is None and type(None) in get_args(hint)):
+        return value
+    for option in _options(hint):
+        if _fits(value, option):
+            return _converted(value, option, path)
+    raise Refused(f"{path} is {came(value)}; it must be {expected(hint)}.")
+
+
+def expected(hint: Any) -> str:
+    """What a value of this type is in JSON, for messages."""
+    return " or ".join(_expected(option) for option in _options(hint))
+
+
+def _options(hint: Any) -> list[Any]:
+    if get_origin(hint) in (Union, types.UnionType):
+        return [option for option in get_args(hint) if option is not type(None)]
+    return [hint]
+
+
+def _expected(hint: Any) -> str:
+    origin = get_origin(hint) or hint
+    if origin in SCALARS:
+        return SCALARS[origin][0]
+    if origin is Literal:
+        return " or ".join(f'"{value}"' for value in get_args(hint))
+    if origin is Fault:
+        return f'the name of a fault ({", ".join(FAULTS)}), or an object {{"name": "stall", "lasting": 0.5}}'
+    if origin is re.Pattern:
+        return 'an object {"regex": "..."}'
+    return "an object" if origin is Mapping else "a list"
+
+
+def _fits(value: object, hint: Any) -> bool:
+    origin = get_origin(hint) or hint
+    if origin in SCALARS:
+        return isinstance(value, SCALARS[origin][1]) and isinstance(value, bool) is (origin is bool)
+    if origin is Literal:
+        return isinstance(value, str) and value in get_args(hint)
+    if origin is Fault:
+        return value in FAULTS if isinstance(value, str) else isinstance(value, dict)
+    if origin is re.Pattern:
+        return isinstance(value, dict) and [*cast("dict[str, object]", value)] == ["regex"]
+    return isinstance(value, dict if origin is Mapping else list)
+
+
+def _converted(value: Any, hint: Any, path: str) -> Any:
+    origin = get_origin(hint) or hint
+    if origin is Fault:
+        return FAULTS[value] if isinstance(value, str) else _lasting(value, path)
+    if origin is re.Pattern:
+        return _pattern(value["regex"], f"{path}.regex")
+    if origin in (Sequence, Iterable):
+        return [convert(item, get_args(hint)[0], f"{path}[{index}]") for index, item in enumerate(value)]
+    if origin is Mapping:
+        key, item_hint = get_args(hint)
+        return {_key(name, key, path): convert(item, item_hint, under(path, name)) for name, item in value.items()}
+    return value
+
+
+def _lasting(given: dict[str, Any], path: str) -> Fault:
+    known(given, FAULT, path)
+    for name in FAULT:
+        if name not in given:
+            raise Refused(f"{path} lacks {name!r}; it takes {', '.join(FAULT)}.")
+    name = convert(given["name"], str, under(path, "name"))
+    try:
+        return cast("Fault", convert(name, Fault, under(path, "name"))).lasting(
+            convert(given["lasting"], float, under(path, "lasting"))
+        )
+    except ReplyError as error:
+        raise Refused(f"{path}: {error}") from error
+
+
+def _pattern(regex: object, path: str) -> re.Pattern[str]:
+    try:
+        return re.compile(convert(regex, str, path))
+    except (re.error, OverflowError, RecursionError) as error:
+        raise Refused(f"{path} is {came(regex)}, which is no regular expression of Python's: {error}.") from None
+
+
+def _key(name: str, hint: Any, path: str) -> str | int:
+    if hint is not int:
+        return name
+    if not re.fullmatch("[0-9]{1,9}", name):
+        raise Refused(f"{path} has the member {shorten(name)}; its members are numbers of content blocks, from 0.")
+    return int(name)

@@ -1,0 +1,278 @@
+"""The words of a reply in JSON, as two tables: those that make one, and those that change it.
+
+They are the functions of `reply` and the methods of Reply under their own names, with their own arguments; and `case`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from types import GenericAlias
+from typing import Any, Final, cast
+
+from converse_harness import bedrock, reply
+from converse_harness.cases import CASES
+from converse_harness.endpoint.script import Condition, Queue
+from converse_harness.errors import ReplyError
+from converse_harness.faults.model import Door
+from converse_harness.intercept.fake import Fake
+from converse_harness.reply.reply import Reply
+from converse_harness.server.control.arguments import (
+    Refused,
+    a_list,
+    an_object,
+    bind,
+    came,
+    convert,
+    first,
+    known,
+    parameters,
+    under,
+)
+
+
+class Form(Enum):
+    """How a word's value gives the arguments of its function."""
+
+    VALUE = "The value is the first argument; the others are members beside it."
+    ARGUMENTS = "The value is an object of the arguments, or the first of them alone, or true where none is needed."
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A member of a reply. `function` makes or changes it; its parameters are the arguments.
+
+    `shape` is the AWS shape of the items of its first argument, whose blobs are base64. `places` says which place in
+    the JSON it is that the function's errors call otherwise, by the first characters of their texts.
+    """
+
+    function: Callable[..., Reply]
+    form: Form
+    shape: str | None = None
+    places: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def beside(self) -> list[str]:
+        """The arguments that stand beside the word."""
+        named = list(parameters(self.function))
+        return named[1:] if self.form is Form.VALUE else []
+
+
+def of_case(case: str) -> Reply:
+    """The first reply of a case of the catalogue. Raises ReplyError for an unknown one, and one no server can send."""
+    made = CASES[case].reply
+    made.check_door(Door.SERVER)
+    return made
+
+
+REPLIES: Final[Mapping[str, Word]] = {
+    "text": Word(reply.text, Form.VALUE, places={"content[0].text": "text", "pieces[0]": "pieces"}),
+    "tool_use": Word(
+        reply.tool_use,
+        Form.ARGUMENTS,
+        places={
+            "content[0].toolUse.toolUseId": "tool_use.id",
+            "content[0].toolUse": "tool_use",
+            "pieces[0]": "tool_use.pieces",
+        },
+    ),
+    "json": Word(reply.json, Form.VALUE, places={"content[0].text": "json"}),
+    "message": Word(reply.message, Form.VALUE, shape="ContentBlock", places={"content[": "message["}),
+    "events": Word(reply.events, Form.VALUE, shape="ConverseStreamOutput"),
+    "cited": Word(reply.cited, Form.VALUE, places={"cited: parts[": "cited["}),
+    "guardrail_blocked": Word(reply.guardrail_blocked, Form.ARGUMENTS),
+    "guardrail_masked": Word(reply.guardrail_masked, Form.ARGUMENTS),
+    "guardrail_passed": Word(reply.guardrail_passed, Form.ARGUMENTS),
+    "error": Word(reply.error, Form.ARGUMENTS),
+    "throttled": Word(reply.throttled, Form.ARGUMENTS),
+    "context_overflow": Word(reply.context_overflow, Form.ARGUMENTS),
+    "access_denied": Word(reply.access_denied, Form.ARGUMENTS),
+    "validation_error": Word(reply.validation_error, Form.ARGUMENTS),
+    "invalid_model_id": Word(reply.invalid_model_id, Form.ARGUMENTS),
+    "resource_not_found": Word(reply.resource_not_found, Form.ARGUMENTS),
+    "model_timeout": Word(reply.model_timeout, Form.ARGUMENTS),
+    "model_error": Word(reply.model_error, Form.ARGUMENTS),
+    "model_not_ready": Word(reply.model_not_ready, Form.ARGUMENTS),
+    "internal_server_error": Word(reply.internal_server_error, Form.ARGUMENTS),
+    "service_unavailable": Word(reply.service_unavailable, Form.ARGUMENTS),
+    "unrecognized_client": Word(reply.unrecognized_client, Form.ARGUMENTS),
+    "invalid_signature": Word(reply.invalid_signature, Form.ARGUMENTS),
+    "expired_token": Word(reply.expired_token, Form.ARGUMENTS),
+    "unknown_operation": Word(reply.unknown_operation, Form.ARGUMENTS),
+    "read_timeout": Word(reply.read_timeout, Form.ARGUMENTS),
+    "case": Word(of_case, Form.VALUE),
+}
+"""The words that make a reply that a server can give; each reply has exactly one."""
+
+MODIFIERS: Final[Mapping[str, Word]] = {
+    "times": Word(Reply.times, Form.VALUE),
+    "retry_after": Word(Reply.retry_after, Form.ARGUMENTS),
+    "fails_after": Word(Reply.fails_after, Form.ARGUMENTS),
+    "error_frame_after": Word(Reply.error_frame_after, Form.ARGUMENTS),
+    "paced": Word(Reply.paced, Form.ARGUMENTS),
+    "broken": Word(Reply.broken, Form.ARGUMENTS),
+}
+"""The words that change it, carried out in this order whatever the order of members."""
+
+LIKE: Final = '{"text": "hi"}'
+
+
+def members(word: str) -> list[str]:
+    """Every member that a reply made by this word may have."""
+    return [word, *REPLIES[word].beside, *MODIFIERS]
+
+
+def read_reply(value: object, path: str) -> Reply:
+    """The Reply that a JSON value stands for. Raises Refused, with the path of what is wrong."""
+    given = an_object(value, path, like=LIKE)
+    names = [name for name in given if name in REPLIES]
+    if len(names) != 1:
+        has = f"has {' and '.join(names)}" if names else f"is {came(given)} that says no reply"
+        if not names:
+            known(given, [*REPLIES, *MODIFIERS], path)
+        raise Refused(f"{path} {has}; a reply has exactly one of {', '.join(REPLIES)}, for instance {LIKE}.")
+    word = names[0]
+    known(given, members(word), path)
+    made = _write(REPLIES[word].function, word, REPLIES[word], given, path)
+    for name in (name for name in MODIFIERS if name in given):
+        made = _write(getattr(made, name), name, MODIFIERS[name], given, path)
+    return made
+
+
+def _write(function: Callable[..., Reply], name: str, word: Word, given: dict[str, Any], path: str) -> Reply:
+    arguments = _value(name, word, given, path) if word.form is Form.VALUE else _arguments(name, word, given, path)
+    if word.shape is not None:
+        items = first(word.function)
+        arguments[items] = [bedrock.from_json(word.shape, item) for item in arguments[items]]
+    listed = parameters(word.function)
+    splat = next((each for each in listed if listed[each].kind is inspect.Parameter.VAR_POSITIONAL), None)
+    positional: list[Any] = [] if splat is None else arguments.pop(splat)
+    try:
+        return function(*positional, **arguments)
+    except ReplyError as error:
+        raise Refused(_located(str(error), name, word, path)) from error
+
+
+def _value(name: str, word: Word, given: dict[str, Any], path: str) -> dict[str, Any]:
+    listed = parameters(word.function)
+    argument = listed[first(word.function)]
+    many = argument.kind is argument.VAR_POSITIONAL
+    hint = GenericAlias(Sequence, argument.annotation) if many else argument.annotation
+    beside = {each: given[each] for each in word.beside if each in given}
+    return {
+        argument.name: convert(given[name], hint, under(path, name)),
+        **{each: convert(value, listed[each].annotation, under(path, each)) for each, value in beside.items()},
+    }
+
+
+def _arguments(name: str, word: Word, given: dict[str, Any], path: str) -> dict[str, Any]:
+    value = given[name]
+    path = under(path, name)
+    if value is True:
+        return bind(word.function, {}, path)
+    if isinstance(value, dict):
+        return bind(word.function, cast("dict[str, Any]", value), path)
+    alone = first(word.function)
+    if value is None or not alone:
+        takes = ", ".join(parameters(word.function))
+        raise Refused(f"{path} is {came(value)}; it must be {f'an object with any of {takes}' if takes else 'true'}.")
+    return bind(word.function, {alone: value}, path)
+
+
+def _located(text: str, name: str, word: Word, path: str) -> str:
+    """What a function says is wrong, with the path in the JSON."""
+    head, *more = text.splitlines()
+    if more:  # several mistakes, each on a line of its own
+        return "\n  ".join([f"{path}.{name}: {head}", *(_located(line.strip(), name, word, path) for line in more)])
+    if "it must be bytes" in text:
+        text += " In JSON that is a string in base64."
+    for start, place in word.places.items():
+        if text.startswith(start):
+            return f"{path}.{place}{text.removeprefix(start)}"
+    beside = word.form is Form.VALUE and re.split(r"\W", text, maxsplit=1)[0] in parameters(word.function)
+    return f"{path}.{text}" if beside or text.startswith(f"{name}(") else f"{path}.{name}: {text}"
+
+
+SCRIPTING: Final = ("script", "when", "always")
+"""The members of a body that say what is answered."""
+
+ANSWERS: Final = ("script", "always")
+"""The members of a condition that say what answers the calls that meet it."""
+
+
+def conditions() -> list[str]:
+    """The parts of a condition: those of `Fake.when`, but for the predicate."""
+    return list(parameters(Fake.when))
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Replies in order, then one any number of times."""
+
+    replies: list[Reply] = field(default_factory=list[Reply])
+    always: Reply | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scripting:
+    """A body that was read: `whens` are conditions as keyword arguments of `Fake.when`, with what answers them."""
+
+    answers: Answers
+    whens: list[tuple[dict[str, Any], Answers]]
+
+    def apply(self, fake: Fake) -> None:
+        """Say all of it to a fake."""
+        for condition, answers in self.whens:
+            when = fake.when(**condition)
+            when.script(*answers.replies)
+            if answers.always is not None:
+                when.always(answers.always)
+        fake.script(*self.answers.replies)
+        if self.answers.always is not None:
+            fake.always(self.answers.always)
+
+
+def read_scripting(body: dict[str, Any]) -> Scripting:
+    """The scripting members of a body. Raises Refused, with the path of what is wrong."""
+    whens = a_list(body.get("when", []), "when", like='[{"turn": 1, "script": [{"text": "hi"}]}]')
+    return Scripting(_answers(body, ""), [_when(value, f"when[{index}]") for index, value in enumerate(whens)])
+
+
+def read_settings(body: dict[str, Any], function: Callable[..., object]) -> dict[str, Any]:
+    """The other members of a body, as keyword arguments of a function. Raises Refused."""
+    known(body, [*SCRIPTING, *parameters(function)], "")
+    return bind(function, {name: value for name, value in body.items() if name not in SCRIPTING}, "")
+
+
+def _when(value: object, path: str) -> tuple[dict[str, Any], Answers]:
+    given = an_object(value, path, like='{"turn": 1, "script": [{"text": "hi"}]}')
+    known(given, [*conditions(), *ANSWERS], path)
+    condition = bind(Fake.when, {name: value for name, value in given.items() if name not in ANSWERS}, path)
+    if not condition:
+        raise Refused(
+            f"{path} has no condition and so holds for every call. Give it one of {', '.join(conditions())}, or write "
+            "its replies as script or always of the body."
+        )
+    if not any(name in given for name in ANSWERS):
+        raise Refused(f"{path} says no answer; it needs script or always, for instance {LIKE_SCRIPT}.")
+    answers = _answers(given, path)
+    try:
+        Queue(path, Condition(**condition)).add([*answers.replies, *([answers.always] if answers.always else [])])
+    except ReplyError as error:
+        raise Refused(f"{path}: {error}") from error
+    return condition, answers
+
+
+LIKE_SCRIPT: Final = '"script": [{"text": "hi"}]'
+
+
+def _answers(given: dict[str, Any], path: str) -> Answers:
+    script = under(path, "script")
+    replies = a_list(given.get("script", []), script, like='[{"text": "hi"}]')
+    return Answers(
+        [read_reply(value, f"{script}[{index}]") for index, value in enumerate(replies)],
+        read_reply(given["always"], under(path, "always")) if "always" in given else None,
+    )

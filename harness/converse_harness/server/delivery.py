@@ -1,0 +1,233 @@
+"""One answer on its way: chunks are written when they are due, as many at a time as are."""
+
+from __future__ import annotations
+
+import math
+from asyncio import AbstractEventLoop, TimerHandle
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Final, Protocol
+
+from converse_harness.intercept.exchange import Exchange
+from converse_harness.server.protocol import Event, HttpProtocol
+from converse_harness.stream.http import Break, Chunk, ConnectionFailure
+
+BATCH: Final = 32_768
+"""Bytes that are written before others get their turn."""
+
+WAITING: Final = Chunk(b"", math.inf)
+"""What stands in place of a chunk that is not there yet."""
+
+
+class Arriving(Iterator[Chunk]):
+    """Chunks that come from elsewhere while the answer is sent: the next one may be WAITING."""
+
+    def wakes(self, woken: Callable[[], None]) -> None:
+        """Call `woken`, in any thread, when it is worth asking again after WAITING."""
+        raise NotImplementedError
+
+
+class Link(Protocol):
+    """What a delivery needs of its connection."""
+
+    loop: AbstractEventLoop
+    http: HttpProtocol
+    writable: bool
+
+    def date(self) -> str:
+        """The value of the Date header."""
+        ...
+
+    def flush(self) -> None:
+        """Write what the protocol has to say."""
+
+    def finished(self, delivery: Delivery, arrived: list[Event]) -> None:
+        """The answer is written in full, or its stream reset; what arrived meanwhile."""
+
+    def hang_up(self) -> None:
+        """Close the connection regularly once everything is written (FIN)."""
+
+    def reset(self) -> None:
+        """Reset the connection once everything is written (RST)."""
+
+
+class Delivery:
+    """Moves one exchange; has no task and no thread: `run` goes on until it has to wait for something.
+
+    It waits for a timer, for the socket (`Link.writable`), for the client's window or for chunks that are still to
+    come; whoever sees that change calls `run` again. `owner` is whoever may cut it: the fake that answers.
+    """
+
+    __slots__ = (
+        "_at",
+        "_batch",
+        "_chunk",
+        "_chunks",
+        "_due",
+        "_headed",
+        "_ripe",
+        "_started",
+        "_timer",
+        "exchange",
+        "link",
+        "over",
+        "owner",
+        "stream",
+    )
+
+    def __init__(self, link: Link, stream: int, exchange: Exchange, owner: object, started: float) -> None:
+        self.link = link
+        self.stream = stream
+        self.exchange = exchange
+        self.owner = owner
+        self.over = False
+        self._started = self._due = started
+        self._timer: TimerHandle | None = None
+        self._headed = False
+        self._chunks: Iterator[Chunk] = iter(())
+        self._chunk: Chunk | None = None
+        self._ripe = False
+        """Whether the delay of the chunk has passed."""
+        self._at = 0
+        """How much of the chunk is written."""
+        self._batch = 0
+
+    def start(self) -> None:
+        """Send the head of a stream at once, that of a whole body with it; and go on."""
+        response = self.exchange.response
+        if response.failure is not None:
+            # The two that a peer can have which has accepted the connection: it says nothing, or hangs up.
+            self.exchange.ended("cut")
+            self.over = True
+            if response.failure is ConnectionFailure.CLOSED:
+                self.link.hang_up()
+            return
+        if response.wait:
+            self._due += response.wait
+            self._timer = self.link.loop.call_at(self._due, self._begin)
+        else:
+            self._begin()
+
+    def _begin(self) -> None:
+        self._timer = None
+        response = self.exchange.response
+        if isinstance(response.chunks, Arriving):
+            response.chunks.wakes(self._wake)
+        self._chunks = iter(response.chunks)
+        self._advance()
+        if any(name == "Transfer-Encoding" for name, _ in response.headers):
+            self._head()
+        self.run()
+
+    def run(self) -> None:
+        """Write until there is a reason to wait, or the end."""
+        link = self.link
+        while not self.over and self._timer is None:
+            chunk = self._chunk
+            if chunk is WAITING:
+                self._advance()
+                if self._chunk is WAITING:
+                    break
+                continue
+            if chunk is None:
+                self._finish()
+                return
+            if not link.writable or (chunk.delay and not self._at and self._waits(chunk)):
+                break
+            if self._batch > BATCH:
+                self._batch = 0
+                link.loop.call_soon(self.run)
+                break
+            if not self._headed:
+                self._head()
+            room = link.http.room(self.stream)
+            if room >= len(chunk.data) - self._at:
+                self._write_due(chunk, min(room, BATCH))
+            elif room > 0:
+                self._write_part(chunk, room)
+            else:
+                break  # at -1 the connection says that the stream is gone
+        link.flush()
+
+    def _write_part(self, chunk: Chunk, size: int) -> None:
+        self.link.http.body(self.stream, chunk.data[self._at : self._at + size])
+        self._at += size
+        self._batch += size
+
+    def _write_due(self, chunk: Chunk, room: int) -> None:
+        """Write the rest of a chunk, and what follows without a delay as far as there is room."""
+        body, stream = self.link.http.body, self.stream
+        body(stream, chunk.data[self._at :])
+        size = len(chunk.data) - self._at
+        self._at = 0
+        written = [chunk]
+        self._advance()
+        while (after := self._chunk) is not None and not after.delay:
+            size += len(after.data)
+            if size > room:
+                break
+            body(stream, after.data)
+            written.append(after)
+            self._advance()
+        self._batch += size
+        at = self.link.loop.time() - self._started
+        self.exchange.taken.extend([(each, at) for each in written])
+
+    def _head(self) -> None:
+        self._headed = True
+        self.link.http.head(self.stream, self.exchange.response, self.link.date())
+
+    def _waits(self, chunk: Chunk) -> bool:
+        """Whether the chunk is not due yet; its delay counts from when the one before it was due."""
+        if self._ripe:
+            return False
+        self._due += chunk.delay
+        if self._due <= self.link.loop.time():
+            self._ripe = True
+            return False
+        self._timer = self.link.loop.call_at(self._due, self._ring)
+        return True
+
+    def _ring(self) -> None:
+        self._timer, self._ripe = None, True
+        self.run()
+
+    def _wake(self) -> None:
+        with suppress(RuntimeError):  # the server has stopped meanwhile
+            self.link.loop.call_soon_threadsafe(self.run)
+
+    def _advance(self) -> None:
+        self._ripe = False
+        try:
+            self._chunk = next(self._chunks, None)
+        except Exception as error:  # noqa: BLE001 - whatever a script raises, the client must see an end
+            problem = {"message": "converse-harness could not go on with an answer", "exception": error}
+            self.link.loop.call_exception_handler(problem)
+            self.drop("cut")
+            self.link.reset()
+
+    def _finish(self) -> None:
+        link, http = self.link, self.link.http
+        if not self._headed:
+            self._head()
+        broken = self.exchange.response.broken
+        self.exchange.ended("complete" if broken is None else "cut")
+        self.over = True
+        if broken is None:
+            link.finished(self, http.end(self.stream))
+        elif broken is Break.CLOSED:
+            link.hang_up()
+        elif broken is Break.RESET and http.reset(self.stream):
+            link.finished(self, [])
+        elif broken is Break.RESET:
+            link.reset()
+        link.flush()
+
+    def drop(self, outcome: str) -> None:
+        """The client is gone, or the fake: nothing more is written."""
+        self.over = True
+        self._chunks, self._chunk = iter(()), None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self.exchange.ended(outcome)

@@ -1,0 +1,181 @@
+"""HTTP/1.1 without I/O: h11 reads requests, answers are written here.
+
+h11 for the answers as well would be slower than the loopback may be (each part of a body through its state machine),
+and would put their headers into an order of its own. So it is not told of them: each request has a reader of its own,
+which begins with the bytes that the one before it left.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+import h11
+
+from converse_harness.server.protocol import LIMITS, Arrived, Event, Limits, Refused, refusal
+from converse_harness.stream.http import Request, Response
+
+STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
+
+WITHOUT_LIMIT = 1 << 30
+
+
+class Http1:
+    """One connection, one request at a time; requests that come before their turn wait in h11's buffer."""
+
+    def __init__(self, limits: Limits = LIMITS) -> None:
+        self.done = False
+        self.unheard = False
+        self._limits = limits
+        self._h11 = self._reader()
+        self._out: list[bytes] = []
+        self._stream = 0
+        self._answering = False
+        self._head: h11.Request | None = None
+        self._body = bytearray()
+        self._chunked = False
+        self._silent = False
+        """The body of the answer is not sent (HEAD)."""
+        self._last = False
+        """The connection ends with this answer."""
+
+    def _reader(self) -> h11.Connection:
+        return h11.Connection(h11.SERVER, max_incomplete_event_size=self._limits.head)
+
+    @property
+    def midway(self) -> bool:
+        """Whether part of a request is there."""
+        return not self._answering and (self._head is not None or bool(self._h11.trailing_data[0]))
+
+    @property
+    def backlog(self) -> int:
+        """Bytes that wait for an answer before them."""
+        return len(self._h11.trailing_data[0]) if self._answering else 0
+
+    def receive(self, data: bytes) -> list[Event]:
+        """Bytes from the peer, b"" at their end."""
+        if self.done:
+            return []
+        try:
+            self._h11.receive_data(data)
+        except RuntimeError:  # bytes after the end: asyncio never delivers them
+            self.done = True
+            return []
+        return self._read()
+
+    def _read(self) -> list[Event]:
+        while not self._answering and not self.done:
+            try:
+                event = self._h11.next_event()
+            except h11.RemoteProtocolError as error:
+                return self._refuse(error.error_status_hint, str(error))
+            match event:
+                case h11.Request():
+                    status = self._too_long(event)
+                    if status:
+                        return self._refuse(status, "")
+                    self._head = event
+                    self._last = event.http_version != b"1.1" or event.method == b"CONNECT"  # what follows is no HTTP
+                    if self._h11.they_are_waiting_for_100_continue:
+                        self._out.append(b"HTTP/1.1 100 Continue\r\n\r\n")
+                        self._h11.send(h11.InformationalResponse(status_code=100, headers=[]))
+                case h11.Data():
+                    self._body += event.data
+                    if len(self._body) > self._limits.body:
+                        return self._refuse(413, "")
+                case h11.EndOfMessage():
+                    return [self._arrived()]
+                case h11.NEED_DATA:
+                    break
+                case _:  # the peer closed, or wants another protocol
+                    self.done = True
+        return []
+
+    def _arrived(self) -> Arrived:
+        assert self._head is not None  # h11 gives a request before its end
+        head, self._head = self._head, None
+        body, self._body = bytes(self._body), bytearray()
+        headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in head.headers.raw_items())
+        if any(name.lower() == "connection" and "close" in value.lower() for name, value in headers):
+            self._last = True
+        self._answering = True
+        self._stream += 1
+        self._silent = head.method == b"HEAD"
+        request = Request(head.method.decode("ascii"), _origin_form(head.target.decode("ascii")), headers, body)
+        return Arrived(self._stream, request)
+
+    def _too_long(self, head: h11.Request) -> int:
+        """The status for a head that is too long (h11 sees that only where it comes in parts), or promises too much."""
+        items = head.headers.raw_items()
+        if sum([len(name) + len(value) for name, value in items]) + len(head.target) > self._limits.head:
+            return 431
+        promised = next((int(value) for name, value in items if name.lower() == b"content-length"), 0)
+        return 413 if promised > self._limits.body else 0
+
+    def _refuse(self, status: int, problem: str) -> list[Event]:
+        self._head, self._body = None, bytearray()
+        self._last = self._answering = True
+        self._silent = False
+        self.unheard = status != 408
+        self._stream += 1
+        return [Refused(self._stream, refusal(status, problem, self._limits))]
+
+    def head(self, stream: int, response: Response, date: str) -> None:
+        """The head of an answer, headers in the recorded order."""
+        self._chunked = not self._last and any(name == "Transfer-Encoding" for name, _ in response.headers)
+        status = STATUS_LINES.get(response.status, f"HTTP/1.1 {response.status} \r\n")
+        lines = [status, f"Date: {date}\r\n"]
+        for name, value in response.headers:
+            if name == "Transfer-Encoding" and not self._chunked:
+                continue
+            lines.append(f"{name}: {'close' if name == 'Connection' and self._last else value}\r\n")
+        lines.append("\r\n")
+        self._out.append("".join(lines).encode("latin-1"))
+
+    def room(self, stream: int) -> int:
+        """The socket's own flow control is enough."""
+        return WITHOUT_LIMIT if stream == self._stream and not self.done else -1
+
+    def body(self, stream: int, data: bytes) -> None:
+        """A part of a body, as one chunk if the answer is chunked."""
+        if self._silent or not data:
+            return
+        self._out.append(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
+
+    def end(self, stream: int) -> list[Event]:
+        """The end of an answer; a request that waited for it."""
+        if self._chunked and not self._silent:
+            self._out.append(b"0\r\n\r\n")
+        self._answering = False
+        if self._last:
+            self.done = True
+            return []
+        ahead, closed = self._h11.trailing_data
+        self._h11 = self._reader()
+        if ahead:
+            self._h11.receive_data(ahead)
+        if closed:
+            self._h11.receive_data(b"")
+        return self._read() if ahead or closed else []
+
+    def reset(self, stream: int) -> bool:
+        """Only the connection itself can be reset."""
+        self.done = True
+        return False
+
+    def time_out(self) -> list[Event]:
+        """The peer was silent in the middle of a request."""
+        return self._refuse(408, "")
+
+    def take(self) -> bytes:
+        """What is to be sent."""
+        out, self._out = b"".join(self._out), []
+        return out
+
+
+def _origin_form(target: str) -> str:
+    """The path and query of a target; a client that takes us for a proxy sends a whole URL."""
+    _, scheme, rest = target.partition("://")
+    if target.startswith("/") or not scheme:
+        return target
+    _, slash, path = rest.partition("/")
+    return slash + path or "/"

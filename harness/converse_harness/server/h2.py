@@ -1,0 +1,272 @@
+"""HTTP/2 without I/O, on the library h2: prior knowledge, as the AWS SDK for JavaScript opens its connections."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.errors import ErrorCodes
+from h2.events import (
+    ConnectionTerminated,
+    DataReceived,
+    RequestReceived,
+    StreamEnded,
+    StreamReset,
+)
+from h2.events import Event as H2Event
+from h2.exceptions import H2Error
+from h2.frame_buffer import FrameBuffer
+from h2.settings import SettingCodes, Settings
+
+from converse_harness.server.protocol import LIMITS, Arrived, Event, Left, Limits, Refused, refusal
+from converse_harness.stream.http import Request, Response
+
+if TYPE_CHECKING:
+    from hyperframe.frame import Frame, GoAwayFrame
+
+CONNECTION_HEADERS = frozenset({"connection", "transfer-encoding"})
+"""Headers of HTTP/1.1 that HTTP/2 forbids."""
+
+WINDOW = 1 << 20
+"""Bytes that a client may send on a stream without waiting for us."""
+
+
+LENGTH = 3
+"""Bytes at the start of a frame that say how long the rest is, after nine of a header."""
+
+
+class _Connection(H2Connection):
+    """h2, for a client that says it will open no more streams while it still waits for answers.
+
+    The AWS SDK for JavaScript sends an error-free GOAWAY right after the head of a response; h2 takes it for the end of
+    the connection and refuses to send the rest: https://github.com/python-hyper/h2/issues/1181.
+    """
+
+    def _receive_goaway_frame(self, frame: GoAwayFrame) -> tuple[list[Frame], list[H2Event]]:
+        if frame.error_code:
+            return super()._receive_goaway_frame(frame)
+        event = ConnectionTerminated()
+        event.error_code = ErrorCodes.NO_ERROR
+        event.last_stream_id = frame.last_stream_id
+        return [], [event]
+
+
+class _Frames(FrameBuffer):
+    """h2's buffer; without this it would wait for all of a frame, up to 16 MB, before it says that it is too long."""
+
+    def __next__(self) -> Frame:
+        if len(self._data) >= LENGTH:
+            self._validate_frame_length(int.from_bytes(self._data[:LENGTH], "big"))
+        return super().__next__()
+
+
+class _Request:
+    """A request that is coming in."""
+
+    __slots__ = ("body", "headers")
+
+    def __init__(self, headers: list[tuple[str, str]]) -> None:
+        self.headers = headers
+        self.body = bytearray()
+
+    def says(self, name: str) -> str:
+        """The value of a header that is there once, or empty."""
+        return next((value for known, value in self.headers if known == name), "")
+
+
+class Http2:
+    """One connection with many streams."""
+
+    def __init__(self, limits: Limits = LIMITS) -> None:
+        self.done = False
+        self.unheard = False
+        self._limits = limits
+        self._h2 = _Connection(H2Configuration(client_side=False, header_encoding=None))
+        self._h2.local_settings = Settings(
+            client=False,
+            initial_values={
+                SettingCodes.MAX_CONCURRENT_STREAMS: limits.streams,
+                SettingCodes.INITIAL_WINDOW_SIZE: WINDOW,
+                SettingCodes.MAX_HEADER_LIST_SIZE: limits.head,
+            },
+        )
+        self._h2.incoming_buffer = _Frames(server=True)
+        self._h2.decoder.max_header_list_size = limits.head  # h2 would take it from a change of the settings only
+        self._h2.initiate_connection()
+        self._h2.increment_flow_control_window(WINDOW)
+        self._coming: dict[int, _Request] = {}
+        self._open: set[int] = set()
+        """Streams with a request that is whole and not answered."""
+        self._headless: set[int] = set()
+        """Those of them of which not even the head is answered."""
+        self._unfinished: set[int] = set()
+        """Those of them whose request was refused before its end."""
+        self._silent: set[int] = set()
+        """Those of them whose answer has no body (HEAD)."""
+        self._patience = limits.resets
+        self._leaving = False
+
+    @property
+    def midway(self) -> bool:
+        """Whether part of a request is there."""
+        return bool(self._coming) and not self._open
+
+    @property
+    def backlog(self) -> int:
+        """Requests do not wait for each other."""
+        return 0
+
+    def receive(self, data: bytes) -> list[Event]:
+        """Bytes from the peer, b"" at their end."""
+        if self.done or not data:
+            self.done = True
+            return []
+        events: list[Event] = []
+        try:
+            for event in self._h2.receive_data(data):
+                if not self.done:
+                    self._heard(event, events)
+        except (H2Error, ValueError, KeyError):  # h2 has the GOAWAY ready where it knew what was wrong
+            self._give_up(events)
+        return events
+
+    def _heard(self, event: H2Event, events: list[Event]) -> None:
+        match event:
+            case RequestReceived():
+                headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers]
+                self._begins(event.stream_id, _Request(headers), events)
+            case DataReceived():
+                if event.flow_controlled_length:
+                    self._h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+                self._data(event.stream_id, event.data, events)
+            case StreamEnded():
+                self._unfinished.discard(event.stream_id)
+                if event.stream_id in self._coming:
+                    events.append(self._arrived(event.stream_id))
+            case StreamReset():
+                self._gone(event.stream_id, events)
+            case ConnectionTerminated():
+                self._leaving = True
+                self.done = not (self._open or self._coming)
+                if event.error_code != ErrorCodes.NO_ERROR:
+                    self._give_up(events)
+            case _:
+                pass
+
+    def _begins(self, stream: int, request: _Request, events: list[Event]) -> None:
+        self._coming[stream] = request
+        promised = request.says("content-length")
+        if promised.isdecimal() and int(promised) > self._limits.body:
+            events.append(self._refuse(stream, 413))
+        elif request.says("expect").lower() == "100-continue":
+            self._h2.send_headers(stream, [(":status", "100")])
+
+    def _data(self, stream: int, data: bytes, events: list[Event]) -> None:
+        request = self._coming.get(stream)
+        if request is None:
+            return
+        request.body += data
+        if len(request.body) > self._limits.body:
+            events.append(self._refuse(stream, 413))
+
+    def _refuse(self, stream: int, status: int) -> Refused:
+        del self._coming[stream]
+        self._opened(stream)
+        self._unfinished.add(stream)
+        return Refused(stream, refusal(status, "", self._limits))
+
+    def _give_up(self, events: list[Event]) -> None:
+        """Everybody who waits for the connection is told that it is over."""
+        self.done = True
+        events[:] = [Left(stream) for stream in sorted(self._open)]
+
+    def _arrived(self, stream: int) -> Arrived:
+        request = self._coming.pop(stream)
+        self._opened(stream)
+        if request.says(":method") == "HEAD":
+            self._silent.add(stream)
+        pseudo = {name: value for name, value in request.headers if name.startswith(":")}
+        headers = [("host", pseudo.get(":authority", ""))]
+        headers += [(name, value) for name, value in request.headers if not name.startswith(":") and name != "host"]
+        return Arrived(
+            stream, Request(pseudo[":method"], pseudo.get(":path", "/"), tuple(headers), bytes(request.body))
+        )
+
+    def _opened(self, stream: int) -> None:
+        self._open.add(stream)
+        self._headless.add(stream)
+
+    def _gone(self, stream: int, events: list[Event]) -> None:
+        self._coming.pop(stream, None)
+        if stream in self._headless or stream not in self._open:
+            self._patience -= 1
+        self._forget(stream)
+        # A flood of requests that are taken back at once never gets further than here.
+        before = len(events)
+        events[:] = [event for event in events if event.stream != stream]
+        if len(events) == before:
+            events.append(Left(stream))
+        if self._patience < 0:
+            self._h2.close_connection(ErrorCodes.ENHANCE_YOUR_CALM)
+            self._give_up(events)
+
+    def head(self, stream: int, response: Response, date: str) -> None:
+        """The head of an answer."""
+        if not self._gone_meanwhile(stream):
+            headers = [(":status", str(response.status)), ("date", date)]
+            headers += [(name.lower(), value) for name, value in response.headers]
+            self._h2.send_headers(stream, [item for item in headers if item[0] not in CONNECTION_HEADERS])
+            self._headless.discard(stream)
+
+    def room(self, stream: int) -> int:
+        """What the client's windows, of the stream and of the connection, leave; -1 where the stream is gone."""
+        if self._gone_meanwhile(stream):
+            return -1
+        return self._h2.local_flow_control_window(stream)
+
+    def body(self, stream: int, data: bytes) -> None:
+        """A part of a body, in DATA frames of its own."""
+        if stream in self._silent:
+            return
+        largest = self._h2.max_outbound_frame_size
+        for start in range(0, len(data), largest):
+            self._h2.send_data(stream, data[start : start + largest])
+
+    def end(self, stream: int) -> list[Event]:
+        """The end of an answer."""
+        if not self._gone_meanwhile(stream):
+            self._h2.end_stream(stream)
+            if stream in self._unfinished:
+                self._h2.reset_stream(stream, ErrorCodes.NO_ERROR)  # there is no need for the rest of the request
+            self._patience = min(self._patience + 1, self._limits.resets)
+        self._answered(stream)
+        return []
+
+    def reset(self, stream: int) -> bool:
+        """Reset the stream; the connection's other streams go on."""
+        if not self._gone_meanwhile(stream):
+            self._h2.reset_stream(stream, ErrorCodes.INTERNAL_ERROR)
+        self._answered(stream)
+        return True
+
+    def time_out(self) -> list[Event]:
+        """The peer was silent in the middle of a request."""
+        self._leaving = True
+        return [self._refuse(stream, 408) for stream in list(self._coming)]
+
+    def take(self) -> bytes:
+        """What is to be sent."""
+        return self._h2.data_to_send()
+
+    def _forget(self, stream: int) -> None:
+        for kept in (self._open, self._headless, self._unfinished, self._silent):
+            kept.discard(stream)
+
+    def _answered(self, stream: int) -> None:
+        self._forget(stream)
+        if self._leaving and not (self._open or self._coming):
+            self.done = True
+
+    def _gone_meanwhile(self, stream: int) -> bool:
+        return self.done or stream not in self._open

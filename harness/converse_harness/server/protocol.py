@@ -1,0 +1,137 @@
+"""What HTTP/1.1 and HTTP/2 have in common, without I/O: events, limits, refusals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol
+
+from converse_harness.stream.http import NO_REQUEST_ID, Request, Response, error_response
+
+PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+"""What a client with prior knowledge of HTTP/2 sends first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a peer may ask for before it is refused; sizes in bytes, times in seconds.
+
+    A real request with documents and videos may carry 25 MB.
+    """
+
+    head: int = 65_536
+    body: int = 64 * 1024 * 1024
+    ahead: int = 262_144
+    """Of requests that arrive while one before them is being answered (pipelining)."""
+    streams: int = 1_000
+    """At a time on one HTTP/2 connection."""
+    resets: int = 200
+    """Of HTTP/2 streams that were given up before they were answered; each answer makes up for one."""
+    silence: float = 30.0
+    """In the middle of a request."""
+    idle: float = 120.0
+    """Between requests."""
+
+
+LIMITS: Final = Limits()
+
+
+class Refusal(NamedTuple):
+    """An HTTP status with AWS's name for it, and what is said."""
+
+    status: int
+    name: str
+    message: str
+
+
+MALFORMED: Final = Refusal(400, "BadRequestException", "This is not an HTTP request that can be read: {problem}.")
+REFUSALS: Final[Mapping[int, Refusal]] = {
+    400: MALFORMED,
+    408: Refusal(408, "RequestTimeoutException", "The request did not arrive in full; nothing came for {silence:g} s."),
+    413: Refusal(413, "RequestEntityTooLargeException", "The request body is longer than {body} bytes."),
+    431: Refusal(431, "RequestHeaderSectionTooLargeException", "The request's head is longer than {head} bytes."),
+}
+"""What is said to a peer whose request never becomes a Call. From HTTP; nothing of it is recorded."""
+
+
+class Arrived(NamedTuple):
+    """A whole request, on a stream of the connection (HTTP/1.1 numbers them itself)."""
+
+    stream: int
+    request: Request
+
+
+class Refused(NamedTuple):
+    """A request that cannot be taken: answer with this."""
+
+    stream: int
+    response: Response
+
+
+class Left(NamedTuple):
+    """The client gave up one stream."""
+
+    stream: int
+
+
+Event = Arrived | Refused | Left
+
+
+def refusal(status: int, problem: str, limits: Limits) -> Response:
+    """The answer to a request that cannot be taken: AWS-shaped, as every client can read it."""
+    known = REFUSALS.get(status, MALFORMED)
+    said = known.message.format(problem=problem, silence=limits.silence, body=limits.body, head=limits.head)
+    body = json.dumps({"message": said}).encode()
+    return error_response(known.name, known.status, body, NO_REQUEST_ID)
+
+
+class HttpProtocol(Protocol):
+    """One connection, without I/O: bytes in, events out; answers in, bytes out.
+
+    `done`: nothing more will be said or heard; close when what is there is sent. `unheard`: the peer may be in the
+    middle of saying something for all that.
+    """
+
+    done: bool
+    unheard: bool
+
+    @property
+    def midway(self) -> bool:
+        """Whether part of a request is there, and no answer is due."""
+        ...
+
+    @property
+    def backlog(self) -> int:
+        """Bytes that wait for an answer before them."""
+        ...
+
+    def receive(self, data: bytes) -> list[Event]:
+        """Bytes from the peer, b"" at their end. Never raises: what cannot be read is a Refused, or the end."""
+        ...
+
+    def head(self, stream: int, response: Response, date: str) -> None:
+        """The head of an answer."""
+
+    def room(self, stream: int) -> int:
+        """How many bytes of a body may be sent now; negative: the stream is gone."""
+        ...
+
+    def body(self, stream: int, data: bytes) -> None:
+        """A part of a body, not longer than there is room."""
+
+    def end(self, stream: int) -> list[Event]:
+        """The end of an answer; what arrived meanwhile."""
+        ...
+
+    def reset(self, stream: int) -> bool:
+        """Reset the stream; False where only the connection itself can be reset."""
+        ...
+
+    def time_out(self) -> list[Event]:
+        """The peer was silent in the middle of a request."""
+        ...
+
+    def take(self) -> bytes:
+        """What is to be sent."""
+        ...

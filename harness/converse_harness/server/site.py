@@ -1,0 +1,151 @@
+"""The fake behind the server door."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple, Self, Unpack
+
+from converse_harness.endpoint.script import Replies, Responder
+from converse_harness.errors import CallError
+from converse_harness.faults.model import Door
+from converse_harness.intercept.clients import environ
+from converse_harness.intercept.exchange import Exchange
+from converse_harness.intercept.fake import Fake, Settings
+from converse_harness.stream.http import NO_REQUEST_ID, Chunk, Request, Response, error_response
+
+Mount = Callable[["ServerFake"], AbstractContextManager[object]]
+"""Lets a server answer with a fake for as long as it is open."""
+
+
+class ServerFake(Fake):
+    """A fake Bedrock with a URL of its own on a ConverseServer; any client that is told the URL is answered.
+
+    It is open from the start; leaving its `with` block, or `close`, ends it and what it was still saying.
+    """
+
+    door = Door.SERVER
+
+    def __init__(self, url: str, mount: Mount, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
+        super().__init__(*replies, **settings)
+        self._url = url
+        self.where = f" at {url}"
+        self._stack.enter_context(mount(self))  # last: from here on other threads see it
+
+    @property
+    def url(self) -> str:
+        """The endpoint URL: `boto3.client("bedrock-runtime", endpoint_url=fake.url)`."""
+        return self._url
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """The variables by which clients find it, of this process or another.
+
+        Those that AWS's SDKs, the AI SDK and litellm read an endpoint from, dummy keys, a region, no proxy:
+        `subprocess.run(command, env={**os.environ, **fake.environ})`.
+        """
+        return environ(self._url, os.environ)
+
+    def answer(self, request: Request) -> Exchange:
+        """What the server sends for a request; in a thread where that may take its time."""
+        return self.exchange(request)
+
+    def open(self) -> Self:
+        """It is open already."""
+        return self
+
+
+CONTROL: Final = "/__converse"
+"""Where the control API is, beside the prefixes of the fakes."""
+
+NOBODY: Final = (
+    "no fake is open at {prefix} of this converse-harness server: it was closed, or the URL is not that of a fake "
+    "(fake.url)."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """The exchange of a request that is no fake's."""
+
+    response: Response
+    taken: list[tuple[Chunk, float]] = field(default_factory=list[tuple[Chunk, float]])
+
+    @property
+    def heard(self) -> None:
+        """Nothing: it is answered."""
+        return
+
+    def ended(self, outcome: str) -> None:
+        """Nobody asks."""
+
+
+class Answer(NamedTuple):
+    """Who answers a request and how.
+
+    `slow`: it may take its time, so not in the event loop; `abroad`: the time of somebody else, for whom nobody waits
+    when the server stops.
+    """
+
+    owner: object
+    give: Callable[[], Exchange]
+    slow: bool
+    abroad: bool = False
+
+
+class Site:
+    """The open fakes of a server by their prefix; "" is the one that answers all other paths."""
+
+    def __init__(self, control: Callable[[Request], Response]) -> None:
+        self.fakes: dict[str, ServerFake] = {}
+        self._numbers = itertools.count(1)
+        self._control = control
+
+    def prefix(self) -> str:
+        """A prefix that was never used before."""
+        return f"/fake-{next(self._numbers)}"
+
+    def mount(self, fake: ServerFake, prefix: str) -> None:
+        """Answer with a fake at a prefix."""
+        self.fakes[prefix] = fake
+
+    def unmount(self, fake: ServerFake, prefix: str) -> None:
+        """Take a fake away; where another has come to its prefix, that one stays."""
+        if self.fakes.get(prefix) is fake:
+            del self.fakes[prefix]
+
+    def answer(self, request: Request) -> Answer:
+        """Who answers a request, with the prefix taken off its target."""
+        prefix = "/" + request.target[1:].partition("/")[0].partition("?")[0]
+        if prefix == CONTROL:
+            return Answer(self, lambda: Aside(self._control(request)), slow=True)  # checks against the service model
+        fake = self.fakes.get(prefix)
+        if fake is not None:
+            return _of(fake, replace(request, target=request.target[len(prefix) :] or "/"))
+        fake = self.fakes.get("")
+        if fake is not None:
+            return _of(fake, request)
+        message = json.dumps({"message": NOBODY.format(prefix=prefix)}).encode()
+        nobody = error_response("UnknownOperationException", 404, message, NO_REQUEST_ID)
+        return Answer(self, lambda: Aside(nobody), slow=False)
+
+
+def _of(fake: ServerFake, request: Request) -> Answer:
+    def give() -> Exchange:
+        try:
+            return fake.answer(request)
+        except Exception as error:  # a mistake of ours
+            fake.endpoint.problems.append(error)
+            raise
+        except BaseException as error:  # noqa: BLE001 - pytest.fail, sys.exit: in another thread they end no test
+            problem = CallError(f"a function of the script ended with {type(error).__name__}: {error}")
+            problem.__cause__ = error
+            fake.endpoint.problems.append(problem)
+            body = json.dumps({"message": str(problem)}).encode()
+            return Aside(error_response("ValidationException", 400, body, NO_REQUEST_ID))
+
+    return Answer(fake, give, slow=fake.runs_functions or fake.records, abroad=fake.records)

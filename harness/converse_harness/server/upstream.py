@@ -1,0 +1,228 @@
+"""The real service behind a proxy that records: where it is, whose keys sign what is asked, and how it answers."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import socket
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import version
+from typing import Any, Final, cast
+from urllib.parse import urlsplit
+
+from converse_harness.bedrock import CONTROL_PLANE, SERVICE
+from converse_harness.endpoint.routes import control_route, route
+from converse_harness.errors import DoorError
+from converse_harness.intercept.clients import ACCESS_KEY, is_loopback
+from converse_harness.recordings.leaks import remember
+from converse_harness.secrets import mask
+from converse_harness.stream.http import Request
+
+SIGNING_NAME: Final = "bedrock"
+"""The service for which a request is signed, whatever its host."""
+
+BEARER: Final = "AWS_BEARER_TOKEN_BEDROCK"
+
+PASSED_ON: Final = frozenset({"accept", "content-type"})
+PASSED_ON_PREFIX: Final = "x-amzn-bedrock-"
+"""The headers that say what is asked. Those that say who asks, and from where to where, are those of the proxy."""
+
+CONNECT_TIMEOUT: Final = 60.0
+READ_TIMEOUT: Final = 3600.0
+"""Seconds. botocore's own minute for the next byte is too short for a model that thinks, and whoever asks has a limit
+of their own: when they leave, the service is left."""
+
+NO_KEYS: Final = (
+    "there are no credentials to sign with: {what}. The proxy signs what it passes on with those of its own "
+    "environment, as boto3 finds them: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN), or "
+    "AWS_PROFILE, or " + BEARER
+)
+NOBODY: Final = "botocore found none in the environment, in a profile, or by the role of this machine"
+DUMMIES: Final = "the environment has the dummy keys of a fake, which somebody exported in this shell"
+NO_REGION: Final = (
+    "there is no region to {purpose}: none was given, and botocore found none in AWS_DEFAULT_REGION or a profile. Give "
+    "one ({how}), or set AWS_REGION or AWS_DEFAULT_REGION"
+)
+HOW: Final = "--region, or region=..."
+NO_URL: Final = (
+    "calls cannot be passed on to {url!r}: give an http:// or https:// URL with a host, without user or query"
+)
+IN_CLEAR: Final = (
+    "the bearer token in " + BEARER + " would travel unencrypted to {url}. Give an https:// URL, or unset it and sign "
+    "with keys"
+)
+LOST: Final = "the credentials of this environment could not be renewed: {error}"
+
+
+class Answer:
+    """What the service answers: the head is there, the body comes while `pieces` is read."""
+
+    def __init__(self, raw: Any, session: Any) -> None:
+        self._raw = raw
+        self._session = session
+        self._wire = _connection_of(raw)
+        self.status: int = raw.status
+        self.headers: tuple[tuple[str, str], ...] = tuple(raw.headers.items())
+        self.chunked: bool = bool(raw.chunked)
+        """Whether it comes in chunks, which are then the pieces; else there is one piece."""
+
+    def pieces(self) -> Iterator[bytes]:
+        """The parts of the body as they arrive, as they are. Raises what urllib3 raises where it breaks."""
+        try:
+            if self.chunked:
+                yield from self._raw.read_chunked(decode_content=False)
+            else:
+                yield self._raw.read(decode_content=False)
+        except Exception as error:  # urllib3's, with what came of the piece that is not whole in its cause
+            if isinstance(error.__cause__, http.client.IncompleteRead) and error.__cause__.partial:
+                yield error.__cause__.partial
+            raise
+
+    def hang_up(self) -> None:
+        """Let whoever reads see the end, from any thread: closing alone would leave them waiting."""
+        if self._wire is not None:
+            with suppress(OSError):
+                self._wire.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Close the connection; from the thread that reads."""
+        self._raw.close()
+        self._session.close()
+        if self._wire is not None:
+            self._wire.close()
+
+
+def _connection_of(raw: Any) -> socket.socket | None:
+    """A handle of our own on the connection."""
+    with suppress(OSError, ValueError):  # the body is empty, and the connection closed already
+        return socket.fromfd(raw.fileno(), socket.AF_INET, socket.SOCK_STREAM)
+    return None
+
+
+class Upstream:
+    """A service that can be asked, from any thread.
+
+    Each call has a connection of its own: none that was idle for too long, and none that a client who leaves could
+    take from another.
+    """
+
+    def __init__(self, url: str | None, region: str, session: Any, token: str) -> None:
+        self.region = region
+        self._url = url
+        self._session = session
+        self._token = token
+        self._verify = session.get_config_variable("ca_bundle") or os.environ.get("REQUESTS_CA_BUNDLE") or True
+        self._agent = f"converse-harness/{version('converse-harness')}"
+        self._endpoint = cache(self._resolve)
+        self.url = self._endpoint(SERVICE)
+        """Where Bedrock Runtime is."""
+
+    def ask(self, request: Request) -> Answer:
+        """Sign a request anew and send it. Raises BotoCoreError where no answer comes, DoorError without keys."""
+        from botocore import httpsession, utils
+
+        signed = self._signed(request)
+        proxies = cast("Any", utils).get_environ_proxies(signed.url)
+        timeout = (CONNECT_TIMEOUT, READ_TIMEOUT)
+        session = cast("Any", httpsession).URLLib3Session(verify=self._verify, proxies=proxies, timeout=timeout)
+        try:
+            return Answer(session.send(signed).raw, session)
+        except BaseException:
+            session.close()
+            raise
+
+    def _signed(self, request: Request) -> Any:
+        from botocore.auth import SigV4Auth
+        from botocore.awsrequest import AWSRequest
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        control = route(request) is None and control_route(request) is not None
+        base = self._endpoint(CONTROL_PLANE if control else SERVICE)
+        made: Any = AWSRequest(
+            method=request.method,
+            url=base.rstrip("/") + _normal(request.target),
+            headers={**dict(_passed_on(request.headers)), "User-Agent": self._agent},
+            data=request.body,
+            stream_output=True,
+        )
+        if self._token:
+            made.headers["Authorization"] = f"Bearer {self._token}"
+            return made.prepare()
+        try:
+            keys = self._session.get_credentials().get_frozen_credentials()
+        except (BotoCoreError, ClientError) as error:
+            raise DoorError(LOST.format(error=mask(str(error)))) from error
+        remember(keys.access_key, keys.secret_key, keys.token)
+        signer: Any = SigV4Auth(keys, SIGNING_NAME, self.region)
+        signer.add_auth(made)
+        return made.prepare()
+
+    def _resolve(self, service: str) -> str:
+        """The endpoint of a service; not the one that the environment names, which may well be the proxy itself."""
+        if self._url is not None:
+            return self._url
+        from botocore.config import Config
+
+        config = Config(ignore_configured_endpoint_urls=True)
+        client = self._session.create_client(service, region_name=self.region, config=config)
+        url: str = client.meta.endpoint_url
+        client.close()
+        return url
+
+
+def find(url: str | None, region: str | None) -> Upstream:
+    """The service that this environment reaches, or the one at `url`.
+
+    Raises DoorError where there are no credentials or no region.
+    """
+    from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.session import Session
+
+    if url is not None:
+        _check_url(url)
+    token = os.environ.get(BEARER, "").strip()
+    session: Any = Session()
+    try:
+        found = region or session.get_config_variable("region") or os.environ.get("AWS_REGION") or ""
+        if not found and (url is None or not token):
+            purpose = "find Bedrock in" if url is None else "sign for"
+            raise DoorError(NO_REGION.format(purpose=purpose, how=HOW))
+        if not token:
+            _check_keys(session)
+        elif url is not None and not (url.startswith("https:") or is_loopback(url)):
+            raise DoorError(IN_CLEAR.format(url=url))
+        return Upstream(url, found, session, token)
+    except (BotoCoreError, ClientError) as error:
+        raise DoorError(NO_KEYS.format(what=mask(str(error)).rstrip("."))) from error
+
+
+def _check_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # raises for one that is no number
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
+        raise DoorError(NO_URL.format(url=mask(re.sub("//.*@", "//***@", url))))
+
+
+def _check_keys(session: Any) -> None:
+    credentials = session.get_credentials()
+    if credentials is None:
+        raise DoorError(NO_KEYS.format(what=NOBODY))
+    if credentials.get_frozen_credentials().access_key == ACCESS_KEY:
+        raise DoorError(NO_KEYS.format(what=DUMMIES))
+
+
+def _passed_on(headers: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    for name, value in headers:
+        if name.lower() in PASSED_ON or name.lower().startswith(PASSED_ON_PREFIX):
+            yield name, value
+
+
+def _normal(target: str) -> str:
+    """The target as urllib3 will send it: what is signed must not change any more."""
+    return re.sub("%[0-9a-f]{2}", lambda found: found[0].upper(), target, flags=re.IGNORECASE)

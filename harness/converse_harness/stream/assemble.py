@@ -1,0 +1,139 @@
+"""`assemble(events)` -> Response: what a stream amounts to, the inverse of `chunk`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from converse_harness.errors import StreamOrderError
+from converse_harness.stream.grammar import StreamOrder, is_exception, kind
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What a ConverseStream amounts to; the members of AWS's ConverseResponse, each None where it was not sent.
+
+    `message` is an AWS Message, `usage` a TokenUsage, `metrics` `{"latencyMs": int}`, `trace` a ConverseTrace,
+    `additional` the additionalModelResponseFields document.
+    """
+
+    message: dict[str, Any]
+    stop_reason: str
+    usage: dict[str, Any] | None = None
+    metrics: dict[str, Any] | None = None
+    trace: dict[str, Any] | None = None
+    additional: Any = None
+    performance_config: dict[str, Any] | None = None
+    service_tier: dict[str, Any] | None = None
+
+
+def assemble(events: Iterable[Mapping[str, Any]]) -> Response:
+    """Put the events of a complete ConverseStream together again.
+
+    Raises StreamOrderError for an order that ConverseStream never sends, for a stream that an exception frame ended,
+    for a tool input that is not JSON, and for a member that is missing or of another type than in AWS's model.
+
+    >>> from converse_harness import chunk
+    >>> assemble(chunk({"role": "assistant", "content": [{"text": "Hi there"}]})).message
+    {'role': 'assistant', 'content': [{'text': 'Hi there'}]}
+    """
+    order = StreamOrder()
+    draft = _Draft()
+    for event in events:
+        order.feed(event)
+        name = kind(event)
+        if is_exception(name):
+            raise StreamOrderError(
+                f"events[{order.position - 1}] is {name}: a stream that failed amounts to no message."
+            )
+        try:
+            getattr(draft, name)(**event[name])
+        except (AttributeError, LookupError, TypeError) as error:
+            raise StreamOrderError(
+                f"With events[{order.position - 1}], {name}, the stream amounts to no message: a member is missing or "
+                f"of another type than in AWS's model ({type(error).__name__}: {error})."
+            ) from error
+    order.finish()
+    return draft.response()
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A message as it comes in; its methods are named after the events and take their members."""
+
+    role: str = ""
+    content: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    start: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    deltas: list[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])
+    stop: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def messageStart(self, *, role: str, **_: Any) -> None:  # noqa: N802 - AWS's name
+        self.role = role
+
+    def contentBlockStart(self, *, start: Mapping[str, Any], **_: Any) -> None:  # noqa: N802 - AWS's name
+        self.start = start
+
+    def contentBlockDelta(self, *, delta: Mapping[str, Any], **_: Any) -> None:  # noqa: N802 - AWS's name
+        self.deltas.append(delta)
+
+    def contentBlockStop(self, **_: Any) -> None:  # noqa: N802 - AWS's name
+        self.content.append(_join_block(len(self.content), self.start, self.deltas))
+        self.start, self.deltas = {}, []
+
+    def messageStop(self, *, stopReason: str, **more: Any) -> None:  # noqa: N802, N803 - AWS's name
+        self.stop = {"stopReason": stopReason, **more}
+
+    def metadata(self, **meta: Any) -> None:
+        self.meta = meta
+
+    def response(self) -> Response:
+        return Response(
+            message={"role": self.role, "content": self.content},
+            stop_reason=self.stop["stopReason"],
+            usage=self.meta.get("usage"),
+            metrics=self.meta.get("metrics"),
+            trace=self.meta.get("trace"),
+            additional=self.stop.get("additionalModelResponseFields"),
+            performance_config=self.meta.get("performanceConfig"),
+            service_tier=self.meta.get("serviceTier"),
+        )
+
+
+def _join_block(index: int, start: Mapping[str, Any], deltas: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    match start:
+        case {"toolUse": tool}:
+            text = "".join(delta["toolUse"]["input"] for delta in deltas)
+            return {"toolUse": {**tool, "input": _parse_tool_input(index, text)}}
+        case {"toolResult": result}:
+            return {"toolResult": {**result, "content": [item for delta in deltas for item in delta["toolResult"]]}}
+        case {"image": image}:
+            return {"image": {**image, **{key: value for delta in deltas for key, value in delta["image"].items()}}}
+        case _:
+            pass
+    text = "".join(delta["text"] for delta in deltas if "text" in delta)
+    citations = [delta["citation"] for delta in deltas if "citation" in delta]
+    if citations:
+        generated = {"content": [{"text": text}]} if any("text" in delta for delta in deltas) else {}
+        return {"citationsContent": {**generated, "citations": citations}}
+    if "reasoningContent" not in deltas[0]:
+        return {"text": text}
+    reasoning = [delta["reasoningContent"] for delta in deltas]
+    if "redactedContent" in reasoning[0]:
+        return {"reasoningContent": {"redactedContent": reasoning[0]["redactedContent"]}}
+    signed = {name: part[name] for part in reasoning for name in ("signature",) if name in part}
+    return {
+        "reasoningContent": {"reasoningText": {"text": "".join(part.get("text", "") for part in reasoning), **signed}}
+    }
+
+
+def _parse_tool_input(index: int, text: str) -> Any:
+    try:
+        return json.loads(text) if text else {}
+    except json.JSONDecodeError as error:
+        raise StreamOrderError(
+            f"The tool input of block {index} is not JSON ({error}): {text!r}. A stream cut off by max_tokens has no "
+            "whole message."
+        ) from error

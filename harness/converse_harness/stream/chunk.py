@@ -1,0 +1,243 @@
+"""`chunk(message)` -> the events of a stream, cut as a model family does it, as the test says, or as a Cutter likes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Final, Protocol, cast
+
+from converse_harness.bedrock.families import NEUTRAL, Family, cut_text, cut_tool_input
+from converse_harness.errors import ReplyError
+
+STREAMABLE: Final = ("text", "reasoningContent", "toolUse", "toolResult", "citationsContent", "image")
+"""The members of ContentBlock that have a delta in AWS's model."""
+
+CUT: Final = ("text", "reasoningContent", "toolUse", "citationsContent")
+"""Those of them that are cut into pieces."""
+
+CUT_OFF: Final = ("max_tokens", "model_context_window_exceeded")
+"""The stop reasons with which a message ends where it is, perhaps in the middle of a tool's input."""
+
+
+def chunk(
+    message: Mapping[str, object],
+    *,
+    stop_reason: str | None = None,
+    pieces: Mapping[int, Sequence[str]] | None = None,
+    family: Family = NEUTRAL,
+    usage: Mapping[str, object] | None = None,
+    metrics: Mapping[str, object] | None = None,
+) -> list[dict[str, Any]]:
+    """Cut an AWS Message into the events of a complete ConverseStream, messageStart to metadata.
+
+    `stop_reason` is `tool_use` where the message asks for a tool, else `end_turn`; `pieces` gives for the index of a
+    text, toolUse, reasoning or citations block the exact deltas, of a last tool use that max_tokens cut off perhaps
+    only the first; `family` is how everything else is cut; `usage` and `metrics` are estimated from the message. Raises
+    ReplyError for a block that cannot be streamed.
+
+    >>> for event in chunk({"role": "assistant", "content": [{"text": "Hi there"}]})[1:-2]:
+    ...     print(event)
+    {'contentBlockDelta': {'contentBlockIndex': 0, 'delta': {'text': 'Hi'}}}
+    {'contentBlockDelta': {'contentBlockIndex': 0, 'delta': {'text': ' there'}}}
+    {'contentBlockStop': {'contentBlockIndex': 0}}
+    """
+    blocks = cast("Sequence[Mapping[str, Any]]", message["content"])
+    events = list(message_events(message, pieces=pieces, family=family, stop_reason=stop_reason))
+    events.append({"messageStop": {"stopReason": stop_reason or default_stop_reason(blocks)}})
+    output = estimate_tokens(blocks)
+    usage = usage or {"inputTokens": 1, "outputTokens": output, "totalTokens": output + 1}
+    events.append({"metadata": {"usage": dict(usage), "metrics": dict(metrics or {"latencyMs": 10 * output})}})
+    return events
+
+
+def message_events(
+    message: Mapping[str, object],
+    *,
+    pieces: Mapping[int, Sequence[str]] | None = None,
+    family: Family = NEUTRAL,
+    stop_reason: str | None = None,
+    strict: bool = True,
+) -> Iterator[dict[str, Any]]:
+    """The events of a message alone, messageStart to the last contentBlockStop; not `strict`, of any block."""
+    blocks = cast("Sequence[Mapping[str, Any]]", message["content"])
+    for index in pieces or {}:
+        if not (0 <= index < len(blocks) and blocks[index].keys() & set(CUT)):
+            raise ReplyError(
+                f"pieces[{index}]: content[{index}] is not there or not cut into pieces. Cut: {', '.join(CUT)}."
+            )
+    unfinished = len(blocks) - 1 if stop_reason in CUT_OFF else None
+    return cut_message(message, ByFamily(family, pieces or {}, unfinished), strict=strict)
+
+
+class Cutter(Protocol):
+    """How the blocks of a message are cut into deltas; `index` is the block's place in the message."""
+
+    def text(self, index: int, text: str) -> Sequence[str]:
+        """The deltas of a text, of a reasoning or of a text with citations; there is at least one."""
+        ...
+
+    def tool_input(self, index: int, value: object) -> Sequence[str]:
+        """The deltas of the JSON of a tool's input."""
+        ...
+
+    def tool_result(self, index: int, content: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping[str, Any]]]:
+        """The deltas of what a server tool returned, each with one item or more of its content."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ByFamily:
+    """Cuts as a model family does; `pieces` are the exact deltas of blocks by index, which joined must be the block.
+
+    A tool's input may be spelled as any JSON of it; that of the block `unfinished` may be only the beginning.
+    """
+
+    family: Family
+    pieces: Mapping[int, Sequence[str]]
+    unfinished: int | None = None
+
+    def text(self, index: int, text: str) -> Sequence[str]:
+        """The deltas of a text."""
+        return self._given(index, text, text.__eq__) or cut_text(text, self.family)
+
+    def tool_input(self, index: int, value: object) -> Sequence[str]:
+        """The deltas of a tool's input; none, if no pieces are what was given for a tool without input."""
+        text = tool_input_json(value)
+        if value == {} and len(self.pieces.get(index, text)) == 0:
+            return ()
+        if index == self.unfinished:
+            spelled = tuple(json.dumps(value, **spelling) for spelling in _SPELLINGS)
+            given = self._given(
+                index, text, lambda joined: any(each.startswith(joined) for each in spelled), ", or its beginning"
+            )
+        else:
+            given = self._given(index, text, lambda joined: _spells(joined, text))
+        return given or cut_tool_input(text, self.family)
+
+    def tool_result(self, index: int, content: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping[str, Any]]]:
+        """A delta for each item."""
+        return ([item] for item in content)
+
+    def _given(self, index: int, text: str, fits: Callable[[str], bool], more: str = "") -> Sequence[str] | None:
+        given = self.pieces.get(index)
+        if given is not None and (isinstance(given, str) or not given or not fits("".join(given))):
+            raise ReplyError(f"pieces[{index}] is {given!r}; joined they must be the block's text, {text!r}{more}.")
+        return given
+
+
+def _spells(joined: str, text: str) -> bool:
+    """Whether it is the JSON that `tool_input_json` would write so."""
+    try:
+        return tool_input_json(json.loads(joined)) == text
+    except ValueError:
+        return False
+
+
+def cut_message(message: Mapping[str, object], cutter: Cutter, *, strict: bool = True) -> Iterator[dict[str, Any]]:
+    """The events of a message alone, as a cutter cuts its blocks. Raises ReplyError for one that cannot be streamed.
+
+    Not `strict`, a block that has no delta in AWS's model is one delta of its own name, as one of the future may be.
+    """
+    yield {"messageStart": {"role": message["role"]}}
+    for index, block in enumerate(cast("Sequence[Mapping[str, Any]]", message["content"])):
+        start, deltas = _cut_block(index, block, cutter, strict)
+        if start is not None:
+            yield {"contentBlockStart": {"contentBlockIndex": index, "start": start}}
+        for delta in deltas:
+            yield {"contentBlockDelta": {"contentBlockIndex": index, "delta": delta}}
+        yield {"contentBlockStop": {"contentBlockIndex": index}}
+
+
+def default_stop_reason(blocks: Iterable[Mapping[str, Any]]) -> str:
+    """`tool_use` where a block asks the client for a tool, else `end_turn`; a server tool is not the client's."""
+    asks = any("toolUse" in block and block["toolUse"].get("type") != "server_tool_use" for block in blocks)
+    return "tool_use" if asks else "end_turn"
+
+
+def estimate_tokens(value: object) -> int:
+    """A believable number of tokens, at least 1: a quarter of the characters of its text, 1,500 for each file."""
+    return max(1, round(_weigh(value)))
+
+
+def _weigh(value: object) -> float:
+    match value:
+        case {"redactedContent": bytes(redacted)}:
+            return len(redacted) / 4
+        case str():
+            return len(value) / 4
+        case bytes() | bytearray():
+            return 1500
+        case Mapping():
+            return sum(map(_weigh, chain.from_iterable(cast("Mapping[object, object]", value).items())))
+        case list() | tuple():
+            return sum(map(_weigh, cast("list[object]", value)))
+        case _:
+            return 0.5
+
+
+_SPELLINGS: Final[tuple[dict[str, Any], ...]] = tuple(
+    {"ensure_ascii": escaped, "separators": separators}
+    for escaped in (False, True)
+    for separators in ((", ", ": "), (",", ":"))
+)
+"""How models write JSON: with spaces or without, other characters as they are or escaped."""
+
+
+def tool_input_json(value: object) -> str:
+    """A tool input as models write it: JSON with spaces, UTF-8 unescaped."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _cut_block(
+    index: int, block: Mapping[str, Any], cutter: Cutter, strict: bool
+) -> tuple[dict[str, Any] | None, Iterable[dict[str, Any]]]:
+    match block:
+        case {"text": text}:
+            return None, ({"text": piece} for piece in cutter.text(index, text))
+        case {"reasoningContent": {"redactedContent": redacted}}:
+            return None, [{"reasoningContent": {"redactedContent": redacted}}]
+        case {"reasoningContent": {"reasoningText": reasoning}}:
+            return None, _cut_reasoning(index, reasoning, cutter)
+        case {"toolUse": {"input": value, **start}}:
+            return {"toolUse": start}, ({"toolUse": {"input": piece}} for piece in cutter.tool_input(index, value))
+        case {"toolResult": {"content": content, **start}}:
+            unstreamable = [name for item in content for name in item if name not in ("text", "json")]
+            if unstreamable:
+                raise ReplyError(
+                    f"content[{index}].toolResult.content has {unstreamable[0]!r}, which has no delta in AWS's model; "
+                    "a streamed tool result holds text and json."
+                )
+            return {"toolResult": start}, ({"toolResult": items} for items in cutter.tool_result(index, content))
+        case {"citationsContent": cited}:
+            return None, _cut_citations(index, cited, cutter)
+        case {"image": {"format": form, **delta}}:
+            return {"image": {"format": form}}, [{"image": delta}]
+        case _ if not strict and block:
+            return None, [dict(block)]
+        case _:
+            name = next(iter(block), None)
+            raise ReplyError(
+                f"content[{index}] is {name!r}, which cannot be streamed: AWS's model has no delta for it. "
+                f"Streamable: {', '.join(STREAMABLE)}."
+            )
+
+
+def _cut_reasoning(index: int, reasoning: Mapping[str, Any], cutter: Cutter) -> Iterator[dict[str, Any]]:
+    text, signature = reasoning["text"], reasoning.get("signature")
+    if text or signature is None:
+        yield from ({"reasoningContent": {"text": piece}} for piece in cutter.text(index, text))
+    if signature is not None:
+        yield {"reasoningContent": {"signature": signature}}
+
+
+def _cut_citations(index: int, cited: Mapping[str, Any], cutter: Cutter) -> list[dict[str, Any]]:
+    content, citations = cited.get("content", []), cited.get("citations", [])
+    if len(content) > 1 or not citations:
+        raise ReplyError(
+            f"content[{index}].citationsContent has {len(content)} generated texts and {len(citations)} citations; a "
+            "stream can carry one text with at least one citation. Use one block for each text."
+        )
+    deltas: list[dict[str, Any]] = [{"citation": citation} for citation in citations]
+    return deltas + [{"text": piece} for item in content for piece in cutter.text(index, item["text"])]

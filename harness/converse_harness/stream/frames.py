@@ -1,0 +1,251 @@
+"""Frames of `application/vnd.amazon.eventstream`, the body of a ConverseStream answer.
+
+    frame  = total length u32, headers length u32, CRC-32 of these u32, headers, payload, CRC-32 of all before u32
+
+Everything is big-endian, the total length counts the whole frame. Whatever decodes re-encodes to the same bytes.
+Reading raises a kind of `FrameError`, writing `UnwritableFrame`; the limits are the same in both directions.
+
+>>> sent = Frame((Header(":event-type", HeaderType.STRING, "messageStop"),), b'{"stopReason":"end_turn"}')
+>>> decode(encode(sent)).get(":event-type")
+'messageStop'
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from functools import lru_cache
+from zlib import crc32
+
+from converse_harness.stream.headers import (
+    MAX_NAME_LENGTH,
+    MAX_VALUE_LENGTH,
+    FrameError,
+    Header,
+    HeaderType,
+    UnwritableFrame,
+    decode_headers,
+    encode_headers,
+)
+
+__all__ = [
+    "MAX_HEADERS_LENGTH",
+    "MAX_NAME_LENGTH",
+    "MAX_PAYLOAD_LENGTH",
+    "MAX_VALUE_LENGTH",
+    "Decoder",
+    "Frame",
+    "FrameError",
+    "Header",
+    "HeaderType",
+    "UnwritableFrame",
+    "decode",
+    "encode",
+    "encode_headers",
+    "frame_bytes",
+]
+
+MAX_HEADERS_LENGTH = 128 * 1024
+"""Bytes in all headers of a frame together."""
+MAX_PAYLOAD_LENGTH = 24 * 1024 * 1024
+"""Bytes in a payload: what botocore 1.44 reads."""
+PRELUDE_LENGTH = 12
+CHECKSUM_LENGTH = 4
+MIN_FRAME_LENGTH = PRELUDE_LENGTH + CHECKSUM_LENGTH
+
+_LENGTHS = struct.Struct(">II")
+_PRELUDE = struct.Struct(">III")
+_CHECKSUM = struct.Struct(">I")
+_HEADERS_LENGTH_AT = 4
+_pack_lengths, _pack_prelude, _pack_checksum = _LENGTHS.pack, _PRELUDE.pack, _CHECKSUM.pack
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame: headers in wire order, and a payload that this module does not look into."""
+
+    headers: tuple[Header, ...]
+    payload: bytes
+
+    def get(self, name: str) -> str | None:
+        """The value of the STRING header `name`, or None where the frame has none of that name and type."""
+        for header in self.headers:
+            if header.name == name and isinstance(header.value, str):
+                return header.value
+        return None
+
+
+def frame_bytes(header_block: bytes, payload: bytes) -> bytes:
+    """The frame around headers that are encoded already: the hot path, for callers that keep their header blocks.
+
+    The block is taken as it is, so that a deliberately broken one can be sent; only the limits on lengths hold.
+    """
+    start, checksum = _frame_start(header_block, len(payload))
+    return start + payload + _pack_checksum(crc32(payload, checksum))
+
+
+@lru_cache(maxsize=512)
+def _frame_start(header_block: bytes, payload_length: int) -> tuple[bytes, int]:
+    """Prelude and headers, which the frames of a stream share by the dozen, and their CRC."""
+    headers_length = len(header_block)
+    if headers_length > MAX_HEADERS_LENGTH:
+        raise UnwritableFrame(
+            f"headers of {headers_length} bytes; a frame has at most {MAX_HEADERS_LENGTH}: shorten them"
+        )
+    if payload_length > MAX_PAYLOAD_LENGTH:
+        raise UnwritableFrame(
+            f"a payload of {payload_length} bytes; a frame has at most {MAX_PAYLOAD_LENGTH}: split it"
+        )
+    total_length = headers_length + payload_length + MIN_FRAME_LENGTH
+    prelude = _pack_prelude(total_length, headers_length, crc32(_pack_lengths(total_length, headers_length)))
+    start = prelude + header_block
+    return start, crc32(start)
+
+
+def encode(frame: Frame) -> bytes:
+    """The bytes of a frame; raises `UnwritableFrame`."""
+    return frame_bytes(encode_headers(frame.headers), frame.payload)
+
+
+def decode(data: bytes) -> Frame:
+    """The one frame that `data` is; raises the `FrameError` of what is wrong with it."""
+    if len(data) < PRELUDE_LENGTH:
+        raise _truncated(len(data), None, 0)
+    total_length, headers_length = _read_prelude(data[:PRELUDE_LENGTH], 0)
+    if len(data) < total_length:
+        raise _truncated(len(data), total_length, 0)
+    frame = _read_frame(data[:total_length], headers_length, 0)
+    if len(data) > total_length:
+        raise FrameError(
+            "trailing_bytes",
+            f"{len(data) - total_length} bytes follow a frame of {total_length}; none may",
+            total_length,
+        )
+    return frame
+
+
+class Decoder:
+    """Reads a stream of frames that comes in pieces of any size; the work is linear in the bytes fed.
+
+    >>> decoder = Decoder()
+    >>> data = encode(Frame((), b"{}"))
+    >>> decoder.feed(data[:5]), decoder.feed(data[5:])
+    ([], [Frame(headers=(), payload=b'{}')])
+    >>> decoder.close()
+    """
+
+    __slots__ = ("_buffer", "_damage", "_lengths", "_offset")
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self._offset = 0
+        self._lengths: tuple[int, int] | None = None
+        self._damage: FrameError | None = None
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """The frames that are complete with these bytes.
+
+        A damaged frame raises its `FrameError` once all frames before it have been handed out: at once where there is
+        none to return, else from the next `feed` or `close`. After it nothing can be read, so it is raised again.
+        """
+        if self._damage is not None:
+            raise self._damage
+        self._buffer += data
+        frames: list[Frame] = []
+        start = 0
+        try:
+            while (found := self._next(start)) is not None:
+                frame, start = found
+                frames.append(frame)
+        except FrameError as damage:
+            self._damage = damage
+            self._buffer.clear()
+            if not frames:
+                raise
+        # Once for each feed, not for each frame: what is left to move is never more than what was just fed.
+        del self._buffer[:start]
+        return frames
+
+    def close(self) -> None:
+        """The stream has ended: raises damage that `feed` holds back, or `FrameError` if bytes are left over."""
+        if self._damage is None and self._buffer:
+            self._damage = _truncated(len(self._buffer), self._lengths[0] if self._lengths else None, self._offset)
+        if self._damage is not None:
+            raise self._damage
+
+    def _next(self, start: int) -> tuple[Frame, int] | None:
+        """The frame at `start` of the buffer and its end, or None where bytes of it are still to come."""
+        available = len(self._buffer) - start
+        if self._lengths is None:
+            if available < PRELUDE_LENGTH:
+                return None
+            self._lengths = _read_prelude(bytes(self._buffer[start : start + PRELUDE_LENGTH]), self._offset)
+        total_length, headers_length = self._lengths
+        if available < total_length:
+            return None
+        end = start + total_length
+        frame = _read_frame(bytes(self._buffer[start:end]), headers_length, self._offset)
+        self._lengths = None
+        self._offset += total_length
+        return frame, end
+
+
+def _truncated(available: int, total_length: int | None, offset: int) -> FrameError:
+    expected = f"a frame of {total_length}" if total_length else f"a prelude, which has {PRELUDE_LENGTH}"
+    return FrameError("truncated_frame", f"the stream ends after {available} bytes of {expected}", offset + available)
+
+
+def _read_prelude(prelude: bytes, offset: int) -> tuple[int, int]:
+    """Total and headers length, judged before the rest of the frame is there: no wrong length is waited for."""
+    total_length, headers_length, checksum = _PRELUDE.unpack(prelude)
+    actual = crc32(prelude[: _LENGTHS.size])
+    if checksum != actual:
+        raise FrameError(
+            "prelude_checksum_mismatch",
+            f"the lengths {total_length} and {headers_length} have CRC 0x{actual:08x}, not 0x{checksum:08x}",
+            offset + _LENGTHS.size,
+        )
+    if total_length < MIN_FRAME_LENGTH:
+        raise FrameError(
+            "frame_too_short", f"a frame of {total_length} bytes; it has at least {MIN_FRAME_LENGTH}", offset
+        )
+    room = total_length - MIN_FRAME_LENGTH
+    if headers_length > room:
+        raise FrameError(
+            "headers_overrun",
+            f"headers of {headers_length} bytes in a frame of {total_length}, which has room for {room}",
+            offset + _HEADERS_LENGTH_AT,
+        )
+    if headers_length > MAX_HEADERS_LENGTH:
+        raise FrameError(
+            "headers_too_long",
+            f"headers of {headers_length} bytes; at most {MAX_HEADERS_LENGTH}",
+            offset + _HEADERS_LENGTH_AT,
+        )
+    if room - headers_length > MAX_PAYLOAD_LENGTH:
+        raise FrameError(
+            "payload_too_long", f"a payload of {room - headers_length} bytes; at most {MAX_PAYLOAD_LENGTH}", offset
+        )
+    return total_length, headers_length
+
+
+def _read_frame(frame: bytes, headers_length: int, offset: int) -> Frame:
+    """The frame that exactly these bytes are, its prelude judged before."""
+    checksum_at = len(frame) - CHECKSUM_LENGTH
+    (checksum,) = _CHECKSUM.unpack_from(frame, checksum_at)
+    actual = crc32(frame[:checksum_at])
+    headers_end = PRELUDE_LENGTH + headers_length
+    # Headers first, as in smithy-rs: where they are broken too, that says more than the CRC does.
+    try:
+        headers = decode_headers(frame[PRELUDE_LENGTH:headers_end], offset + PRELUDE_LENGTH)
+    except FrameError as damage:
+        if checksum != actual:
+            damage.add_note("The CRC of the frame does not match either: it was changed after it was written.")
+        raise
+    if checksum != actual:
+        raise FrameError(
+            "message_checksum_mismatch",
+            f"a frame of {len(frame)} bytes has CRC 0x{actual:08x}, not 0x{checksum:08x}",
+            offset + checksum_at,
+        )
+    return Frame(headers, frame[headers_end:checksum_at])

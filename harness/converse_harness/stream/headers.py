@@ -1,0 +1,251 @@
+"""The headers of an event-stream frame: a name, a type and a value each, one after the other.
+
+    header = name length u8, name in UTF-8, type u8, value
+
+The value of a bool is its type alone; numbers are signed and big-endian, a UUID has 16 bytes, strings and byte arrays
+have their length (u16) before them.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final, Literal, TypeAlias
+from uuid import UUID
+
+from converse_harness.errors import DamagedData, ReplyError
+
+MAX_NAME_LENGTH = 255
+"""Bytes of UTF-8 in a header's name, which has at least one."""
+MAX_VALUE_LENGTH = 32 * 1024 - 1
+"""Bytes in a string (as UTF-8) or byte array of a header; it may be empty."""
+
+
+FrameProblem = Literal[
+    "truncated_frame",
+    "trailing_bytes",
+    "prelude_checksum_mismatch",
+    "message_checksum_mismatch",
+    "frame_too_short",
+    "headers_overrun",
+    "headers_too_long",
+    "payload_too_long",
+    "empty_header_name",
+    "header_name_cut_off",
+    "unknown_header_type",
+    "header_value_cut_off",
+    "header_value_too_long",
+    "invalid_utf8",
+    "duplicate_header",
+]
+"""What is wrong with the bytes of a frame."""
+
+_ADVICE: Final[Mapping[FrameProblem, str]] = {
+    "truncated_frame": "The stream was cut: keep the frames before this one, and treat the answer as incomplete.",
+    "trailing_bytes": "Read a stream of several frames with Decoder.",
+    "prelude_checksum_mismatch": "A length was changed, or these bytes are not the start of a frame.",
+    "message_checksum_mismatch": "Headers or payload were changed after they were written.",
+}
+"""What to do; for the others: mend what wrote these bytes."""
+
+
+class UnwritableFrame(ReplyError):
+    """Headers or a payload that no frame can carry, found when a frame is written."""
+
+
+class FrameError(DamagedData):
+    """Bytes that are not a frame: `kind` is what is wrong, `offset` where in the stream it stands, in bytes."""
+
+    def __init__(self, kind: FrameProblem, message: str, offset: int = 0) -> None:
+        super().__init__(message)
+        self.kind: FrameProblem = kind
+        self.offset = offset
+
+    def __reduce__(self) -> tuple[type[FrameError], tuple[FrameProblem, str, int]]:
+        return FrameError, (self.kind, self.args[0], self.offset)
+
+    def __str__(self) -> str:
+        advice = _ADVICE.get(self.kind, "Mend what wrote these bytes.")
+        return f"byte {self.offset} of the stream: {super().__str__()}. {advice}"
+
+
+class HeaderType(IntEnum):
+    """What a header's value is; the number is its type byte."""
+
+    BOOL_TRUE = 0
+    BOOL_FALSE = 1
+    BYTE = 2
+    SHORT = 3
+    INTEGER = 4
+    LONG = 5
+    BYTE_ARRAY = 6
+    STRING = 7
+    TIMESTAMP = 8
+    UUID = 9
+
+
+HeaderValue: TypeAlias = bool | int | bytes | str | UUID
+
+_VALUE_LENGTH = struct.Struct(">H")
+_NUMBERS = {
+    HeaderType.BYTE: struct.Struct(">b"),
+    HeaderType.SHORT: struct.Struct(">h"),
+    HeaderType.INTEGER: struct.Struct(">i"),
+    HeaderType.LONG: struct.Struct(">q"),
+    HeaderType.TIMESTAMP: struct.Struct(">q"),
+}
+_CONSTANTS = {HeaderType.BOOL_TRUE: True, HeaderType.BOOL_FALSE: False}
+_UUID_LENGTH = 16
+_TYPES = {member.value: member for member in HeaderType}
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """One header: `value` is the bool that the type names, an int, bytes, str or `uuid.UUID`.
+
+    A TIMESTAMP is an int, milliseconds since 1970 in UTC: most 64-bit numbers are outside of what a datetime can hold.
+    Nothing is checked here, but in `encode_headers`.
+    """
+
+    name: str
+    type: HeaderType
+    value: HeaderValue
+
+
+def encode_headers(headers: Iterable[Header]) -> bytes:
+    """The header block of a frame; raises `UnwritableFrame` for what breaks a limit, a type or has its name twice."""
+    block = bytearray()
+    names: set[str] = set()
+    for header in headers:
+        if header.name in names:
+            raise UnwritableFrame(f"two headers have the name {header.name!r}; botocore refuses such a frame: keep one")
+        names.add(header.name)
+        name = _utf8(header.name, "a header's name")
+        if not 1 <= len(name) <= MAX_NAME_LENGTH:
+            raise UnwritableFrame(
+                f"a header's name of {len(name)} bytes; it has 1 to {MAX_NAME_LENGTH}: {header.name!r:.80}"
+            )
+        value = _encode_value(header)
+        block += bytes((len(name),)) + name + bytes((header.type,)) + value
+    return bytes(block)
+
+
+def decode_headers(block: bytes, offset: int = 0) -> tuple[Header, ...]:
+    """The headers in a block that starts at `offset` of the stream; raises the `FrameError` of what is wrong."""
+    headers: dict[str, Header] = {}
+    at = 0
+    while at < len(block):
+        header, end = _read_header(block, at, offset)
+        if header.name in headers:
+            raise FrameError(
+                "duplicate_header", f"a second header {header.name!r}; a name may be used once in a frame", offset + at
+            )
+        headers[header.name] = header
+        at = end
+    return tuple(headers.values())
+
+
+def _read_header(block: bytes, start: int, offset: int) -> tuple[Header, int]:
+    """The header at `start` of the block, and its end; `offset` is where in the stream the block starts."""
+    name_length = block[start]
+    if not name_length:
+        raise FrameError(
+            "empty_header_name", f"a header's name has no bytes; it has 1 to {MAX_NAME_LENGTH}", offset + start
+        )
+    type_at = start + 1 + name_length
+    if type_at >= len(block):
+        raise FrameError(
+            "header_name_cut_off",
+            f"a header's name of {name_length} bytes and its type; {len(block) - start - 1} bytes of headers are left",
+            offset + start,
+        )
+    name = _text(block[start + 1 : type_at], "a header's name", offset + start + 1)
+    type_ = _TYPES.get(block[type_at])
+    if type_ is None:
+        raise FrameError(
+            "unknown_header_type",
+            f"header {name!r} of type {block[type_at]}; it is 0 to {max(_TYPES)}",
+            offset + type_at,
+        )
+    value_at = type_at + 1
+    if type_ in _CONSTANTS:
+        return Header(name, type_, _CONSTANTS[type_]), value_at
+    number = _NUMBERS.get(type_)
+    if number is not None:
+        end = _value_end(block, name, value_at, number.size, offset)
+        return Header(name, type_, number.unpack_from(block, value_at)[0]), end
+    if type_ is HeaderType.UUID:
+        end = _value_end(block, name, value_at, _UUID_LENGTH, offset)
+        return Header(name, type_, UUID(bytes=block[value_at:end])), end
+    data_at = _value_end(block, name, value_at, _VALUE_LENGTH.size, offset)
+    (length,) = _VALUE_LENGTH.unpack_from(block, value_at)
+    if length > MAX_VALUE_LENGTH:
+        raise FrameError(
+            "header_value_too_long",
+            f"header {name!r} has {length} bytes; at most {MAX_VALUE_LENGTH}",
+            offset + value_at,
+        )
+    end = _value_end(block, name, data_at, length, offset)
+    data = block[data_at:end]
+    value = _text(data, f"the value of header {name!r}", offset + data_at) if type_ is HeaderType.STRING else data
+    return Header(name, type_, value), end
+
+
+def _value_end(block: bytes, name: str, start: int, length: int, offset: int) -> int:
+    if start + length > len(block):
+        left = len(block) - start
+        raise FrameError(
+            "header_value_cut_off",
+            f"header {name!r} needs {length} bytes; {left} bytes of headers are left",
+            offset + start,
+        )
+    return start + length
+
+
+def _text(data: bytes, what: str, offset: int) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise FrameError(
+            "invalid_utf8", f"{what} is not UTF-8 ({error.reason}): {data!r:.80}", offset + error.start
+        ) from None
+
+
+def _encode_value(header: Header) -> bytes:
+    type_, value = header.type, header.value
+    number = _NUMBERS.get(type_)
+    match type_, value:
+        case (HeaderType.BOOL_TRUE, True) | (HeaderType.BOOL_FALSE, False):
+            return b""
+        case HeaderType.STRING, str():
+            return _with_length(header, _utf8(value, f"the value of header {header.name!r}"))
+        case HeaderType.BYTE_ARRAY, bytes():
+            return _with_length(header, value)
+        case HeaderType.UUID, UUID():
+            return value.bytes
+        case _, int() if number is not None and not isinstance(value, bool):
+            try:
+                return number.pack(value)
+            except struct.error:
+                allowed = f"{type_.name} is a signed number of {number.size * 8} bits"
+                raise UnwritableFrame(f"header {header.name!r} has the value {value}; {allowed}") from None
+        case _:
+            raise UnwritableFrame(
+                f"header {header.name!r} of type {type_!r} has the value {value!r:.80}; give True to BOOL_TRUE, "
+                "False to BOOL_FALSE, bytes to BYTE_ARRAY, str to STRING, uuid.UUID to UUID, int to the others"
+            )
+
+
+def _with_length(header: Header, data: bytes) -> bytes:
+    if len(data) > MAX_VALUE_LENGTH:
+        raise UnwritableFrame(f"header {header.name!r} has {len(data)} bytes; at most {MAX_VALUE_LENGTH}: shorten it")
+    return _VALUE_LENGTH.pack(len(data)) + data
+
+
+def _utf8(text: str, what: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise UnwritableFrame(f"{what} cannot be UTF-8 ({error.reason}): {text!r:.80}; take surrogates out") from None

@@ -1,0 +1,156 @@
+"""A control API over fakes in memory, whose every answer is held against openapi.json."""
+
+import json
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Unpack
+
+import pytest
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from converse_harness import Endpoint, Reply
+from converse_harness.intercept.fake import Fake, Settings
+from converse_harness.server.control import ROUTES, ControlApi
+from converse_harness.server.control.api import openapi
+from converse_harness.server.site import ServerFake
+from converse_harness.stream.http import Request
+
+DOCUMENT: dict[str, Any] = json.loads(openapi())
+
+
+def check(schema: Mapping[str, Any], value: object) -> None:
+    """Fail unless a value is as a schema of the document says, in few words."""
+    problem = best_match(Draft202012Validator({"components": DOCUMENT["components"], **schema}).iter_errors(value))
+    assert problem is None, f"{problem.json_path}: {problem.message[:300]}"
+
+
+def follow(node: dict[str, Any]) -> dict[str, Any]:
+    """What a node of the document refers to, or itself."""
+    while "$ref" in node:
+        found: Any = DOCUMENT
+        for part in node["$ref"].removeprefix("#/").split("/"):
+            found = found[part]
+        node = found
+    return node
+
+
+class Fakes:
+    """Fakes without a server."""
+
+    def __init__(self) -> None:
+        self.opened: list[ServerFake] = []
+        self.numbers = 0
+
+    def open(self, **settings: Unpack[Settings]) -> ServerFake:
+        self.numbers += 1
+        url = f"http://127.0.0.1:4/fake-{self.numbers}"
+        return ServerFake(url, self._mounted, **settings)
+
+    def all(self) -> list[ServerFake]:
+        return list(self.opened)
+
+    @contextmanager
+    def _mounted(self, fake: ServerFake) -> Generator[None, None, None]:
+        self.opened.append(fake)
+        try:
+            yield
+        finally:
+            self.opened.remove(fake)
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    value: Any
+    headers: dict[str, str]
+
+    @property
+    def message(self) -> str:
+        assert self.status >= 400, self.value
+        text = self.value["message"]
+        assert isinstance(text, str)
+        return text
+
+
+@dataclass
+class Client:
+    """Asks the control API, and holds every answer against the document."""
+
+    fakes: Fakes = field(default_factory=Fakes)
+
+    def __post_init__(self) -> None:
+        self.api = ControlApi(self.fakes)
+
+    def ask(self, method: str, path: str, body: object = None) -> Answer:
+        raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        response = self.api.answer(Request(method, path, (), raw))
+        content = b"".join(chunk.data for chunk in response.chunks)
+        answer = Answer(response.status, json.loads(content, parse_constant=pytest.fail), dict(response.headers))
+        assert int(answer.headers["Content-Length"]) == len(content)
+        assert response.failure is None
+        assert response.broken is None
+        check_described(method, path, answer)
+        return answer
+
+    def post(self, body: object) -> Answer:
+        return self.ask("POST", "/__converse/fakes", body)
+
+    def opened(self, body: object = None) -> ServerFake:
+        """A fake that a body opens."""
+        answer = self.post({} if body is None else body)
+        assert answer.status == 201, answer.value
+        return next(fake for fake in self.fakes.opened if fake.url == answer.value["url"])
+
+
+def check_described(method: str, path: str, answer: Answer) -> None:
+    """Fail unless the document says that this method of this path may answer so."""
+    parts = path.partition("?")[0].split("/")
+    for route in ROUTES:
+        pattern = route.path.split("/")
+        fits = len(pattern) == len(parts) and all(w in (p, "{id}") for w, p in zip(pattern, parts, strict=True))
+        if fits and route.method == method:
+            responses = DOCUMENT["paths"][route.path][method.lower()]["responses"]
+            described = follow(responses.get(str(answer.status), responses["default"]))
+            break
+    else:
+        described = DOCUMENT["components"]["responses"]["Refused"]
+    check(described["content"]["application/json"]["schema"], answer.value)
+    for name, header in described.get("headers", {}).items():
+        if name in answer.headers:
+            check(header["schema"], answer.headers[name])
+    assert ("x-amzn-ErrorType" in answer.headers) is (answer.status >= 400)
+    assert answer.status in (200, 201, 400, 404, 405)
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client()
+
+
+def exchange(fake: Fake, text: str = "hello", operation: str = "converse", **body: Any) -> tuple[int, bytes]:
+    """Ask a fake as a client does, and take the whole answer, an event each millisecond."""
+    conversation = {"messages": [{"role": "user", "content": [{"text": text}]}], **body}
+    headers = (("Authorization", "AWS4 secret"), ("Content-Type", "application/json"))
+    done = fake.exchange(
+        Request("POST", f"/model/us.amazon.nova-lite-v1%3A0/{operation}", headers, json.dumps(conversation).encode())
+    )
+    data = b""
+    for number, chunk in enumerate(done.response.chunks):
+        data += chunk.data
+        done.taken.append((chunk, number / 1000))
+    done.ended("complete")
+    return done.response.status, data
+
+
+def rendered(given: Reply, operation: str) -> object:
+    """Everything that a reply puts on the wire."""
+    request = Request(
+        "POST",
+        f"/model/us.anthropic.claude-haiku-4-5/{operation}",
+        (),
+        b'{"messages":[{"role":"user","content":[{"text":"hi"}]}]}',
+    )
+    response = Endpoint(given).exchange(request).response
+    return response.status, response.headers, list(response.chunks), response.failure, response.broken, given.uses

@@ -1,0 +1,426 @@
+"""The control API: what it opens, tells and closes, and what it answers to every mistake."""
+
+import re
+from typing import Any
+
+import pytest
+
+from converse_harness import bedrock, reply
+from converse_harness.server.control import ROUTES
+from converse_harness.server.control.arguments import DEEPEST
+from converse_harness.server.control.vocabulary import MODIFIERS, REPLIES
+from converse_harness.stream.http import Request
+from tests.control.conftest import Client, exchange
+
+FAKES = "/__converse/fakes"
+
+
+def test_a_test_in_another_language_scripts_asks_and_closes(client: Client) -> None:
+    opened = client.post(
+        {"script": [{"tool_use": {"name": "get_weather", "input": {"city": "Zürich"}}}, {"text": "18 °C and sunny."}]}
+    )
+    assert opened.status == 201
+    assert opened.value["id"] == "fake-1"
+    assert opened.value["environ"]["AWS_ENDPOINT_URL_BEDROCK_RUNTIME"] == opened.value["url"]
+    (fake,) = client.fakes.opened
+    assert exchange(fake, operation="converse-stream")[0] == 200
+    assert b"sunny" in exchange(fake)[1]
+    calls = client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"]
+    assert [call["operation"] for call in calls] == ["ConverseStream", "Converse"]
+    closed = client.ask("DELETE", f"{FAKES}/fake-1").value
+    assert closed == {"ok": True, "unused": [], "problems": []}
+    assert client.fakes.opened == []
+
+
+def test_an_empty_body_opens_a_fake_that_is_scripted_later(client: Client) -> None:
+    fake = client.opened(b"")
+    state = client.ask("POST", f"{FAKES}/fake-1/script", {"script": [{"text": "a"}], "always": {"text": "b"}}).value
+    assert state["script"] == [
+        {"reply": 'text "a"', "state": "not used"},
+        {"reply": 'always: text "b"', "state": "not used"},
+    ]
+    client.ask("POST", f"{FAKES}/fake-1/script", {"script": [{"text": "a2"}], "always": {"text": "c"}})
+    assert [exchange(fake)[1].count(text) for text in (b'"a"', b'"a2"', b'"c"', b'"c"')] == [1, 1, 1, 1]
+
+
+def test_answers_by_what_is_asked(client: Client) -> None:
+    fake = client.opened(
+        {
+            "when": [
+                {
+                    "last_user_text": {"regex": "weather|rain"},
+                    "turn": 1,
+                    "script": [{"text": "wet"}],
+                    "always": {"text": "dry"},
+                },
+                {"model": "*haiku*", "always": {"text": "never"}},
+                {"system": "*critic*", "tool": "get_*", "operation": "Converse", "always": {"json": {"score": 7}}},
+            ],
+            "script": [{"text": "ordered"}],
+            "always": {"text": "else"},
+        }
+    )
+    tools = {"tools": [{"toolSpec": {"name": "get_weather", "inputSchema": {"json": {"type": "object"}}}}]}
+    asked: list[tuple[dict[str, Any], bytes]] = [
+        ({"text": "Any rain?"}, b"wet"),
+        ({"text": "And the weather?"}, b"dry"),
+        ({"system": [{"text": "You are a critic."}], "toolConfig": tools}, b"score"),
+        ({"system": [{"text": "You are a critic."}]}, b"ordered"),
+        ({}, b"else"),
+    ]
+    assert [expected in exchange(fake, **body)[1] for body, expected in asked] == [True] * 5
+
+
+def test_a_call_tells_everything(client: Client) -> None:
+    fake = client.opened({"script": [{"text": "hi"}]})
+    image = {"image": {"format": "png", "source": {"bytes": "iVBORw=="}}}
+    messages = [{"role": "user", "content": [{"text": "What is it?"}, image]}]
+    tools = {"tools": [{"toolSpec": {"name": "look", "inputSchema": {"json": {"type": "object"}}}}]}
+    exchange(fake, operation="converse-stream", messages=messages, system=[{"text": "Be brief."}], toolConfig=tools)
+    (call,) = client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"]
+    events = call.pop("events")
+    assert call == {
+        "number": 1,
+        "operation": "ConverseStream",
+        "modelId": "us.amazon.nova-lite-v1:0",
+        "attempt": 1,
+        "turn": 1,
+        "method": "POST",
+        "target": "/model/us.amazon.nova-lite-v1%3A0/converse-stream",
+        "messages": messages,
+        "system": [{"text": "Be brief."}],
+        "toolNames": ["look"],
+        "lastUserText": "What is it?",
+        "body": {"messages": messages, "system": [{"text": "Be brief."}], "toolConfig": tools},
+        "malformed": None,
+        "headers": {"authorization": "***", "content-type": "application/json"},
+        "status": 200,
+        "reply": 'text "hi"',
+        "outcome": "complete",
+    }
+    sent = fake.calls[0].events
+    assert [(event["at"], event["event"]) for event in events] == [(at, event) for event, at in sent]
+    assert events[0] == {"at": 0, "event": {"messageStart": {"role": "assistant"}}}
+
+
+def test_blobs_are_base64_both_ways(client: Client) -> None:
+    redacted = {"reasoningContent": {"redactedContent": "//79"}}
+    fake = client.opened({"script": [{"message": [redacted, {"text": "Yes"}]}]})
+    status, body = exchange(fake, operation="converse-stream")
+    assert (status, b'"redactedContent":"//79"' in body) == (200, True)
+    (call,) = client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"]
+    assert call["events"][1]["event"]["contentBlockDelta"]["delta"] == redacted
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"\xff",
+        b"[" * 500,
+        b'{"messages": 5}',
+        b'{"messages": [{"content": [{"text": 5}]}], "toolConfig": {"tools": [{"toolSpec": {}}]}}',
+        b'{"messages": [{"role": "user", "content": [{"text": {"a": NaN}}]}]}',
+        b'{"messages": [], "x": ' + b"[" * 300 + b"]" * 300 + b"}",
+        b'{"messages": [], "x": "\\ud800", "y": NaN}',
+        b'{"input": {"converse": 5}}',
+        b'{"input": {"converse": {"messages": 5, "system": "x"}}}',
+    ],
+)
+@pytest.mark.parametrize("path", ["model/m/converse", "model/m/count-tokens", "model/m/invoke", "nothing?x=%FF"])
+def test_what_a_strange_client_sent_is_told_all_the_same(client: Client, body: bytes, path: str) -> None:
+    fake = client.opened({"when": [{"turn": 7, "always": {"text": "a"}}], "always": {"text": "a"}})
+    fake.exchange(Request("POST", f"/{path}", (), body))
+    (call,) = client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"]
+    assert call["target"] == f"/{path}"
+    assert client.ask("DELETE", f"{FAKES}/fake-1").status == 200
+
+
+@pytest.mark.skipif("CountTokens" not in bedrock.operations(), reason="this botocore has no CountTokens")
+def test_a_conversation_that_is_counted_is_told(client: Client) -> None:
+    fake = client.opened()
+    counted = {"converse": {"messages": [{"role": "user", "content": [{"text": "How many?"}]}]}}
+    exchange(fake, operation="count-tokens", input=counted)
+    (call,) = client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"]
+    assert (call["operation"], call["messages"]) == ("CountTokens", counted["converse"]["messages"])
+    assert (call["lastUserText"], call["toolNames"], call["reply"], call["status"]) == ("How many?", [], None, 200)
+
+
+def test_what_is_nested_too_deeply_is_left_out(client: Client) -> None:
+    fake = client.opened({"always": {"text": "a"}})
+    deep: Any = []
+    for _ in range(DEEPEST):
+        deep = [deep]
+    tools = {"tools": [{"toolSpec": {"name": "t", "inputSchema": {"json": deep}}}]}
+    exchange(fake, toolConfig=tools)
+    (call,) = client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"]
+    assert (call["body"], call["messages"], call["toolNames"], call["lastUserText"]) == ({}, [], ["t"], "hello")
+
+
+def test_closing_says_everything_that_must_fail_the_test(client: Client) -> None:
+    fake = client.opened(
+        {"when": [{"model": "x", "script": [{"text": "unused"}]}], "script": [{"throttled": True, "times": 2}]}
+    )
+    for _ in range(3):
+        exchange(fake)
+    exchange(fake, operation="invoke")
+    before = client.ask("GET", f"{FAKES}/fake-1").value
+    closed = client.ask("DELETE", f"{FAKES}/fake-1").value
+    assert closed["ok"] is False
+    assert closed["unused"] == ['text "unused"']
+    firsts = [problem.partition("\n")[0] for problem in closed["problems"]]
+    assert firsts[0] == "call 3 has no reply left."
+    assert firsts[1].startswith("InvokeModel is not scripted")
+    assert firsts[2] == "1 scripted reply was not used."
+    assert (before["unused"], before["problems"]) == (closed["unused"], closed["problems"])
+
+
+def test_what_is_allowed_is_no_problem_but_is_told(client: Client) -> None:
+    fake = client.opened({"script": [{"text": "a"}] * 2, "unused": "allow", "unexpected": "allow"})
+    exchange(fake, operation="invoke")
+    assert client.ask("DELETE", f"{FAKES}/fake-1").value == {"ok": True, "unused": ['text "a"'] * 2, "problems": []}
+
+
+def test_an_error_of_a_function_is_told_with_its_type_and_without_secrets(client: Client) -> None:
+    fake = client.opened()
+
+    def answers(call: object) -> Any:
+        raise LookupError("arn:aws:bedrock:us-east-1:123456789012:x")
+
+    fake.script(answers)
+    exchange(fake)
+    closed = client.ask("DELETE", f"{FAKES}/fake-1").value
+    assert closed["problems"] == ["LookupError: arn:aws:bedrock:us-east-1:***:x"]
+
+
+def test_fakes_are_listed_and_have_scripts_of_their_own(client: Client) -> None:
+    one, two = client.opened({"always": {"text": "one"}}), client.opened({"always": {"text": "two"}, "seed": 1})
+    assert [fake["id"] for fake in client.ask("GET", FAKES).value["fakes"]] == ["fake-1", "fake-2"]
+    assert b"one" in exchange(one)[1]
+    assert b"two" in exchange(two)[1]
+    client.ask("DELETE", f"{FAKES}/fake-1")
+    assert [fake["calls"] for fake in client.ask("GET", FAKES).value["fakes"]] == [1]
+
+
+def test_the_seed_changes_what_is_generated(client: Client) -> None:
+    fakes = [client.opened({"seed": seed, "always": {"tool_use": "now"}}) for seed in (0, 0, 1)]
+    first, same, other = [exchange(fake)[1] for fake in fakes]
+    assert first == same != other
+
+
+# What the client got wrong. A table of what is sent and what is said.
+
+IMAGE = {"image": {"format": "png", "source": {"bytes": "!"}}}
+THROTTLED = {"events": 1, "exception": "throttlingException"}
+WORDS = ", ".join(REPLIES)
+BROKEN_BODIES: list[tuple[bytes, str]] = [
+    (b"{", r"the body is not JSON: Expecting property name.*Send a JSON object, for instance \{"),
+    (b"\xff", r"the body is not JSON: 'utf-8' codec"),
+    (b'{"seed": NaN}', r"the body is not JSON: NaN is no JSON number"),
+    (b'{"seed": 1e999}', r"the body is not JSON: 1e999 is too large a number"),
+    (b'{"seed": ' + b"9" * 5000 + b"}", r"the body is not JSON: Exceeds the limit"),
+    (b"[" * 100_000, r"the body is not JSON: it is nested too deeply"),
+    (b'{"a":' * DEEPEST + b"[]" + b"}" * DEEPEST, rf"the body is nested more than {DEEPEST} levels deep"),
+    (b"[1]", r"the body is a list; it must be an object, for instance"),
+    (b"null", r"the body is null; it must be an object"),
+    (b'"' + b"x" * 200 + b'"', r'the body is "x+\.\.\."; it must be an object'),
+]
+
+WRONG_BODIES: list[tuple[object, str]] = [
+    ({"scripts": []}, "the body has the unknown member \"scripts\"; did you mean 'script'? It takes script, when, "),
+    ({"sleeps": True}, 'the body has the unknown member "sleeps"; '),
+    ({"script": {}}, 'script is an object without members; it must be a list, for instance [{"text": "hi"}].'),
+    ({"seed": "1"}, 'seed is "1"; it must be a whole number.'),
+    ({"seed": True}, "seed is true; it must be a whole number."),
+    ({"unused": "maybe"}, 'unused is "maybe"; it must be "fail" or "allow".'),
+    ({"always": [{"text": "a"}]}, 'always is a list; it must be an object, for instance {"text": "hi"}.'),
+    ({"when": {"turn": 1}}, "when is an object; it must be a list, "),
+    ({"when": [5]}, "when[0] is 5; it must be an object, "),
+    ({"when": [{"script": []}]}, "when[0] has no condition and so holds for every call. Give it one of model, "),
+    ({"when": [{"turn": 1}]}, "when[0] says no answer; it needs script or always, "),
+    ({"when": [{"turn": 1, "script": [{"text": 1}]}]}, "when[0].script[0].text is 1; it must be a string."),
+    ({"when": [{"turn": "1", "script": []}]}, 'when[0].turn is "1"; it must be a whole number.'),
+    ({"when": [{"predicate": "x", "script": []}]}, 'when[0] has the unknown member "predicate"; '),
+    ({"when": [{"model": 5, "script": []}]}, 'when[0].model is 5; it must be a string or an object {"regex": "..."}.'),
+    ({"when": [{"model": {"regex": "("}, "script": []}]}, 'when[0].model.regex is "(", which is no regular expr'),
+    ({"when": [{"model": {"regex": 5}, "script": []}]}, "when[0].model.regex is 5; it must be a string."),
+    ({"when": [{"operation": "Convrse", "script": []}]}, "when[0]: when(operation='Convrse'): one of Converse, "),
+]  # fmt: skip
+
+WRONG_REPLIES: list[tuple[object, str]] = [
+    ("hi", ' is "hi"; it must be an object, for instance {"text": "hi"}.'),
+    ({}, f" is an object without members that says no reply; a reply has exactly one of {WORDS}, "),
+    ({"times": 2}, f" is an object that says no reply; a reply has exactly one of {WORDS}, "),
+    ({"txt": "hi"}, f" has the unknown member \"txt\"; did you mean 'text'? It takes {WORDS}, {', '.join(MODIFIERS)}."),
+    ({"text": "a", "json": 1}, f" has text and json; a reply has exactly one of {WORDS}, "),
+    ({"text": "a", "usage": {}}, ' has the unknown member "usage"; it takes text, pieces, stop_reason, times, '),
+    ({"text": 5}, ".text is 5; it must be a string."),
+    ({"text": None}, ".text is null; it must be a string."),
+    ({"text": "\ud800"}, r".text is '\ud800', which holds a lone surrogate; "),
+    ({"text": "ab", "pieces": ["a"]}, ".pieces is ['a']; joined they must be the block's text, 'ab'."),
+    ({"text": "ab", "pieces": ["a", 1]}, ".pieces[1] is 1; it must be a string."),
+    ({"text": "a", "stop_reason": "x"}, ".stop_reason is 'x'; a StopReason is one of 'end_turn', "),
+    ({"json": "\ud800"}, ".json is "),
+    ({"tool_use": {}}, ".tool_use lacks 'name'; it takes name, input, id, pieces, stop_reason."),
+    ({"tool_use": {"name": 5}}, ".tool_use.name is 5; it must be a string."),
+    ({"tool_use": "get weather"}, ".tool_use.name is 'get weather'; a ToolName matches "),
+    ({"tool_use": {"name": "a", "id": "?"}}, ".tool_use.id is '?'; "),
+    ({"tool_use": {"name": "a", "input": []}}, ".tool_use.input is a list without items; it must be an object."),
+    ({"tool_use": {"name": "a", "pieces": ["{"]}}, ".tool_use.pieces is ['{']; "),
+    ({"message": {"text": "a"}}, ".message is an object; it must be a list."),
+    ({"message": ["a"]}, '.message[0] is "a"; it must be an object.'),
+    ({"message": [{"text": 5}]}, ".message[0].text is 5 (int); it must be a str (AWS model String)."),
+    ({"message": [{"txt": "a"}]}, ".message[0] has the unknown member 'txt'; did you mean 'text'? "),
+    ({"message": [{"cachePoint": {"type": "default"}}]}, ".message[0] is 'cachePoint', which cannot be streamed: "),
+    ({"message": [IMAGE]}, ".message[0].image.source.bytes is '!' (str); it must be bytes (AWS model Im"),
+    ({"message": [{"text": "a"}], "usage": {"inputTokens": -1}}, ".usage.inputTokens is -1; "),
+    ({"message": [{"text": "a"}], "usage": 5}, ".usage is 5; it must be an object."),
+    ({"message": [{"text": "a"}], "pieces": {"x": []}}, '.pieces has the member "x"; its members are numbers of '),
+    ({"message": [{"text": "ab"}], "pieces": {"0": ["a"]}}, ".pieces[0] is ['a']; joined they must be"),
+    ({"events": [{"messageStart": {}}]}, ".events[0].messageStart lacks 'role'; "),
+    ({"events": []}, ".events: The stream ends before any messageStart "),
+    ({"events": [{"a": 1, "b": 2}], "strict": False}, ".events: 'a' and 'b' in one event; "),
+    ({"events": [{"a": 1}], "strict": False}, ".events[0].a is 1; an event is a mapping of its members."),
+    ({"events": [], "strict": 0}, ".strict is 0; it must be true or false."),
+    ({"cited": []}, ".cited() has nothing to say. "),
+    ({"cited": "a"}, '.cited is "a"; it must be a list.'),
+    ({"cited": ["a", 5]}, ".cited[1] is 5; it must be a string or an object."),
+    ({"cited": ["a", {"title": 5}]}, ".cited[1].title is 5 (int); it must be a str"),
+    ({"guardrail_blocked": {"policy": "x"}}, ".guardrail_blocked: policy='x' is no policy of guardrails. One of: "),
+    ({"guardrail_masked": True}, ".guardrail_masked lacks 'text'; it takes text, original, policy, "),
+    ({"guardrail_masked": "Nothing."}, ".guardrail_masked: 'Nothing.' has no mask. "),
+    ({"case": "overflw_pre"}, ".case: no case is called 'overflw_pre'. Near it: overflow_pre, "),
+    ({"case": "connection_refused"}, ".case: connection_refused: the server door cannot express "),
+    ({"case": True}, ".case is true; it must be a string."),
+    ({"error": "NoSuchException"}, ".error: 'NoSuchException' is not an error of Bedrock Runtime. One of: "),
+    ({"error": {"name": "ThrottlingException", "x": 1}}, ".error: ThrottlingException has the unknown member 'x'; "),
+    ({"error": {"name": "X", "status": "418"}}, '.error.status is "418"; it must be a whole number.'),
+    ({"throttled": None}, ".throttled is null; it must be an object with any of message, wording."),
+    ({"throttled": {"massage": "x"}}, ".throttled has the unknown member \"massage\"; did you mean 'message'? "),
+    ({"context_overflow": "x"}, ".context_overflow(wording='x'): one of input_too_long, prompt_too_long, "),
+    ({"invalid_model_id": "x"}, '.invalid_model_id is "x"; it must be true.'),
+    ({"validation_error": True}, ".validation_error lacks 'message'; it takes message."),
+    ({"model_error": {"original_status_code": 5}}, ".model_error: ModelErrorException.originalStatusCode is 5; "),
+    ({"read_timeout": {"after": 1}}, '.read_timeout has the unknown member "after"; it takes no members.'),
+    ({"text": "a", "times": "2"}, '.times is "2"; it must be a whole number.'),
+    ({"text": "a", "times": 0}, ".times(0): a reply is used a whole number of times, at least once."),
+    ({"text": "a", "times": 1.5}, ".times is 1.5; it must be a whole number."),
+    ({"text": "a", "paced": 0.2}, ".paced is 0.2; it must be an object with any of first, each."),
+    ({"text": "a", "paced": {"first": -1}}, ".paced(first=-1): a pause is a number of seconds, 0 or more."),
+    ({"text": "a", "broken": "rest"}, '.broken.fault is "rest"; it must be the name of a fault (no_message_start, '),
+    ({"text": "a", "broken": "connection_refused"}, '.broken.fault is "connection_refused"; it must be the name of a '),
+    ({"text": "a", "broken": {"fault": {"name": "reset", "lasting": 1}}}, ".broken.fault: reset has no duration. "),
+    ({"text": "a", "broken": {"fault": {"name": "stall", "lasting": 0}}}, ".broken.fault: stall.lasting(0): a number "),
+    ({"text": "a", "broken": {"fault": {"name": "stall"}}}, ".broken.fault lacks 'lasting'; it takes name, lasting."),
+    ({"text": "a", "broken": {"fault": {"name": {}, "lasting": 1}}}, ".broken.fault.name is an object without members"),
+    ({"text": "a", "broken": {"fault": {"nam": 1}}}, '.broken.fault has the unknown member "nam"; did you mean '),
+    ({"text": "a", "broken": {"fault": "reset", "after": 50}}, ".broken(reset, after=50): this reply has 5 events; "),
+    ({"text": "a", "fails_after": 3}, ".fails_after lacks 'exception'; it takes events, exception, message, strict."),
+    ({"text": "a", "fails_after": {**THROTTLED, "events": 9}}, ".fails_after(9): this "),
+    ({"text": "a", "fails_after": {**THROTTLED, "exception": "throttled"}}, ".fails_after: 'throttled' is not an exc"),
+    ({"text": "a", "fails_after": {**THROTTLED, "self": 1}}, '.fails_after has the unknown member "self"; '),
+    ({"throttled": True, "fails_after": THROTTLED}, ".fails_after: ThrottlingException (429) "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "said"), BROKEN_BODIES)
+def test_a_body_that_is_no_json_object(client: Client, body: bytes, said: str) -> None:
+    assert re.match(said, refused(client, body))
+
+
+@pytest.mark.parametrize(("body", "said"), WRONG_BODIES)
+def test_a_wrong_body(client: Client, body: object, said: str) -> None:
+    assert refused(client, body).startswith(said)
+
+
+@pytest.mark.parametrize(("value", "said"), WRONG_REPLIES)
+def test_a_wrong_reply(client: Client, value: object, said: str) -> None:
+    message = refused(client, {"script": [{"text": "fine"}, {"text": "fine"}, value]})
+    assert message.startswith(f"script[2]{said}")
+
+
+def refused(client: Client, body: object) -> str:
+    """What is said to a body, for a new fake and an open one; nothing has changed."""
+    answer = client.post(body)
+    assert answer.status == 400
+    assert answer.headers["x-amzn-ErrorType"].startswith("ValidationException:")
+    assert client.fakes.opened == []
+    client.opened({"script": [{"text": "there"}]})
+    again = client.ask("POST", f"{FAKES}/fake-1/script", body)
+    assert again.status == 400
+    assert len(client.ask("GET", f"{FAKES}/fake-1").value["script"]) == 1
+    return answer.message
+
+
+def test_every_mistake_of_several_is_named_by_its_path(client: Client) -> None:
+    wrong = client.post({"script": [{"message": [{"text": "a", "toolUse": {"name": "n"}}]}]})
+    first, *more = wrong.message.splitlines()
+    assert first == "script[0].message: 3 things are not as in AWS's model:"
+    assert [line.startswith("  script[0].message[0]") for line in more] == [True] * 3
+
+
+def test_what_a_blob_is_in_json(client: Client) -> None:
+    assert client.post({"always": {"message": [IMAGE]}}).message.endswith(" In JSON that is a string in base64.")
+
+
+def test_the_deepest_body_that_is_read(client: Client) -> None:
+    depth = DEEPEST - 3
+    assert client.post(b'{"script": [{"json": ' + b"[" * depth + b"]" * depth + b"}]}").status == 201
+
+
+def test_settings_belong_to_the_opening(client: Client) -> None:
+    client.opened()
+    for name, value in {"seed": 1, "unused": "allow", "unexpected": "allow"}.items():
+        wrong = client.ask("POST", f"{FAKES}/fake-1/script", {name: value})
+        assert wrong.message == f'the body has the unknown member "{name}"; it takes script, when, always.'
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "POST"])
+@pytest.mark.parametrize("rest", ["", "/calls", "/script"])
+def test_a_fake_that_is_not_open(client: Client, method: str, rest: str) -> None:
+    client.opened()
+    client.ask("DELETE", f"{FAKES}/fake-1")
+    answer = client.ask(method, f"{FAKES}/fake-1{rest}")
+    if any((route.method, route.path) == (method, f"{FAKES}/{{id}}{rest}") for route in ROUTES):
+        assert answer.status == 404
+        assert answer.headers["x-amzn-ErrorType"].startswith("ResourceNotFoundException:")
+        assert answer.message.startswith("no fake 'fake-1' is open; open: none. It was closed, or never opened: POST ")
+    else:
+        assert answer.status == 405
+
+
+@pytest.mark.parametrize("path", [*dict.fromkeys(route.path for route in ROUTES)])
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "", "get"])
+def test_a_method_that_a_path_has_not(client: Client, path: str, method: str) -> None:
+    allowed = [route.method for route in ROUTES if route.path == path]
+    answer = client.ask(method, path)
+    if method not in allowed:
+        assert answer.status == 405
+        assert answer.headers["Allow"] == ", ".join(allowed)
+        assert answer.message == f"{method} is no method of {path}; it has {', '.join(allowed)}."
+
+
+@pytest.mark.parametrize(
+    "target", ["", "/", "*", "/__converse", "/__converse/", f"{FAKES}/", f"{FAKES}/1/2/3", "/__converse/openapi.yaml"]
+)
+def test_a_path_that_is_none(client: Client, target: str) -> None:
+    answer = client.ask("GET", target)
+    if target == f"{FAKES}/":
+        assert answer.message.startswith("no fake '' is open")
+    else:
+        assert answer.status == 404
+        assert answer.message.startswith(f"{target} is no path of the control API. It has POST /__converse/fakes, ")
+
+
+def test_a_query_does_not_count_and_ids_are_decoded(client: Client) -> None:
+    client.opened()
+    assert client.ask("GET", f"{FAKES}/fake%2D1?pretty=%FF").status == 200
+
+
+IN_PYTHON_ALONE = {"connection_refused", "connect_timeout"}  # a server cannot
+
+
+def test_the_words_are_those_of_python() -> None:
+    assert list(REPLIES) != sorted(REPLIES)  # in the order of the docs
+    assert set(reply.__all__) - set(REPLIES) == IN_PYTHON_ALONE
+    names = [*REPLIES, *MODIFIERS, *(name for word in REPLIES.values() for name in word.beside)]
+    assert {name for name in names if names.count(name) > 1} == {"pieces", "stop_reason", "strict", "usage"}

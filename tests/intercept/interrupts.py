@@ -1,0 +1,97 @@
+"""An interrupt at any line: what the tests of opening and closing share."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from itertools import count
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from converse_harness import Fake, fake_converse
+
+HOUSE = ("converse_harness/intercept/", "converse_harness/server/")
+
+each_step = pytest.mark.parametrize(
+    "each_step", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["each line once", "each step"]
+)
+"""For the argument of that name."""
+
+
+class Interrupter:
+    """Raises KeyboardInterrupt at the nth line that runs in the doors; lists all of them, where `at` is 0."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+        self.seen: list[tuple[str, int]] = []
+        self.where = ""
+
+    def __call__(self, frame: FrameType, event: str, arg: object) -> Any:
+        if not any(part in frame.f_code.co_filename for part in HOUSE):
+            return None
+        if event == "line":
+            self.left -= 1
+            if self.left < 0:
+                self.seen.append((frame.f_code.co_filename, frame.f_lineno))
+            elif self.left == 0:
+                self.where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return self
+
+    def watch(self, act: Callable[[Fake], None], fake: Fake) -> None:
+        previous = sys.gettrace()
+        gc.disable()  # it would run finalizers of something else, and they would be interrupted
+        sys.settrace(self)
+        try:
+            with suppress(KeyboardInterrupt):
+                act(fake)
+        finally:
+            sys.settrace(previous)
+            gc.enable()
+
+
+def interrupt_everywhere(
+    act: Callable[[Fake], None],
+    check: Callable[[str], None],
+    make: Callable[[], Fake] = fake_converse,
+    *,
+    each_step: bool = True,
+    besides: Callable[[Fake], None] = lambda fake: None,
+) -> int:
+    """Run `act` again and again, interrupted at a later step each time, until it runs through. The number of runs.
+
+    Or only once at each line of the code, in the middle of the times that it runs, if `besides` does not run it too.
+    """
+    runs = 0
+    for at in count(1) if each_step else _once_at_each_line(act, besides, make):
+        runs += 1
+        interrupter = Interrupter(at)
+        interrupter.watch(act, make())
+        check(f"interrupted at {interrupter.where}")
+        if each_step and not interrupter.where:
+            break
+    return runs
+
+
+def _once_at_each_line(
+    act: Callable[[Fake], None], besides: Callable[[Fake], None], make: Callable[[], Fake]
+) -> Iterable[int]:
+    elsewhere = _steps(besides, make)
+    return [steps[len(steps) // 2] for line, steps in _steps(act, make).items() if line not in elsewhere]
+
+
+def _steps(act: Callable[[Fake], None], make: Callable[[], Fake]) -> dict[tuple[str, int], list[int]]:
+    """At which steps each line runs."""
+    steps: dict[tuple[str, int], list[int]] = defaultdict(list)
+    Interrupter(0).watch(act, make())  # what is done only the first time is over then
+    undisturbed = Interrupter(0)
+    undisturbed.watch(act, make())
+    for step, line in enumerate(undisturbed.seen, 1):
+        steps[line].append(step)
+    return steps

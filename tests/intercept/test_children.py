@@ -1,0 +1,237 @@
+"""Processes started while a fake is open: none reaches Bedrock, each says why and what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from typing import Any
+
+import botocore.session
+import pytest
+
+from converse_harness import BlockedConnection, fake_converse, reply
+from converse_harness.intercept.children import NOWHERE, away_from_bedrock
+from converse_harness.intercept.clients import ENDPOINTS
+
+Client = Callable[..., Any]
+
+
+def closed(*args: Any, **kwargs: Any) -> Any:
+    raise OSError("the network was asked")
+
+
+@pytest.fixture(autouse=True)
+def _importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A spawned child imports this module by its name; pytest's importlib mode leaves the root off sys.path."""
+    monkeypatch.syspath_prepend(Path(__file__).parents[2])
+
+
+def ask() -> str:
+    """What a call to Bedrock comes to in a child."""
+    socket.getaddrinfo = closed
+    client: Any = botocore.session.Session().create_client(
+        "bedrock-runtime", region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b"
+    )
+    try:
+        client.converse(modelId="m", messages=[{"role": "user", "content": [{"text": "hello"}]}])
+    except Exception as error:  # noqa: BLE001
+        return f"{type(error).__name__}: {error}"
+    return "answered"
+
+
+def ask_and_tell(told: Connection) -> None:
+    told.send(ask())
+    told.close()
+
+
+class Asking(SpawnProcess):
+    """A process that has its own `run`, and no target."""
+
+    def __init__(self, told: Connection) -> None:
+        super().__init__()
+        self.told = told
+
+    def run(self) -> None:
+        ask_and_tell(self.told)
+
+
+def test_a_forked_child_is_refused(make_client: Client, question: dict[str, Any]) -> None:
+    with fake_converse(reply.text("hi")) as fake:
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reading)
+            os.write(writing, ask().encode())
+            os._exit(0)
+        os.close(writing)
+        os.waitpid(child, 0)
+        with open(reading) as pipe:
+            said = pipe.read()
+        assert said.startswith("BlockedConnection: ")
+        assert f"from process {child}, which was forked from process {os.getpid()}" in said
+        assert "converse_server" in said
+        assert fake.calls == []
+        assert make_client().converse(**question)["stopReason"] == "end_turn"
+
+
+def test_a_forked_child_may_open_a_fake_of_its_own() -> None:
+    with fake_converse():
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            with fake_converse(reply.text("hi")):
+                os.write(writing, ask().encode())
+            os._exit(0)
+        os.close(writing)
+        os.waitpid(child, 0)
+        with open(reading) as pipe:
+            assert pipe.read() == "answered"
+
+
+def say_refused(said: str) -> bool:
+    return said.startswith("BlockedConnection: ") and f"which process {os.getpid()} started" in said
+
+
+@pytest.mark.parametrize("method", ["spawn", pytest.param("forkserver", marks=pytest.mark.slow)])
+def test_children_of_multiprocessing_are_refused(method: str) -> None:
+    context: Any = multiprocessing.get_context(method)
+    with fake_converse():
+        receiving, sending = context.Pipe(duplex=False)
+        process = context.Process(target=ask_and_tell, args=(sending,))
+        process.start()
+        sending.close()  # or a child that dies would be waited for
+        said = receiving.recv()
+        process.join()
+        assert "_converse_harness" not in vars(process)
+    assert say_refused(said), said
+
+
+@pytest.mark.slow
+def test_a_process_that_overrides_run_is_refused() -> None:
+    with fake_converse():
+        receiving, sending = multiprocessing.get_context("spawn").Pipe(duplex=False)
+        process = Asking(sending)
+        process.start()
+        sending.close()  # or a child that dies would be waited for
+        said = receiving.recv()
+        process.join()
+    assert say_refused(said), said
+
+
+@pytest.mark.slow
+def test_a_pool_behind_a_forkserver_that_runs_already_is_refused() -> None:
+    context = multiprocessing.get_context("forkserver")
+    first = context.Process(target=os.getpid)
+    first.start()
+    first.join()
+    with fake_converse(), ProcessPoolExecutor(1, mp_context=context) as pool:
+        said = pool.submit(ask).result(timeout=60)
+    assert say_refused(said), said
+
+
+@pytest.mark.slow
+def test_a_child_started_after_the_fake_closed_is_free() -> None:
+    with fake_converse():
+        pass
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        assert pool.submit(ask).result(timeout=60).startswith("EndpointConnectionError")
+
+
+# Other programs
+
+SAY = "import json, os; print(json.dumps(dict(os.environ)))"
+
+
+def environment_of(*args: Any, **kwargs: Any) -> dict[str, str]:
+    done = subprocess.run([sys.executable, "-c", SAY], *args, check=True, capture_output=True, **kwargs)
+    import json
+
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
+
+
+def test_a_program_gets_an_environment_that_leads_nowhere() -> None:
+    before = dict(os.environ)
+    with fake_converse():
+        found = environment_of()
+        assert dict(os.environ) == before
+        assert {found[name] for name in ENDPOINTS} == {NOWHERE}
+        assert found["AWS_EC2_METADATA_DISABLED"] == "true"
+        assert found["PATH"] == before["PATH"]
+    assert not {*ENDPOINTS, "AWS_EC2_METADATA_DISABLED"} & environment_of().keys()
+
+
+def test_so_does_one_that_asyncio_starts() -> None:
+    async def run() -> bytes:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", "import os; print(os.environ.get('AWS_ENDPOINT_URL_BEDROCK'))", stdout=subprocess.PIPE
+        )
+        out, _ = await process.communicate()
+        return out
+
+    with fake_converse():
+        assert asyncio.run(run()).decode().strip() == NOWHERE
+
+
+def test_an_sdk_in_a_program_says_why_it_was_refused() -> None:
+    program = (
+        "import botocore.session as s\n"
+        "c = s.Session().create_client('bedrock-runtime', region_name='us-east-1', aws_access_key_id='a',"
+        " aws_secret_access_key='b')\n"
+        "c.converse(modelId='m', messages=[{'role': 'user', 'content': [{'text': 'x'}]}])\n"
+    )
+    with fake_converse():
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            check=False,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "AWS_MAX_ATTEMPTS": "1"},
+        )
+    assert "EndpointConnectionError" in done.stderr
+    assert "give-it-converse_server.environ" in done.stderr
+
+
+LOOPBACK = "http://127.0.0.1:8123/fake"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, dict.fromkeys(ENDPOINTS, NOWHERE)),
+        ({"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": LOOPBACK}, {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": LOOPBACK}),
+        (
+            {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "http://[::1]:80"},
+            {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "http://[::1]:80"},
+        ),
+        ({"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "https://proxy.example"}, {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": NOWHERE}),
+        ({b"AWS_BEDROCK_RUNTIME_ENDPOINT": LOOPBACK.encode()}, {"AWS_BEDROCK_RUNTIME_ENDPOINT": LOOPBACK}),
+        ({"AWS_ENDPOINT_URL": LOOPBACK}, {"AWS_ENDPOINT_URL_BEDROCK": None, "AWS_BEDROCK_RUNTIME_ENDPOINT": NOWHERE}),
+        ({"AWS_ENDPOINT_URL": "http://localhost:4566"}, {"AWS_ENDPOINT_URL_BEDROCK": None}),
+        ({"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"}, {"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "false"}),
+        ({"AWS_EC2_METADATA_DISABLED": "false"}, {"AWS_EC2_METADATA_DISABLED": "false"}),
+    ],
+)
+def test_a_loopback_endpoint_that_the_caller_gave_stays(given: dict[Any, Any], expected: dict[str, str | None]) -> None:
+    found = away_from_bedrock(given)
+    assert {name: found.get(name) for name in expected} == expected
+
+
+def test_a_copy_in_the_same_process_refuses_nothing(make_client: Client, question: dict[str, Any]) -> None:
+    import pickle
+
+    from converse_harness.intercept.children import _RefuseInChild
+
+    with fake_converse(reply.text("hi")):
+        assert pickle.loads(pickle.dumps(_RefuseInChild())) is None
+        assert make_client().converse(**question)["stopReason"] == "end_turn"
+    assert issubclass(BlockedConnection, AssertionError)
