@@ -12,7 +12,7 @@ from converse_harness.server.control import ROUTES
 from converse_harness.server.control.vocabulary import MODIFIERS, REPLIES, read_reply
 from tests.control.conftest import Client, rendered
 
-DOCS = Path(__file__).resolve().parents[3] / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "control-api.md").read_text(encoding="utf-8")
 PAIRS = re.findall(r"^\| `(\{.*\})` \| `((?:reply\.|CASES\[).*)` \|$", PAGE, re.MULTILINE)
 
