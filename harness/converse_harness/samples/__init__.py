@@ -2,7 +2,7 @@
 
 They tell one story, so that they fit each other: a traveller asks what to pack, the model asks a tool for the weather,
 the tool answers. A value is the same in every process, and new each time: change it as you like. In pytest each is a
-fixture as well; `table.py` has them all. Faker is imported when the first value that needs it is made.
+fixture as well; `table.py` has them all.
 """
 
 from importlib import import_module

@@ -40,11 +40,11 @@ def pii(kind: str) -> str:
     >>> pii("US_SOCIAL_SECURITY_NUMBER").startswith("987-65-432")
     True
     """
-    from converse_harness.samples.personal_data import PII
+    from converse_harness.samples.guardrails import PII
 
     if kind not in PII:
         raise UnknownSample(_unknown("kind of personal data", kind, PII))
-    return PII[kind]()
+    return PII[kind]
 
 
 def variants(name: str) -> dict[str, Any]:
