@@ -240,7 +240,7 @@ LOADED = """
 import sys
 
 def pytest_collection_finish():
-    print("loaded:", *sorted({"botocore", "faker", "converse_harness.samples.lookup"} & set(sys.modules)))
+    print("loaded:", *sorted({"botocore", "converse_harness.samples.builders"} & set(sys.modules)))
 """
 
 

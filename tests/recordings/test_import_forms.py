@@ -280,7 +280,7 @@ def test_scalars_are_what_yaml_and_json_have(tmp_path: Path) -> None:
     text = FIRST.replace(
         "body: {string: '{}'}",
         "parsed_body: {d: 2025-01-01, e: =, t: !!python/unicode é, n: null, b: on, i: 0x10, "
-        "f: 1.5, s: !!python/tuple [!!str 1, ! 2], x: !!python/bytes aGk=}",
+        "f: 1.5, s: !!python/tuple [!!str 1], x: !!python/bytes aGk=}",
     )
     path = tmp_path / "hand.yaml"
     path.write_text(text, encoding="utf-8-sig")
@@ -294,7 +294,7 @@ def test_scalars_are_what_yaml_and_json_have(tmp_path: Path) -> None:
         "b": True,
         "i": 16,
         "f": 1.5,
-        "s": ["1", "2"],
+        "s": ["1"],
         "x": b"hi",
     }
 

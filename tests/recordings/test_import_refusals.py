@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from converse_harness.recordings.cassettes import yaml_data
 from converse_harness.recordings.cassettes.files import CannotImport
 from converse_harness.recordings.cassettes.importing import CannotImportAll, import_cassette
 from tests.recordings.hand_made import ANSWER, FIRST, HOSTS, MEND, interaction, written
 
 REFUSED = f"is refused: it is not plain data, and nothing of it was run. {MEND}"
+REPEATED = f"aliases repeat what begins here within itself, or more than 1000000 values in all. {MEND}"
 
 
 def refusal(path: Path) -> str:
@@ -56,17 +59,22 @@ BROKEN: Mapping[str, tuple[str, str]] = {
         f"10: this is not YAML (while parsing a flow node, did not find expected node content). {MEND}",
     ),
     "a control character": ("a: 1\nb: \x01", f"2: this is not YAML (control characters are not allowed). {MEND}"),
-    "two documents": (f"{FIRST}---\n{FIRST}", f"9: a second document begins here; a cassette is one. {MEND}"),
+    "two documents": (
+        f"{FIRST}---\n{FIRST}",
+        f"9: this is not YAML (expected a single document in the stream, but found another document). {MEND}",
+    ),
     "deep": ("[" * 100_000, f"1: this is nested more than 200 deep. {MEND}"),
-    "a loop": ("interactions: &a [*a]", f"1: the alias *a stands inside what it names. {MEND}"),
-    "an alias of nothing": ("interactions: [*a]", f"1: the alias *a names nothing before it. {MEND}"),
+    "a deep mapping": ("{a: " * 100_000, f"1: this is nested more than 200 deep. {MEND}"),
+    "a deep list": ("\n".join(" " * n + "-" for n in range(1, 300)), f"201: this is nested more than 200 deep. {MEND}"),
+    "a loop": ("\ninteractions: &a [\n*a]", f"2: {REPEATED}"),
+    "an alias of nothing": ("interactions:\n- *a", f"2: this is not YAML (found undefined alias). {MEND}"),
     "a bomb": (
         "a: &a [x, x, x, x, x, x, x, x]\n"
         + "".join(
             f"{b}: &{b} [*{a}, *{a}, *{a}, *{a}, *{a}, *{a}, *{a}, *{a}]\n"
             for a, b in zip("abcdefgh", "bcdefghi", strict=True)
         ),
-        f"7: the aliases up to here repeat more than 1000000 values. {MEND}",
+        f"6: {REPEATED}",
     ),
     "a key twice": (f"{FIRST}interactions: []\n", f"1: this mapping has the key 'interactions' twice. {MEND}"),
     "a key that is a list": (
@@ -74,6 +82,12 @@ BROKEN: Mapping[str, tuple[str, str]] = {
         f"1: a key of this mapping is a list or a mapping; keys are scalars. {MEND}",
     ),
     "no base64": ("a: !!binary 'Secret!'", f"1: a value with the tag !!binary is none. {MEND}"),
+    "no truth": ("a:\n- !!bool 'maybe'", f"2: a value with the tag !!bool is none. {MEND}"),
+    "no file": (
+        "a: !!python/object/new:_io.BytesIO {}",
+        f"1: a value with the tag !!python/object/new:_io.BytesIO is none. {MEND}",
+    ),
+    "text as a list": ("a: !!seq x", f"1: the tag !!seq {REFUSED}"),
     "no number": ("a: !!int ''", f"1: a value with the tag !!int is none. {MEND}"),
     "empty": (" \n\n", "1: the file is empty. Record the cassette again, or remove it."),
     "comments": ("# nothing", f"1: this holds nothing; a cassette is a mapping. {MEND}"),
@@ -110,6 +124,18 @@ def test_broken_cassettes(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     Path("broken.yaml").write_text(text)
     assert refusal(Path("broken.yaml")) == said
     assert os.listdir() == ["broken.yaml"]
+
+
+@pytest.mark.parametrize("loader", [yaml_data.LOADER, type("Slow", (yaml_data.Shallow, yaml.SafeLoader), {})])
+def test_what_is_refused_without_libyaml_too(loader: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yaml_data, "LOADER", loader)
+    assert yaml_data.load("[" * 199 + "{a: 1}" + "]" * 199)
+    for name in ("a command", "an object", "deep", "a deep list", "a loop", "a bomb"):
+        text, said = BROKEN[name]
+        with pytest.raises(yaml_data.BadYaml) as refused:
+            yaml_data.load(text)
+        line, problem = refused.value.args
+        assert f"{line}: {problem} {MEND}" == said
 
 
 def test_broken_json(tmp_path: Path) -> None:

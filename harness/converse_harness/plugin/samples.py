@@ -1,4 +1,9 @@
-"""How a test is run once per value of a fixture, as pytest does for its own fixtures with `params`."""
+"""The fixtures `converse_...` that give sample values, and those that run a test once per variant.
+
+They are made from the table of samples when pytest starts; values and AWS's model come when a test asks for them. The
+fixtures have the scope of the session, so that fixtures of any scope and tests with `@given` can ask for them; and yet
+each test gets values of its own, since what a fixture keeps is made anew before each test.
+"""
 
 from __future__ import annotations
 

@@ -2,27 +2,87 @@
 
 They tell one story, so that they fit each other: a traveller asks what to pack, the model asks a tool for the weather,
 the tool answers. A value is the same in every process, and new each time: change it as you like. In pytest each is a
-fixture as well; `table.py` has them all. Faker is imported when the first value that needs it is made.
+fixture as well; `table.py` has them all. pytest imports this package for its table; the rest comes when it is used.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
-if TYPE_CHECKING:
-    from converse_harness.samples.lookup import NAMES as NAMES
-    from converse_harness.samples.lookup import UnknownSample as UnknownSample
-    from converse_harness.samples.lookup import pii as pii
-    from converse_harness.samples.lookup import sample as sample
-    from converse_harness.samples.lookup import variants as variants
+from collections.abc import Iterable
+from typing import Any, Final
+
+from converse_harness.errors import ReplyError
+from converse_harness.samples.table import SAMPLES, VARIANTS
 
 __all__ = ["NAMES", "UnknownSample", "pii", "sample", "variants"]
 
-if not TYPE_CHECKING:  # pytest imports this package for its table; the rest comes when it is used
+NAMES: Final = tuple(SAMPLES)
+"""The names of all samples: `content.Message` is a type of `converse_harness.types`, `TokenUsage` a shape of AWS."""
 
-    def __getattr__(name):
-        if name not in __all__:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module("converse_harness.samples.lookup"), name)
 
-    def __dir__():
-        return __all__
+class UnknownSample(ReplyError, LookupError):
+    """There is no sample of this name; says which comes nearest."""
+
+
+def sample(name: str) -> Any:
+    """A new sample value of a type or shape; the module may be left out where one module alone has the name.
+
+    Raises UnknownSample.
+
+    >>> sample("tools.ToolUse")
+    {'toolUseId': 'tooluse_8Kf2mXq0RtWvY3hNcLbP5A', 'name': 'get_weather', 'input': {'city': 'Zürich', 'days': 2}}
+    >>> sample("ToolResult")["toolUseId"] == sample("ToolUse")["toolUseId"]
+    True
+    """
+    from converse_harness.samples.builders import BUILDERS
+
+    return BUILDERS[_full_name(name)].build()
+
+
+def pii(kind: str) -> str:
+    """A made-up value of a kind of personal data (AWS model GuardrailPiiEntityType). Raises UnknownSample.
+
+    >>> pii("US_SOCIAL_SECURITY_NUMBER").startswith("987-65-432")
+    True
+    """
+    from converse_harness.samples.guardrails import PII
+
+    if kind not in PII:
+        raise UnknownSample(_unknown("kind of personal data", kind, PII))
+    return PII[kind]
+
+
+def variants(name: str) -> dict[str, Any]:
+    """One new value for each variant that the installed botocore has, by the variant's path in AWS's model.
+
+    `name` is what stands after `converse_each_` in the fixture's name. Raises UnknownSample.
+
+    >>> variants("tool_choice")
+    {'auto': {'auto': {}}, 'any': {'any': {}}, 'tool': {'tool': {'name': 'get_weather'}}}
+    """
+    if name not in VARIANTS:
+        raise UnknownSample(_unknown("set of variants", name, VARIANTS))
+    from converse_harness.samples.unions import builders
+
+    return {path: build() for path, build in builders(name).items()}
+
+
+def _full_name(name: str) -> str:
+    if name in SAMPLES:
+        return name
+    found = [each for each in SAMPLES if each.rpartition(".")[2] == name]
+    if len(found) > 1:
+        raise UnknownSample(f"{name!r} is the name of several samples: {', '.join(found)}. Write one of these.")
+    if not found:
+        raise UnknownSample(_unknown("sample", name, SAMPLES))
+    return found[0]
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> str:
+    import difflib
+
+    names = list(known)
+    short = {each.rpartition(".")[2].lower(): each for each in names} | {each.lower(): each for each in names}
+    close = difflib.get_close_matches(str(name).lower(), short, n=1)
+    hint = f" Did you mean {short[close[0]]!r}?" if close else ""
+    listed = f"One of: {', '.join(names)}." if len(names) < 40 else "All: converse_harness.samples.NAMES."
+    return f"there is no {what} {name!r}.{hint} {listed}"

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from converse_harness.samples import tools
 
+TRAVELLER: Final = "Judith Foster"
 QUESTION: Final = "What should I pack for two days in Zürich?"
 LOOK: Final = "Let me look at the forecast for Zürich."
 ANSWER: Final = "Pack a rain jacket: it rains on Saturday, at 12 °C. Sunday will be sunny, at 17 °C."

@@ -2,13 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
-
-from converse_harness.samples.personal_data import PII
 
 ID: Final = "gr1example7x"
 VERSION: Final = "1"
 BLOCKED: Final = "Sorry, I cannot help with that."
+
+PII: Final[Mapping[str, str]] = {
+    "ADDRESS": "33959 Lisa Way, North Jerry, PA 93033",
+    "AGE": "42 years",
+    # The two that stand in AWS's own documentation.
+    "AWS_ACCESS_KEY": "AKIAIOSFODNN7EXAMPLE",
+    "AWS_SECRET_KEY": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    "CA_HEALTH_NUMBER": "9628-797-293",
+    # On the Canadian government's own specimens; numbers that begin with 0 are not given to people.
+    "CA_SOCIAL_INSURANCE_NUMBER": "046 454 286",
+    "CREDIT_DEBIT_CARD_CVV": "355",
+    "CREDIT_DEBIT_CARD_EXPIRY": "04/32",
+    # The number that payment providers take for tests.
+    "CREDIT_DEBIT_CARD_NUMBER": "4111 1111 1111 1111",
+    "DRIVER_ID": "D1268686",
+    "EMAIL": "veronica00@example.com",
+    "INTERNATIONAL_BANK_ACCOUNT_NUMBER": "GB30IHOL33463044201689",
+    "IP_ADDRESS": "192.0.2.105",  # RFC 5737
+    "LICENSE_PLATE": "N80-81D",
+    "MAC_ADDRESS": "00:00:5E:00:53:43",  # RFC 7042
+    "NAME": "Mark Hines",
+    "PASSWORD": "c8*s$7qt$7TZdB",
+    "PHONE": "(206) 555-0120",
+    "PIN": "0967",
+    "SWIFT_CODE": "RQQOGBEB",
+    "UK_NATIONAL_HEALTH_SERVICE_NUMBER": "999 726 5262",  # 999 is kept for tests
+    "UK_NATIONAL_INSURANCE_NUMBER": "QQ 12 34 56 C",  # no number is issued with the prefix QQ
+    "UK_UNIQUE_TAXPAYER_REFERENCE_NUMBER": "1123456789",
+    "URL": "https://www.example.com/categories/wp-content/wp-content",
+    "USERNAME": "jonathanwarner",
+    "US_BANK_ACCOUNT_NUMBER": "000107594886",
+    "US_BANK_ROUTING_NUMBER": "123456780",  # its check digit is right, and no bank has it
+    "US_INDIVIDUAL_TAX_IDENTIFICATION_NUMBER": "906-90-9984",
+    "US_PASSPORT_NUMBER": "C77581201",
+    "US_SOCIAL_SECURITY_NUMBER": "987-65-4325",  # for advertisements only
+    "VEHICLE_IDENTIFICATION_NUMBER": "1P32GEL97UK936896",
+}
+"""Kind of personal data, as in AWS's model (GuardrailPiiEntityType) -> a value that is right in form, and made up.
+
+Numbers are of the ranges that are kept for documentation, tests and advertising where there are such, and check digits
+are right.
+"""
 
 
 def config() -> dict[str, Any]:
@@ -58,7 +99,7 @@ def word_policy() -> dict[str, Any]:
 
 def pii(kind: str) -> dict[str, Any]:
     """Personal data of a kind, as the guardrail tells of it."""
-    return {"type": kind, "match": PII[kind](), "action": "ANONYMIZED"}
+    return {"type": kind, "match": PII[kind], "action": "ANONYMIZED"}
 
 
 def email() -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final, cast
 
 from converse_harness.samples import content
-from converse_harness.samples.fakery import fake
 
 STORE: Final = "travellers"
 
@@ -14,7 +13,7 @@ def entry() -> Any:
     """What the agent remembers."""
     from converse_harness.types.memory import MemoryEntry
 
-    return MemoryEntry(f"{fake('traveller', 'name')} travels with one bag.", store_name=STORE, metadata={"score": 0.87})
+    return MemoryEntry(f"{content.TRAVELLER} travels with one bag.", store_name=STORE, metadata={"score": 0.87})
 
 
 def store() -> Any:

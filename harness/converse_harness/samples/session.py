@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final, cast
 
 from converse_harness.samples import content, media
-from converse_harness.samples.fakery import fake
 
 CREATED: Final = "2026-03-13T09:24:07.513204+00:00"
 UPDATED: Final = "2026-03-13T09:24:11.038815+00:00"
@@ -22,7 +21,7 @@ def session() -> Any:
     """A session."""
     from converse_harness.types.session import Session
 
-    return Session(fake("session", "uuid4"), session_type(), CREATED, UPDATED)
+    return Session("07d11351-698e-4e18-bb16-229a2e77d2ae", session_type(), CREATED, UPDATED)
 
 
 def agent() -> Any:
@@ -32,7 +31,7 @@ def agent() -> Any:
     manager = {"__name__": "SlidingWindowConversationManager", "removed_message_count": 0}
     return SessionAgent(
         agent_id="travel",
-        state={"traveller": fake("traveller", "name")},
+        state={"traveller": content.TRAVELLER},
         conversation_manager_state=manager,
         created_at=CREATED,
         updated_at=UPDATED,

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from converse_harness import bedrock
 from converse_harness.samples import citations, content, guardrails, media, streaming, tools
-from converse_harness.samples.personal_data import PII
 
 Builders = Mapping[str, Callable[[], Any]]
 
@@ -142,7 +141,11 @@ def builders(name: str) -> Builders:
     if name == "stop_reason":
         return {reason: partial(str, reason) for reason in bedrock.enum("StopReason")}
     if name == "pii_kind":
-        return {kind: partial(guardrails.pii, kind) for kind in bedrock.enum("GuardrailPiiEntityType") if kind in PII}
+        return {
+            kind: partial(guardrails.pii, kind)
+            for kind in bedrock.enum("GuardrailPiiEntityType")
+            if kind in guardrails.PII
+        }
     shape = SHAPES[name]
     return {path: build for path, build in _BY_SHAPE[shape].items() if _has(shape, path.split("."))}
 

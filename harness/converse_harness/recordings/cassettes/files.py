@@ -111,7 +111,7 @@ def _yaml(text: str, path: Path) -> Any:
     try:
         return load(text)
     except BadYaml as error:
-        raise CannotImport(path, error.line, error.problem) from error
+        raise CannotImport(path, *error.args) from error
 
 
 def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
