@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
+from converse_harness.samples.media import png
 from converse_strategies import leaves
 from converse_strategies.choices import chosen
-from converse_strategies.files import AUDIOS, DOCUMENTS, IMAGES, VIDEOS
+from converse_strategies.files import AUDIOS, DOCUMENTS, IMAGES, TEXTS, VIDEOS
 
 Texts = st.SearchStrategy[str]
 Block = dict[str, Any]
@@ -25,18 +26,16 @@ _SIDE: Final = 16
 
 _SIZES: Final = st.integers(0, _SIDE * _SIDE - 1)
 _COLOURS: Final = st.integers(0, 0xFFFFFF)
-_PAYLOADS: Final = st.binary(max_size=48)
 _NAMES: Final = st.text(string.digits + string.ascii_letters + " -()[]", min_size=1, max_size=40)
 _BUCKETS: Final = st.text(string.ascii_lowercase + string.digits, min_size=3, max_size=20)
 _OWNERS: Final = st.sampled_from((None, "123456789012"))
-_TEXT_FORMATS: Final = ("txt", "md", "csv", "html")
 _EXTENSIONS: Final = {"three_gp": "3gp", "x-aac": "aac"}
 _EXTRAS: Final = st.sampled_from([(context, cited) for context in (False, True) for cited in (None, False, True)])
 
 
 @st.composite
 def images(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: Collection[str] | None = None) -> Block:
-    """AWS ImageBlocks: PNG, JPEG, GIF and WebP of one colour, of 1 to 16 pixels each way, or an object of S3.
+    """AWS ImageBlocks: PNG of one colour and 1 to 16 pixels each way, a pixel of JPEG, GIF or WebP, or an object of S3.
 
     `formats` are some of AWS's ImageFormat, `sources` some of `bytes` and `s3Location`. Raises InvalidArgument, when
     drawn, for what the installed botocore does not know.
@@ -49,8 +48,10 @@ def images(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
     source, form = draw(_pairs("images", "Image", _names(formats), _names(sources)))
     if source == "s3Location":
         return {"format": form, "source": _draw_s3(draw, form)}
+    # Drawn for every format: hypothesis takes what has the fewest draws for the simplest.
     height, width = divmod(draw(_SIZES), _SIDE)
-    return {"format": form, "source": {"bytes": IMAGES[form](width + 1, height + 1, draw(_COLOURS))}}
+    row = draw(_COLOURS).to_bytes(3) * (width + 1)
+    return {"format": form, "source": {"bytes": png([row] * (height + 1)) if form == "png" else IMAGES[form]}}
 
 
 @st.composite
@@ -66,8 +67,9 @@ def documents(
 
     `formats` are some of AWS's DocumentFormat, `sources` some of `bytes`, `text`, `content` and `s3Location`; a text
     and chunks are to be cited, and may have no format, or one of plain text. `names` are `document_names()` if not
-    given; `texts` is what the documents say, of which what is blank gets a character. Raises InvalidArgument, when
-    drawn, for what the installed botocore does not know, and for a source that has none of the formats.
+    given; `texts` is what documents of plain text say, of which what is blank gets a character: of each other format
+    there is one file. Raises InvalidArgument, when drawn, for what the installed botocore does not know, and for a
+    source that has none of the formats.
 
     >>> from hypothesis import find
     >>> find(documents(sources=["bytes"]), lambda document: True)
@@ -82,7 +84,8 @@ def documents(
         case "content":
             block["source"] = {"content": [{"text": text} for text in draw(_paragraphs(texts))]}
         case "bytes":
-            block["source"] = {"bytes": DOCUMENTS[form](draw(_paragraphs(texts)))}
+            paragraphs = draw(_paragraphs(texts))  # for every format, as the size of an image
+            block["source"] = {"bytes": TEXTS[form](paragraphs) if form in TEXTS else DOCUMENTS[form]}
         case _:
             block["source"] = _draw_s3(draw, form)
     context, cited = draw(_EXTRAS)
@@ -97,7 +100,7 @@ def documents(
 
 @st.composite
 def videos(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: Collection[str] | None = None) -> Block:
-    """AWS VideoBlocks: the container of each format with arbitrary bytes in it, or an object of S3.
+    """AWS VideoBlocks: the container of each format, with nothing in it, or an object of S3.
 
     `formats` are some of AWS's VideoFormat, `sources` some of `bytes` and `s3Location`. Raises InvalidArgument, when
     drawn, for what the installed botocore does not know.
@@ -109,12 +112,12 @@ def videos(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
     source, form = draw(_pairs("videos", "Video", _names(formats), _names(sources)))
     if source == "s3Location":
         return {"format": form, "source": _draw_s3(draw, form)}
-    return {"format": form, "source": {"bytes": VIDEOS[form](draw(_PAYLOADS))}}
+    return {"format": form, "source": {"bytes": VIDEOS[form]}}
 
 
 @st.composite
 def audios(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: Collection[str] | None = None) -> Block:
-    """AWS AudioBlocks: sound WAV and PCM, the container of each other format, or an object of S3.
+    """AWS AudioBlocks: silent WAV and PCM, the empty container of each other format, or an object of S3.
 
     `formats` are some of AWS's AudioFormat, `sources` some of `bytes` and `s3Location`. Raises InvalidArgument, when
     drawn, for what the installed botocore does not know; an old one has no AudioBlock at all.
@@ -122,7 +125,7 @@ def audios(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
     source, form = draw(_pairs("audios", "Audio", _names(formats), _names(sources)))
     if source == "s3Location":
         return {"format": form, "source": _draw_s3(draw, form)}
-    return {"format": form, "source": {"bytes": AUDIOS[form](draw(_PAYLOADS))}}
+    return {"format": form, "source": {"bytes": AUDIOS[form]}}
 
 
 @cache
@@ -138,7 +141,7 @@ def document_names() -> Texts:
     return leaves.made(_NAMES, lambda name: " ".join(name.split()) or "0")
 
 
-_BUILT: Final = {"Image": IMAGES, "Document": DOCUMENTS, "Video": VIDEOS, "Audio": AUDIOS}
+_BUILT: Final = {"Image": IMAGES, "Document": {**TEXTS, **DOCUMENTS}, "Video": VIDEOS, "Audio": AUDIOS}
 _SOURCES: Final = ("bytes", "text", "content", "s3Location")
 
 
@@ -156,7 +159,7 @@ def _pairs(
     members = [source for source in _SOURCES if bedrock.has_member(f"{kind}Source", source)]
     some = chosen(function, "formats", formats, known)
     unsaid = [""] if formats is None else []
-    plain = unsaid + [form for form in some if form in _TEXT_FORMATS]
+    plain = unsaid + [form for form in some if form in TEXTS]
     pairs = [
         (source, form)
         for source in chosen(function, "sources", sources, members)
@@ -165,7 +168,7 @@ def _pairs(
     if not pairs:
         raise InvalidArgument(
             f"{function}(formats={formats!r}, sources={sources!r}): such a source is plain text. Add a source that has "
-            f"these formats (bytes, s3Location), or a format of: {', '.join(_TEXT_FORMATS)}."
+            f"these formats (bytes, s3Location), or a format of: {', '.join(TEXTS)}."
         )
     return st.sampled_from(pairs)
 

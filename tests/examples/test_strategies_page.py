@@ -18,7 +18,7 @@ def first_sentence(name: str) -> str:
     return re.split(r"(?<=\.)\s", text)[0]
 
 
-FUNCTIONS = [name for name in converse_strategies.__all__ if name.islower()]
+FUNCTIONS = [name for name in dir(converse_strategies) if name.islower()]
 TABLES = {
     "strategy": [(name, first_sentence(name)) for name in FUNCTIONS],
     "keyword": [(name, keyword.takes.value) for name, keyword in KEYWORDS.items()],

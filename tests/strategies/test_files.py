@@ -12,10 +12,11 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from converse_strategies.files import AUDIOS, DOCUMENTS, IMAGES, VIDEOS
+from converse_harness.samples.media import png
+from converse_strategies.files import AUDIOS, DOCUMENTS, IMAGES, TEXTS, VIDEOS
 
 sides = st.integers(1, 40)
 colours = st.integers(0, 0xFFFFFF)
@@ -25,9 +26,13 @@ paragraphs = st.lists(st.text(min_size=1), min_size=1, max_size=4)
 # Images
 
 
+def test_a_png_is_of_the_sample_s_writer() -> None:
+    assert IMAGES["png"] == png([bytes(3)])
+
+
 @given(sides, sides, colours)
 def test_a_png_has_sound_chunks_and_the_pixels(width: int, height: int, colour: int) -> None:
-    data = IMAGES["png"](width, height, colour)
+    data = png([colour.to_bytes(3) * width] * height)
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     chunks: dict[bytes, bytes] = {}
     at = 8
@@ -57,19 +62,18 @@ def little_endian(bits: Iterator[int], size: int) -> int:
     return sum(next(bits) << at for at in range(size))
 
 
-@given(sides, sides, colours)
-def test_a_gif_decodes_to_all_its_pixels(width: int, height: int, colour: int) -> None:
-    data = IMAGES["gif"](width, height, colour)
+def test_a_gif_decodes_to_a_black_pixel() -> None:
+    data = IMAGES["gif"]
     assert data[:6] == b"GIF89a"
-    assert struct.unpack_from("<HHBBB", data, 6) == (width, height, 0x81, 0, 0)
-    assert data[13:25] == colour.to_bytes(3) * 4
-    assert struct.unpack_from("<cHHHHB", data, 25) == (b",", 0, 0, width, height, 0)
+    assert struct.unpack_from("<HHBBB", data, 6) == (1, 1, 0x81, 0, 0)
+    assert data[13:25] == bytes(12)
+    assert struct.unpack_from("<cHHHHB", data, 25) == (b",", 0, 0, 1, 1, 0)
     smallest, at, packed = data[35], 36, b""
     while data[at]:
         packed += data[at + 1 : at + 1 + data[at]]
         at += 1 + data[at]
     assert data[at:] == b"\0;"
-    assert lzw(packed, smallest) == bytes(width * height)
+    assert lzw(packed, smallest) == bytes(1)
 
 
 def lzw(packed: bytes, smallest: int) -> bytes:
@@ -91,48 +95,42 @@ def lzw(packed: bytes, smallest: int) -> bytes:
     return out
 
 
-@given(sides, sides, colours)
-def test_a_webp_has_its_size_and_one_symbol_for_each_code(width: int, height: int, colour: int) -> None:
-    data = IMAGES["webp"](width, height, colour)
+def test_a_webp_has_its_size_and_one_symbol_for_each_code() -> None:
+    data = IMAGES["webp"]
     assert data[:4] + data[8:16] == b"RIFFWEBPVP8L"
     assert struct.unpack_from("<I", data, 4) == (len(data) - 8,)
     (size,) = struct.unpack_from("<I", data, 16)
     assert len(data) == 20 + size + size % 2
     assert data[20] == 0x2F
     read = partial(little_endian, bits_of(data[21 : 20 + size]))
-    assert (read(14) + 1, read(14) + 1, read(1), read(3)) == (width, height, 0, 0)
+    assert (read(14) + 1, read(14) + 1, read(1), read(3)) == (1, 1, 0, 0)
     assert (read(1), read(1), read(1)) == (0, 0, 0), "no transform, no colour cache, one group of codes"
     symbols: list[int] = []
     for _ in range(5):
         assert (read(1), read(1), read(1)) == (1, 0, 1), "a simple code of one symbol of 8 bits"
         symbols.append(read(8))
     green, red, blue, alpha, _ = symbols
-    assert (red << 16 | green << 8 | blue, alpha) == (colour, 255)
+    assert (red, green, blue, alpha) == (0, 0, 0, 255)
 
 
-@given(sides, sides, colours)
-def test_a_jpeg_decodes_to_the_colour_in_every_block(width: int, height: int, colour: int) -> None:
-    data = IMAGES["jpeg"](width, height, colour)
+def test_a_jpeg_decodes_to_a_black_pixel() -> None:
+    data = IMAGES["jpeg"]
     segments, scan = jpeg_segments(data)
     assert segments[0xE0][0].startswith(b"JFIF\0")
-    assert struct.unpack(">BHHB", segments[0xC0][0][:6]) == (8, height, width, 3)
+    assert struct.unpack(">BHHB", segments[0xC0][0][:6]) == (8, 1, 1, 3)
     tables = {each[0]: huffman(each[1:17], each[17:]) for each in segments[0xC4]}
     quantum = segments[0xDB][0][1]
     bits = (byte >> (7 - bit) & 1 for byte in scan.replace(b"\xff\0", b"\xff") for bit in range(8))
-    levels = [0, 0, 0]
-    for _ in range(-(-width // 8) * -(-height // 8)):
-        for channel in range(3):
-            size = decoded(bits, tables[0x00])
-            value = sum(next(bits) << at for at in reversed(range(size)))
-            levels[channel] += value if not size or value >> (size - 1) else value - (1 << size) + 1
-            assert decoded(bits, tables[0x10]) == 0, "the end of a block"
-        luma, blue, red = (128 + level * quantum / 8 for level in levels)
-        seen = (
-            luma + 1.402 * (red - 128),
-            luma - 0.344 * (blue - 128) - 0.714 * (red - 128),
-            luma + 1.772 * (blue - 128),
-        )
-        assert all(abs(each - true) <= 4 for each, true in zip(seen, colour.to_bytes(3), strict=True))
+    levels: list[float] = []
+    for _ in range(3):
+        size = decoded(bits, tables[0x00])
+        value = sum(next(bits) << at for at in reversed(range(size)))
+        level = value if not size or value >> (size - 1) else value - (1 << size) + 1
+        levels.append(128 + level * quantum / 8)
+        assert decoded(bits, tables[0x10]) == 0, "the end of a block"
+    luma, blue, red = levels
+    seen = (luma + 1.402 * (red - 128), luma - 0.344 * (blue - 128) - 0.714 * (red - 128), luma + 1.772 * (blue - 128))
+    assert all(abs(each) <= 4 for each in seen)
     rest = list(bits)
     assert len(rest) < 8
     assert all(rest)
@@ -178,13 +176,13 @@ def decoded(bits: Iterator[int], table: dict[tuple[int, int], int]) -> int:
 
 @given(paragraphs)
 def test_plain_text_holds_the_paragraphs(texts: list[str]) -> None:
-    assert DOCUMENTS["txt"](texts).decode() == "\n".join(texts)
-    assert DOCUMENTS["md"](texts).decode() == "# " + "\n\n".join(texts)
+    assert TEXTS["txt"](texts).decode() == "\n".join(texts)
+    assert TEXTS["md"](texts).decode() == "# " + "\n\n".join(texts)
 
 
 @given(st.lists(st.text(min_size=1).filter(lambda text: "\0" not in text), min_size=1, max_size=4))
 def test_a_csv_reads_back(texts: list[str]) -> None:
-    rows = list(csv.reader(io.StringIO(DOCUMENTS["csv"](texts).decode(), newline="")))
+    rows = list(csv.reader(io.StringIO(TEXTS["csv"](texts).decode(), newline="")))
     assert rows == [["number", "text"], *([str(number), text] for number, text in enumerate(texts, 1))]
 
 
@@ -197,14 +195,13 @@ def test_an_html_page_reads_back(texts: list[str]) -> None:
             read.append(data)
 
     parser = Parser()
-    parser.feed(DOCUMENTS["html"](texts).decode())
+    parser.feed(TEXTS["html"](texts).decode())
     parser.close()
     assert "".join(read) == "".join(texts)
 
 
-@given(paragraphs)
-def test_a_pdf_has_a_sound_table_and_a_page_for_each_paragraph(texts: list[str]) -> None:
-    data = DOCUMENTS["pdf"](texts)
+def test_a_pdf_has_a_sound_table_and_three_pages() -> None:
+    data = DOCUMENTS["pdf"]
     assert data.startswith(b"%PDF-1.4\n")
     assert data.endswith(b"%%EOF\n")
     (start,) = re.findall(rb"startxref\n(\d+)\n", data)[-1:]
@@ -219,18 +216,13 @@ def test_a_pdf_has_a_sound_table_and_a_page_for_each_paragraph(texts: list[str])
     streams = re.findall(rb"<< /Length (\d+) >>\nstream\n", data)
     ends = [match.end() for match in re.finditer(rb"<< /Length \d+ >>\nstream\n", data)]
     assert all(data[end + int(size) :].startswith(b"\nendstream") for end, size in zip(ends, streams, strict=True))
-    assert len(re.findall(rb"/Type /Page\b", data)) == len(texts) == len(streams)
-    assert f"/Count {len(texts)}".encode() in data
-
-
-def test_what_would_end_a_text_of_a_pdf_is_escaped() -> None:
-    assert rb"(a \(b\) \\ ?) Tj" in DOCUMENTS["pdf"](["a (b) \\ ☃"])
+    assert len(re.findall(rb"/Type /Page\b", data)) == len(streams) == 3
+    assert b"/Count 3" in data
 
 
 @pytest.mark.parametrize(("form", "main"), [("docx", "word/document.xml"), ("xlsx", "xl/worksheets/sheet1.xml")])
-@given(texts=paragraphs)
-def test_an_office_file_is_a_zip_of_xml_that_says_what_it_holds(form: str, main: str, texts: list[str]) -> None:
-    archive = zipfile.ZipFile(io.BytesIO(DOCUMENTS[form](texts)))
+def test_an_office_file_is_a_zip_of_xml_that_says_what_it_holds(form: str, main: str) -> None:
+    archive = zipfile.ZipFile(io.BytesIO(DOCUMENTS[form]))
     assert archive.testzip() is None
     parts = {name: ET.fromstring(archive.read(name)) for name in archive.namelist()}
     declared = {each.attrib["PartName"] for each in parts["[Content_Types].xml"] if "PartName" in each.attrib}
@@ -238,14 +230,12 @@ def test_an_office_file_is_a_zip_of_xml_that_says_what_it_holds(form: str, main:
     for name, rels in ((name, root) for name, root in parts.items() if name.endswith(".rels")):
         folder = name.split("_rels/")[0]
         assert {folder + each.attrib["Target"] for each in rels} <= set(parts)
-    read = [each.text or "" for each in parts[main].iter() if each.tag.endswith("}t")]
-    told = [re.sub("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "", text) for text in texts]
-    assert read == [text.replace("\r\n", "\n").replace("\r", "\n") for text in told]
+    assert [each.text for each in parts[main].iter() if each.tag.endswith("}t")] == ["text"]
 
 
 @pytest.mark.parametrize(("form", "stream"), [("doc", "WordDocument"), ("xls", "Workbook")])
 def test_an_old_office_file_is_a_compound_file(form: str, stream: str) -> None:
-    data = DOCUMENTS[form](["any"])
+    data = DOCUMENTS[form]
     assert len(data) == 3 * 512
     assert data[:8].hex() == "d0cf11e0a1b11ae1"
     assert struct.unpack_from("<HHHHH", data, 24) == (0x3E, 3, 0xFFFE, 9, 6)
@@ -270,9 +260,9 @@ def iso_boxes(data: bytes) -> list[tuple[bytes, bytes]]:
     return boxes
 
 
-def check_iso(brand: bytes, data: bytes, payload: bytes) -> None:
+def check_iso(brand: bytes, data: bytes) -> None:
     (kind, head), (media, body) = iso_boxes(data)
-    assert (kind, head[:4], media, body) == (b"ftyp", brand, b"mdat", payload)
+    assert (kind, head[:4], media, body) == (b"ftyp", brand, b"mdat", b"")
 
 
 def ebml(data: bytes) -> Iterator[tuple[str, bytes]]:
@@ -289,74 +279,68 @@ def ebml(data: bytes) -> Iterator[tuple[str, bytes]]:
         at += size
 
 
-def check_matroska(kind: bytes, data: bytes, payload: bytes) -> None:
+def check_matroska(kind: bytes, data: bytes) -> None:
     (head, inside), (segment, body) = ebml(data)
     assert (head, segment) == ("1a45dfa3", "18538067")
     assert dict(ebml(inside))["4282"] == kind
-    assert list(ebml(body)) == [("ec", payload)]
+    assert list(ebml(body)) == [("ec", b"")]
 
 
-def check_flv(data: bytes, payload: bytes) -> None:
+def check_flv(data: bytes) -> None:
     assert data[:13] == b"FLV\x01\x01\0\0\0\x09\0\0\0\0"
-    size = int.from_bytes(data[14:17])
-    assert data[24 : 24 + size] == payload
-    assert int.from_bytes(data[24 + size :]) == 11 + size
+    assert int.from_bytes(data[14:17]) == 0, "an empty tag"
+    assert int.from_bytes(data[24:]) == 11
 
 
-def check_mpeg_video(data: bytes, payload: bytes) -> None:
+def check_mpeg_video(data: bytes) -> None:
     assert data[:4].hex() == "000001ba"
     assert data[4] >> 6 == 1, "an MPEG-2 pack"
     assert data[14:18].hex() == "000001bf"
-    assert data[18:20] == len(payload).to_bytes(2)
-    assert data[20:] == payload + bytes.fromhex("000001b9")
+    assert data[18:] == bytes.fromhex("0000 000001b9"), "an empty packet, and the end"
 
 
-def check_wmv(data: bytes, payload: bytes) -> None:
+def check_wmv(data: bytes) -> None:
     assert data[:16].hex() == "3026b2758e66cf11a6d900aa0062ce6c"
     head, objects = struct.unpack_from("<QI", data, 16)
     assert (head, objects) == (30, 0)
     assert struct.unpack_from("<Q", data, head + 16) == (len(data) - head,)
-    assert data.endswith(payload)
 
 
-def check_wav(data: bytes, payload: bytes) -> None:
+def check_wav(data: bytes) -> None:
     assert struct.unpack_from("<4sI4s", data) == (b"RIFF", len(data) - 8, b"WAVE")
     assert struct.unpack_from("<4sIHHIIHH", data, 12) == (b"fmt ", 16, 1, 1, 8000, 16000, 2, 16)
     assert struct.unpack_from("<4sI", data, 36) == (b"data", len(data) - 44)
-    check_pcm(data[44:], payload)
+    check_pcm(data[44:])
 
 
-def check_pcm(data: bytes, payload: bytes) -> None:
+def check_pcm(data: bytes) -> None:
     assert data
     assert len(data) % 2 == 0
-    assert data.startswith(payload)
 
 
-def check_mp3(data: bytes, payload: bytes) -> None:
+def check_mp3(data: bytes) -> None:
     (head,) = struct.unpack_from(">I", data)
     assert head >> 17 == 0b111111111111101, "MPEG-1, layer III"
     bitrate, rate = (32, 48000) if (head >> 12 & 15, head >> 10 & 3) == (1, 1) else (0, 1)
     assert len(data) == 144 * bitrate * 1000 // rate
-    assert data[4:].startswith(payload[:92])
 
 
-def check_aac(data: bytes, payload: bytes) -> None:
+def check_aac(data: bytes) -> None:
     head = int.from_bytes(data[:7])
     assert head >> 40 == 0xFFF1
     assert head >> 13 & 0x1FFF == len(data), "the length of the frame"
-    assert data[7:] == payload
 
 
-def check_flac(data: bytes, payload: bytes) -> None:
+def check_flac(data: bytes) -> None:
     assert data[:4] == b"fLaC"
     assert data[4:8] == bytes([0, 0, 0, 34])
     info = int.from_bytes(data[18:26])
     assert (info >> 44, info >> 41 & 7, info >> 36 & 31) == (8000, 0, 15)
-    assert (data[42], int.from_bytes(data[43:46])) == (0x82, 4 + len(payload)), "the last block, an application's"
-    assert data[46:] == b"test" + payload
+    assert (data[42], int.from_bytes(data[43:46])) == (0x82, 4), "the last block, an application's"
+    assert data[46:] == b"test"
 
 
-def check_opus(data: bytes, payload: bytes) -> None:
+def check_opus(data: bytes) -> None:
     packets: list[bytes] = []
     while data:
         magic, version, _, _, serial, number, crc, count = struct.unpack_from("<4sBBQIIIB", data)
@@ -366,7 +350,7 @@ def check_opus(data: bytes, payload: bytes) -> None:
         packets.append(page[28:])
         data = data[len(page) :]
     assert packets[0][:10] == b"OpusHead\x01\x01"
-    assert packets[1] == b"OpusTags" + struct.pack("<I", len(payload)) + payload + bytes(4)
+    assert packets[1] == b"OpusTags" + bytes(8)
 
 
 def ogg_crc(page: bytes) -> int:
@@ -378,7 +362,7 @@ def ogg_crc(page: bytes) -> int:
 
 
 ISO = {"mp4": b"isom", "mov": b"qt  ", "three_gp": b"3gp4"}
-CHECKS: dict[tuple[str, str], Callable[[bytes, bytes], None]] = {
+CHECKS: dict[tuple[str, str], Callable[[bytes], None]] = {
     **{("Video", form): partial(check_iso, brand) for form, brand in ISO.items()},
     ("Video", "mkv"): partial(check_matroska, b"matroska"),
     ("Video", "webm"): partial(check_matroska, b"webm"),
@@ -398,19 +382,16 @@ CHECKS: dict[tuple[str, str], Callable[[bytes, bytes], None]] = {
 }
 
 
+FILES = {
+    **{("Video", form): data for form, data in VIDEOS.items()},
+    **{("Audio", form): data for form, data in AUDIOS.items()},
+}
+
+
 def test_every_container_is_checked() -> None:
-    assert set(CHECKS) == {("Video", form) for form in VIDEOS} | {("Audio", form) for form in AUDIOS}
+    assert set(CHECKS) == set(FILES)
 
 
-@given(st.binary(max_size=48))
-def test_every_container_holds_its_payload(payload: bytes) -> None:
-    for (kind, form), check in CHECKS.items():
-        builders = VIDEOS if kind == "Video" else AUDIOS
-        check(builders[form](payload), payload)
-
-
-@example(bytes(126))
-@example(bytes(127))
-@given(st.binary(min_size=126, max_size=300))
-def test_a_container_may_be_longer_than_its_short_sizes(payload: bytes) -> None:
-    check_matroska(b"webm", VIDEOS["webm"](payload), payload)
+@pytest.mark.parametrize(("kind", "form"), CHECKS)
+def test_every_container_is_sound(kind: str, form: str) -> None:
+    CHECKS[kind, form](FILES[kind, form])

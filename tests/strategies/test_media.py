@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
-from converse_strategies.files import AUDIOS, DOCUMENTS, IMAGES, VIDEOS
+from converse_strategies.files import AUDIOS, DOCUMENTS, IMAGES, TEXTS, VIDEOS
 from converse_strategies.media import audios, document_names, documents, images, videos
 from tests.strategies.conftest import drawn, found, never, smallest
 
 HAS_AUDIO = bedrock.has_shape("AudioBlock")
 KINDS = {"Image": images, "Document": documents, "Video": videos, **({"Audio": audios} if HAS_AUDIO else {})}
-BUILDERS = {"Image": IMAGES, "Document": DOCUMENTS, "Video": VIDEOS, "Audio": AUDIOS}
+BUILDERS = {"Image": IMAGES, "Document": {**TEXTS, **DOCUMENTS}, "Video": VIDEOS, "Audio": AUDIOS}
 RULE_13 = re.compile(r"[A-Za-z0-9\-()\[\]]+( [A-Za-z0-9\-()\[\]]+)*", re.ASCII)
 
 
@@ -80,7 +80,7 @@ def test_images_are_small(image: dict[str, Any]) -> None:
 
 def test_the_simplest_image_is_one_black_pixel() -> None:
     image = smallest(images(), lambda image: "bytes" in image["source"] and len(image["source"]["bytes"]) > 0)
-    assert image == {"format": "png", "source": {"bytes": IMAGES["png"](1, 1, 0)}}
+    assert image == {"format": "png", "source": {"bytes": IMAGES["png"]}}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Strings for AWS's patterns: they match, all that a pattern allows is reached, and none is left to `from_regex`."""
+"""Strings for AWS's patterns: they match, and all that a pattern allows is reached."""
 
 import re
 
@@ -55,13 +55,6 @@ def test_lengths_are_kept(data: st.DataObject, pattern: str, high: int) -> None:
     if not re.match(r"\[|\\S", pattern) or "{" in pattern:
         pattern = "([a-z]|[0-9])+"
     assert 2 <= len(data.draw(patterns.strings(pattern, 2, high))) <= high
-
-
-@pytest.mark.parametrize("name", DRAWN_BY_PATTERN)
-def test_no_pattern_of_the_model_is_left_to_from_regex(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(st, "from_regex", None)
-    patterns.strings.cache_clear()
-    patterns.strings(DRAWN_BY_PATTERN[name])
 
 
 @pytest.mark.parametrize("pattern", [r"\S+", "[^a]*", "."])

@@ -40,7 +40,7 @@ NOT_PLAIN = {
     "stream_errors",
 }
 NOT_HERE = set[str]() if bedrock.has_shape("AudioBlock") else {"audios"}
-PLAIN = sorted(set(converse_strategies.__all__) - NOT_PLAIN - NOT_HERE)
+PLAIN = sorted(set(dir(converse_strategies)) - NOT_PLAIN - NOT_HERE)
 
 
 def printed(strategy: st.SearchStrategy[Any], least: int) -> str:

@@ -1,15 +1,20 @@
 """Importing the package costs nothing: what is heavy is loaded at first need. Its public names are all there."""
 
+import ast
 import json
 import os
 import subprocess
 import sys
 import sysconfig
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import converse_harness
+import converse_strategies
+
+PACKAGES = (converse_harness, converse_strategies)
 
 HEAVY = frozenset({"asyncio", "botocore", "faker", "h11", "h2", "httpx", "hypothesis", "respx"})
 
@@ -57,14 +62,26 @@ def test_strategies_load_the_service_model_at_first_need() -> None:
     assert {name for name in loaded_by("converse_strategies") if name.partition(".")[0] == "botocore"} == set()
 
 
-def test_public_names_are_sorted_and_unique() -> None:
-    assert list(converse_harness.__all__) == sorted(set(converse_harness.__all__))
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_stub_is_nothing_but_the_public_names(package: ModuleType) -> None:
+    stub = ast.parse(Path(package.__path__[0], "__init__.pyi").read_text(encoding="utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    assert len(imports) == len(stub.body)
+    assert [node.names[0].asname for node in imports] == [node.names[0].name for node in imports]
+    names = sorted(node.names[0].name for node in imports)
+    assert dir(package) == names == sorted(set(names))
 
 
-@pytest.mark.parametrize("name", converse_harness.__all__)
-def test_public_name_resolves(name: str) -> None:
-    assert getattr(converse_harness, name) is getattr(converse_harness, name)
-    assert name in dir(converse_harness)
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_star_imports_every_public_name(package: ModuleType) -> None:
+    imported: dict[str, object] = {}
+    exec(f"from {package.__name__} import *", imported)
+    assert sorted(imported.keys() - {"__builtins__"}) == dir(package)
+
+
+@pytest.mark.parametrize(("package", "name"), [(package, name) for package in PACKAGES for name in dir(package)])
+def test_public_name_resolves(package: ModuleType, name: str) -> None:
+    assert getattr(package, name) is getattr(package, name)
 
 
 def test_unknown_name_is_an_attribute_error() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 RULES: Final = """\
@@ -51,10 +51,19 @@ def image_format() -> str:
 
 def image_source() -> dict[str, Any]:
     """A sky of 8 x 8 pixels: grey above, blue below."""
-    rows = [b"\0" + color * 8 for color in [b"\x9a\xa0\xa6"] * 4 + [b"\x4a\x90\xd9"] * 4]
-    header = struct.pack(">IIBBBBB", 8, 8, 8, 2, 0, 0, 0)
-    chunks: Mapping[bytes, bytes] = {b"IHDR": header, b"IDAT": zlib.compress(b"".join(rows)), b"IEND": b""}
-    return {"bytes": b"\x89PNG\r\n\x1a\n" + b"".join(_png_chunk(kind, data) for kind, data in chunks.items())}
+    return {"bytes": png([color * 8 for color in [b"\x9a\xa0\xa6"] * 4 + [b"\x4a\x90\xd9"] * 4])}
+
+
+def png(rows: Sequence[bytes]) -> bytes:
+    r"""A PNG of rows of pixels, 3 bytes each: red, green and blue.
+
+    >>> png([b"\0\0\0"])[:8]
+    b'\x89PNG\r\n\x1a\n'
+    """
+    header = struct.pack(">IIBBBBB", len(rows[0]) // 3, len(rows), 8, 2, 0, 0, 0)
+    pixels = zlib.compress(b"".join(b"\0" + row for row in rows))
+    chunks: Mapping[bytes, bytes] = {b"IHDR": header, b"IDAT": pixels, b"IEND": b""}
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_png_chunk(kind, data) for kind, data in chunks.items())
 
 
 def video() -> dict[str, Any]:
@@ -74,11 +83,16 @@ def video_source() -> dict[str, Any]:
 
 
 def audio() -> dict[str, Any]:
-    """A WAV file: 10 ms of silence, 8 kHz, 16 bit, one channel."""
+    """A WAV file."""
+    return {"format": "wav", "source": {"bytes": wav()}}
+
+
+def wav() -> bytes:
+    """10 ms of silence, 8 kHz, 16 bit, one channel."""
     data = bytes(160)
     form = struct.pack("<HHIIHH", 1, 1, 8000, 16000, 2, 16)
     body = b"WAVEfmt " + struct.pack("<I", len(form)) + form + b"data" + struct.pack("<I", len(data)) + data
-    return {"format": "wav", "source": {"bytes": b"RIFF" + struct.pack("<I", len(body)) + body}}
+    return b"RIFF" + struct.pack("<I", len(body)) + body
 
 
 def _mp4(brands: bytes) -> Mapping[bytes, bytes]:

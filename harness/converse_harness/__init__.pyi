@@ -1,0 +1,32 @@
+# The only list of the public names: `__init__.py` reads these lines when the first is used.
+
+from converse_harness import cases as cases
+from converse_harness import faults as faults
+from converse_harness import reply as reply
+from converse_harness.bedrock.citations import citing as citing
+from converse_harness.endpoint.call import Call as Call
+from converse_harness.endpoint.endpoint import Endpoint as Endpoint
+from converse_harness.errors import BlockedConnection as BlockedConnection
+from converse_harness.errors import CallError as CallError
+from converse_harness.errors import ConverseHarnessError as ConverseHarnessError
+from converse_harness.errors import DamagedData as DamagedData
+from converse_harness.errors import DoorError as DoorError
+from converse_harness.errors import RefusedRequest as RefusedRequest
+from converse_harness.errors import RefusedRequestWarning as RefusedRequestWarning
+from converse_harness.errors import ReplyError as ReplyError
+from converse_harness.errors import SecretFound as SecretFound
+from converse_harness.errors import StreamOrderError as StreamOrderError
+from converse_harness.errors import UnexpectedCall as UnexpectedCall
+from converse_harness.errors import UnusedReplies as UnusedReplies
+from converse_harness.intercept.fake import Fake as Fake
+from converse_harness.intercept.httpx import HttpxFake as HttpxFake
+from converse_harness.intercept.in_process import fake_converse as fake_converse
+from converse_harness.intercept.recorder import record as record
+from converse_harness.recordings.play import recording as recording
+from converse_harness.recordings.redaction import Redaction as Redaction
+from converse_harness.reply.reply import Reply as Reply
+from converse_harness.server.asgi import ConverseApp as ConverseApp
+from converse_harness.server.listener import ConverseServer as ConverseServer
+from converse_harness.stream.assemble import Response as Response
+from converse_harness.stream.assemble import assemble as assemble
+from converse_harness.stream.chunk import chunk as chunk
