@@ -92,7 +92,7 @@ BUILDERS: Final[Mapping[str, Builder]] = {
     "media.VideoContent": Builder(media.video, "VideoBlock"),
     "media.VideoFormat": Builder(media.video_format, "VideoFormat"),
     "media.VideoSource": Builder(media.video_source, "VideoSource"),
-    "citations.CitationsConfig": Builder(media.config, "CitationsConfig"),
+    "citations.CitationsConfig": Builder(media.citations_config, "CitationsConfig"),
     "citations.CitationsContentBlock": Builder(citations.block, "CitationsContentBlock"),
     "citations.Citation": Builder(citations.citation, "Citation"),
     "citations.CitationGeneratedContent": Builder(citations.generated_content, "CitationGeneratedContent"),

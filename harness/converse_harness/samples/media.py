@@ -34,7 +34,7 @@ def document_source() -> dict[str, Any]:
     return {"bytes": RULES.encode()}
 
 
-def config() -> dict[str, Any]:
+def citations_config() -> dict[str, Any]:
     """Citations are asked for."""
     return {"enabled": True}
 

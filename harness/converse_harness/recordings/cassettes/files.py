@@ -59,7 +59,7 @@ def read_cassette(path: Path) -> list[Interaction]:
 
     Raises CannotImport, and OSError for a file that cannot be read.
     """
-    text = _text(path)
+    text = _text_of(path)
     if text.lstrip().startswith("{"):
         try:
             document = json.loads(text, object_pairs_hook=_unique)
@@ -83,7 +83,7 @@ def _is_json(path: Path) -> bool:
     return path.name.lower().removesuffix(".gz").endswith(".json")
 
 
-def _text(path: Path) -> str:
+def _text_of(path: Path) -> str:
     data = path.read_bytes()
     if data.startswith(GZIP):
         try:
