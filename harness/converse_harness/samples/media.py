@@ -21,7 +21,7 @@ DOCUMENT_NAME: Final = "Baggage rules"
 
 def document() -> dict[str, Any]:
     """The baggage rules, to be cited."""
-    return {"format": document_format(), "name": DOCUMENT_NAME, "source": document_source(), "citations": config()}
+    return {"format": document_format(), "name": DOCUMENT_NAME, "source": document_source(), "citations": citations_config()}
 
 
 def document_format() -> str:
