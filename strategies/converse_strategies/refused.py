@@ -18,7 +18,6 @@ from converse_strategies.breaking import BREAKS
 from converse_strategies.choices import chosen
 from converse_strategies.requests import converse_requests
 
-Json = dict[str, Any]
 
 
 class Refused(NamedTuple):

@@ -15,7 +15,7 @@ from converse_harness.errors import ReplyError
 FAMILIES: Final[Mapping[str, Callable[[], Iterable[Case]]]] = {
     "text and reasoning": messages.cases,
     "tools": tools.cases,
-    "citations": citations.cases,
+    "citations": citations.citation_cases,
     "guardrails": guardrails.guardrail_cases,
     "stop reasons": guardrails.stop_cases,
     "metadata": messages.metadata_cases,

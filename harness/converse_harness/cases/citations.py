@@ -63,7 +63,7 @@ def _cite(kind: str) -> Made:
     return reply.cited("It is ", "18 °C and sunny", CITED[kind].citation(), " in Zürich.")
 
 
-def cases() -> Iterator[Case]:
+def citation_cases() -> Iterator[Case]:
     """One for each location that the installed botocore has; and several at once."""
     yield Case(
         "citation_document",
