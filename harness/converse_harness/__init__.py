@@ -3,6 +3,6 @@
 The names in `__init__.pyi` are loaded when they are first used, so that importing the package costs nothing.
 """
 
-from converse_harness.lazy import lazily
+from converse_harness.imports import lazily
 
 __getattr__, __dir__ = lazily(globals())

@@ -4,8 +4,8 @@ from converse_harness import cases as cases
 from converse_harness import faults as faults
 from converse_harness import reply as reply
 from converse_harness.bedrock.citations import citing as citing
+from converse_harness.endpoint import Endpoint as Endpoint
 from converse_harness.endpoint.call import Call as Call
-from converse_harness.endpoint.endpoint import Endpoint as Endpoint
 from converse_harness.errors import BlockedConnection as BlockedConnection
 from converse_harness.errors import CallError as CallError
 from converse_harness.errors import ConverseHarnessError as ConverseHarnessError

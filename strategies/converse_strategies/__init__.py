@@ -5,6 +5,6 @@ strategy for any shape of AWS's model in `converse_strategies.shapes`. The names
 are first used, so that importing the package costs nothing.
 """
 
-from converse_harness.lazy import lazily
+from converse_harness.imports import lazily
 
 __getattr__, __dir__ = lazily(globals())

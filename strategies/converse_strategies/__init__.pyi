@@ -1,14 +1,9 @@
 # The only list of the public names: `__init__.py` reads these lines when the first is used.
 
-from converse_strategies.answers import replies as replies
 from converse_strategies.blocks import streamable_blocks as streamable_blocks
-from converse_strategies.chunking import ChunkedMessage as ChunkedMessage
-from converse_strategies.chunking import chunked_messages as chunked_messages
-from converse_strategies.chunking import chunkings as chunkings
 from converse_strategies.citation import citation_locations as citation_locations
 from converse_strategies.citation import citations as citations
 from converse_strategies.citation import citations_content_blocks as citations_content_blocks
-from converse_strategies.conversation import conversations as conversations
 from converse_strategies.failing import FaultyReply as FaultyReply
 from converse_strategies.failing import errors as errors
 from converse_strategies.failing import faults as faults
@@ -32,6 +27,7 @@ from converse_strategies.media import documents as documents
 from converse_strategies.media import images as images
 from converse_strategies.media import videos as videos
 from converse_strategies.message import assistant_messages as assistant_messages
+from converse_strategies.message import conversations as conversations
 from converse_strategies.message import messages as messages
 from converse_strategies.message import user_messages as user_messages
 from converse_strategies.metadata import token_usages as token_usages
@@ -39,6 +35,10 @@ from converse_strategies.refused import Refused as Refused
 from converse_strategies.refused import refused_requests as refused_requests
 from converse_strategies.requests import converse_requests as converse_requests
 from converse_strategies.responses import converse_responses as converse_responses
+from converse_strategies.responses import replies as replies
+from converse_strategies.streams import ChunkedMessage as ChunkedMessage
+from converse_strategies.streams import chunked_messages as chunked_messages
+from converse_strategies.streams import chunkings as chunkings
 from converse_strategies.streams import stream_events as stream_events
 from converse_strategies.tools import invalid_tool_uses as invalid_tool_uses
 from converse_strategies.tools import tool_choices as tool_choices

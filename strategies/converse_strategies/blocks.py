@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from converse_harness import bedrock
 from converse_strategies import leaves
-from converse_strategies.choices import chosen
 from converse_strategies.citation import citations_content_blocks
+from converse_strategies.leaves import chosen
 from converse_strategies.media import images
 
 Block = dict[str, Any]

@@ -14,7 +14,7 @@ from hypothesis.errors import InvalidArgument
 from converse_harness.bedrock.citations import Source, locations, read_source
 from converse_harness.errors import ReplyError
 from converse_strategies import leaves
-from converse_strategies.choices import chosen
+from converse_strategies.leaves import chosen
 
 Document = Mapping[str, Any]
 Texts = st.SearchStrategy[str]

@@ -19,10 +19,10 @@ from converse_harness.faults.model import Breach, Door, Fault, Level, Place
 from converse_harness.reply.body import BareBody, ErrorBody, EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import GATEWAY_ERRORS
-from converse_strategies import answers, leaves, shapes
+from converse_strategies import leaves, responses, shapes
 from converse_strategies.blocks import Texts, streamable
-from converse_strategies.choices import chosen
 from converse_strategies.hostile import SITES, stop_reason_with, with_blocks, witness
+from converse_strategies.leaves import chosen
 
 OPERATIONS: Final = ("Converse", "ConverseStream")
 
@@ -86,7 +86,7 @@ def stream_errors(
     known = (*bedrock.stream_exceptions(), *_UNMODELLED)
     name = draw(st.sampled_from(chosen("stream_errors", "names", names, known)))
     where = draw(SITES)
-    answer = draw(answers.replies() if replies is None else replies)
+    answer = draw(responses.replies() if replies is None else replies)
     code = draw(_UNMODELLED[name]) if name in _UNMODELLED else name
     shape = code[:1].upper() + code[1:]
     message = draw(_messages(shape) if messages is None else messages)
@@ -175,7 +175,7 @@ def faulty_replies(
     selected = _selected("faulty_replies", names, levels, doors, operations)
     # First, since what comes last is often the smallest.
     fault, where = draw(st.sampled_from(selected)), draw(SITES)
-    answer = draw(answers.replies(kinds=wanted) if replies is None else replies)
+    answer = draw(responses.replies(kinds=wanted) if replies is None else replies)
     if answer.breaches:
         raise InvalidArgument(f"faulty_replies: {answer.summary} has a fault already. Give replies= that are sound.")
     fitting = _fitting(selected, _sort_of(answer), wanted)

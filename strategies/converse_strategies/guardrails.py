@@ -17,7 +17,7 @@ from hypothesis.errors import InvalidArgument
 from converse_harness import bedrock
 from converse_harness.bedrock.guardrails import REASONS
 from converse_strategies import leaves
-from converse_strategies.choices import chosen
+from converse_strategies.leaves import chosen
 from converse_strategies.reasoning import draw_findings
 
 Texts = st.SearchStrategy[str]

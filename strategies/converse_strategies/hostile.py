@@ -16,9 +16,8 @@ from converse_harness.bedrock.families import NEUTRAL
 from converse_harness.faults.order import BREACHES, OrderBreach
 from converse_harness.stream.chunk import ByFamily, chunk, cut_message, default_stop_reason
 from converse_strategies.blocks import Block, Texts, streamable
-from converse_strategies.choices import chosen
-from converse_strategies.chunking import Event
-from converse_strategies.streams import stream_events
+from converse_strategies.leaves import chosen
+from converse_strategies.streams import Event, stream_events
 
 SITES: Final = st.integers(0, 2**16)
 """Which of the places at which something can be, the first first: the remainder by their number."""

@@ -16,10 +16,9 @@ from converse_harness import bedrock
 from converse_harness.bedrock.rules import Asked, refusal_of
 from converse_strategies import leaves, metadata, shapes
 from converse_strategies.blocks import Texts
-from converse_strategies.conversation import conversations
 from converse_strategies.guardrails import guardrail_configs, guardrail_stream_configs
 from converse_strategies.json_schema import json_schemas
-from converse_strategies.message import MAX_CACHE_POINTS
+from converse_strategies.message import MAX_CACHE_POINTS, conversations
 from converse_strategies.tools import tool_configs as any_tool_configs
 
 Json = dict[str, Any]

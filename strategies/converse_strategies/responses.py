@@ -1,20 +1,66 @@
-"""Whole responses of Converse, as boto3 gives them, without its ResponseMetadata."""
+"""Whole Reply values, ready to script."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
+from urllib.parse import quote
 
 from hypothesis import strategies as st
 
-from converse_harness import bedrock
+from converse_harness import bedrock, reply
 from converse_harness.bedrock.guardrails import in_json
+from converse_harness.endpoint import Endpoint
+from converse_harness.endpoint.call import Call
+from converse_harness.reply.reply import Reply
+from converse_harness.stream.assemble import Response, assemble
 from converse_harness.stream.chunk import default_stop_reason
+from converse_harness.stream.http import Request
 from converse_strategies import leaves, metadata
-from converse_strategies.blocks import Texts
-from converse_strategies.message import assistant_messages
+from converse_strategies.blocks import Texts, contents, streamable
+from converse_strategies.leaves import chosen
+from converse_strategies.message import assistant_messages, conversations
 from converse_strategies.requests import draw_names
-from converse_strategies.streams import stop_reasons_after
+from converse_strategies.streams import draw_options, stop_reasons_after, stream_events
+
+
+@st.composite
+def replies(
+    draw: st.DrawFn,
+    *,
+    kinds: Collection[str] | None = None,
+    max_blocks: int = 3,
+    texts: Texts | None = None,
+    stop_reasons: st.SearchStrategy[str] | None = None,
+) -> Reply:
+    """Answers of an assistant as Reply values, ready for `script`, `fake_converse` and `converse_server.script`.
+
+    Half of them are messages, cut as the model family of the request does it; half are exact events, cut anywhere. The
+    arguments are those of `stream_events`. Errors, pauses and breaches are added to one by its own methods:
+    `replies().map(lambda reply: reply.fails_after(1, "throttlingException"))`.
+
+    >>> from hypothesis import find
+    >>> find(replies(kinds=["text"]), lambda reply: "text" in reply.summary)
+    <Reply text "">
+    """
+    if draw(st.booleans()):
+        events = stream_events(kinds=kinds, max_blocks=max_blocks, texts=texts, stop_reasons=stop_reasons)
+        return reply.events(draw(events))
+    wanted = chosen("replies", "kinds", kinds, streamable())
+    content = draw(contents(wanted, leaves.texts() if texts is None else texts, 1, max_blocks))
+    usual = default_stop_reason(content)
+    reason = draw(stop_reasons_after(usual) if stop_reasons is None else stop_reasons)
+    options = draw_options(draw)
+    return reply.message(
+        *content,
+        stop_reason=reason,
+        usage=options["usage"],
+        metrics=options["metrics"],
+        trace=options.get("trace"),
+        additional=options.get("additionalModelResponseFields"),
+        performance_config=options.get("performanceConfig"),
+        service_tier=options.get("serviceTier"),
+    )
 
 
 @st.composite
@@ -61,3 +107,35 @@ _OPTIONAL: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
     "additionalModelResponseFields": leaves.json_objects,
     "trace": metadata.traces,
 }
+
+
+_OPERATIONS: Final = st.sampled_from(("converse", "converse-stream"))
+_HEADERS: Final = (("Content-Type", "application/json"), ("Accept", "application/json"))
+
+
+@st.composite
+def calls(draw: st.DrawFn, *, texts: Texts | None = None) -> Call:
+    """Calls of Converse and ConverseStream: a conversation that Bedrock takes, and an answer that arrived whole.
+
+    >>> from hypothesis import find
+    >>> call = find(calls(), lambda call: True)
+    >>> call.operation, call.status, call.outcome.value
+    ('Converse', 200, 'complete')
+    """
+    operation, name = draw(_OPERATIONS), draw(leaves.model_ids())
+    body = bedrock.to_json("ConverseRequest", {"messages": draw(conversations(texts=texts))})
+    request = Request("POST", f"/model/{quote(name, safe='')}/{operation}", _HEADERS, body.encode())
+    exchange = Endpoint(draw(replies(texts=texts))).exchange(request)
+    exchange.taken.extend((chunk, 0.0) for chunk in exchange.response.chunks)
+    exchange.ended("complete")
+    return exchange.call
+
+
+def responses(*, texts: Texts | None = None) -> st.SearchStrategy[Response]:
+    """Responses: what `assemble` makes of a complete stream.
+
+    >>> from hypothesis import find
+    >>> find(responses(), lambda response: True).message
+    {'role': 'assistant', 'content': []}
+    """
+    return stream_events(texts=texts).map(assemble)

@@ -1,24 +1,42 @@
-"""A strategy for any shape of AWS's model by its name, derived from the installed botocore.
-
-What is drawn is valid for the model: required members, unions with one member, enums, patterns, lengths and ranges.
-It need not make sense, as a list of valid messages need not be a conversation: what hangs together is drawn by the
-other modules. Each shape is compiled once, to a function that draws, since hypothesis spends its time on strategies.
-"""
+"""Strings that match AWS's patterns, which are Java regular expressions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, Final
 
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
+from converse_harness.bedrock import findings as java
 from converse_harness.bedrock.checks import INTEGERS
 from converse_strategies import leaves
-from converse_strategies.patterns import ANYTHING, strings
+
+Strings = st.SearchStrategy[str]
+
+ANYTHING: Final = r"[\s\S]*"
+"""The pattern that refuses nothing."""
+
+
+@cache
+def strings(pattern: str | None, low: int = 0, high: int | None = None) -> Strings:
+    """Strings that match a Java pattern as a whole, of some length in characters; any strings without a pattern.
+
+    A pattern that Python cannot read refuses nothing, as in `converse_harness.bedrock.validate`.
+
+    >>> from hypothesis import find
+    >>> find(strings("arn:aws:bedrock:[a-z0-9-]{1,20}:[0-9]{12}:guardrail/[a-z0-9]+"), lambda text: True)
+    'arn:aws:bedrock:0:000000000000:guardrail/0'
+    """
+    readable = java.compiled(pattern) if pattern and pattern != ANYTHING else None
+    if readable is None:
+        return st.text(min_size=low, max_size=high)
+    drawn = st.from_regex(readable, fullmatch=True)
+    return drawn.filter(lambda text: low <= len(text) and (high is None or len(text) <= high))
+
 
 Strategy = st.SearchStrategy[Any]
 Draw = Callable[[st.DrawFn], Any]

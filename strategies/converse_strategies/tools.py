@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
-from converse_strategies import choices, leaves
+from converse_strategies import leaves
 from converse_strategies.blocks import SERVER_TOOLS
 from converse_strategies.json_schema.breaking import draw_broken
 from converse_strategies.json_schema.plans import Drawing
-from converse_strategies.json_schema.schemas import draw_schema
-from converse_strategies.json_schema.values import chosen
+from converse_strategies.json_schema.schemas import chosen, draw_schema
 from converse_strategies.media import documents, images
 
 Json = dict[str, Any]
@@ -64,7 +63,7 @@ def tools(draw: st.DrawFn, *, kinds: Collection[str] | None = None, texts: Texts
     {'cachePoint': {'type': 'default'}}
     """
     known = tuple(name for name in _TOOLS if bedrock.has_member("Tool", name))
-    kind = draw(st.sampled_from(choices.chosen("tools", "kinds", kinds, known)))
+    kind = draw(st.sampled_from(leaves.chosen("tools", "kinds", kinds, known)))
     return {"toolSpec": draw(tool_specs(texts=texts))} if kind == "toolSpec" else {kind: draw(_TOOLS[kind]())}
 
 
@@ -158,7 +157,7 @@ def tool_results(
     >>> find(tool_results(use), lambda result: result.get("status") == "error")
     {'toolUseId': 'tooluse_1', 'content': [{'text': '0'}], 'status': 'error'}
     """
-    allowed = choices.chosen("tool_results", "kinds", kinds, RESULTS)
+    allowed = leaves.chosen("tool_results", "kinds", kinds, RESULTS)
     given = draw(tool_use) if isinstance(tool_use, st.SearchStrategy) else tool_use
     result: Json = {"toolUseId": draw(leaves.tool_use_ids()) if given is None else _id(given)}
     status = draw(_STATUSES)

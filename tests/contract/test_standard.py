@@ -16,8 +16,7 @@ import pytest
 
 from converse_harness import Call, reply
 from converse_harness.cases import CASES
-from converse_harness.contract import Flaw, Level, Outcome, Target, ToolCall, Verdict
-from converse_harness.contract.consumer import OPERATIONS
+from converse_harness.contract import OPERATIONS, Flaw, Level, Outcome, Target, ToolCall, Verdict
 from converse_harness.contract.expectations import FATAL, HARMLESS, OBSCURE, expectation_of
 from converse_harness.contract.verdicts import ACCIDENTS, FOLLOW_UP, HANDLED, judge
 from converse_harness.errors import ConverseHarnessError

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from converse_harness.contract import ConsumerContract, Flaw, Level
-from converse_harness.contract.consumer import SETTINGS
-from converse_harness.contract.expectations import CUT_SHORT, FATAL, HARMLESS, OBSCURE
-from converse_harness.contract.properties import PROPERTIES
+from converse_harness.contract import SETTINGS, ConsumerContract, Flaw, Level
+from converse_harness.contract.expectations import CUT_SHORT, FATAL, HARMLESS, OBSCURE, PROPERTIES
 from converse_harness.contract.verdicts import ACCIDENTS, FINISHED
 from converse_harness.faults import FAULTS
 from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write

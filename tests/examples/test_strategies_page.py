@@ -8,7 +8,7 @@ import pytest
 
 import converse_strategies
 from converse_harness.faults.order import BREACHES
-from converse_strategies.json_schema.keywords import KEYWORDS
+from converse_strategies.json_schema.reading import KEYWORDS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "strategies.md").read_text(encoding="utf-8")
 

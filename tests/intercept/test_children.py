@@ -19,8 +19,8 @@ import botocore.session
 import pytest
 
 from converse_harness import BlockedConnection, fake_converse, reply
-from converse_harness.intercept.children import NOWHERE, away_from_bedrock
 from converse_harness.intercept.clients import ENDPOINTS
+from converse_harness.intercept.guard import NOWHERE, away_from_bedrock
 
 Client = Callable[..., Any]
 
@@ -229,7 +229,7 @@ def test_a_loopback_endpoint_that_the_caller_gave_stays(given: dict[Any, Any], e
 def test_a_copy_in_the_same_process_refuses_nothing(make_client: Client, question: dict[str, Any]) -> None:
     import pickle
 
-    from converse_harness.intercept.children import _RefuseInChild
+    from converse_harness.intercept.guard import _RefuseInChild
 
     with fake_converse(reply.text("hi")):
         assert pickle.loads(pickle.dumps(_RefuseInChild())) is None

@@ -9,7 +9,7 @@ import pytest
 
 from converse_harness import bedrock
 from converse_harness.cli import main
-from converse_harness.recordings.check import Sort, check_file
+from converse_harness.cli.check import Sort, check_file
 from converse_harness.recordings.read import read
 from tests.oracle.conftest import SOME_AND_ALL
 from tests.oracle.test_corpus_answers import HAS_ALL_THAT_IS_RECORDED

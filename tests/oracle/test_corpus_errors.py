@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from converse_harness import Endpoint, Reply, reply
-from converse_harness.endpoint.routes import route
+from converse_harness.endpoint.operations import route
 from converse_harness.stream.http import ERROR_HEADERS, Request
 
 HELPERS = {

@@ -16,7 +16,7 @@ import yaml
 
 from converse_harness import recording
 from converse_harness.intercept.guard import is_bedrock_host
-from converse_harness.recordings.cassettes.importing import Hosts, Verdict, import_cassette
+from converse_harness.recordings.import_cassettes import Hosts, Verdict, import_cassette
 from tests.oracle.conftest import SOME_AND_ALL
 
 ACCOUNT = b"123456789012"

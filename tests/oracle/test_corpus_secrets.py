@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from converse_harness.recordings.accounts import stand_in
 from converse_harness.recordings.capture import Heard, exchange_lines
-from converse_harness.recordings.leaks import scan
+from converse_harness.recordings.leaks import scan, stand_in
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.tape import Tape

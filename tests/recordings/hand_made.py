@@ -14,7 +14,7 @@ import yaml
 
 from converse_harness import ConverseServer, recording
 from converse_harness.intercept.guard import is_bedrock_host
-from converse_harness.recordings.cassettes.importing import Hosts
+from converse_harness.recordings.import_cassettes import Hosts
 from converse_harness.stream.frames import Frame, Header, HeaderType, encode
 
 NOVA: Final = "us.amazon.nova-lite-v1:0"

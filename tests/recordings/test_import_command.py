@@ -182,9 +182,7 @@ def test_an_answer_that_is_not_equal_is_not_passed_over(
     """It cannot happen: what is heard is written so that it reads the same. Were it to happen, it would be said."""
     monkeypatch.chdir(tmp_path)
     written(tmp_path, interaction({"body": {"string": ANSWER}}))
-    monkeypatch.setattr(
-        "converse_harness.recordings.cassettes.importing.reply_of", lambda exchange: reply.text("another")
-    )
+    monkeypatch.setattr("converse_harness.recordings.import_cassettes.reply_of", lambda exchange: reply.text("another"))
     assert main(["import", "hand.yaml"]) == 1
     assert "1 exchange in 1 recording: 1 not equal." in capsys.readouterr().out
 

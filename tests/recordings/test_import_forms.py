@@ -14,8 +14,8 @@ import vcr
 from vcr.request import Request as VcrRequest
 
 from converse_harness import fake_converse, recording
-from converse_harness.recordings.cassettes.files import read_cassette
-from converse_harness.recordings.cassettes.importing import Verdict, import_cassette
+from converse_harness.recordings.cassettes import read_cassette
+from converse_harness.recordings.import_cassettes import Verdict, import_cassette
 from converse_harness.recordings.replies import Exchange
 from tests.recordings.hand_made import (
     ANSWER,

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from converse_harness.recordings.cassettes import yaml_data
-from converse_harness.recordings.cassettes.files import CannotImport
-from converse_harness.recordings.cassettes.importing import CannotImportAll, import_cassette
+from converse_harness.recordings import cassette_yaml
+from converse_harness.recordings.cassettes import CannotImport
+from converse_harness.recordings.import_cassettes import CannotImportAll, import_cassette
 from tests.recordings.hand_made import ANSWER, FIRST, HOSTS, MEND, interaction, written
 
 REFUSED = f"is refused: it is not plain data, and nothing of it was run. {MEND}"
@@ -126,14 +126,14 @@ def test_broken_cassettes(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert os.listdir() == ["broken.yaml"]
 
 
-@pytest.mark.parametrize("loader", [yaml_data.LOADER, type("Slow", (yaml_data.Shallow, yaml.SafeLoader), {})])
+@pytest.mark.parametrize("loader", [cassette_yaml.LOADER, type("Slow", (cassette_yaml.Shallow, yaml.SafeLoader), {})])
 def test_what_is_refused_without_libyaml_too(loader: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(yaml_data, "LOADER", loader)
-    assert yaml_data.load("[" * 199 + "{a: 1}" + "]" * 199)
+    monkeypatch.setattr(cassette_yaml, "LOADER", loader)
+    assert cassette_yaml.load("[" * 199 + "{a: 1}" + "]" * 199)
     for name in ("a command", "an object", "deep", "a deep list", "a loop", "a bomb"):
         text, said = BROKEN[name]
-        with pytest.raises(yaml_data.BadYaml) as refused:
-            yaml_data.load(text)
+        with pytest.raises(cassette_yaml.BadYaml) as refused:
+            cassette_yaml.load(text)
         line, problem = refused.value.args
         assert f"{line}: {problem} {MEND}" == said
 

@@ -14,14 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import DamagedData, SecretFound, bedrock, chunk
-from converse_harness.recordings import media, write
-from converse_harness.recordings.accounts import stand_in
+from converse_harness.recordings import media, tape
 from converse_harness.recordings.capture import Heard
+from converse_harness.recordings.leaks import stand_in
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.media import KEY, THRESHOLD, put_back, references, set_aside
 from converse_harness.recordings.read import DamagedRecording, read
-from converse_harness.recordings.tape import Tape
-from converse_harness.recordings.write import header, store
+from converse_harness.recordings.tape import Tape, header, store
 from converse_harness.stream.events import encode_event, read_event
 from converse_harness.stream.frames import decode
 from converse_harness.stream.http import Request
@@ -225,14 +224,14 @@ def test_what_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pyte
     path = tmp_path / "trip.jsonl"
     store(path, exchange([image(LARGE)]))
     before = files_of(tmp_path)
-    writes = write.write
+    writes = tape.write
 
     def full(place: Path, content: str | bytes) -> None:
         if place == path:
             raise OSError(28, "No space left on device")
         writes(place, content)
 
-    monkeypatch.setattr(write, "write", full)
+    monkeypatch.setattr(tape, "write", full)
     with pytest.raises(OSError, match="No space left"):
         store(path, exchange([image(LARGE), image(LARGE + b"x")]))
     assert files_of(tmp_path) == before

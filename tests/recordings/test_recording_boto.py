@@ -44,7 +44,7 @@ from converse_harness import (
 )
 from converse_harness.endpoint.call import Outcome
 from converse_harness.intercept import guard, registry
-from converse_harness.intercept.capture import Hearing
+from converse_harness.intercept.exchange import Hearing
 from converse_harness.intercept.recorder import Recorder
 from converse_harness.recordings.read import read
 from tests.intercept.interrupts import each_step, interrupt_everywhere

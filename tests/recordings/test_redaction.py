@@ -15,9 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import ReplyError
-from converse_harness.recordings.accounts import stand_in
 from converse_harness.recordings.capture import Heard
-from converse_harness.recordings.leaks import scan
+from converse_harness.recordings.leaks import scan, stand_in
 from converse_harness.recordings.lines import Line, bytes_line, event_of, frame_bytes_of, frame_line
 from converse_harness.recordings.read import read
 from converse_harness.recordings.redaction import Redaction, normalised

@@ -12,8 +12,8 @@ import pytest
 
 from converse_harness import recording
 from converse_harness.cli import main
-from converse_harness.cli.lines import counted
 from converse_harness.cli.loading import CannotServe, How, load
+from converse_harness.cli.terminal import counted
 from converse_harness.recordings.play import Playing
 from converse_harness.recordings.read import read
 from converse_harness.recordings.replies import reply_of

@@ -22,7 +22,7 @@ from converse_harness import (
     recording,
     reply,
 )
-from converse_harness.endpoint.endpoint import KEPT
+from converse_harness.endpoint import KEPT
 from converse_harness.intercept.clients import create_client
 from converse_harness.stream.http import Request
 from tests.recordings.asking import counts_tokens

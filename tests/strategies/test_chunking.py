@@ -12,7 +12,7 @@ from hypothesis.errors import InvalidArgument
 from converse_harness import assemble, bedrock, chunk
 from converse_harness.stream.grammar import check_order
 from converse_strategies import ChunkedMessage, assistant_messages, chunked_messages, chunkings
-from converse_strategies.chunking import cut
+from converse_strategies.streams import cut
 from tests.strategies.conftest import as_drawn, found
 
 Message = dict[str, Any]

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converse_harness.samples.media import png
-from converse_strategies.files import AUDIOS, DOCUMENTS, IMAGES, TEXTS, VIDEOS
+from converse_harness.samples.content import png
+from converse_strategies.media import AUDIOS, DOCUMENTS, IMAGES, TEXTS, VIDEOS
 
 sides = st.integers(1, 40)
 colours = st.integers(0, 0xFFFFFF)

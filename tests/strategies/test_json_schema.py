@@ -17,11 +17,9 @@ from converse_strategies import leaves
 from converse_strategies.json_schema import broken_values, json_schemas, schema_values
 from converse_strategies.json_schema.breaking import BREAKS
 from converse_strategies.json_schema.compiling import compile_schema
-from converse_strategies.json_schema.formats import FORMATS
-from converse_strategies.json_schema.keywords import ANNOTATIONS, KEYWORDS, key
-from converse_strategies.json_schema.reading import compiled
+from converse_strategies.json_schema.reading import ANNOTATIONS, KEYWORDS, compiled, key
 from converse_strategies.json_schema.schemas import LIMITED, SCALARS
-from converse_strategies.json_schema.validation import CHECKS, is_valid
+from converse_strategies.json_schema.validation import CHECKS, FORMATS, is_valid
 from tests.strategies.conftest import drawn, found, smallest
 
 Json = dict[str, Any]

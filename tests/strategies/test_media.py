@@ -10,8 +10,18 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
-from converse_strategies.files import AUDIOS, DOCUMENTS, IMAGES, TEXTS, VIDEOS
-from converse_strategies.media import audios, document_names, documents, images, videos
+from converse_strategies.media import (
+    AUDIOS,
+    DOCUMENTS,
+    IMAGES,
+    TEXTS,
+    VIDEOS,
+    audios,
+    document_names,
+    documents,
+    images,
+    videos,
+)
 from tests.strategies.conftest import drawn, found, never, smallest
 
 HAS_AUDIO = bedrock.has_shape("AudioBlock")

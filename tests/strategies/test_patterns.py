@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import bedrock
-from converse_strategies import patterns
+from converse_strategies import shapes
 from converse_strategies.shapes import REAL
 from tests.strategies.conftest import found, never, smallest
 
@@ -40,7 +40,7 @@ DRAWN_BY_PATTERN = {
     ],
 )
 def test_what_a_pattern_allows_is_reached_and_nothing_else(pattern: str, some: list[str]) -> None:
-    strategy = patterns.strings(pattern)
+    strategy = shapes.strings(pattern)
     assert never(strategy, some, lambda text: [text]) == set()
 
     @given(strategy)
@@ -54,19 +54,19 @@ def test_what_a_pattern_allows_is_reached_and_nothing_else(pattern: str, some: l
 def test_lengths_are_kept(data: st.DataObject, pattern: str, high: int) -> None:
     if not re.match(r"\[|\\S", pattern) or "{" in pattern:
         pattern = "([a-z]|[0-9])+"
-    assert 2 <= len(data.draw(patterns.strings(pattern, 2, high))) <= high
+    assert 2 <= len(data.draw(shapes.strings(pattern, 2, high))) <= high
 
 
 @pytest.mark.parametrize("pattern", [r"\S+", "[^a]*", "."])
 def test_what_a_pattern_does_not_exclude_may_be_beyond_ascii(pattern: str) -> None:
-    assert found(patterns.strings(pattern), lambda text: not text.isascii())
+    assert found(shapes.strings(pattern), lambda text: not text.isascii())
 
 
 def test_a_pattern_that_only_java_reads_refuses_nothing() -> None:
-    assert smallest(patterns.strings(r"\p{Alpha}+", 1), lambda text: not text.isalpha()) == "0"
+    assert smallest(shapes.strings(r"\p{Alpha}+", 1), lambda text: not text.isalpha()) == "0"
 
 
 @pytest.mark.parametrize("pattern", ["[a-z0-9]+", "arn:[a-z]+:[0-9]{12}", "(|[1-9][0-9]{0,7})"])
 def test_what_is_found_is_simple(pattern: str) -> None:
     simplest = {"[a-z0-9]+": "0", "arn:[a-z]+:[0-9]{12}": "arn:a:000000000000", "(|[1-9][0-9]{0,7})": ""}
-    assert smallest(patterns.strings(pattern)) == simplest[pattern]
+    assert smallest(shapes.strings(pattern)) == simplest[pattern]

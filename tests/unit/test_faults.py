@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import Endpoint, Reply, ReplyError, StreamOrderError, faults, reply
-from converse_harness.endpoint.endpoint import Exchange
-from converse_harness.faults.model import DURATIONS, Door, Fault, Level, Place
+from converse_harness.endpoint import Exchange
+from converse_harness.faults.model import DURATIONS, GARBAGE, JSON, Door, Fault, Level, Place
 from converse_harness.faults.order import BREACHES
-from converse_harness.faults.response import GARBAGE, JSON
 from converse_harness.stream.events import decode_event, encode_event
 from converse_harness.stream.frames import PRELUDE_LENGTH, Decoder
 from converse_harness.stream.http import Break, Chunk, Request, Response

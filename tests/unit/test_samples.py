@@ -20,10 +20,9 @@ import pytest
 
 from converse_harness import assemble, bedrock, chunk, samples
 from converse_harness.errors import ReplyError
-from converse_harness.samples.builders import BUILDERS
+from converse_harness.samples.builders import BUILDERS, SHAPES, builders
 from converse_harness.samples.guardrails import PII
 from converse_harness.samples.table import SAMPLES, VARIANTS
-from converse_harness.samples.unions import SHAPES, builders
 from converse_harness.stream.grammar import ORDER, check_order
 from converse_harness.types.tools import InterruptException
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import bedrock
-from converse_harness.bedrock import Kind, Violation, checks, values
+from converse_harness.bedrock import Kind, Violation, checks, findings
 from converse_harness.bedrock.beyond import BEYOND_MODEL, Beyond, ExtraMember, MayBeAbsent, Recording
 from converse_harness.bedrock.checks import Checks
 from converse_harness.errors import DamagedData, ReplyError
@@ -512,7 +512,7 @@ def test_every_pattern_of_the_service_is_checked() -> None:
     assert len(found) >= 20
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert [each for each in found if values.compiled(each) is None] == []
+        assert [each for each in found if findings.compiled(each) is None] == []
 
 
 @pytest.mark.parametrize(
@@ -533,7 +533,7 @@ def test_every_pattern_of_the_service_is_checked() -> None:
     ],
 )
 def test_patterns_mean_what_they_mean_in_java(pattern: str, matches: str, fails: str) -> None:
-    expression = values.compiled(pattern)
+    expression = findings.compiled(pattern)
     assert expression is not None
     assert expression.fullmatch(matches)
     assert not expression.fullmatch(fails)
@@ -547,12 +547,12 @@ def test_patterns_mean_what_they_mean_in_java(pattern: str, matches: str, fails:
     ],
 )
 def test_patterns_that_python_cannot_say_are_not_checked(pattern: str) -> None:
-    assert values.compiled(pattern) is None
+    assert findings.compiled(pattern) is None
 
 
 @given(pattern=st.text(st.sampled_from(r"ab\[]^-&|~.()*+?{}1,$pP:<!=>"), max_size=12) | st.text(max_size=8))
 def test_no_pattern_ever_fails_or_warns(pattern: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        expression = values.compiled(pattern)
+        expression = findings.compiled(pattern)
         assert expression is None or expression.flags & re.ASCII

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from converse_harness import DamagedData, Endpoint, ReplyError, UnexpectedCall, reply
-from converse_harness.endpoint.routes import route
+from converse_harness.endpoint.operations import route
 from converse_harness.stream.events import PADDING, decode_event, encode_event
 from converse_harness.stream.frames import Frame, Header, HeaderType, decode
 from converse_harness.stream.http import Request

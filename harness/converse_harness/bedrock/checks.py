@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from converse_harness.bedrock import findings, values
+from converse_harness.bedrock import findings
 from converse_harness.bedrock.beyond import BEYOND_MODEL, Beyond, ExtraMember, ExtraValue, MayBeAbsent
-from converse_harness.bedrock.findings import Finding, Kind
+from converse_harness.bedrock.findings import Finding, Kind, is_array, is_number, is_object, is_utf8
 from converse_harness.bedrock.service import Shape, body_shape, is_document, is_union
-from converse_harness.bedrock.values import is_array, is_number, is_object, is_utf8
 from converse_harness.errors import ReplyError
 
 Check = Callable[[Any], Sequence[Finding]]
@@ -89,7 +88,7 @@ def string(
     name: str, enum: Sequence[str] = (), low: int | None = None, high: int | None = None, pattern: str | None = None
 ) -> Check:
     """The check of a string shape; lengths are in characters."""
-    expression = values.compiled(pattern) if pattern else None
+    expression = findings.compiled(pattern) if pattern else None
 
     def check(value: Any) -> Sequence[Finding]:
         if not isinstance(value, str):

@@ -9,9 +9,8 @@ from datetime import UTC, datetime
 from json.encoder import encode_basestring
 from typing import Any, Final
 
-from converse_harness.bedrock.findings import shown
+from converse_harness.bedrock.findings import is_array, is_object, shown
 from converse_harness.bedrock.service import Shape, body_shape, is_document
-from converse_harness.bedrock.values import is_array, is_object
 from converse_harness.errors import DamagedData, ReplyError
 
 Reader = Callable[[Any], Any]

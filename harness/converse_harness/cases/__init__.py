@@ -10,7 +10,79 @@ case is in it if the installed botocore can read what it sends. The table is mad
 'Never run the tool; give the model more tokens, or fail.'
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Final
+
+from converse_harness import bedrock
+from converse_harness.cases import failures, guardrails, messages, tools
 from converse_harness.cases.case import Case
-from converse_harness.cases.catalogue import CASES, UnknownCase
+from converse_harness.errors import ReplyError
 
 __all__ = ["CASES", "Case", "UnknownCase"]
+
+
+FAMILIES: Final[Mapping[str, Callable[[], Iterable[Case]]]] = {
+    "text and reasoning": messages.cases,
+    "tools": tools.cases,
+    "citations": messages.citation_cases,
+    "guardrails": guardrails.guardrail_cases,
+    "stop reasons": guardrails.stop_cases,
+    "metadata": messages.metadata_cases,
+    "errors before the stream": failures.error_cases,
+    "context overflow": failures.overflow_cases,
+    "errors inside the stream": failures.frame_cases,
+    "the future": messages.future_cases,
+    "faults": failures.fault_cases,
+}
+"""What makes the cases of each family."""
+
+
+class UnknownCase(ReplyError, KeyError):
+    """No case has this name; says which names are near."""
+
+    __str__ = Exception.__str__  # KeyError's own would show the message in quotes
+
+
+class Catalogue(Mapping[str, Case]):
+    """A mapping that is made when it is first looked at, since it is made from AWS's model."""
+
+    @cached_property
+    def _cases(self) -> Mapping[str, Case]:
+        found: dict[str, Case] = {}
+        for family, make in FAMILIES.items():
+            for case in make():
+                if case.name in found:
+                    raise AssertionError(f"two cases are called {case.name}, the second in the family {family!r}")
+                if case.available:
+                    found[case.name] = case
+        return found
+
+    def __getitem__(self, name: str) -> Case:
+        """The case of that name. Raises UnknownCase with the nearest names."""
+        if name in self._cases:
+            return self._cases[name]
+        near = get_close_matches(str(name), self._cases, n=5, cutoff=0.4) or [
+            each for each in self._cases if str(name) in each
+        ]
+        raise UnknownCase(
+            f"no case is called {name!r}. "
+            + (f"Near it: {', '.join(near)}. " if near else "")
+            + f"There are {len(self)} with botocore {bedrock.botocore_version()}; `converse-harness cases` lists them."
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._cases)
+
+    def __len__(self) -> int:
+        return len(self._cases)
+
+    def __repr__(self) -> str:
+        return f"<Catalogue of {len(self)} cases>"
+
+
+CASES: Final[Mapping[str, Case]] = Catalogue()
+"""Every case by its name, in the order of its family."""

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(_parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     """Print the cases whose names match the glob, or have it in them; the result is the exit code, 2 if none does."""
     from converse_harness.cases import CASES
-    from converse_harness.cli.lines import BOLD, RED, Printer
+    from converse_harness.cli.terminal import BOLD, RED, Printer
 
     glob: str | None = given.glob
     found = [case for name, case in CASES.items() if glob is None or glob in name or fnmatchcase(name, glob)]

@@ -5,13 +5,31 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from converse_harness import bedrock
+from converse_harness.bedrock import Kind
+from converse_harness.errors import DamagedData
+from converse_harness.recordings import leaks, media
+from converse_harness.recordings.keys import said
+from converse_harness.recordings.legality import illegal
+from converse_harness.recordings.lines import Line
+from converse_harness.recordings.read import (
+    DamagedRecording,
+    breaches,
+    json_lines,
+    problems_of,
+    session_of,
+    text_of_file,
+)
+from converse_harness.recordings.replies import Exchange, Session
 
 if TYPE_CHECKING:
-    from converse_harness.cli.lines import Printer
-    from converse_harness.recordings.check import Checked, Finding
+    from converse_harness.cli.terminal import Printer
+
 
 CLEAN: Final = 0
 FOUND: Final = 1
@@ -36,8 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     """Check all that is named; the result is the exit code."""
-    from converse_harness.cli.lines import Printer
-    from converse_harness.recordings.check import Sort, check_file, left_over, recordings_in
+    from converse_harness.cli.terminal import Printer
 
     files: dict[Path, None] = {}
     for path in given.paths:
@@ -57,8 +74,7 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
 
 
 def _print(findings: Sequence[Finding], checked: Sequence[Checked], printer: Printer) -> None:
-    from converse_harness.cli.lines import BOLD, DIM, RED
-    from converse_harness.recordings.check import Sort
+    from converse_harness.cli.terminal import BOLD, DIM, RED
     from converse_harness.secrets import mask
 
     for finding in findings:
@@ -69,7 +85,6 @@ def _print(findings: Sequence[Finding], checked: Sequence[Checked], printer: Pri
 
 
 def _summary(findings: Sequence[Finding], checked: Sequence[Checked]) -> Iterator[str]:
-    from converse_harness.recordings.check import Sort
 
     exchanges = sum(each.exchanges for each in checked)
     counts = {sort: sum(finding.sort is sort for finding in findings) for sort in Sort}
@@ -94,3 +109,167 @@ def _described(finding: Finding) -> dict[str, object]:
         "sort": finding.sort.value,
         "text": mask(finding.text),
     }
+
+
+SUFFIX: Final = ".jsonl"
+
+
+class Sort(Enum):
+    """What a finding is about; `MEANINGS` says it in words."""
+
+    FORMAT = "format"
+    ILLEGAL = "illegal"
+    STALE = "stale"
+    SECRET = "secret"
+    MEDIA = "media"
+    FAULT = "fault"
+
+
+MEANINGS: Final[Mapping[Sort, str]] = {
+    Sort.FORMAT: "the file is no recording, or not what it seems to be",
+    Sort.ILLEGAL: "AWS would not have sent it, and no fault says that it is meant",
+    Sort.STALE: "the installed botocore's model does not know it, or asks for more",
+    Sort.SECRET: "it holds something that looks like a secret",
+    Sort.MEDIA: "a file beside it is missing, changed or not used",
+    Sort.FAULT: "what is known to be illegal and meant; no reason to fail",
+}
+
+
+class Finding(NamedTuple):
+    """One thing that is said of a recording; `line` is None where it is said of a file as a whole."""
+
+    path: Path
+    line: int | None
+    sort: Sort
+    text: str
+
+    @property
+    def where(self) -> str:
+        """The file, and the line where there is one."""
+        return str(self.path) if self.line is None else f"{self.path}:{self.line}"
+
+
+class Checked(NamedTuple):
+    """What was found in a file, and how many exchanges it has."""
+
+    findings: Sequence[Finding]
+    exchanges: int = 0
+
+
+def recordings_in(path: Path) -> list[Path]:
+    """The recordings in a folder and all the folders in it, in their order; a file is one itself."""
+    return sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path]
+
+
+def check_file(path: Path) -> Checked:
+    """What is to be said against one recording."""
+    try:
+        text = text_of_file(path)
+        lines = json_lines(text, path)
+    except DamagedRecording as error:
+        return Checked([Finding(path, error.line, Sort.FORMAT, error.problem)])
+    except OSError as error:
+        return Checked([Finding(path, None, Sort.FORMAT, f"cannot be read: {error.strerror or error}.")])
+    found = [Finding(path, leak.line, Sort.SECRET, str(leak)) for leak in leaks.scan(lines)]
+    found += (Finding(path, None, Sort.MEDIA, f"{name} is used by no line.") for name in _unused(path, lines))
+    whole: list[Line] = []
+    damage: list[Finding] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            whole.append(media.put_back(line, path.parent))
+        except media.DamagedMedia as error:
+            damage.append(Finding(path, number, Sort.MEDIA, str(error)))
+            whole.append(line)
+    damage += (Finding(path, problem.line, Sort.FORMAT, problem.text) for problem in problems_of(whole))
+    found += damage
+    found += (Finding(path, number, Sort.FORMAT, text) for number, text in _oddities(text, lines))
+    if damage:
+        return Checked(_sorted(found))
+    session = session_of(whole)
+    found += (Finding(path, *each) for each in _of_the_model(session))
+    return Checked(_sorted(found), len(session.exchanges))
+
+
+def left_over(folder: Path) -> Iterator[Finding]:
+    """The folders of media in a folder whose recording is not there."""
+    for path in sorted(folder.rglob(f"*{media.FOLDER_SUFFIX}")):
+        recording = path.with_suffix(SUFFIX)
+        if path.is_dir() and not recording.exists():
+            yield Finding(path, None, Sort.MEDIA, f"these are the media of {recording.name}, which is not there.")
+
+
+def _sorted(findings: Sequence[Finding]) -> list[Finding]:
+    return sorted(dict.fromkeys(findings), key=lambda each: (each.line is None, each.line or 0))
+
+
+def _unused(path: Path, lines: Sequence[Line]) -> Iterator[str]:
+    folder = path.parent / media.folder_of(path)
+    used = {path.parent / name for line in lines for name in media.references(line)}
+    if folder.is_dir():
+        yield from (f"{folder.name}/{each.name}" for each in sorted(folder.iterdir()) if each not in used)
+
+
+def _oddities(text: str, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
+    """What a reader lets pass although nobody can have meant it: keys that are there twice, times that go back."""
+    for number, row in enumerate(text.split("\n")[: len(lines)], 1):
+        twice: list[str] = []
+
+        def note(pairs: list[tuple[str, Any]], twice: list[str] = twice) -> dict[str, Any]:
+            made = dict(pairs)
+            if len(made) < len(pairs):
+                names = [name for name, _ in pairs]
+                twice += dict.fromkeys(name for name in names if names.count(name) > 1)
+            return made
+
+        json.loads(row, object_pairs_hook=note)
+        for name in twice:
+            yield number, f"the key {said(name)} is there twice; only the last one counts."
+    before: object = None
+    for number, line in enumerate(lines, 1):
+        at: object = line.get("t")
+        if isinstance(at, int) and isinstance(before, int) and at < before:
+            yield number, f'"t" is {at}, and {before} in the line before; it is replayed without a pause.'
+        before = at
+
+
+def _of_the_model(session: Session) -> Iterator[tuple[int, Sort, str]]:
+    for exchange in session.exchanges:
+        for fault in exchange.faults:
+            yield exchange.at, Sort.FAULT, fault
+    held = [(problem.line, problem.text) for problem in breaches(session)]
+    yield from ((line, Sort.ILLEGAL, text) for line, text in held)
+    for exchange in session.exchanges:
+        answer = [] if exchange.faults else [(exchange.at + offset, text) for offset, text in illegal(exchange)]
+        yield from ((line, Sort.STALE, text) for line, text in answer if (line, text) not in held)
+        yield from ((exchange.at, Sort.STALE, f"the request: {text}") for text in _stale_request(exchange))
+
+
+def _stale_request(exchange: Exchange) -> Iterator[str]:
+    """What the installed model says against a request that was answered well."""
+    name = exchange.operation
+    if "operation" not in exchange.call or exchange.head.get("status", 500) >= 400 or not exchange.request:
+        return
+    if name not in bedrock.operations():
+        try:
+            bedrock.check_operation(name)
+        except bedrock.NotInModel as error:
+            yield str(error)
+        return
+    shape = bedrock.operation(name).input_shape
+    if "payload" in shape.serialization:
+        return
+    try:
+        request = bedrock.from_json(shape.name, bedrock.read_json(shape.name, exchange.request))
+    except DamagedData as error:
+        yield str(error)
+        return
+    elsewhere = {member for member, each in shape.members.items() if "location" in each.serialization}
+    for violation in bedrock.validate(shape.name, request):
+        in_path = violation.kind is Kind.REQUIRED and not violation.steps and violation.limit in elsewhere
+        # Media that were shortened are no base64: they are data, as every text is.
+        is_media = violation.kind is Kind.TYPE and "bytes" in violation.steps
+        if violation.kind in _STALE and not in_path and not is_media:
+            yield violation.message
+
+
+_STALE: Final = frozenset({Kind.UNION, Kind.REQUIRED, Kind.UNKNOWN, Kind.TYPE, Kind.ENUM})

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from converse_harness.cli.lines import Printer
+    from converse_harness.cli.terminal import Printer
     from converse_harness.recordings.compare import Compared
     from converse_harness.recordings.replies import Exchange, Session
 
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     """Compare two files; the result is the exit code."""
     del parser
-    from converse_harness.cli.lines import RED, Printer
+    from converse_harness.cli.terminal import RED, Printer
     from converse_harness.recordings.compare import compare
     from converse_harness.recordings.read import DamagedRecording, read
 
@@ -68,7 +68,7 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
 
 
 def _print(found: Sequence[Compared], paths: tuple[Path, Path], printer: Printer) -> None:
-    from converse_harness.cli.lines import BOLD, RED
+    from converse_harness.cli.terminal import BOLD, RED
     from converse_harness.recordings.compare import lines_of
 
     for each in found:
@@ -113,7 +113,7 @@ def _totals(found: Sequence[Compared]) -> str:
 
 
 def _say_what_was_left_out(old: Session, new: Session, given: argparse.Namespace, printer: Printer) -> None:
-    from converse_harness.cli.lines import DIM
+    from converse_harness.cli.terminal import DIM
     from converse_harness.recordings.compare import compare
 
     options = [

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(_parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     """Print what was asked for; the result is the exit code, 2 if there is no such page or section."""
-    from converse_harness.cli.lines import BOLD, RED, Printer
+    from converse_harness.cli.terminal import BOLD, RED, Printer
 
     printer = Printer(sys.stdout)
     if given.page is None:

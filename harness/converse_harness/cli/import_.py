@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
-from converse_harness.cli.options import add_redact, redaction_of
+from converse_harness.cli.terminal import add_redact, redaction_of
 
 if TYPE_CHECKING:
-    from converse_harness.cli.lines import Printer
-    from converse_harness.recordings.cassettes.importing import Hosts, Imported
+    from converse_harness.cli.terminal import Printer
+    from converse_harness.recordings.import_cassettes import Hosts, Imported
     from converse_harness.recordings.redaction import Redaction
 
 CASSETTES: Final = re.compile(r"\.(?:yaml|yml|json)(?:\.gz)?$", re.IGNORECASE)
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     """Import them; the exit code is 1 if something could not be imported."""
     from converse_harness.intercept.guard import is_bedrock_host
-    from converse_harness.recordings.cassettes.importing import Hosts
+    from converse_harness.recordings.import_cassettes import Hosts
 
     redaction = redaction_of(parser, given)
     jobs = list(_jobs(parser, given.paths, given.output))
@@ -127,8 +127,8 @@ class _Import:
 
     def run(self, jobs: Sequence[Job]) -> int:
         """Import every cassette, and say what became of each and of all."""
-        from converse_harness.cli.lines import Printer
-        from converse_harness.recordings.cassettes.importing import Verdict
+        from converse_harness.cli.terminal import Printer
+        from converse_harness.recordings.import_cassettes import Verdict
 
         printer = Printer(self.out)
         progress = _Progress(self.err, len(jobs))
@@ -142,8 +142,8 @@ class _Import:
 
     def _one(self, job: Job, printer: Printer, progress: _Progress) -> None:
         from converse_harness.errors import ConverseHarnessError, SecretFound
-        from converse_harness.recordings.cassettes.files import CannotImport, NoCassette
-        from converse_harness.recordings.cassettes.importing import CannotImportAll, import_cassette
+        from converse_harness.recordings.cassettes import CannotImport, NoCassette
+        from converse_harness.recordings.import_cassettes import CannotImportAll, import_cassette
 
         try:
             self._check(job)
@@ -170,7 +170,7 @@ class _Import:
 
     def _check(self, job: Job) -> None:
         """Refuse to overwrite what was there, or what another cassette just became."""
-        from converse_harness.recordings.cassettes.files import CannotImport
+        from converse_harness.recordings.cassettes import CannotImport
 
         other = self.written.get(job.target)
         if other is not None:
@@ -180,7 +180,7 @@ class _Import:
             raise CannotImport(job.source, 1, f"{job.target} is there already.", "--force overwrites it.")
 
     def _refuse(self, problem: str, progress: _Progress) -> None:
-        from converse_harness.cli.lines import RED, Printer
+        from converse_harness.cli.terminal import RED, Printer
 
         progress.clear()
         self.refused += 1
@@ -196,7 +196,7 @@ class _Import:
             self.without += 1
 
     def _summary(self) -> Iterator[str]:
-        from converse_harness.recordings.cassettes.importing import Verdict
+        from converse_harness.recordings.import_cassettes import Verdict
 
         exchanges, made = _several(self.verdicts.total(), "exchange"), _several(len(self.written), "recording")
         details = _details(self.verdicts)
@@ -225,7 +225,7 @@ def _line(imported: Imported) -> str:
 
 
 def _details(counted: Counter[str]) -> str:
-    from converse_harness.recordings.cassettes.importing import Verdict
+    from converse_harness.recordings.import_cassettes import Verdict
 
     return ", ".join(f"{counted[each.value]} {each.value}" for each in Verdict if counted[each.value])
 

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Final, NoReturn, TextIO, TypedDict, Unpack
 from urllib.parse import urlsplit
 
-from converse_harness.cli.lines import BOLD, RED, Printer, serving
-from converse_harness.cli.options import add_address, add_redact, address_of, redaction_of
 from converse_harness.cli.serve import TERMINATED, Terminated, start, terminated_by_signal
+from converse_harness.cli.terminal import BOLD, RED, Printer, add_address, add_redact, address_of, redaction_of, serving
 from converse_harness.endpoint.call import Call
 from converse_harness.errors import ConverseHarnessError, DoorError, SecretFound
 from converse_harness.recordings.redaction import Redaction

@@ -15,14 +15,13 @@ from types import FrameType
 from typing import TYPE_CHECKING, Final, NoReturn, TextIO
 
 from converse_harness.cases import Case
-from converse_harness.cli.lines import BOLD, RED, Printer, counted, serving
 from converse_harness.cli.loading import HOW, CannotServe, How, Watcher, load, load_case
-from converse_harness.cli.options import add_address, address_of
+from converse_harness.cli.terminal import BOLD, RED, Printer, add_address, address_of, counted, serving
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Script
 from converse_harness.errors import DoorError
 from converse_harness.intercept.fake import RulesLevel
-from converse_harness.server.control.api import ROOT, id_of
+from converse_harness.server.control import ROOT, id_of
 from converse_harness.server.listener import ConverseServer
 from converse_harness.server.site import ServerFake
 

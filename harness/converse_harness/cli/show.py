@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from converse_harness.cli.lines import Printer
+    from converse_harness.cli.terminal import Printer
     from converse_harness.recordings.replies import Exchange, Session
     from converse_harness.recordings.timeline import Piece, Row
 
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     """Show a file; the result is the exit code."""
-    from converse_harness.cli.lines import RED, Printer
+    from converse_harness.cli.terminal import RED, Printer
     from converse_harness.recordings.read import DamagedRecording, read
 
     try:
@@ -94,7 +94,7 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
 
 
 def _show_header(path: Path, session: Session, printer: Printer) -> None:
-    from converse_harness.cli.lines import BOLD, DIM
+    from converse_harness.cli.terminal import BOLD, DIM
 
     header = session.header
     made = "".join(f"{word} {header[key]}" for word, key in ((" recorded", "recorded"), (" by", "by")) if key in header)
@@ -103,7 +103,7 @@ def _show_header(path: Path, session: Session, printer: Printer) -> None:
 
 
 def _show(exchange: Exchange, printer: Printer, width: int, *, full: bool) -> None:
-    from converse_harness.cli.lines import BOLD, DIM
+    from converse_harness.cli.terminal import BOLD, DIM
     from converse_harness.recordings.timeline import answered, asked
 
     title = " ".join(filter(None, (f"call {exchange.call['call']} ", exchange.operation, exchange.model_id)))
@@ -134,7 +134,7 @@ def _facts(exchange: Exchange) -> Iterator[str]:
 
 def _show_row(row: Row, printer: Printer, width: int, most: int | None, before: int | None = None) -> int | None:
     """Print a row; the result is when its last piece came."""
-    from converse_harness.cli.lines import DIM
+    from converse_harness.cli.terminal import DIM
 
     lines = list(laid_out(row.pieces, width))
     shown = lines if most is None else lines[:most]

@@ -13,10 +13,40 @@ One adapter asks the consumer and says what it made of the answer; the contract 
 `TestMyClient = consumer_contract(ask)`.
 """
 
-from converse_harness.contract.consumer import ConsumerContract, consumer_contract
-from converse_harness.contract.outcome import Outcome, Target, ToolCall
-from converse_harness.contract.running import SetUpFailed
-from converse_harness.contract.verdicts import Flaw, Level, NotHandled, Seen, Verdict
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+
+import pytest
+
+from converse_harness import bedrock, reply
+from converse_harness.cases import CASES, UnknownCase
+from converse_harness.contract.expectations import OVERFLOW, PROPERTIES, Unending, block_kinds, expectation_of
+from converse_harness.contract.running import PATIENT, SHORT, Adapter, Outcome, SetUpFailed, Target, ToolCall, run
+from converse_harness.contract.verdicts import (
+    FOLLOW_UP,
+    HANDLED,
+    Flaw,
+    Level,
+    NotHandled,
+    Seen,
+    Tried,
+    Verdict,
+    failure,
+    judge,
+    mishandled,
+    note,
+)
+from converse_harness.errors import CallError, ReplyError
+from converse_harness.faults.model import Door
+from converse_harness.plugin.settings import own_fakes
+from converse_harness.reply.reply import Reply
+
+if TYPE_CHECKING:
+    from converse_harness.endpoint.call import Call
+    from converse_harness.intercept.fake import Fake
+
 
 __all__ = [
     "ConsumerContract",
@@ -31,3 +61,301 @@ __all__ = [
     "Verdict",
     "consumer_contract",
 ]
+
+
+class ConsumerContract:
+    """Subclass it as `TestSomething` and write `consume`: every case of the catalogue becomes a test of the consumer.
+
+    Settings are attributes of the class. `door` is how the consumer reaches the fake: "boto" (any boto client of the
+    process), "httpx" or "server" (by URL); `operation` what it calls. `known` has the cases and properties that it
+    knowingly does not handle, each with the reason: they are expected to fail, and fail the test when they do not.
+    `time_limit` is in seconds. `errors` says what the consumer's own errors stand for, by class or name: names of
+    errors of AWS, and "ContextOverflow" for a conversation that is too long. `most_calls` is how often it may ask.
+    `kinds` are the blocks of drawn answers, `examples` how many are drawn for each property. Raises ReplyError, at the
+    line of the class, for a setting that is none.
+
+    >>> class TestMine(ConsumerContract):
+    ...     known = {"bad_crc": "it does not look at checksums"}
+    ...
+    ...     def consume(self, target: Target) -> Outcome:
+    ...         answer = target.client.converse_stream(**target.request)
+    ...         ...
+    """
+
+    door: ClassVar[str] = "boto"
+    operation: ClassVar[str] = "ConverseStream"
+    known: ClassVar[Mapping[str, str]] = {}
+    time_limit: ClassVar[float] = 10.0
+    errors: ClassVar[Mapping[type[BaseException] | str, Iterable[str]]] = {}
+    most_calls: ClassVar[int] = 50
+    kinds: ClassVar[Sequence[str]] = ("text", "toolUse", "reasoningContent")
+    examples: ClassVar[int] = 50
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        check(cls, cls.__name__)
+
+    def consume(self, target: Target) -> Outcome | Awaitable[Outcome]:
+        """Ask the target with the consumer, and say what it made of the answer; may be a coroutine function.
+
+        What it raises after the first request is the consumer's error; what it raises before is one of the adapter.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no `consume`: ask `target`, and return an Outcome.")
+
+    def seen(self, seen: Seen) -> None:
+        """Called with what was seen of each case, before the verdict decides the test; for reports of your own."""
+
+    @classmethod
+    def cases(cls) -> list[str]:
+        """The names of the cases that the operation can have and the door can express."""
+        door = DOORS[cls.door]
+        return [
+            name
+            for name, case in CASES.items()
+            if (cls.operation == "ConverseStream" or not case.stream_only)
+            and all(door in breach.fault.doors for answer in case.replies for breach in answer.breaches)
+        ]
+
+    # The tests
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """One test for each case that the door and the operation allow, and one for each property."""
+        if "contract_case" in metafunc.fixturenames:
+            metafunc.parametrize("contract_case", list(self._marked(self.cases())))
+        if "contract_property" in metafunc.fixturenames:
+            metafunc.parametrize("contract_property", list(self._marked(PROPERTIES)))
+
+    def _marked(self, names: Iterable[str]) -> Iterator[Any]:
+        for name in names:
+            reason = self.known.get(name)
+            marks = () if reason is None else [pytest.mark.xfail(reason=reason, raises=NotHandled, strict=True)]
+            yield pytest.param(name, marks=marks, id=name)
+
+    # The consumer asks in fixtures: what goes wrong before it asks anything is then an error, and no failure. The tests
+    # take what they give; their names begin with _, so that `pytest --fixtures` does not list them (hence noqa: PT019).
+
+    @pytest.fixture
+    def _contract_tried(self, contract_case: str, request: pytest.FixtureRequest) -> Tried:
+        """What the consumer makes of a case."""
+        return self._try(contract_case, CASES[contract_case].replies, request)
+
+    def test_case(self, contract_case: str, _contract_tried: Tried, request: pytest.FixtureRequest) -> None:  # noqa: PT019
+        """What the consumer makes of a case is what it must make of it."""
+        __tracebackhide__ = True
+        tried = _contract_tried
+        self._keep(tried, request)
+        self.seen(tried.seen)
+        _fail(failure(tried, CASES[contract_case], _name_of(request)))
+
+    @pytest.fixture
+    def _contract_worst(
+        self, contract_property: str, request: pytest.FixtureRequest
+    ) -> tuple[Tried | None, NotHandled | None]:
+        """The smallest answer that the consumer does not handle, and what that fails the test with."""
+        found = PROPERTIES[contract_property]
+        worst: Tried | None = None
+
+        def put(answer: Reply) -> None:
+            nonlocal worst
+            tried = self._try(contract_property, [answer], request)
+            error = failure(tried, found, _name_of(request))
+            if error is not None:
+                worst = tried
+                raise Unending(error) if tried.seen.outcome is None else error
+
+        try:
+            found.check(put, operation=self.operation, door=self.door, kinds=self.kinds, examples=self.examples)
+        except NotHandled as error:
+            return worst, error
+        return None, None
+
+    def test_property(
+        self,
+        contract_property: str,
+        _contract_worst: tuple[Tried | None, NotHandled | None],  # noqa: PT019
+        request: pytest.FixtureRequest,
+    ) -> None:
+        """What holds for every answer holds for those that hypothesis draws."""
+        __tracebackhide__ = True
+        tried, error = _contract_worst
+        self._keep(tried, request)
+        _fail(error)
+
+    def _keep(self, tried: Tried | None, request: pytest.FixtureRequest) -> None:
+        """Keep the verdict for the table, and the calls for the report of a failure."""
+        item = cast("pytest.Function", request.node)
+        name = item.callspec.id
+        note(item, name, HANDLED if tried is None else tried.seen.verdict, self.known.get(name))
+        if tried is not None:
+            own_fakes(item).append(tried.fake)
+
+    def _try(self, name: str, replies: Sequence[Reply], request: pytest.FixtureRequest) -> Tried:
+        """Answer the consumer so, and judge what it makes of it."""
+        fake = _opened(self.door, request)
+        try:
+            verdict, outcome, requests = self._put(fake, replies)
+        finally:
+            fake.close()
+        try:
+            fake.check()
+        except CallError:
+            if outcome is not None:  # one that was stopped may have gone on for a moment without its fake
+                raise
+        return Tried(replies, Seen(name, self.operation, verdict, outcome, requests), fake)
+
+    def _put(self, fake: Fake, replies: Sequence[Reply]) -> tuple[Verdict, Outcome | None, int]:
+        expected = expectation_of(replies)
+        _answer(fake, replies, goes_on=bool(expected.answers))
+        target = Target(fake, self.operation, SHORT if any(map(_is_silent, replies)) else PATIENT)
+        outcome = run(self.consume, target, time_limit=self.time_limit, most_calls=self.most_calls)
+        calls = fake.calls
+        if len(calls) > self.most_calls:
+            return mishandled(Flaw.ENDLESS, f"more than {self.most_calls} requests"), None, self.most_calls
+        if outcome is None:
+            return mishandled(Flaw.HANGS, f"it was stopped after {self.time_limit:g} s"), None, len(calls)
+        return judge(expected, outcome, calls, errors=self.errors), outcome, len(calls)
+
+
+def consumer_contract(adapter: Adapter, **settings: Any) -> type[ConsumerContract]:
+    """A ConsumerContract of a function that takes a Target and returns an Outcome; `settings` are its attributes.
+
+    Give it to a name that pytest collects. Raises ReplyError for what is no setting, and for an unknown case in
+    `known`.
+
+    >>> def ask(target: Target) -> Outcome: ...
+    >>> TestMine = consumer_contract(ask, known={"bad_crc": "it does not look at checksums"})
+    """
+    if unknown := sorted(set(settings) - set(SETTINGS)):
+        raise ReplyError(f"consumer_contract({unknown[0]}=...): no setting. Settings: {', '.join(SETTINGS)}.")
+    if not callable(adapter):
+        raise ReplyError(f"consumer_contract({adapter!r}): a function that takes a Target and returns an Outcome.")
+
+    def consume(self: ConsumerContract, target: Target) -> Outcome | Awaitable[Outcome]:
+        return adapter(target)
+
+    return cast(
+        "type[ConsumerContract]", type("consumer_contract", (ConsumerContract,), {"consume": consume, **settings})
+    )
+
+
+def _name_of(request: pytest.FixtureRequest) -> str:
+    """What pytest calls the contract: that of a function has no name of its own."""
+    return cast("pytest.Function", request.node).nodeid.split("::")[-2]
+
+
+def _opened(door: str, request: pytest.FixtureRequest) -> Fake:
+    """A fake that leaves it to the verdict what an unused reply or a refused request means."""
+    if DOORS[door] is Door.SERVER:
+        return cast("Fake", request.getfixturevalue("converse_server").script(unused="allow", unexpected="allow"))
+    if DOORS[door] is Door.HTTPX:
+        from converse_harness.intercept.httpx import HttpxFake
+
+        return HttpxFake(unused="allow", unexpected="allow").open()
+    from converse_harness.intercept.in_process import BotoFake
+
+    return BotoFake(unused="allow", unexpected="allow").open()
+
+
+def _answer(fake: Fake, replies: Sequence[Reply], *, goes_on: bool) -> None:
+    """The replies in order; then the last again where it must fail, and FOLLOW_UP to whatever else is asked."""
+    *first, last = replies
+    follow_up = reply.text(FOLLOW_UP)
+    if goes_on:
+        fake.script(*replies)
+        fake.always(follow_up)
+        return
+    fake.script(*first)
+
+    def again(call: Call) -> Reply:
+        return follow_up if call.tool_results else last.times(1)
+
+    fake.always(again)
+
+
+def _is_silent(answer: Reply) -> bool:
+    """Whether a client waits in vain for an answer, or for the rest of one."""
+    return any(breach.fault.name in ("connect_timeout", "read_timeout", "stall") for breach in answer.breaches)
+
+
+def _fail(error: NotHandled | None) -> None:
+    if error is not None:
+        raise error.with_traceback(None)  # the one frame of ours that is not hidden, because pytest wants one
+
+
+OPERATIONS: Final = ("ConverseStream", "Converse")
+DOORS: Final[Mapping[str, Door]] = {door.value: door for door in (Door.BOTO, Door.HTTPX, Door.SERVER)}
+
+SETTINGS: Final[Mapping[str, str]] = {
+    "door": 'how the consumer reaches the fake: `"boto"` (any boto client of the process), `"httpx"` or `"server"` '
+    "(by URL)",
+    "operation": 'what it calls: `"ConverseStream"` or `"Converse"`',
+    "known": "the cases and properties that it knowingly does not handle, each with the reason",
+    "time_limit": "how many seconds it may take for one answer",
+    "errors": "what its own errors stand for, by class or name: names of errors of AWS, and `"
+    f"{OVERFLOW}` for a conversation that is too long",
+    "most_calls": "how often it may ask for one answer",
+    "kinds": "the blocks of drawn answers",
+    "examples": "how many answers are drawn for each property",
+}
+"""The settings of a contract, each with what it means."""
+
+
+def check(contract: type[ConsumerContract], where: str) -> None:
+    """Raises ReplyError for a setting that is none, at the line that wrote it."""
+    for name, allowed in (("door", tuple(DOORS)), ("operation", OPERATIONS)):
+        if (value := getattr(contract, name)) not in allowed:
+            raise ReplyError(f"{where}.{name} = {value!r}; one of {', '.join(map(repr, allowed))}.")
+    if not _is_number(contract.time_limit, int, float):
+        raise ReplyError(f"{where}.time_limit = {contract.time_limit!r}; a number of seconds, more than 0.")
+    for name in ("most_calls", "examples"):
+        if not _is_number(value := getattr(contract, name), int):
+            raise ReplyError(f"{where}.{name} = {value!r}; a whole number, 1 or more.")
+    _check_kinds(contract.kinds, where)
+    _check_errors(contract.errors, where)
+    _check_known(contract, where)
+
+
+def _is_number(value: Any, *types: type) -> bool:
+    return type(value) in types and 0 < value < float("inf")
+
+
+def _check_kinds(kinds: Any, where: str) -> None:
+    allowed = block_kinds()
+    given = {*cast("Sequence[object]", kinds)} if isinstance(kinds, list | tuple) else set[object]()
+    if not given or not given <= {*allowed}:
+        raise ReplyError(f"{where}.kinds = {kinds!r}; a list of some of {', '.join(map(repr, allowed))}.")
+
+
+def _check_errors(errors: Any, where: str) -> None:
+    allowed = {*bedrock.all_errors(), OVERFLOW}
+    for key, names in errors.items():
+        if not isinstance(key, str) and not (isinstance(key, type) and issubclass(key, BaseException)):
+            raise ReplyError(f"{where}.errors: {key!r} is no error; the class of one, or in another language its name.")
+        shown = key if isinstance(key, str) else key.__name__
+        if isinstance(names, str):
+            raise ReplyError(f"{where}.errors[{shown}] = {names!r}; a list of names: [{names!r}].")
+        if unknown := sorted({*names} - allowed):
+            raise ReplyError(
+                f"{where}.errors[{shown}]: {unknown[0]!r} is no error of AWS. One of: {', '.join(sorted(allowed))}."
+            )
+
+
+def _check_known(contract: type[ConsumerContract], where: str) -> None:
+    names = {*contract.cases(), *PROPERTIES}
+    for name, reason in contract.known.items():
+        if name not in names:
+            _refuse(name, contract, where)
+        if type(reason) is not str or not reason.strip():
+            raise ReplyError(f"{where}.known[{name!r}] = {reason!r}; say why, in a text.")
+
+
+def _refuse(name: str, contract: type[ConsumerContract], where: str) -> None:
+    try:
+        case = CASES[name]
+    except UnknownCase as error:
+        raise UnknownCase(f"{where}.known: {error} Properties: {', '.join(PROPERTIES)}.") from None
+    if case.stream_only and contract.operation == "Converse":
+        why = "only a stream can be so, and the operation is Converse"
+    else:
+        why = f'the door "{contract.door}" cannot express it'
+    raise ReplyError(f"{where}.known: {name!r} is no test of this contract: {why}. Leave it out.")

@@ -12,9 +12,8 @@ import pytest
 
 from converse_harness import bedrock
 from converse_harness.cases import Case
-from converse_harness.contract.expectations import CUT_SHORT, Answer, Expectation, parsed
-from converse_harness.contract.outcome import TOOL, Outcome, ToolCall
-from converse_harness.contract.properties import Property, printed
+from converse_harness.contract.expectations import CUT_SHORT, Answer, Expectation, Property, parsed, printed
+from converse_harness.contract.running import TOOL, Outcome, ToolCall
 from converse_harness.endpoint.call import Call
 from converse_harness.plugin.contracts import VERDICT
 from converse_harness.reply.reply import Reply

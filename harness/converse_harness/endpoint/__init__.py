@@ -1,1 +1,286 @@
 """One call in, one response out, without I/O: the script, the rules, the answer, and what failures say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Final, cast
+
+from converse_harness import bedrock
+from converse_harness.bedrock.rules import Asked, Level, Refusal, level_of, refusal_of
+from converse_harness.endpoint import operations
+from converse_harness.endpoint.call import Call, Outcome
+from converse_harness.endpoint.failure_texts import (
+    recorded_no_further,
+    refused_request,
+    unexpected_call,
+    unknown_operation,
+)
+from converse_harness.endpoint.operations import control_route, output_response, route
+from converse_harness.endpoint.render import Occasion, Renderer, count_tokens, error_json
+from converse_harness.endpoint.script import NAMED, SCRIPTED, Replies, Responder, Script, Slot, check_answer
+from converse_harness.errors import (
+    CallError,
+    ConverseHarnessError,
+    DamagedData,
+    RefusedRequest,
+    ReplyError,
+    UnexpectedCall,
+)
+from converse_harness.faults.model import Door
+from converse_harness.reply.reply import Reply
+from converse_harness.secrets import mask_headers
+from converse_harness.stream.http import Chunk, Request, Response, error_response, json_response
+
+Handler = Callable[[Call], "Reply | Mapping[str, Any]"]
+"""Answers an operation that is not scripted: with the members of its output, or with a Reply that is an error."""
+
+SOCKETS: Final = (Door.SERVER, Door.ASGI)
+"""The doors that write without being asked to."""
+
+KEPT: Final = 4096
+"""Bytes of the longest request whose verdict is kept."""
+
+TIME_TO_LEAVE: Final = 1.0
+"""Seconds in which a client behind a socket closes, where the one that was recorded did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One call being answered. The door moves `response` and reports what the client took and how it ended."""
+
+    call: Call
+    response: Response
+    on_ended: Callable[[Call], None] | None = None
+
+    @property
+    def heard(self) -> None:
+        """Nothing: it is answered."""
+        return
+
+    @property
+    def taken(self) -> list[tuple[Chunk, float]]:
+        """Where the door appends each chunk that the client took, with the seconds since the request arrived."""
+        return self.call.answered.taken
+
+    def ended(self, outcome: str) -> None:
+        """The answer ended, with the value of an Outcome; only the first report counts."""
+        if self.call.answered.outcome is Outcome.RUNNING:
+            self.call.answered.outcome = Outcome(outcome)
+            if self.on_ended is not None:
+                self.on_ended(self.call)
+
+
+class Endpoint:
+    """Answers requests from a script and keeps every Call.
+
+    `seed` changes every id and padding length; `door` is the one in front of it, to whose limits replies are held.
+    `rules` says how strictly requests are held to what Bedrock refuses.
+    `problems` holds what must fail the test even if the client swallows it, `warnings` what it should hear of.
+    Not for several threads at once: a Fake adds the lock.
+
+    >>> from converse_harness import Endpoint
+    >>> from converse_harness import reply
+    >>> from converse_harness.stream.http import Request
+    >>> endpoint = Endpoint(reply.text("hi"))
+    >>> body = b'{"messages":[{"role":"user","content":[{"text":"hello"}]}]}'
+    >>> exchange = endpoint.exchange(Request("POST", "/model/amazon.nova-lite-v1%3A0/converse", (), body))
+    >>> exchange.response.status, exchange.call.last_user_text
+    (200, 'hello')
+    """
+
+    def __init__(
+        self,
+        *replies: Responder | Replies,
+        seed: int = 0,
+        rules: Level | str = Level.DEFAULT,
+        door: Door | None = None,
+    ) -> None:
+        self.seed = seed
+        self.rules = level_of(rules)
+        self.script = Script()
+        self.script.add(replies)
+        self.calls: list[Call] = []
+        self.problems: list[ConverseHarnessError | Exception] = []
+        self.warnings: list[RefusedRequest] = []
+        self.handlers: dict[str, Handler] = {}
+        self.door = door
+        self.on_ended: Callable[[Call], None] | None = None
+        """Is called when an answer has ended, in whatever thread notices: it must not wait."""
+        self.check(*replies)
+        self._renderer = Renderer()
+
+    def exchange(self, request: Request, *, operation: str | None = None) -> Exchange:
+        """Answer one request; `operation` names it where the door knows better than its path says."""
+        call = self.receive(request, operation=operation)
+        return self.answer(call, self.choose(call))
+
+    def receive(self, request: Request, *, operation: str | None = None) -> Call:
+        """Parse a request into a Call and keep it."""
+        found = route(request)
+        if found is None and operation is None:
+            found = control_route(request)
+        name = found.operation if found is not None else operation
+        path_params: Mapping[str, str] = found.path_params if found is not None else {}
+        body, malformed = _parse(name, request.body) if name in (*SCRIPTED, *NAMED) else (_lenient(request.body), None)
+        shown = Request(request.method, request.target, mask_headers(request.headers), request.body)
+        call = Call(len(self.calls) + 1, name, shown, path_params, body, malformed)
+        self.calls.append(call)
+        return call
+
+    def choose(self, call: Call) -> Slot | None:
+        """Use up the reply for a call, if it is one that the script answers, and Bedrock would not refuse it.
+
+        A handler comes before the script; but where an operation is scripted only by its name, the name comes first.
+        """
+        handled = call.operation in self.handlers and call.operation not in NAMED
+        if handled:
+            return None
+        refusal = call.answered.refusal = self._refusal(call)
+        return self.script.choose(call, refused=refusal is not None and self.rules is not Level.WARN)
+
+    def _refusal(self, call: Call) -> Refusal | None:
+        if call.operation not in SCRIPTED or call.malformed is not None or self.rules is Level.OFF:
+            return None
+        if len(call.raw) > KEPT:
+            return refusal_of(Asked(call.operation, call.model_id, call.body), self.rules)
+        return _verdict(call.operation, call.model_id, call.raw, self.rules)
+
+    def answer(self, call: Call, slot: Slot | None) -> Exchange:
+        """Answer a call with the reply that was chosen for it; runs its function, if it is one."""
+        occasion = Occasion(self.seed, slot.place if slot is not None else "", call)
+        try:
+            response = self._respond(call, slot, occasion)
+        except Exception as error:  # noqa: BLE001 - what a scripted function raises must fail the test
+            return self.fail(call, error)
+        call.answered.status = response.status
+        return Exchange(call, response, self.on_ended)
+
+    def fail(self, call: Call, error: Exception) -> Exchange:
+        """Answer a call for which a function of the test's raised, and remember the error."""
+        self.problems.append(error)
+        return self._refused(call, f"{type(error).__name__}: {error}")
+
+    def refuse(self, call: Call, problem: CallError) -> Exchange:
+        """Answer with Bedrock's ValidationException and the problem's first line, and remember the problem."""
+        self.problems.append(problem)
+        return self._refused(call, str(problem).partition("\n")[0])
+
+    @property
+    def runs_functions(self) -> bool:
+        """Whether answering a call may run a function that is not ours."""
+        return bool(self.handlers) or self.script.runs_functions
+
+    def _refused(self, call: Call, message: str) -> Exchange:
+        body = error_json("ValidationException", {"message": message})
+        request_id = Occasion(self.seed, "", call).request_id
+        response = error_response("ValidationException", 400, body, request_id)
+        call.answered.status = response.status
+        return Exchange(call, response, self.on_ended)
+
+    def _respond(self, call: Call, slot: Slot | None, occasion: Occasion) -> Response:
+        refusal = call.answered.refusal
+        if refusal is not None and self.rules is Level.WARN:
+            self.warnings.append(RefusedRequest(refused_request(call, refusal)))
+        if slot is not None:
+            return self._scripted(call, slot, occasion)
+        if refusal is not None and self.rules is not Level.WARN:
+            self.problems.append(RefusedRequest(refused_request(call, refusal)))
+            return self._refused(call, refusal.message).response
+        if call.malformed is not None:
+            body = error_json("SerializationException", {"message": call.malformed})
+            return error_response("SerializationException", 400, body, occasion.request_id)
+        handler = self.handlers.get(call.operation or "")
+        if handler is not None:
+            return self._handle(handler, call, occasion)
+        if call.operation == "CountTokens":
+            return json_response(json.dumps({"inputTokens": count_tokens(call)}).encode(), occasion.request_id)
+        if call.operation == operations.OPERATION:
+            return json_response(operations.applied(None, call).encode(), occasion.request_id)
+        if call.operation not in SCRIPTED and not any(queue.answers(call) for queue in self.script.recordings):
+            problem = UnexpectedCall(unknown_operation(call))
+            self.problems.append(problem)
+            body = error_json("UnknownOperationException", {"message": str(problem).partition("\n")[0]})
+            return error_response("UnknownOperationException", 404, body, occasion.request_id)
+        return self.refuse(call, UnexpectedCall(unexpected_call(self.script, call))).response
+
+    def _scripted(self, call: Call, slot: Slot, occasion: Occasion) -> Response:
+        responder = slot.responder
+        reply = responder if isinstance(responder, Reply) else _computed(responder(call), slot)
+        return self._render(call, reply, occasion)
+
+    def _handle(self, handler: Handler, call: Call, occasion: Occasion) -> Response:
+        result = handler(call)
+        if isinstance(result, Reply):
+            return self._render(call, result, occasion)
+        return output_response(call.operation or "", result, occasion.request_id)
+
+    def _render(self, call: Call, reply: Reply, occasion: Occasion) -> Response:
+        self.check(reply)
+        check_answer(call.operation, reply)
+        call.answered.reply = reply
+        response = self._renderer.render(reply, occasion)
+        recorded = reply.recorded
+        if recorded is None or not recorded.partial or recorded.operation != call.operation:
+            return response
+        return replace(response, chunks=self._as_far_as_recorded(response.chunks, call))
+
+    def _as_far_as_recorded(self, chunks: Iterable[Chunk], call: Call) -> Iterator[Chunk]:
+        """A client that reads on where the recorded one had left must not take that for the end.
+
+        Doors look one chunk ahead: behind an empty one it is seen only when the client wants more. A client behind a
+        socket is given the time to leave.
+        """
+        yield from chunks
+        yield Chunk(b"", TIME_TO_LEAVE if self.door in SOCKETS else 0.0)
+        problem = UnexpectedCall(recorded_no_further(call))
+        self.problems.append(problem)
+        raise problem
+
+    def check(self, *responders: object) -> None:
+        """Raise ReplyError for a reply with a fault that the door cannot express."""
+        for responder in responders:
+            if isinstance(responder, Reply):
+                responder.check_door(self.door)
+
+
+def _computed(result: object, slot: Slot) -> Reply:
+    if isinstance(result, Reply):
+        return result
+    raise ReplyError(
+        f"{slot.summary} returned {result!r}; it must return a Reply, made by reply.text(...) or its like."
+    )
+
+
+@lru_cache(64)
+def _verdict(operation: str, model_id: str, raw: bytes, level: Level) -> Refusal | None:
+    """Properties and retries ask the same hundreds of times, and nothing but this decides."""
+    return refusal_of(Asked(operation, model_id, _parse(operation, raw)[0]), level)
+
+
+def _parse(operation: str, body: bytes) -> tuple[Mapping[str, Any], str | None]:
+    """The request's JSON object, or what is wrong with its form: a SerializationException, which is not recorded."""
+    try:
+        parsed: Any = json.loads(body) if body else {}
+    except (ValueError, RecursionError) as error:
+        return {}, f"The request body is not JSON: {error}"
+    if not isinstance(parsed, dict):
+        return {}, f"The request body is a JSON {type(parsed).__name__}; it must be an object."
+    members = cast("dict[str, Any]", parsed)
+    if operation not in bedrock.operations():
+        return members, None
+    try:
+        return bedrock.read_json(bedrock.operation(operation).input_shape.name, members), None
+    except DamagedData as error:
+        return {}, str(error)
+
+
+def _lenient(body: bytes) -> Mapping[str, Any]:
+    """The JSON object of an operation whose body may be anything, or none."""
+    try:
+        parsed: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else {}

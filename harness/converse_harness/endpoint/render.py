@@ -18,7 +18,7 @@ from uuid import UUID
 from converse_harness import bedrock
 from converse_harness.bedrock import guardrails
 from converse_harness.bedrock.families import family_of
-from converse_harness.endpoint import apply_guardrail
+from converse_harness.endpoint import operations
 from converse_harness.endpoint.cache import PromptCache, PromptUse, has_cache_point, request_tokens
 from converse_harness.endpoint.call import Call
 from converse_harness.errors import ReplyError, StreamOrderError
@@ -134,8 +134,8 @@ class Renderer:
                 return replace(error, headers=(*error.headers, *more))
             case _ if occasion.call.operation == "ConverseStream":
                 return stream_response(self._stream(reply, occasion), occasion.request_id)
-            case _ if occasion.call.operation == apply_guardrail.OPERATION:
-                body = apply_guardrail.applied(reply, occasion.call).encode()
+            case _ if occasion.call.operation == operations.OPERATION:
+                body = operations.applied(reply, occasion.call).encode()
                 return json_response(body, occasion.request_id, delay=_pauses(reply, _count(reply, occasion)))
             case _:
                 return _whole(reply, occasion)

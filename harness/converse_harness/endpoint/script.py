@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Final, NamedTuple, Protocol, cast, runtime_checkable
 
 from converse_harness import bedrock
-from converse_harness.endpoint import apply_guardrail
+from converse_harness.endpoint import operations
 from converse_harness.endpoint.call import Call
 from converse_harness.errors import ReplyError
 from converse_harness.reply.body import ErrorBody, shorten
@@ -67,8 +67,8 @@ NAMED: Final[Mapping[str, Named]] = {
         "only an error before the stream or a connection failure can, reply.throttled() for instance. For a number of "
         'your own use on_operation("CountTokens", lambda call: {"inputTokens": 42}).',
     ),
-    apply_guardrail.OPERATION: Named(
-        apply_guardrail.can_apply,
+    operations.OPERATION: Named(
+        operations.can_apply,
         "only what a guardrail does can, reply.guardrail_blocked() for instance, with its trace; or an error before "
         'the stream or a connection failure. For an answer of your own use on_operation("ApplyGuardrail", lambda call: '
         "{...the members of its output...}).",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from converse_harness.faults import response
+from converse_harness.faults import model
 from converse_harness.faults.model import DURATIONS, EVERY_DOOR, Change, Door, Fault, Level, Place
 from converse_harness.faults.order import BREACHES
 from converse_harness.stream.http import Break, ConnectionFailure
@@ -98,7 +98,7 @@ def _frames(name: str, sentence: str, place: Place, botocore: str, change: Chang
 
 
 def _no_answer(failure: ConnectionFailure, sentence: str, botocore: str, doors: frozenset[Door]) -> Fault:
-    change = response.give_no_answer(failure)
+    change = model.give_no_answer(failure)
     name = failure.value.replace(" ", "_")
     return Fault(name, sentence, Level.CONNECTION, Place.NOWHERE, botocore, None, change, change, doors)
 
@@ -140,37 +140,37 @@ reasoning_without_member: Final = _order("reasoning_without_member", PARSER)
 
 # The bytes of frames.
 
-bad_crc: Final = _frames("bad_crc", "A frame does not match its CRC.", Place.IN_EVENT, CHECKSUM, response.flip(None))
+bad_crc: Final = _frames("bad_crc", "A frame does not match its CRC.", Place.IN_EVENT, CHECKSUM, model.flip(None))
 bad_prelude_crc: Final = _frames(
     "bad_prelude_crc",
     "The lengths at the start of a frame do not match their CRC.",
     Place.IN_EVENT,
     CHECKSUM,
-    response.flip(response.PRELUDE_CRC),
+    model.flip(model.PRELUDE_CRC),
 )
 truncated_frame: Final = _frames(
     "truncated_frame",
     "The last frame is cut off, and the HTTP response ends as it should.",
     Place.IN_EVENT,
     ENDS,
-    response.cut(response.in_middle),
+    model.cut(model.in_middle),
 )
 cut_in_prelude: Final = _frames(
     "cut_in_prelude",
     "The last frame is cut off in its prelude, and the HTTP response ends as it should.",
     Place.IN_EVENT,
     ENDS,
-    response.cut(response.in_prelude),
+    model.cut(model.in_prelude),
 )
 cut_in_headers: Final = _frames(
     "cut_in_headers",
     "The last frame is cut off in its headers, and the HTTP response ends as it should.",
     Place.IN_EVENT,
     ENDS,
-    response.cut(response.in_headers),
+    model.cut(model.in_headers),
 )
 garbage_after_end: Final = _frames(
-    "garbage_after_end", "Bytes that are no frame follow the last one.", Place.NOWHERE, CHECKSUM, response.add_garbage
+    "garbage_after_end", "Bytes that are no frame follow the last one.", Place.NOWHERE, CHECKSUM, model.add_garbage
 )
 
 # HTTP.
@@ -181,7 +181,7 @@ one_byte_chunks: Final = Fault(
     Level.HTTP,
     Place.NOWHERE,
     HANDS_OUT,
-    on_stream=response.send_bytewise,
+    on_stream=model.send_bytewise,
 )
 one_chunk: Final = Fault(
     "one_chunk",
@@ -189,7 +189,7 @@ one_chunk: Final = Fault(
     Level.HTTP,
     Place.NOWHERE,
     HANDS_OUT,
-    on_stream=response.send_together,
+    on_stream=model.send_together,
 )
 empty_200: Final = Fault(
     "empty_200",
@@ -197,8 +197,8 @@ empty_200: Final = Fault(
     Level.HTTP,
     Place.NOWHERE,
     ENDS,
-    on_stream=response.send_nothing,
-    on_body=response.send_nothing,
+    on_stream=model.send_nothing,
+    on_body=model.send_nothing,
 )
 json_for_stream: Final = Fault(
     "json_for_stream",
@@ -206,7 +206,7 @@ json_for_stream: Final = Fault(
     Level.HTTP,
     Place.NOWHERE,
     CHECKSUM,
-    on_stream=response.send_json,
+    on_stream=model.send_json,
 )
 wrong_content_length: Final = Fault(
     "wrong_content_length",
@@ -214,8 +214,8 @@ wrong_content_length: Final = Fault(
     Level.HTTP,
     Place.NOWHERE,
     NO_NOTICE,
-    on_stream=response.promise_too_much,
-    on_body=response.promise_too_much,
+    on_stream=model.promise_too_much,
+    on_body=model.promise_too_much,
     doors=NOT_ASGI,
 )
 
@@ -227,8 +227,8 @@ reset: Final = Fault(
     Level.CONNECTION,
     Place.BETWEEN,
     PROTOCOL,
-    on_stream=response.break_stream(Break.RESET),
-    on_body=response.break_body(Break.RESET),
+    on_stream=model.break_stream(Break.RESET),
+    on_body=model.break_body(Break.RESET),
     doors=NOT_ASGI,
 )
 closed: Final = Fault(
@@ -237,8 +237,8 @@ closed: Final = Fault(
     Level.CONNECTION,
     Place.IN_EVENT,
     PROTOCOL,
-    on_stream=response.break_stream(Break.CLOSED, cut=response.in_middle),
-    on_body=response.break_body(Break.CLOSED),
+    on_stream=model.break_stream(Break.CLOSED, cut=model.in_middle),
+    on_body=model.break_body(Break.CLOSED),
 )
 stall: Final = Fault(
     "stall",
@@ -246,8 +246,8 @@ stall: Final = Fault(
     Level.CONNECTION,
     Place.BETWEEN,
     TIMEOUT,
-    on_stream=response.stall_stream,
-    on_body=response.stall_body,
+    on_stream=model.stall_stream,
+    on_body=model.stall_body,
     seconds=DURATIONS["stall"],
 )
 slow_first_byte: Final = Fault(
@@ -256,8 +256,8 @@ slow_first_byte: Final = Fault(
     Level.CONNECTION,
     Place.NOWHERE,
     HANDS_OUT,
-    on_stream=response.wait,
-    on_body=response.wait,
+    on_stream=model.wait,
+    on_body=model.wait,
     seconds=DURATIONS["slow_first_byte"],
 )
 connection_refused: Final = _no_answer(

@@ -14,7 +14,10 @@ from typing import Any, cast
 
 from converse_harness.intercept import registry
 from converse_harness.intercept.boto import ask, outlasts, patience, wait_for
-from converse_harness.intercept.credentials import (
+from converse_harness.intercept.exchange import Delivery, Exchange, headers
+from converse_harness.intercept.forward_boto import forward_async
+from converse_harness.intercept.httpx_bodies import BREAKS
+from converse_harness.intercept.keys_and_waits import (
     CREATING,
     DeferredCredentials,
     DummyCredentials,
@@ -25,9 +28,6 @@ from converse_harness.intercept.credentials import (
     with_dummies,
     without_keys,
 )
-from converse_harness.intercept.exchange import Delivery, Exchange, headers
-from converse_harness.intercept.forward_boto import forward_async
-from converse_harness.intercept.httpx_bodies import BREAKS
 from converse_harness.intercept.registry import HELD
 from converse_harness.stream.http import Break
 

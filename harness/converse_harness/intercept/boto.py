@@ -24,9 +24,9 @@ from time import monotonic
 from typing import Any, cast
 
 from converse_harness.intercept import registry
-from converse_harness.intercept.credentials import is_bedrock
 from converse_harness.intercept.exchange import Delivery, Exchange, OpenFake, headers
 from converse_harness.intercept.forward_boto import forward
+from converse_harness.intercept.keys_and_waits import is_bedrock
 from converse_harness.intercept.registry import HELD
 from converse_harness.stream.http import Break, ConnectionFailure, Request, Response
 

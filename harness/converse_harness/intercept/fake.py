@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import ClassVar, Final, Literal, Self, TypedDict, get_args
 
 from converse_harness import bedrock
+from converse_harness.endpoint import Endpoint, Handler
 from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.endpoint import Endpoint, Handler
 from converse_harness.endpoint.failure_texts import no_handler, transcript, unused_replies
 from converse_harness.endpoint.script import Condition, Pattern, Queue, Replies, Responder, Slot
 from converse_harness.errors import (

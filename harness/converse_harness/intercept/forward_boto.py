@@ -17,8 +17,7 @@ from time import monotonic
 from typing import Any, Final, cast
 
 from converse_harness.errors import DoorError
-from converse_harness.intercept.capture import Hearing
-from converse_harness.intercept.exchange import Exchange
+from converse_harness.intercept.exchange import Exchange, Hearing
 from converse_harness.intercept.httpx_bodies import AsyncTee, of_library
 from converse_harness.recordings.capture import Heard
 

@@ -12,9 +12,8 @@ from functools import cache, partial
 from time import monotonic
 from typing import Any, Final
 
-from converse_harness.endpoint.routes import route
-from converse_harness.intercept.capture import Hearing
-from converse_harness.intercept.exchange import Delivery, Exchange, headers
+from converse_harness.endpoint.operations import route
+from converse_harness.intercept.exchange import Delivery, Exchange, Hearing, headers
 from converse_harness.recordings.capture import Heard
 from converse_harness.stream.http import Break, Chunk, ConnectionFailure, Request
 

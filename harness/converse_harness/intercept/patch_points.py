@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from converse_harness.intercept import aioboto, boto, children, credentials, forward_boto, guard, retries
+from converse_harness.intercept import aioboto, boto, forward_boto, guard, keys_and_waits
 from converse_harness.intercept.httpx_transports import heard, heard_async
 from converse_harness.intercept.patches import ANY, Patches, Point
 
@@ -29,8 +29,8 @@ _PUT = ("self", "method", "url", "...")
 _WRITE = ("self", "data", "...")
 _POPEN = ("self", "args", "env", "...")
 
-_in_call = retries.without_async_sleep(retries.skips_call_waits)
-_in_test = retries.without_async_sleep(retries.skips_any_waits)
+_in_call = keys_and_waits.without_async_sleep(keys_and_waits.skips_call_waits)
+_in_test = keys_and_waits.without_async_sleep(keys_and_waits.skips_any_waits)
 
 
 def _boto(module: str, attribute: str, parameters: tuple[str, ...] | None, replace: Any, **more: Any) -> Point:
@@ -48,23 +48,27 @@ POINTS = (
     Point("aiobotocore.endpoint", "AioEndpoint._send", _SEND, aioboto.answer),
     Point("moto.core.botocore_stubber", "BotocoreStubber.__call__", _HOOK, boto.leave_bedrock),
     # Keys and region
-    _boto("botocore.signers", "RequestSigner.get_auth_instance", _SIGN, credentials.sign_with_dummies),
-    _boto("botocore.session", "Session.get_credentials", _ME, credentials.defer_credentials),
-    _boto("botocore.session", "Session.create_client", _CLIENT, credentials.create_without_keys),
-    _boto("botocore.utils", "IMDSRegionProvider.provide", _ME, credentials.know_no_region),
+    _boto("botocore.signers", "RequestSigner.get_auth_instance", _SIGN, keys_and_waits.sign_with_dummies),
+    _boto("botocore.session", "Session.get_credentials", _ME, keys_and_waits.defer_credentials),
+    _boto("botocore.session", "Session.create_client", _CLIENT, keys_and_waits.create_without_keys),
+    _boto("botocore.utils", "IMDSRegionProvider.provide", _ME, keys_and_waits.know_no_region),
     Point("aiobotocore.signers", "AioRequestSigner.get_auth_instance", _SIGN, aioboto.sign_with_dummies),
     Point("aiobotocore.session", "AioSession.get_credentials", _ME, aioboto.defer_credentials),
     Point("aiobotocore.session", "AioSession._create_client", _CLIENT, aioboto.create_without_keys),
     Point("aiobotocore.utils", "AioIMDSRegionProvider.provide", _ME, aioboto.know_no_region),
     # Waits and quotas of retries
-    _boto("botocore.endpoint", "time", None, retries.without_sleep),
-    _boto("botocore.retries.bucket", "TokenBucket.acquire", _BUCKET, retries.acquire_at_once),
-    _boto("botocore.retries.quota", "RetryQuota.acquire", _QUOTA, retries.without_drain),
+    _boto("botocore.endpoint", "time", None, keys_and_waits.without_sleep),
+    _boto("botocore.retries.bucket", "TokenBucket.acquire", _BUCKET, keys_and_waits.acquire_at_once),
+    _boto("botocore.retries.quota", "RetryQuota.acquire", _QUOTA, keys_and_waits.without_drain),
     Point("aiobotocore.endpoint", "asyncio", None, _in_call),
     Point(
-        "aiobotocore.endpoint", "AnyioEndpoint._sleep", _AIO_SLEEP, retries.without_anyio_sleep, since="AnyioEndpoint"
+        "aiobotocore.endpoint",
+        "AnyioEndpoint._sleep",
+        _AIO_SLEEP,
+        keys_and_waits.without_anyio_sleep,
+        since="AnyioEndpoint",
     ),
-    Point("aiobotocore.retries.bucket", "AsyncTokenBucket.acquire", _BUCKET, retries.acquire_at_once_async),
+    Point("aiobotocore.retries.bucket", "AsyncTokenBucket.acquire", _BUCKET, keys_and_waits.acquire_at_once_async),
     Point("strands.event_loop._retry", "asyncio", None, _in_test),
     # Clients of httpx and httpx2; those of httpx are answered through respx by an HttpxFake
     Point("httpx", "HTTPTransport.handle_request", _REQUEST, heard("httpx")),
@@ -89,9 +93,9 @@ POINTS = (
     Point("ssl", "SSLSocket.write", _WRITE, guard.checked_write),
     Point("ssl", "SSLObject.write", _WRITE, guard.checked_write),
     # Threads and processes
-    Point("threading", "Thread.start", _ME, children.start_thread),
-    Point("multiprocessing.process", "BaseProcess.start", _ME, children.start_process),
-    Point("subprocess", "Popen.__init__", _POPEN, children.start_program),
+    Point("threading", "Thread.start", _ME, guard.start_thread),
+    Point("multiprocessing.process", "BaseProcess.start", _ME, guard.start_process),
+    Point("subprocess", "Popen.__init__", _POPEN, guard.start_program),
 )
 """What is replaced, with the parameters that it must have."""
 

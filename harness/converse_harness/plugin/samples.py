@@ -112,13 +112,13 @@ def _fixture(give: Callable[..., Any], row: Row, signature: Signature) -> Any:
 
 
 def _paths(name: str) -> Iterable[str]:
-    from converse_harness.samples.unions import builders
+    from converse_harness.samples.builders import builders
 
     return builders(name)
 
 
 def _variant(name: str, path: object) -> Any:
-    from converse_harness.samples.unions import builders
+    from converse_harness.samples.builders import builders
 
     known = builders(name)
     if path not in known:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from converse_harness.endpoint.routes import control_route, route
+from converse_harness.endpoint.operations import control_route, route
 from converse_harness.errors import DamagedData
 from converse_harness.recordings.keys import ONE_OF, is_header
 from converse_harness.recordings.legality import problems

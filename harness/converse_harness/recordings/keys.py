@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, NamedTuple, cast
 
-from converse_harness.bedrock.values import is_utf8
+from converse_harness.bedrock.findings import is_utf8
 from converse_harness.recordings.lines import ENDS, EVENT_KEYS, FORMAT, TOLD_BY, Line
 from converse_harness.stream.events import PADDING
 from converse_harness.stream.http import ERROR_NAME, ConnectionFailure

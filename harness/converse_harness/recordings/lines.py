@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any, Final, cast
 
-from converse_harness.bedrock.values import is_array, is_object
+from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.errors import DamagedData
 from converse_harness.stream.events import encode_event, from_wire, read_event, standard_frame
 from converse_harness.stream.frames import Frame, decode

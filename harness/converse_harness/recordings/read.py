@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, NoReturn, cast
 
 from converse_harness import bedrock
 from converse_harness.bedrock.service import nearest
-from converse_harness.endpoint.routes import labels
+from converse_harness.endpoint.operations import labels
 from converse_harness.errors import ConverseHarnessError, DamagedData
 from converse_harness.recordings import media
 from converse_harness.recordings.keys import FOLLOWS, KINDS, LONGEST, ONE_OF, TYPES, WHOLE, Key, kind_of, said

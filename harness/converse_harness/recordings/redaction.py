@@ -16,9 +16,8 @@ from typing import Any, Final
 from urllib.parse import quote, unquote
 
 from converse_harness.errors import DamagedData, ReplyError
-from converse_harness.recordings.accounts import Accounts, Change, accounts_of, numbered
 from converse_harness.recordings.decoding import Joined, is_dict, is_list, levels, unpacked, views_of
-from converse_harness.recordings.leaks import all_views, streamed
+from converse_harness.recordings.leaks import Accounts, Change, accounts_of, all_views, numbered, streamed
 from converse_harness.recordings.lines import Line, without_contradiction
 from converse_harness.secrets import KINDS, MASK, Kind, matches, secret_spans
 from converse_harness.stream.frames import decode, encode

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from converse_harness.bedrock.values import is_array, is_object
+from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.recordings.lines import End, Line, body_bytes, event_of, frame_bytes_of
 from converse_harness.reply.body import BareBody, Body, ErrorBody, EventsBody, MessageBody, Recorded
 from converse_harness.reply.reply import Reply

@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.bedrock.guardrails import POLICIES
-from converse_harness.bedrock.values import is_array, is_object
 from converse_harness.recordings.lines import Line, body_bytes, event_of
 from converse_harness.recordings.replies import Exchange
 from converse_harness.stream.grammar import is_exception

@@ -22,8 +22,8 @@ from converse_harness.reply.body import (
     Recorded,
     StreamFailure,
     summarize_body,
+    written,
 )
-from converse_harness.reply.source import written
 from converse_harness.stream.chunk import message_events
 from converse_harness.stream.grammar import ERROR_FRAME
 from converse_harness.stream.http import ERROR_NAME

@@ -61,7 +61,7 @@ def variants(name: str) -> dict[str, Any]:
     """
     if name not in VARIANTS:
         raise UnknownSample(_unknown("set of variants", name, VARIANTS))
-    from converse_harness.samples.unions import builders
+    from converse_harness.samples.builders import builders
 
     return {path: build() for path, build in builders(name).items()}
 

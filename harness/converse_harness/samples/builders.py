@@ -1,22 +1,219 @@
-"""What makes each sample value, and which shape of AWS's model it is of, as one literal table."""
+"""Requests and answers of Converse, ConverseStream and CountTokens, as AWS's model has them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache, partial
 from typing import Any, Final, NamedTuple
 
-from converse_harness.samples import (
-    citations,
-    content,
-    exceptions,
-    guardrails,
-    media,
-    memory,
-    operations,
-    session,
-    streaming,
-    tools,
+from converse_harness import bedrock
+from converse_harness.samples import content, guardrails, memory, streaming
+
+MODEL: Final = "us.amazon.nova-lite-v1:0"
+
+
+def response() -> dict[str, Any]:
+    """The answer of Converse; its events are those of `streaming.events`."""
+    return {
+        "output": {"message": content.message()},
+        "stopReason": streaming.stop_reason(),
+        "usage": streaming.usage(),
+        "metrics": streaming.metrics(),
+    }
+
+
+def request() -> dict[str, Any]:
+    """The request that it answers."""
+    return {
+        "modelId": MODEL,
+        "messages": [content.question()],
+        "system": [content.system_block()],
+        "inferenceConfig": inference_config(),
+        "toolConfig": content.config(),
+    }
+
+
+def guarded_request() -> dict[str, Any]:
+    """The same for ConverseStream, with a guardrail."""
+    return {**request(), "guardrailConfig": guardrails.config()}
+
+
+def count_request() -> dict[str, Any]:
+    """Asks how many tokens the request has."""
+    counted = {key: request()[key] for key in ("messages", "system", "toolConfig")}
+    return {"modelId": MODEL, "input": {"converse": counted}}
+
+
+def inference_config() -> dict[str, Any]:
+    """How the model is asked to write."""
+    return {"maxTokens": 512, "temperature": 0.5, "topP": 0.9, "stopSequences": ["END"]}
+
+
+def output_config() -> dict[str, Any]:
+    """Asks for JSON of a schema."""
+    schema = '{"type":"object","properties":{"items":{"type":"array","items":{"type":"string"}}},"required":["items"]}'
+    return {
+        "textFormat": {"type": "json_schema", "structure": {"jsonSchema": {"name": "packing_list", "schema": schema}}}
+    }
+
+
+def request_metadata() -> dict[str, str]:
+    """What a request is booked on."""
+    return {"team": "travel", "stage": "test"}
+
+
+def router_trace() -> dict[str, Any]:
+    """What the guardrail found, and which model a router chose."""
+    profile = f"arn:aws:bedrock:us-east-1:123456789012:inference-profile/{MODEL}"
+    return {"guardrail": guardrails.detected_trace(), "promptRouter": {"invokedModelId": profile}}
+
+
+Builders = Mapping[str, Callable[[], Any]]
+
+
+def _at(path: str, build: Callable[[], Any]) -> Callable[[], Any]:
+    """Makes what `build` makes, under the members of a path."""
+
+    def built() -> Any:
+        value = build()
+        for name in reversed(path.split(".")):
+            value = {name: value}
+        return value
+
+    return built
+
+
+def _by_path(members: Builders) -> Builders:
+    return {path: _at(path, build) for path, build in members.items()}
+
+
+def _in_block(field: str, members: Builders) -> Builders:
+    """Events of a block: variants as their `field`, with the block's index."""
+    event = {"start": "contentBlockStart", "delta": "contentBlockDelta"}[field]
+
+    def make(build: Callable[[], Any]) -> Callable[[], Any]:
+        return lambda: {event: {"contentBlockIndex": 0, field: build()}}
+
+    return {f"{event}.{path}": make(build) for path, build in members.items()}
+
+
+_REDACTED: Final = b"EXAMPLE-ENCRYPTED-REASONING"
+
+_CONTENT_BLOCKS: Final = _by_path(
+    {
+        "text": lambda: content.LOOK,
+        "image": content.image,
+        "document": content.document,
+        "video": content.video,
+        "audio": content.audio,
+        "toolUse": content.tool_use,
+        "toolResult": content.result,
+        "guardContent.text": content.guard_text,
+        "guardContent.image": content.image,
+        "cachePoint": content.cache_point,
+        "reasoningContent.reasoningText": content.reasoning_text,
+        "reasoningContent.redactedContent": lambda: _REDACTED,
+        "citationsContent": streaming.block,
+        "searchResult": streaming.search_result,
+        "toolAddition": content.reference,
+        "toolRemoval": content.reference,
+    }
 )
+
+_STARTS: Final = _by_path(
+    {
+        "toolUse": content.start_tool_use,
+        "toolResult": lambda: {"toolUseId": content.ID, "status": content.result_status()},
+        "image": lambda: {"format": content.image_format()},
+    }
+)
+
+_DELTAS: Final = _by_path(
+    {
+        "text": lambda: content.delta()["text"],
+        "toolUse": streaming.tool_use_delta,
+        "toolResult": lambda: [content.result_content()],
+        "reasoningContent.text": lambda: streaming.reasoning_delta()["text"],
+        "reasoningContent.signature": lambda: content.reasoning_text()["signature"],
+        "reasoningContent.redactedContent": lambda: _REDACTED,
+        "citation": streaming.citation_delta,
+        "image": lambda: {"source": content.image_source()},
+    }
+)
+
+_STREAM_EVENTS: Final = {
+    **_by_path({"messageStart": streaming.message_start}),
+    **_in_block("start", _STARTS),
+    **_in_block("delta", _DELTAS),
+    **_by_path(
+        {
+            "contentBlockStop": streaming.block_stop,
+            "messageStop": streaming.message_stop,
+            "metadata": streaming.metadata,
+            "internalServerException": lambda: {"message": "The system encountered an unexpected error."},
+            "modelStreamErrorException": streaming.model_stream_error,
+            "validationException": lambda: {"message": "The model returned the following errors: prompt is too long"},
+            "throttlingException": streaming.exception,
+            "serviceUnavailableException": lambda: {"message": "Bedrock is unable to process your request."},
+        }
+    ),
+}
+
+_BY_SHAPE: Final[Mapping[str, Builders]] = {
+    "ContentBlock": _CONTENT_BLOCKS,
+    "ContentBlockDelta": _DELTAS,
+    "ConverseStreamOutput": _STREAM_EVENTS,
+    "ToolChoice": _by_path({"auto": content.choice_auto, "any": content.choice_any, "tool": content.choice_tool}),
+    "CitationLocation": _by_path(
+        {
+            "web": streaming.web,
+            "documentChar": streaming.document_char,
+            "documentPage": streaming.document_page,
+            "documentChunk": streaming.document_chunk,
+            "searchResultLocation": streaming.search_result_location,
+        }
+    ),
+}
+
+SHAPES: Final = {
+    "content_block": "ContentBlock",
+    "delta": "ContentBlockDelta",
+    "stream_event": "ConverseStreamOutput",
+    "stop_reason": "StopReason",
+    "tool_choice": "ToolChoice",
+    "citation_location": "CitationLocation",
+    "pii_kind": "GuardrailPiiEntityFilter",
+}
+"""Set of variants -> the shape that they are of."""
+
+_BLOCK_FIELDS: Final = {"ContentBlockStartEvent": "start", "ContentBlockDeltaEvent": "delta"}
+"""Where the path of an event goes on; `contentBlockStart.toolUse` leaves it out."""
+
+
+@cache
+def builders(name: str) -> Builders:
+    """The variants that the installed botocore has, by their paths, each with what makes its value."""
+    if name == "stop_reason":
+        return {reason: partial(str, reason) for reason in bedrock.enum("StopReason")}
+    if name == "pii_kind":
+        return {
+            kind: partial(guardrails.pii, kind)
+            for kind in bedrock.enum("GuardrailPiiEntityType")
+            if kind in guardrails.PII
+        }
+    shape = SHAPES[name]
+    return {path: build for path, build in _BY_SHAPE[shape].items() if _has(shape, path.split("."))}
+
+
+def _has(shape: str, path: list[str]) -> bool:
+    """Whether the installed botocore's model has this path of members."""
+    for step in path:
+        if shape in _BLOCK_FIELDS:
+            shape = bedrock.member(shape, _BLOCK_FIELDS[shape]).name
+        if not bedrock.has_member(shape, step):
+            return False
+        shape = bedrock.member(shape, step).name
+    return True
 
 
 class Builder(NamedTuple):
@@ -42,27 +239,27 @@ BUILDERS: Final[Mapping[str, Builder]] = {
     "content.ContentBlockDelta": Builder(content.indexed_delta, "ContentBlockDeltaEvent"),
     "content.DeltaContent": Builder(content.delta, "ContentBlockDelta"),
     "content.ContentBlockStop": Builder(content.stop, "ContentBlockStopEvent"),
-    "tools.JSONSchema": Builder(tools.json_schema),
-    "tools.ToolSpec": Builder(tools.spec, "ToolSpecification"),
-    "tools.Tool": Builder(tools.tool, "Tool"),
-    "tools.ToolUse": Builder(tools.tool_use, "ToolUseBlock"),
-    "tools.ToolResult": Builder(tools.result, "ToolResultBlock"),
-    "tools.ToolResultContent": Builder(tools.result_content, "ToolResultContentBlock"),
-    "tools.ToolResultStatus": Builder(tools.result_status, "ToolResultStatus"),
-    "tools.ToolConfig": Builder(tools.config, "ToolConfiguration"),
-    "tools.ToolChoice": Builder(tools.choice_tool_dict, "ToolChoice"),
-    "tools.ToolChoiceAuto": Builder(tools.choice_auto, "AutoToolChoice"),
-    "tools.ToolChoiceAutoDict": Builder(tools.choice_auto_dict, "ToolChoice"),
-    "tools.ToolChoiceAny": Builder(tools.choice_any, "AnyToolChoice"),
-    "tools.ToolChoiceAnyDict": Builder(tools.choice_any_dict, "ToolChoice"),
-    "tools.ToolChoiceTool": Builder(tools.choice_tool, "SpecificToolChoice"),
-    "tools.ToolChoiceToolDict": Builder(tools.choice_tool_dict, "ToolChoice"),
-    "tools.AgentTool": Builder(tools.agent_tool),
-    "tools.ToolFunc": Builder(tools.function),
-    "tools.ToolGenerator": Builder(tools.generator),
-    "tools.RunToolHandler": Builder(tools.handler),
-    "tools.ToolContext": Builder(tools.context),
-    "tools._Interruptible": Builder(tools.context),
+    "tools.JSONSchema": Builder(content.json_schema),
+    "tools.ToolSpec": Builder(content.spec, "ToolSpecification"),
+    "tools.Tool": Builder(content.tool, "Tool"),
+    "tools.ToolUse": Builder(content.tool_use, "ToolUseBlock"),
+    "tools.ToolResult": Builder(content.result, "ToolResultBlock"),
+    "tools.ToolResultContent": Builder(content.result_content, "ToolResultContentBlock"),
+    "tools.ToolResultStatus": Builder(content.result_status, "ToolResultStatus"),
+    "tools.ToolConfig": Builder(content.config, "ToolConfiguration"),
+    "tools.ToolChoice": Builder(content.choice_tool_dict, "ToolChoice"),
+    "tools.ToolChoiceAuto": Builder(content.choice_auto, "AutoToolChoice"),
+    "tools.ToolChoiceAutoDict": Builder(content.choice_auto_dict, "ToolChoice"),
+    "tools.ToolChoiceAny": Builder(content.choice_any, "AnyToolChoice"),
+    "tools.ToolChoiceAnyDict": Builder(content.choice_any_dict, "ToolChoice"),
+    "tools.ToolChoiceTool": Builder(content.choice_tool, "SpecificToolChoice"),
+    "tools.ToolChoiceToolDict": Builder(content.choice_tool_dict, "ToolChoice"),
+    "tools.AgentTool": Builder(content.agent_tool),
+    "tools.ToolFunc": Builder(content.function),
+    "tools.ToolGenerator": Builder(content.generator),
+    "tools.RunToolHandler": Builder(content.handler),
+    "tools.ToolContext": Builder(content.context),
+    "tools._Interruptible": Builder(content.context),
     "streaming.StreamEvent": Builder(streaming.event, "ConverseStreamOutput"),
     "streaming.MessageStartEvent": Builder(streaming.message_start, "MessageStartEvent"),
     "streaming.ContentBlockStartEvent": Builder(streaming.block_start, "ContentBlockStartEvent"),
@@ -73,7 +270,7 @@ BUILDERS: Final[Mapping[str, Builder]] = {
     "streaming.ReasoningContentBlockDelta": Builder(streaming.reasoning_delta, "ReasoningContentBlockDelta"),
     "streaming.CitationsDelta": Builder(streaming.citation_delta, "CitationsDelta"),
     "streaming.CitationSourceContentDelta": Builder(streaming.citation_source_delta, "CitationSourceContentDelta"),
-    "streaming.CitationLocation": Builder(citations.location, "CitationLocation"),
+    "streaming.CitationLocation": Builder(streaming.location, "CitationLocation"),
     "streaming.ContentBlockStopEvent": Builder(streaming.block_stop, "ContentBlockStopEvent"),
     "streaming.MessageStopEvent": Builder(streaming.message_stop, "MessageStopEvent"),
     "streaming.MetadataEvent": Builder(streaming.metadata, "ConverseStreamMetadataEvent"),
@@ -83,25 +280,25 @@ BUILDERS: Final[Mapping[str, Builder]] = {
     "event_loop.StopReason": Builder(streaming.stop_reason, "StopReason"),
     "event_loop.Usage": Builder(streaming.usage, "TokenUsage"),
     "event_loop.Metrics": Builder(streaming.measured_metrics),
-    "media.ImageContent": Builder(media.image, "ImageBlock"),
-    "media.ImageFormat": Builder(media.image_format, "ImageFormat"),
-    "media.ImageSource": Builder(media.image_source, "ImageSource"),
-    "media.DocumentContent": Builder(media.document, "DocumentBlock"),
-    "media.DocumentFormat": Builder(media.document_format, "DocumentFormat"),
-    "media.DocumentSource": Builder(media.document_source, "DocumentSource"),
-    "media.VideoContent": Builder(media.video, "VideoBlock"),
-    "media.VideoFormat": Builder(media.video_format, "VideoFormat"),
-    "media.VideoSource": Builder(media.video_source, "VideoSource"),
-    "citations.CitationsConfig": Builder(media.citations_config, "CitationsConfig"),
-    "citations.CitationsContentBlock": Builder(citations.block, "CitationsContentBlock"),
-    "citations.Citation": Builder(citations.citation, "Citation"),
-    "citations.CitationGeneratedContent": Builder(citations.generated_content, "CitationGeneratedContent"),
-    "citations.CitationSourceContent": Builder(citations.source_content, "CitationSourceContent"),
-    "citations.DocumentCharLocation": Builder(citations.document_char, "DocumentCharLocation"),
-    "citations.DocumentChunkLocation": Builder(citations.document_chunk, "DocumentChunkLocation"),
-    "citations.DocumentPageLocation": Builder(citations.document_page, "DocumentPageLocation"),
-    "citations.SearchResultLocation": Builder(citations.search_result_location, "SearchResultLocation"),
-    "citations.WebLocation": Builder(citations.web, "WebLocation"),
+    "media.ImageContent": Builder(content.image, "ImageBlock"),
+    "media.ImageFormat": Builder(content.image_format, "ImageFormat"),
+    "media.ImageSource": Builder(content.image_source, "ImageSource"),
+    "media.DocumentContent": Builder(content.document, "DocumentBlock"),
+    "media.DocumentFormat": Builder(content.document_format, "DocumentFormat"),
+    "media.DocumentSource": Builder(content.document_source, "DocumentSource"),
+    "media.VideoContent": Builder(content.video, "VideoBlock"),
+    "media.VideoFormat": Builder(content.video_format, "VideoFormat"),
+    "media.VideoSource": Builder(content.video_source, "VideoSource"),
+    "citations.CitationsConfig": Builder(content.citations_config, "CitationsConfig"),
+    "citations.CitationsContentBlock": Builder(streaming.block, "CitationsContentBlock"),
+    "citations.Citation": Builder(streaming.citation, "Citation"),
+    "citations.CitationGeneratedContent": Builder(streaming.generated_content, "CitationGeneratedContent"),
+    "citations.CitationSourceContent": Builder(streaming.source_content, "CitationSourceContent"),
+    "citations.DocumentCharLocation": Builder(streaming.document_char, "DocumentCharLocation"),
+    "citations.DocumentChunkLocation": Builder(streaming.document_chunk, "DocumentChunkLocation"),
+    "citations.DocumentPageLocation": Builder(streaming.document_page, "DocumentPageLocation"),
+    "citations.SearchResultLocation": Builder(streaming.search_result_location, "SearchResultLocation"),
+    "citations.WebLocation": Builder(streaming.web, "WebLocation"),
     "guardrails.Trace": Builder(guardrails.trace, "ConverseTrace"),
     "guardrails.GuardrailTrace": Builder(guardrails.guardrail_trace, "GuardrailTraceAssessment"),
     "guardrails.GuardrailAssessment": Builder(guardrails.assessment, "GuardrailAssessment"),
@@ -122,33 +319,33 @@ BUILDERS: Final[Mapping[str, Builder]] = {
         guardrails.grounding_policy, "GuardrailContextualGroundingPolicyAssessment"
     ),
     "guardrails.ContextualGroundingFilter": Builder(guardrails.grounding_filter, "GuardrailContextualGroundingFilter"),
-    "ConverseRequest": Builder(operations.request, "ConverseRequest"),
-    "ConverseStreamRequest": Builder(operations.guarded_request, "ConverseStreamRequest"),
-    "CountTokensRequest": Builder(operations.count_request, "CountTokensRequest"),
-    "ConverseResponse": Builder(operations.response, "ConverseResponse"),
+    "ConverseRequest": Builder(request, "ConverseRequest"),
+    "ConverseStreamRequest": Builder(guarded_request, "ConverseStreamRequest"),
+    "CountTokensRequest": Builder(count_request, "CountTokensRequest"),
+    "ConverseResponse": Builder(response, "ConverseResponse"),
     "ConverseStreamOutput": Builder(streaming.events),
-    "ConverseTrace": Builder(operations.router_trace, "ConverseTrace"),
+    "ConverseTrace": Builder(router_trace, "ConverseTrace"),
     "GuardrailTraceAssessment": Builder(guardrails.detected_trace, "GuardrailTraceAssessment"),
     "TokenUsage": Builder(streaming.usage_by_age, "TokenUsage"),
     "ConverseStreamMetrics": Builder(streaming.metrics, "ConverseStreamMetrics"),
-    "ToolSpecification": Builder(tools.strict_spec, "ToolSpecification"),
-    "SystemTool": Builder(tools.system_tool, "SystemTool"),
-    "AudioBlock": Builder(media.audio, "AudioBlock"),
-    "SearchResultBlock": Builder(citations.search_result, "SearchResultBlock"),
-    "InferenceConfiguration": Builder(operations.inference_config, "InferenceConfiguration"),
-    "OutputConfig": Builder(operations.output_config, "OutputConfig"),
-    "RequestMetadata": Builder(operations.request_metadata, "RequestMetadata"),
-    "exceptions.ContextWindowOverflowException": Builder(exceptions.context_window_overflow),
-    "exceptions.EventLoopException": Builder(exceptions.event_loop),
-    "exceptions.MCPClientInitializationError": Builder(exceptions.mcp_client_initialization),
-    "exceptions.ModelThrottledException": Builder(exceptions.model_throttled),
-    "exceptions.SessionException": Builder(exceptions.session),
-    "session.Session": Builder(session.session),
-    "session.SessionAgent": Builder(session.agent),
-    "session.SessionMessage": Builder(session.message),
-    "session.SessionType": Builder(session.session_type),
-    "session.encode_bytes_values": Builder(session.with_bytes),
-    "session.decode_bytes_values": Builder(session.without_bytes),
+    "ToolSpecification": Builder(content.strict_spec, "ToolSpecification"),
+    "SystemTool": Builder(content.system_tool, "SystemTool"),
+    "AudioBlock": Builder(content.audio, "AudioBlock"),
+    "SearchResultBlock": Builder(streaming.search_result, "SearchResultBlock"),
+    "InferenceConfiguration": Builder(inference_config, "InferenceConfiguration"),
+    "OutputConfig": Builder(output_config, "OutputConfig"),
+    "RequestMetadata": Builder(request_metadata, "RequestMetadata"),
+    "exceptions.ContextWindowOverflowException": Builder(streaming.context_window_overflow),
+    "exceptions.EventLoopException": Builder(streaming.event_loop),
+    "exceptions.MCPClientInitializationError": Builder(streaming.mcp_client_initialization),
+    "exceptions.ModelThrottledException": Builder(streaming.model_throttled),
+    "exceptions.SessionException": Builder(streaming.session),
+    "session.Session": Builder(memory.session),
+    "session.SessionAgent": Builder(memory.agent),
+    "session.SessionMessage": Builder(memory.message),
+    "session.SessionType": Builder(memory.session_type),
+    "session.encode_bytes_values": Builder(memory.with_bytes),
+    "session.decode_bytes_values": Builder(memory.without_bytes),
     "memory.MemoryEntry": Builder(memory.entry),
     "memory.MemoryStore": Builder(memory.store),
     "memory.MemoryStoreConfig": Builder(memory.store_config),

@@ -1,10 +1,76 @@
-"""The events of a streamed answer: the model looks at the forecast."""
+"""Citations of the sample document, of a search result and of a web page: the passage, and where it stands."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from converse_harness.samples import citations, content, guardrails
+from converse_harness.samples import content, guardrails
+from converse_harness.samples.content import DOCUMENT_NAME, RULES
+
+PASSAGE: Final = "One bag of up to 8 kg may be taken into the cabin."
+ANSWER: Final = "You may take one bag of up to 8 kg with you."
+WEB: Final = "www.example.com"
+
+
+def document_char() -> dict[str, Any]:
+    """The passage's first character in the document, and the one after its last."""
+    start = RULES.index(PASSAGE)
+    return {"documentIndex": 0, "start": start, "end": start + len(PASSAGE)}
+
+
+def document_page() -> dict[str, Any]:
+    """The document's only page."""
+    return {"documentIndex": 0, "start": 1, "end": 2}
+
+
+def document_chunk() -> dict[str, Any]:
+    """The second paragraph, where the paragraphs are the chunks."""
+    return {"documentIndex": 0, "start": 1, "end": 2}
+
+
+def search_result_location() -> dict[str, Any]:
+    """The first block of the first search result."""
+    return {"searchResultIndex": 0, "start": 0, "end": 1}
+
+
+def web() -> dict[str, Any]:
+    """The page on the web."""
+    return {"url": f"https://{WEB}/baggage", "domain": WEB}
+
+
+def location() -> dict[str, Any]:
+    """Characters of the document."""
+    return {"documentChar": document_char()}
+
+
+def source_content() -> dict[str, Any]:
+    """The passage as the document has it."""
+    return {"text": PASSAGE}
+
+
+def generated_content() -> dict[str, Any]:
+    """What the model makes of it."""
+    return {"text": ANSWER}
+
+
+def citation() -> dict[str, Any]:
+    """The passage, where it stands, and in what."""
+    return {"location": location(), "sourceContent": [source_content()], "title": DOCUMENT_NAME}
+
+
+def block() -> dict[str, Any]:
+    """An answer with its citation; it can be streamed."""
+    return {"citations": [citation()], "content": [generated_content()]}
+
+
+def search_result() -> dict[str, Any]:
+    """A search result that holds the passage."""
+    return {
+        "source": web()["url"],
+        "title": DOCUMENT_NAME,
+        "content": [source_content()],
+        "citations": {"enabled": True},
+    }
 
 
 def usage() -> dict[str, Any]:
@@ -63,12 +129,12 @@ def tool_use_delta() -> dict[str, Any]:
 
 def citation_source_delta() -> dict[str, Any]:
     """The cited passage."""
-    return {"text": citations.PASSAGE}
+    return {"text": PASSAGE}
 
 
 def citation_delta() -> dict[str, Any]:
     """The citation as it is streamed."""
-    return {**citations.citation(), "sourceContent": [citation_source_delta()]}
+    return {**citation(), "sourceContent": [citation_source_delta()]}
 
 
 def reasoning_delta() -> dict[str, Any]:
@@ -128,3 +194,39 @@ def events() -> list[dict[str, Any]]:
     from converse_harness.stream.chunk import chunk
 
     return chunk(content.message(), usage=usage(), metrics=metrics())
+
+
+def context_window_overflow() -> Exception:
+    """The conversation is too long."""
+    from converse_harness.types.exceptions import ContextWindowOverflowException
+
+    return ContextWindowOverflowException("Input is too long for requested model.")
+
+
+def event_loop() -> Exception:
+    """The agent's loop failed since its tool did."""
+    from converse_harness.types.exceptions import EventLoopException
+
+    state: dict[str, Any] = {"booking": "BK-482913"}
+    return EventLoopException(ConnectionError("the weather service does not answer"), state)
+
+
+def mcp_client_initialization() -> Exception:
+    """The tool's server did not start."""
+    from converse_harness.types.exceptions import MCPClientInitializationError
+
+    return MCPClientInitializationError("the client initialization failed")
+
+
+def model_throttled() -> Exception:
+    """Too many requests."""
+    from converse_harness.types.exceptions import ModelThrottledException
+
+    return ModelThrottledException("Too many requests, please wait before trying again.")
+
+
+def session() -> Exception:
+    """The session is not there."""
+    from converse_harness.types.exceptions import SessionException
+
+    return SessionException("there is no session with this id")

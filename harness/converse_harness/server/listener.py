@@ -216,7 +216,7 @@ class ConverseServer:
     # The fakes' side
 
     def _control(self, request: Request) -> Response:
-        from converse_harness.server.control.api import ControlApi
+        from converse_harness.server.control import ControlApi
 
         registry.exempt(threading.current_thread())  # it opens and closes for tests that run somewhere else
         return ControlApi(_OpenFakes(self)).answer(request)

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
 from converse_harness.bedrock import CONTROL_PLANE, SERVICE
-from converse_harness.endpoint.routes import control_route, route
+from converse_harness.endpoint.operations import control_route, route
 from converse_harness.errors import DoorError
 from converse_harness.intercept.clients import ACCESS_KEY, is_loopback
 from converse_harness.recordings.leaks import remember

@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_strategies.json_schema.compiling import Compiler
-from converse_strategies.json_schema.formats import FORMATS
-from converse_strategies.json_schema.keywords import TYPES, is_array, is_number, is_object, kind
 from converse_strategies.json_schema.plans import Choice, Drawing
-from converse_strategies.json_schema.reading import Node, Schema
-from converse_strategies.json_schema.validation import applying, is_valid, names, schemas_at, schemas_of
-from converse_strategies.json_schema.values import chosen
+from converse_strategies.json_schema.reading import TYPES, Node, Schema, is_array, is_number, is_object, kind
+from converse_strategies.json_schema.schemas import chosen
+from converse_strategies.json_schema.validation import FORMATS, applying, is_valid, names, schemas_at, schemas_of
 
 Path = tuple[str | int, ...]
 Break = Callable[[Any, Any], Iterable[Any]]

@@ -18,7 +18,6 @@ from hypothesis.errors import InvalidArgument
 
 from converse_strategies.json_schema import scalars
 from converse_strategies.json_schema.containers import Items, Members, Name, Others, any_name, name_of
-from converse_strategies.json_schema.keywords import KEYWORDS, KINDS, TYPES, key
 from converse_strategies.json_schema.plans import (
     Alternative,
     Anything,
@@ -28,7 +27,7 @@ from converse_strategies.json_schema.plans import (
     Texts,
     Unless,
 )
-from converse_strategies.json_schema.reading import STRING, Node, Schema
+from converse_strategies.json_schema.reading import KEYWORDS, KINDS, STRING, TYPES, Node, Schema, key
 from converse_strategies.json_schema.scalars import Contradiction, said
 from converse_strategies.json_schema.validation import is_valid, names, satisfies, schemas_at, schemas_of
 

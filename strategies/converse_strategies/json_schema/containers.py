@@ -12,8 +12,8 @@ from hypothesis import reject
 from hypothesis import strategies as st
 
 from converse_strategies import leaves
-from converse_strategies.json_schema.keywords import key
 from converse_strategies.json_schema.plans import Choice, Drawing, until
+from converse_strategies.json_schema.reading import key
 
 _MORE: Final = 3
 """How many items or members more than needed there are, where nothing says how many."""

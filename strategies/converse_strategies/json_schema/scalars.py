@@ -11,9 +11,8 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from converse_strategies.json_schema.formats import FORMATS, texts_of
 from converse_strategies.json_schema.reading import Node, compiled
-from converse_strategies.json_schema.validation import is_multiple
+from converse_strategies.json_schema.validation import FORMATS, is_multiple, texts_of
 
 _FAR: Final = 2**53
 """How far integers go where nothing limits them: what every reader of JSON can hold."""

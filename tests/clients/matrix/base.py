@@ -19,8 +19,7 @@ from typing import Any, ClassVar, Final
 
 import pytest
 
-from converse_harness.contract import ConsumerContract, Level, Seen
-from converse_harness.contract.consumer import OPERATIONS
+from converse_harness.contract import OPERATIONS, ConsumerContract, Level, Seen
 
 HERE: Final = Path(__file__).parent
 LOCK: Final = HERE.parent / "pinned" / "javascript" / "package-lock.json"

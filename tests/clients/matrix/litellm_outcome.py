@@ -11,7 +11,7 @@ from litellm import exceptions
 from converse_harness import bedrock
 from converse_harness.contract import Outcome, Target, ToolCall
 from converse_harness.contract.expectations import OVERFLOW
-from converse_harness.contract.outcome import MODEL_ID, QUESTION, TOOL, TOOL_DESCRIPTION, TOOL_SCHEMA
+from converse_harness.contract.running import MODEL_ID, QUESTION, TOOL, TOOL_DESCRIPTION, TOOL_SCHEMA
 from tests.clients.matrix.base import because
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from converse_harness.cases.catalogue import FAMILIES
-from converse_harness.contract.consumer import OPERATIONS
+from converse_harness.cases import FAMILIES
+from converse_harness.contract import OPERATIONS
 from converse_harness.contract.verdicts import Flaw, Level
 from tests.clients.matrix.base import Client, clients
 

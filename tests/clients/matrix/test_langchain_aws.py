@@ -16,7 +16,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import tool
 
 from converse_harness.contract import Outcome, Target, ToolCall
-from converse_harness.contract.outcome import MODEL_ID, QUESTION
+from converse_harness.contract.running import MODEL_ID, QUESTION
 from tests.clients.matrix.base import MatrixContract, because
 
 STREAM = {

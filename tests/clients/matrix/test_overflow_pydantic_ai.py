@@ -11,7 +11,7 @@ from pydantic_ai.exceptions import ModelContextWindowExceededError, ModelRequest
 
 from converse_harness import Fake
 from converse_harness.bedrock.families import OVERFLOWS
-from converse_harness.contract.outcome import PATIENT
+from converse_harness.contract.running import PATIENT
 from tests.clients.matrix.test_pydantic_ai import make_model
 from tests.clients.overflows import overflow, places, wordings
 

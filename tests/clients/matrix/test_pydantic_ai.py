@@ -17,7 +17,7 @@ from pydantic_ai.providers.bedrock import BedrockProvider
 
 from converse_harness.contract import Outcome, Target, ToolCall
 from converse_harness.contract.expectations import OVERFLOW
-from converse_harness.contract.outcome import MODEL_ID, QUESTION, TOOL, TOOL_DESCRIPTION, TOOL_SCHEMA
+from converse_harness.contract.running import MODEL_ID, QUESTION, TOOL, TOOL_DESCRIPTION, TOOL_SCHEMA
 from tests.clients.matrix.base import MatrixContract, because
 
 ALWAYS: Final = because("it reads redacted reasoning as UTF-8", "reasoning_redacted_binary")

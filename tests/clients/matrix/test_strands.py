@@ -17,7 +17,7 @@ from strands.types.exceptions import ContextWindowOverflowException, ModelThrott
 from strands.types.tools import ToolResult, ToolUse
 
 from converse_harness.contract import Outcome, Target, ToolCall
-from converse_harness.contract.outcome import MODEL_ID, QUESTION, TOOL
+from converse_harness.contract.running import MODEL_ID, QUESTION, TOOL
 from tests.clients.matrix.base import MatrixContract, because
 
 BOTH = because(

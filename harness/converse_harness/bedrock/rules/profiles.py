@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from converse_harness.bedrock.rules import conversation, models, tools
+from converse_harness.bedrock.rules import conversation, models
 from converse_harness.bedrock.rules.claude import CLAUDE
 from converse_harness.bedrock.rules.rule import MODEL, MULTIMODAL, PROBED, Models, Rule, no_block, no_field
 
@@ -63,7 +63,7 @@ OTHERS: Final = (
         "llama_and_mistral_speak_or_use_a_tool",
         "a message to Llama or to an older Mistral has texts or tools",
         "messages.{n}.content: Conversation blocks and tool use blocks cannot be provided in the same turn.",
-        tools.texts_beside_uses,
+        conversation.texts_beside_uses,
         "langchain-ai/langchain-aws#1118, quarkiverse/quarkus-langchain4j#1983",
         Models(only=(*_LLAMA, "mistral.mistral-large-24*")),
     ),
@@ -71,7 +71,7 @@ OTHERS: Final = (
         "llama_and_mistral_speak_or_have_results",
         "a message to Llama or to an older Mistral has results of tools or something else",
         "messages.{n}.content: Conversation blocks and tool result blocks cannot be provided in the same turn.",
-        tools.blocks_beside_results,
+        conversation.blocks_beside_results,
         "browser-use/browser-use#710, strands-agents/harness-sdk#1223, pydantic/pydantic-ai#6098",
         Models(only=(*_LLAMA, "mistral.mistral-large-24*", "mistral.pixtral*")),
     ),
@@ -79,7 +79,7 @@ OTHERS: Final = (
         "some_stream_no_tools",
         "tools are offered to Llama, older Mistral and DeepSeek R1 by Converse only",
         "This model doesn't support tool use in streaming mode.",
-        tools.offered("ConverseStream"),
+        conversation.offered("ConverseStream"),
         f"earendil-works/pi#3739, n8n-io/n8n#14206, danny-avila/LibreChat#6351; {PROBED}",
         Models(only=(*_LLAMA, *_OLD_MISTRAL, "deepseek.r1*")),
     ),
@@ -87,7 +87,7 @@ OTHERS: Final = (
         "some_use_no_tools",
         "no tools are offered to DeepSeek R1, Llama 3 and Titan",
         "This model doesn't support tool use.",
-        tools.offered("Converse"),
+        conversation.offered("Converse"),
         "langchain-ai/langchain-aws#447; public source code",
         Models(only=("deepseek.r1*", "meta.llama3-8b*", "meta.llama3-70b*", "amazon.titan-text*")),
     ),
@@ -95,7 +95,7 @@ OTHERS: Final = (
         "llama_is_not_forced_to_use_tools",
         "Llama is not told that it must use some tool",
         no_field("toolConfig.toolChoice.any"),
-        tools.choices("any"),
+        conversation.choices("any"),
         "strands-agents/harness-sdk#1241",
         Models(only=_LLAMA),
     ),
@@ -103,7 +103,7 @@ OTHERS: Final = (
         "some_are_not_forced_to_use_a_tool",
         "Llama and older Mistral are not told that they must use one tool",
         no_field("toolConfig.toolChoice.tool"),
-        tools.choices("tool"),
+        conversation.choices("tool"),
         "public source code, of Mistral Large 2402 and Llama",
         Models(only=(*_LLAMA, "mistral.mistral-large-2402*")),
     ),

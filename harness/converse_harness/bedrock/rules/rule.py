@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from converse_harness import bedrock
 from converse_harness.bedrock import Violation
-from converse_harness.bedrock.values import is_object
+from converse_harness.bedrock.findings import is_object
 
 MODEL: Final = "The model returned the following errors: "
 """What stands before a message that is the model's own, not the gateway's."""

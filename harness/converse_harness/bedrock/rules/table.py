@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from converse_harness.bedrock.rules import conversation, models, tools, words
+from converse_harness.bedrock.rules import conversation, models, words
 from converse_harness.bedrock.rules.profiles import PROFILES
 from converse_harness.bedrock.rules.rule import PROBED, Claude, Models, Rule
 
@@ -123,7 +123,7 @@ GATEWAY: Final = (
         "tool_config_is_there",
         "a conversation in which tools were used offers tools",
         "The toolConfig field must be defined when using toolUse and toolResult content blocks.",
-        tools.tools_without_config,
+        conversation.tools_without_config,
         "langgenius/dify#17545, strands-agents/sdk-python#998, pydantic/pydantic-ai#1966",
     ),
     Rule(
@@ -131,28 +131,28 @@ GATEWAY: Final = (
         "the schema of a tool is a JSON object",
         "The format of the value at toolConfig.tools.{n}.toolSpec.inputSchema.json is invalid. Provide a json object "
         "for the field and try again.",
-        tools.schemas_that_are_no_objects,
+        conversation.schemas_that_are_no_objects,
         "aws/aws-sdk-net#3377",
     ),
     Rule(
         "tool_schema_is_of_an_object",
         "the root of a tool's schema has the type object",
         "The value at toolConfig.tools.{n}.toolSpec.inputSchema.json.type must be one of the following: object.",
-        tools.schemas_of_other_types,
+        conversation.schemas_of_other_types,
         "block/goose#5064, cognitect-labs/aws-api#272",
     ),
     Rule(
         "tool_results_are_different",
         "the results in a message have different ids",
         "The toolResult blocks at messages.{n}.content contain duplicate Ids: {ids}",
-        tools.duplicate_results,
+        conversation.duplicate_results,
         "BerriAI/litellm#20047",
     ),
     Rule(
         "tool_uses_are_different",
         "the tools used in a message have different ids",
         "The toolUse blocks at messages.{n}.content contain duplicate Ids: {ids}",
-        tools.duplicate_uses,
+        conversation.duplicate_uses,
         "double16/Cyber-AutoAgent-ng#27",
     ),
     Rule(
@@ -160,21 +160,21 @@ GATEWAY: Final = (
         "a message has no more results than the one before it used tools",
         "The number of toolResult blocks at messages.{n}.content exceeds the number of toolUse blocks of previous "
         "turn.",
-        tools.more_results_than_uses,
+        conversation.more_results_than_uses,
         "strands-agents/harness-sdk#1435",
     ),
     Rule(
         "tool_uses_have_results",
         "the message after one that used tools has their results",
         "Expected toolResult blocks at messages.{n}.content for the following Ids: {ids}",
-        tools.missing_results,
+        conversation.missing_results,
         "agno-agi/agno#6698, camel-ai/camel#3954 (Nova)",
     ),
     Rule(
         "failed_results_say_why",
         "a result with the status error has content",
         "The content field at messages.{n}.content.{m}.toolResult cannot be empty when status value is error.",
-        tools.errors_without_content,
+        conversation.errors_without_content,
         "an issue of aws-samples, #15",
     ),
     Rule(
@@ -182,7 +182,7 @@ GATEWAY: Final = (
         "the JSON of a result is an object",
         "The format of the value at messages.{n}.content.{m}.toolResult.content.{k}.json is invalid. Provide a json "
         "object for the field and try again.",
-        tools.results_that_are_no_objects,
+        conversation.results_that_are_no_objects,
         "aws/aws-sdk-js-v3#7330, deepset-ai/haystack-core-integrations#3766",
     ),
     Rule(
@@ -190,7 +190,7 @@ GATEWAY: Final = (
         "the input of a tool is an object",
         "The format of the value at messages.{n}.content.{m}.toolUse.input is invalid. Provide a json object for the "
         "field and try again.",
-        tools.inputs_that_are_no_objects,
+        conversation.inputs_that_are_no_objects,
         "vercel/ai#19023; its second sentence is that of the rule for results",
     ),
     Rule(

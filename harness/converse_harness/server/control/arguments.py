@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Any, Final, Literal, Union, cast, get_args, get_origin
 
 from converse_harness import faults
+from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.bedrock.service import nearest
-from converse_harness.bedrock.values import is_array, is_object
 from converse_harness.errors import ReplyError
 from converse_harness.faults.model import Door, Fault
 from converse_harness.reply.body import shorten

@@ -10,17 +10,20 @@ from enum import Enum
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from converse_harness.endpoint.routes import Route, control_route, route
+from converse_harness.endpoint.operations import Route, control_route, route
 from converse_harness.errors import DamagedData
 from converse_harness.recordings.capture import Heard, exchange_lines
-from converse_harness.recordings.cassettes.files import CannotImport, Interaction, kind_of, read_cassette
-from converse_harness.recordings.cassettes.interactions import (
+from converse_harness.recordings.cassettes import (
+    CannotImport,
+    Interaction,
     Unreadable,
     body_of,
     decoded,
     headers_of,
     kept_headers,
+    kind_of,
     pieces_of,
+    read_cassette,
     status_of,
 )
 from converse_harness.recordings.read import read

@@ -1,1 +1,0 @@
-"""Cassettes of vcrpy, read as plain data and made recordings."""
