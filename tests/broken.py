@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from converse_harness import Fake, Reply, ReplyError, bedrock, faults, reply
 from converse_harness.bedrock.families import family_of
-from converse_harness.faults.model import Fault, Level
+from converse_harness.faults.model import Fault, FaultLevel
 from converse_harness.intercept.boto import holds_bodies_to_their_length
 
 CITATION: Final = {
@@ -60,7 +60,7 @@ def observed(client: Any, question: dict[str, Any], fault: Fault, fake: Fake) ->
     sent = [event for event, _ in call.events]
     kinds = [next(iter(event)) for event in handed_out]
     assert call.reply is not None
-    due = sent if fault.level is Level.EVENTS else [*call.reply.events(family_of(call.model_id))]
+    due = sent if fault.level is FaultLevel.EVENTS else [*call.reply.events(family_of(call.model_id))]
     if kinds == [next(iter(event)) for event in due]:
         return faults.HANDS_OUT
     return faults.SKIPS if kinds and kinds[-1] == next(iter(due[-1])) else faults.ENDS
@@ -72,6 +72,6 @@ def expected(fault: Fault) -> str:
     return older if older and holds_bodies_to_their_length() else now
 
 
-def named(level: Level | None = None) -> Iterator[Any]:
+def named(level: FaultLevel | None = None) -> Iterator[Any]:
     """The faults of a level, for parametrize."""
     return (fault for fault in faults.FAULTS.values() if level in (None, fault.level))

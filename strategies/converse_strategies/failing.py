@@ -15,7 +15,7 @@ from converse_harness import bedrock, reply
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, usual
 from converse_harness.errors import ReplyError
 from converse_harness.faults import FAULTS, IN_PROCESS
-from converse_harness.faults.model import Breach, Door, Fault, Level, Place
+from converse_harness.faults.model import Door, Fault, FaultLevel, FaultPlacement, Place
 from converse_harness.reply.body import BareBody, ErrorBody, EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import GATEWAY_ERRORS
@@ -135,7 +135,7 @@ class FaultyReply:
     reply: Reply
 
     @property
-    def breach(self) -> Breach:
+    def breach(self) -> FaultPlacement:
         """The fault in its place: its `fault`, after `after` of the `events` events that there would be."""
         (breach,) = self.reply.breaches
         return breach
@@ -254,7 +254,7 @@ def _selected(
 ) -> tuple[Fault, ...]:
     asked = (
         chosen(function, "names", names, tuple(FAULTS)),
-        chosen(function, "levels", levels, tuple(level.value for level in Level)),
+        chosen(function, "levels", levels, tuple(level.value for level in FaultLevel)),
         () if doors is None else chosen(function, "doors", doors, tuple(door.value for door in Door)),
         () if operations is None else chosen(function, "operations", operations, OPERATIONS),
     )

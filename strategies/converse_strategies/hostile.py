@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness.bedrock.families import NEUTRAL
-from converse_harness.faults.order import BREACHES, OrderBreach
+from converse_harness.faults.order import BREACHES, OrderFault
 from converse_harness.stream.chunk import ByFamily, chunk, cut_message, default_stop_reason
 from converse_strategies.blocks import Block, Texts, streamable
 from converse_strategies.leaves import chosen
@@ -28,7 +28,7 @@ class HostileStream:
     """A stream that ConverseStream never sends, what is wrong with it, and at which of its events it was put in."""
 
     events: list[Event]
-    breach: OrderBreach
+    breach: OrderFault
     site: int
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:

@@ -11,7 +11,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from converse_harness import bedrock
-from converse_harness.bedrock.rules import RULES, Asked, Level, refusals_of
+from converse_harness.bedrock.rules import RULES, RuleLevel, RuleRequest, refusals_of
 from converse_harness.bedrock.rules.rule import bare
 from converse_strategies import leaves
 from converse_strategies.blocks import Texts
@@ -304,11 +304,11 @@ def refused_requests(draw: st.DrawFn, *, rules: Collection[str] | None = None, t
     sound = draw(converse_requests(model_ids=model_ids, kinds=["text"], max_turns=1, texts=texts, stream=stream))
     request = copy.deepcopy(sound)
     BREAKS[rule.name](draw, request)
-    refusals = list(refusals_of(_asked(operation, request), Level.STRICT))
+    refusals = list(refusals_of(_asked(operation, request), RuleLevel.STRICT))
     assume([each.rule for each in refusals] == [rule])
     return Refused(request, operation, rule.name, refusals[0].message, sound)
 
 
-def _asked(operation: str, request: Json) -> Asked:
+def _asked(operation: str, request: Json) -> RuleRequest:
     body = {name: value for name, value in request.items() if name != "modelId"}
-    return Asked(operation, request["modelId"], json.loads(bedrock.to_json("ConverseRequest", body)))
+    return RuleRequest(operation, request["modelId"], json.loads(bedrock.to_json("ConverseRequest", body)))

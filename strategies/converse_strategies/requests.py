@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
-from converse_harness.bedrock.rules import Asked, refusal_of
+from converse_harness.bedrock.rules import RuleRequest, refusal_of
 from converse_strategies import leaves, metadata, shapes
 from converse_strategies.blocks import Texts
 from converse_strategies.guardrails import guardrail_configs, guardrail_stream_configs
@@ -81,7 +81,7 @@ def converse_requests(
     if from_prompt:
         request["promptVariables"] = draw(_prompt_variables(texts))
     _limit_cache_points(request)
-    asked = Asked("ConverseStream" if stream else "Converse", model_id, _sent(request))
+    asked = RuleRequest("ConverseStream" if stream else "Converse", model_id, _sent(request))
     if not model_id:
         takers = [each for each in leaves.MODEL_IDS if refusal_of(replace(asked, model_id=each)) is None] or [ANY_MODEL]
         request["modelId"] = takers[which % len(takers)]

@@ -18,7 +18,7 @@ from typing import Any, Final
 import pytest
 
 from converse_harness import Call, Fake, Reply, faults, reply
-from converse_harness.endpoint.call import Outcome
+from converse_harness.endpoint.call import CallOutcome
 from converse_harness.server.site import ServerFake
 
 MODEL: Final = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
@@ -89,7 +89,7 @@ class Scenario:
     leave_at: str | None = None
     paced: bool = False
     lossy: bool = False
-    outcomes: tuple[Outcome, ...] = (Outcome.COMPLETE,)
+    outcomes: tuple[CallOutcome, ...] = (CallOutcome.COMPLETE,)
 
 
 SENTENCE: Final = "Grüezi! 18 °C 🌤 and sunny."
@@ -170,27 +170,27 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
         stream=Result(text="one two three", error=CONNECTION),
         whole=Result(error=CONNECTION),
         lossy=True,
-        outcomes=(Outcome.CUT,),
+        outcomes=(CallOutcome.CUT,),
     ),
     "closed in the middle of a frame": Scenario(
         counted().broken(faults.closed, after=3),
         stream=Result(text=TWO_DELTAS, error=CONNECTION),
         whole=Result(error=CONNECTION),
-        outcomes=(Outcome.CUT,),
+        outcomes=(CallOutcome.CUT,),
     ),
     "a stream that stands still": Scenario(
         counted().broken(faults.stall, after=3),
         stream=Result(text=TWO_DELTAS),
         whole=None,
         leave_at=TWO_DELTAS,
-        outcomes=(Outcome.CUT, Outcome.CLOSED),  # as the fake sees it; or as the client, if it left before that
+        outcomes=(CallOutcome.CUT, CallOutcome.CLOSED),  # as the fake sees it; or as the client, if it left before that
     ),
     "the client leaves": Scenario(
         reply.text("".join(LONG_PIECES), pieces=LONG_PIECES).paced(each=0.05),
         stream=Result(text="la la "),
         whole=None,
         leave_at="la la ",
-        outcomes=(Outcome.CLOSED,),
+        outcomes=(CallOutcome.CLOSED,),
     ),
 }
 
@@ -251,9 +251,9 @@ def run(
 
 
 def _ended(call: Call) -> bool:
-    if call.outcome is Outcome.RUNNING:
+    if call.outcome is CallOutcome.RUNNING:
         gc.collect()  # litellm's plain streams have no close(), and hold themselves
-    return call.outcome is not Outcome.RUNNING
+    return call.outcome is not CallOutcome.RUNNING
 
 
 def _check_pace(sent: list[int], total: int) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from converse_harness import Call, reply
 from converse_harness.cases import CASES
-from converse_harness.contract import OPERATIONS, Flaw, Level, Outcome, Target, ToolCall, Verdict
+from converse_harness.contract import OPERATIONS, Flaw, Outcome, Target, ToolCall, Verdict, VerdictLevel
 from converse_harness.contract.expectations import FATAL, HARMLESS, OBSCURE, expectation_of
 from converse_harness.contract.verdicts import ACCIDENTS, FOLLOW_UP, HANDLED, judge
 from converse_harness.errors import ConverseHarnessError
@@ -146,7 +146,7 @@ CHOICE = {*FAULTS} - HARMLESS - FATAL
 @pytest.mark.parametrize(("operation", "name"), EVERY)
 def test_every_case(operation: str, name: str) -> None:
     made, (verdict,) = put(name, operation)
-    assert verdict == Verdict(Level.HANDLED), (made, verdict)
+    assert verdict == Verdict(VerdictLevel.HANDLED), (made, verdict)
     if made.error is not None or not made.text:
         return
     for shorter in (made.text[1:], made.text[:-1]):
@@ -186,7 +186,7 @@ def test_nothing_is_not_enough(name: str) -> None:
     if expected.answers and not any(answer.incomplete for answer in expected.answers):
         shows = all("".join(answer.texts) for answer in expected.answers)
         runs = all(answer.tool_calls for answer in expected.answers) and not expected.obscure
-        assert (verdict.level is Level.HANDLED) == (not shows and not runs), verdict
+        assert (verdict.level is VerdictLevel.HANDLED) == (not shows and not runs), verdict
     if not expected.answers:
         assert verdict.flaw is Flaw.SILENT
 
@@ -238,7 +238,7 @@ def test_what_breaks_off_after_the_message_stop_may_be_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in FAULTS if CASES[name].must.startswith(AS_IF_NOTHING)])
 def test_what_the_catalogue_calls_the_same_may_not_fail(name: str) -> None:
-    assert put(name, "ConverseStream", Outcome(error="BrokenAnswer"))[1][1].level is Level.REFUSED
+    assert put(name, "ConverseStream", Outcome(error="BrokenAnswer"))[1][1].level is VerdictLevel.REFUSED
 
 
 def test_faults_are_harmless_fatal_or_a_choice() -> None:
@@ -246,6 +246,6 @@ def test_faults_are_harmless_fatal_or_a_choice() -> None:
     assert not HARMLESS & FATAL
     assert CHOICE >= OBSCURE
     for name in CHOICE:
-        assert put(name, "ConverseStream", Outcome(error="BrokenAnswer"))[1][1].level is Level.HANDLED
+        assert put(name, "ConverseStream", Outcome(error="BrokenAnswer"))[1][1].level is VerdictLevel.HANDLED
     for name in HARMLESS & {*CASES}:
-        assert put(name, "ConverseStream", Outcome(error="BrokenAnswer"))[1][1].level is Level.REFUSED
+        assert put(name, "ConverseStream", Outcome(error="BrokenAnswer"))[1][1].level is VerdictLevel.REFUSED

@@ -10,7 +10,7 @@ from openapi_spec_validator import validate
 
 from converse_harness import faults
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES
-from converse_harness.endpoint.call import Outcome
+from converse_harness.endpoint.call import CallOutcome
 from converse_harness.faults.model import DURATIONS, Door
 from converse_harness.server.control import ROUTES, Fakes
 from converse_harness.server.control.arguments import FAULT, is_open, parameters
@@ -64,7 +64,7 @@ def test_its_bodies_are_those_that_are_read() -> None:
     assert named["enum"] == [name for name, fault in faults.FAULTS.items() if Door.SERVER in fault.doors]
     assert tuple(lasting["properties"]) == tuple(lasting["required"]) == FAULT
     assert lasting["properties"]["name"]["enum"] == [*DURATIONS]
-    assert SCHEMAS["Call"]["properties"]["outcome"]["enum"] == [outcome.value for outcome in Outcome]
+    assert SCHEMAS["Call"]["properties"]["outcome"]["enum"] == [outcome.value for outcome in CallOutcome]
     same(parameters(Fakes.open), {name: SCHEMAS["NewFake"]["properties"][name] for name in parameters(Fakes.open)})
 
 

@@ -18,7 +18,7 @@ from converse_harness.bedrock.families import CLIENTS, ERRORS, OVERFLOWS, THROTT
 from converse_harness.bedrock.guardrails import POLICIES, actions
 from converse_harness.cases import FAMILIES
 from converse_harness.faults import FAULTS
-from converse_harness.faults.model import EVERY_DOOR, Door, Level
+from converse_harness.faults.model import EVERY_DOOR, Door, FaultLevel
 from converse_harness.reply import failures
 from converse_harness.reply.body import ErrorBody
 from converse_harness.stream.http import GATEWAY_ERROR, GATEWAY_ERRORS, SERVICE_ERROR
@@ -116,7 +116,7 @@ def citations() -> Iterator[Row]:
 def faults() -> Iterator[Row]:
     """The faults, level by level."""
     yield "fault", "level", "what happens", "a body too", "doors", "botocore"
-    for level in Level:
+    for level in FaultLevel:
         for fault in FAULTS.values():
             if fault.level is level:
                 doors = "all" if fault.doors == EVERY_DOOR else ", ".join(d.value for d in Door if d in fault.doors)

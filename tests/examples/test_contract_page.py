@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from converse_harness.contract import SETTINGS, ConsumerContract, Flaw, Level
+from converse_harness.contract import SETTINGS, ConsumerContract, Flaw, VerdictLevel
 from converse_harness.contract.expectations import CUT_SHORT, FATAL, HARMLESS, OBSCURE, PROPERTIES
 from converse_harness.contract.verdicts import ACCIDENTS, FINISHED
 from converse_harness.faults import FAULTS
@@ -25,7 +25,7 @@ def settings() -> Iterator[Row]:
 def levels() -> Iterator[Row]:
     """What an outcome amounts to."""
     yield "verdict", "meaning"
-    for level in Level:
+    for level in VerdictLevel:
         yield level.word, level.meaning
 
 

@@ -19,10 +19,10 @@ from botocore.awsrequest import AWSResponse
 from botocore.config import Config
 
 from converse_harness import BlockedConnection, UnexpectedCall, fake_converse, reply
-from converse_harness.endpoint.call import Outcome
+from converse_harness.endpoint.call import CallOutcome
 from converse_harness.intercept import registry
 from converse_harness.intercept.clients import ACCESS_KEY, BEARER_TOKEN
-from converse_harness.stream.http import Chunk, Request, Response
+from converse_harness.stream.http import Chunk, HttpResponse, Request
 
 Client = Callable[..., Any]
 Network = list[tuple[str, Any]]
@@ -199,7 +199,7 @@ def test_a_stream_is_lazy(make_client: Client, question: dict[str, Any]) -> None
         rest = list(stream)
         assert len(call.events) == 1 + len(rest)
         outcomes.append(call.outcome)
-    assert outcomes == [Outcome.RUNNING, Outcome.COMPLETE]
+    assert outcomes == [CallOutcome.RUNNING, CallOutcome.COMPLETE]
 
 
 def test_pauses_are_slept_between_the_events(make_client: Client, question: dict[str, Any]) -> None:
@@ -217,7 +217,7 @@ def test_closing_early_is_seen(make_client: Client, question: dict[str, Any]) ->
         stream = make_client().converse_stream(**question)["stream"]
         next(iter(stream))
         stream.close()
-        assert fake.calls[0].outcome is Outcome.CLOSED
+        assert fake.calls[0].outcome is CallOutcome.CLOSED
 
 
 def test_closing_after_the_last_event_is_complete(make_client: Client, question: dict[str, Any]) -> None:
@@ -227,7 +227,7 @@ def test_closing_after_the_last_event_is_complete(make_client: Client, question:
             if "metadata" in event:
                 break
         stream.close()
-        assert fake.calls[0].outcome is Outcome.COMPLETE
+        assert fake.calls[0].outcome is CallOutcome.COMPLETE
 
 
 def test_a_stream_that_is_dropped_unread_is_closed_by_the_client(make_client: Client, question: dict[str, Any]) -> None:
@@ -239,7 +239,7 @@ def test_a_stream_that_is_dropped_unread_is_closed_by_the_client(make_client: Cl
         next(stream)
         del stream
         gc.collect()
-        assert [call.outcome for call in fake.calls] == [Outcome.CLOSED] * 2
+        assert [call.outcome for call in fake.calls] == [CallOutcome.CLOSED] * 2
 
 
 def test_the_date_comes_first(make_client: Client, question: dict[str, Any]) -> None:
@@ -273,12 +273,12 @@ class Breaking:
         return self
 
     @property
-    def response(self) -> Response:
+    def response(self) -> HttpResponse:
         def chunks() -> Iterator[Chunk]:
             yield from self.events
             raise ConnectionResetError("cut")
 
-        return Response(200, (), chunks())
+        return HttpResponse(200, (), chunks())
 
     records = False
     heard = None

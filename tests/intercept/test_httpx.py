@@ -25,7 +25,7 @@ from pytest_httpserver import HTTPServer
 from respx.mocks import Mocker
 
 from converse_harness import BlockedConnection, DoorError, Fake, UnexpectedCall, assemble, fake_converse, faults, reply
-from converse_harness.endpoint.call import Outcome
+from converse_harness.endpoint.call import CallOutcome
 from converse_harness.intercept import registry
 from converse_harness.intercept.httpx import HttpxFake
 from converse_harness.stream.events import decode_event
@@ -97,7 +97,7 @@ def test_every_way_to_a_client_is_answered(fake: HttpxFake, library: Any, way: A
     fake.script(reply.text("hi"))
     assert way(library, fake) == "hi"
     (call,) = fake.calls
-    assert (call.last_user_text, call.outcome, call.status) == ("hello", Outcome.COMPLETE, 200)
+    assert (call.last_user_text, call.outcome, call.status) == ("hello", CallOutcome.COMPLETE, 200)
 
 
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
@@ -202,7 +202,10 @@ def test_a_client_that_leaves_is_seen(fake: HttpxFake) -> None:
     with httpx.Client() as client, client.stream("POST", STREAM, json=BODY) as answer:
         next(answer.iter_raw())
     asyncio.run(leave())
-    assert [(call.outcome, len(call.events)) for call in fake.calls] == [(Outcome.CLOSED, 1), (Outcome.CLOSED, 1)]
+    assert [(call.outcome, len(call.events)) for call in fake.calls] == [
+        (CallOutcome.CLOSED, 1),
+        (CallOutcome.CLOSED, 1),
+    ]
 
 
 def test_so_is_one_that_forgets_its_answer(fake: HttpxFake) -> None:
@@ -210,7 +213,7 @@ def test_so_is_one_that_forgets_its_answer(fake: HttpxFake) -> None:
     with httpx.Client(transport=fake.transport) as client:
         client.send(client.build_request("POST", STREAM, json=BODY), stream=True)
     gc.collect()
-    assert fake.calls[0].outcome is Outcome.CLOSED
+    assert fake.calls[0].outcome is CallOutcome.CLOSED
 
 
 # Errors
@@ -237,7 +240,7 @@ def test_broken_connections_are_httpxs_own_errors(
     fake.script(answer)
     with pytest.raises(getattr(library, error)):
         library.post(url, json=BODY)
-    assert fake.calls[0].outcome is Outcome.CUT
+    assert fake.calls[0].outcome is CallOutcome.CUT
 
 
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
@@ -255,7 +258,7 @@ def test_a_pause_that_is_longer_than_the_clients_patience(fake: HttpxFake, libra
             library.post(STREAM, json=BODY, timeout=0.9)
         with pytest.raises(library.ReadTimeout):
             asyncio.run(ask())
-    assert {call.outcome for call in fake.calls} == {Outcome.CLOSED}
+    assert {call.outcome for call in fake.calls} == {CallOutcome.CLOSED}
     assert [len(call.events) for call in fake.calls] == [1, 1, 1, 1, 0, 0]
 
 

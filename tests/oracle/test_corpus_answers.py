@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from converse_harness import bedrock
 from converse_harness.bedrock.beyond import BEYOND_MODEL, Beyond, ExtraError, MayBeAbsent
 from converse_harness.bedrock.checks import Checks
-from converse_harness.bedrock.findings import Kind
+from converse_harness.bedrock.findings import FindingKind
 
 HAS_ALL_THAT_IS_RECORDED = (1, 43, 117)
 OUTSIDE_THE_CORPUS = {
@@ -214,7 +214,7 @@ def test_botocore_finds_nothing_that_the_validator_misses(varied: Varied, data: 
     for _ in range(data.draw(st.integers(1, 3), label="mutations")):
         value = _mutated(value, data)
     found = {
-        _place(each.steps, each.limit if each.kind in (Kind.REQUIRED, Kind.UNKNOWN) else None)
+        _place(each.steps, each.limit if each.kind in (FindingKind.REQUIRED, FindingKind.UNKNOWN) else None)
         for each in bedrock.validate(shape, value, checks=Checks(()))
     }
     for place, is_ending in botocore_finds(shape, value):

@@ -11,7 +11,7 @@ import pytest
 
 from converse_harness import Endpoint
 from converse_harness.recordings.matching import MATCHES, Match, asked_by, asked_in, key
-from converse_harness.recordings.replies import Exchange
+from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.stream.http import Request
 from tests.recordings.asking import with_other_prose
 
@@ -28,7 +28,7 @@ class Published(NamedTuple):
         """What an exchange with such a request is for a rule."""
         line = {"call": 1, "operation": self.operation, "modelId": model_id}
         line |= {"requestText": asked} if isinstance(asked, str) else {"request": asked}
-        return key(rule, asked_in(Exchange(2, line, {})))
+        return key(rule, asked_in(RecordedExchange(2, line, {})))
 
 
 @pytest.fixture(scope="module")

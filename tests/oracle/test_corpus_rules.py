@@ -12,8 +12,8 @@ from urllib.parse import unquote
 import pytest
 
 from converse_harness import Endpoint, RefusedRequest, bedrock, reply
-from converse_harness.bedrock.rules import Level, refusals_of
-from converse_harness.bedrock.rules.rule import Asked
+from converse_harness.bedrock.rules import RuleLevel, refusals_of
+from converse_harness.bedrock.rules.rule import RuleRequest
 from converse_harness.stream.http import Request
 
 NOT_WHOLE = "_prompt_key"
@@ -33,10 +33,10 @@ class Recorded(NamedTuple):
     message: str
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> RuleRequest:
         """It as the rules see it."""
         shape = bedrock.operation(self.operation).input_shape.name
-        return Asked(self.operation, unquote(self.path.split("/")[2]), bedrock.read_json(shape, self.body))
+        return RuleRequest(self.operation, unquote(self.path.split("/")[2]), bedrock.read_json(shape, self.body))
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +58,8 @@ def test_they_are_all_there(recorded: list[Recorded]) -> None:
     assert Counter(each.status for each in recorded) == {200: 352, 400: 20}
 
 
-@pytest.mark.parametrize("level", [Level.DEFAULT, Level.STRICT])
-def test_what_aws_accepted_breaks_no_rule(recorded: list[Recorded], level: Level) -> None:
+@pytest.mark.parametrize("level", [RuleLevel.DEFAULT, RuleLevel.STRICT])
+def test_what_aws_accepted_breaks_no_rule(recorded: list[Recorded], level: RuleLevel) -> None:
     refused = [
         (each.file, refusal.rule.name, refusal.path)
         for each in recorded

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from converse_harness import Fake, recording
-from converse_harness.plugin.recording_hooks import Session
+from converse_harness.plugin.recording_hooks import RecordingRun
 from converse_harness.recordings.capture import Heard
 from converse_harness.recordings.tape import Tape
 from converse_harness.stream.http import Request
@@ -35,7 +35,7 @@ def test_each_exchange_answers_one_call(tmp_path: Path) -> None:
     head = (("Content-Type", "application/json"),)
     tape.heard += (Heard(ASKED, "Converse", 200, head, 0.1, [(ANSWER % n, 0.2)]) for n in range(EXCHANGES))
     tape.save()
-    session = Session("test", tape.path, recording(tape.path), None)
+    session = RecordingRun("test", tape.path, recording(tape.path), None)
     fakes = Fake(), Fake()
     for fake in fakes:
         session.give(fake)

@@ -14,7 +14,7 @@ from converse_harness.recordings.matching import MATCHES, Match, asked_in
 from converse_harness.recordings.play import Recording
 from converse_harness.recordings.read import parse
 from converse_harness.recordings.redaction import Redaction
-from converse_harness.recordings.replies import Exchange
+from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.recordings.tape import Tape, text_of
 from converse_harness.stream.http import Request
 from converse_strategies import converse_requests
@@ -169,7 +169,7 @@ def test_thousands_of_exchanges_are_asked_for_once_each(
 
     worked_out = 0
 
-    def counted(exchange: Exchange) -> Any:
+    def counted(exchange: RecordedExchange) -> Any:
         nonlocal worked_out
         worked_out += 1
         return asked_in(exchange)

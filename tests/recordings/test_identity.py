@@ -16,13 +16,13 @@ from converse_harness.recordings.read import parse
 from converse_harness.recordings.replies import reply_of
 from converse_harness.recordings.tape import header, text_of
 from converse_harness.stream.frames import Decoder, encode
-from converse_harness.stream.http import Break, Request, Response
+from converse_harness.stream.http import Break, HttpResponse, Request
 from converse_strategies import faulty_replies, replies
 
 ENDS = {None: None, Break.RESET: End.RESET, Break.CLOSED: End.CLOSED, Break.STALLED: End.STALLED}
 
 
-def answered(reply: Reply, operation: str) -> tuple[Request, Response]:
+def answered(reply: Reply, operation: str) -> tuple[Request, HttpResponse]:
     """A request, and what a fake answers."""
     path = {"Converse": "converse", "ConverseStream": "converse-stream"}[operation]
     body = json.dumps({"messages": [{"role": "user", "content": [{"text": "Grüezi"}]}]}).encode()
@@ -31,7 +31,7 @@ def answered(reply: Reply, operation: str) -> tuple[Request, Response]:
     return request, replace(response, chunks=tuple(response.chunks))
 
 
-def heard_of(request: Request, response: Response) -> Heard:
+def heard_of(request: Request, response: HttpResponse) -> Heard:
     """What a door hears of it that gets every chunk for itself, 10 ms apart."""
     pieces = [(chunk.data, 0.02 + number / 100) for number, chunk in enumerate(response.chunks)]
     end = 0.02 + len(pieces) / 100
@@ -47,7 +47,7 @@ def heard_of(request: Request, response: Response) -> Heard:
     )
 
 
-def replayed(text: str) -> Response:
+def replayed(text: str) -> HttpResponse:
     (exchange,) = parse(text).exchanges
     recorded = reply_of(exchange).recorded
     assert recorded is not None
@@ -62,7 +62,7 @@ def frame_ends(body: bytes) -> list[int]:
         return []
 
 
-def told(response: Response) -> dict[str, Any]:
+def told(response: HttpResponse) -> dict[str, Any]:
     """Everything that a client can see of a response but its pauses, and cuts in the middle of a frame."""
     pieces = [chunk.data for chunk in response.chunks]
     return {
@@ -87,7 +87,7 @@ def test_what_is_recorded_is_replayed(reply: Reply, operation: str) -> None:
     assert text_of(exchange.lines()) == text.partition("\n")[2]
 
 
-def events_in(response: Response) -> list[Mapping[str, Any]]:
+def events_in(response: HttpResponse) -> list[Mapping[str, Any]]:
     """The events that the chunks are known to hold."""
     return [event for chunk in response.chunks for event in (chunk.event, *chunk.more) if event is not None]
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from converse_harness.errors import SecretFound
 from converse_harness.recordings import decoding, leaks
 from converse_harness.recordings.leaks import Leak, own_secrets, refuse, scan
-from converse_harness.secrets import KINDS, Kind, compiled, mask, matches
+from converse_harness.secrets import KINDS, SecretKind, compiled, mask, matches
 from converse_strategies import converse_requests, stream_events
 from tests.profiles import examples
 from tests.recordings.planted import FORMS, LONG, MASKED, REFUSED, in_zip
@@ -41,7 +41,7 @@ def test_every_kind_is_found_in_every_form(name: str) -> None:
 @settings(max_examples=examples(0.5))
 @given(data=st.data(), spaces=st.sampled_from([0, 2**19]))
 def test_whatever_the_pattern_of_a_kind_matches_has_one_of_its_hints(
-    kind: Kind, data: st.DataObject, spaces: int
+    kind: SecretKind, data: st.DataObject, spaces: int
 ) -> None:
     text = data.draw(st.from_regex(compiled(kind), fullmatch=True))
     # In a text of megabytes only the neighbourhood of the hints is searched.

@@ -17,14 +17,14 @@ from converse_harness.recordings.matching import (
     MATCHES,
     PARTS,
     TOO_DEEP,
-    Asked,
     Match,
+    MatchKey,
     asked_by,
     asked_in,
     canonical,
     key,
 )
-from converse_harness.recordings.replies import Exchange
+from converse_harness.recordings.replies import RecordedExchange
 from converse_strategies import converse_requests
 from tests.recordings.asking import (
     NOVA,
@@ -49,7 +49,9 @@ def key_of(rule: Match, asked: Any, *, operation: str = "Converse", model: str =
 
 def recorded_key(rule: Match, asked: Any, *, operation: str = "Converse", model: str = NOVA) -> str:
     """What an exchange with this request is for a rule."""
-    return key(rule, asked_in(Exchange(2, {"call": 1, "operation": operation, "modelId": model, "request": asked}, {})))
+    return key(
+        rule, asked_in(RecordedExchange(2, {"call": 1, "operation": operation, "modelId": model, "request": asked}, {}))
+    )
 
 
 # What counts for shape
@@ -192,7 +194,7 @@ def test_nesting_without_end_has_a_key_too() -> None:
     for _ in range(100_000):
         deep = {"a": deep}
     assert canonical(deep) == TOO_DEEP
-    asked = Asked("InvokeModel", {}, "", {}, deep)
+    asked = MatchKey("InvokeModel", {}, "", {}, deep)
     assert {key(rule, asked) for rule in MATCHES if rule != "order"} == {TOO_DEEP}
 
 

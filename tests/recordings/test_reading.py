@@ -16,7 +16,7 @@ from converse_harness.recordings.keys import KINDS, ONE_OF, TYPES
 from converse_harness.recordings.legality import MOST, problems
 from converse_harness.recordings.lines import DEEPEST
 from converse_harness.recordings.read import DamagedRecording, parse, read
-from converse_harness.recordings.replies import Exchange, reply_of
+from converse_harness.recordings.replies import RecordedExchange, reply_of
 from converse_harness.stream.events import encode_event
 from converse_harness.stream.http import Request
 from tests.profiles import examples
@@ -93,7 +93,7 @@ def test_a_list_of_no_faults_allows_none() -> None:
 def test_many_problems_are_told_by_their_number() -> None:
     call, head, *events = STREAM[1:]
     bad = [{"t": 5, "messageStop": {"stopReason": str(number)}} for number in range(9)]
-    found = problems(Exchange(2, call, head, (*events[:1], *bad)))
+    found = problems(RecordedExchange(2, call, head, (*events[:1], *bad)))
     assert len(found) == MOST
     assert found[-1] == "and 5 more"
 
@@ -279,7 +279,7 @@ values = st.recursive(
 def test_a_damaged_file_is_read_or_refused_by_line(damage: Damage, tmp_path_factory: pytest.TempPathFactory) -> None:
     file = tmp_path_factory.getbasetemp() / "damaged.jsonl"
     file.write_bytes(damage(ODD))
-    exchanges: tuple[Exchange, ...] = ()
+    exchanges: tuple[RecordedExchange, ...] = ()
     line = 1
     try:
         exchanges = recording(file).exchanges

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from converse_harness.bedrock.rules import Asked
+from converse_harness.bedrock.rules import RuleRequest
 
 NOVA = "us.amazon.nova-lite-v1:0"
 SONNET = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
@@ -26,10 +26,10 @@ class Broken(NamedTuple):
     body: Json = {}  # noqa: RUF012 - never changed
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> RuleRequest:
         """The request as the rules see it."""
         messages = [user(TEXT)] if self.messages is None else self.messages
-        return Asked(self.operation, self.model_id, {"messages": messages, **self.body})
+        return RuleRequest(self.operation, self.model_id, {"messages": messages, **self.body})
 
 
 def user(*content: Json) -> Json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from converse_harness import bedrock
-from converse_harness.bedrock.rules import BY_NAME, RULES, Asked, Level, refusal_of, refusals_of
+from converse_harness.bedrock.rules import BY_NAME, RULES, RuleLevel, RuleRequest, refusal_of, refusals_of
 from converse_harness.bedrock.rules.rule import bare
 from tests.rules.asking import (
     CACHE_POINT,
@@ -37,22 +37,22 @@ def test_every_rule_has_a_request_that_breaks_it() -> None:
 @pytest.mark.parametrize(("name", "broken"), BROKEN.items(), ids=BROKEN)
 def test_a_request_that_breaks_one_rule(name: str, broken: Broken) -> None:
     bedrock.read_json(bedrock.operation(broken.operation).input_shape.name, broken.asked.body)
-    refused = [(each.rule.name, each.path, each.message) for each in refusals_of(broken.asked, Level.STRICT)]
+    refused = [(each.rule.name, each.path, each.message) for each in refusals_of(broken.asked, RuleLevel.STRICT)]
     assert refused == [(name, broken.path, broken.message)]
 
 
 @pytest.mark.parametrize(("name", "broken"), BROKEN.items(), ids=BROKEN)
 def test_levels(name: str, broken: Broken) -> None:
-    assert refusal_of(broken.asked, Level.OFF) is None
+    assert refusal_of(broken.asked, RuleLevel.OFF) is None
     found = refusal_of(broken.asked)
     assert (found is None) == BY_NAME[name].strict
-    assert found == refusal_of(broken.asked, Level.WARN)
+    assert found == refusal_of(broken.asked, RuleLevel.WARN)
 
 
 def test_a_made_up_model_id_is_fine_but_at_the_strict_level() -> None:
-    asked = Asked("Converse", MALFORMED_ID, {"messages": [user(TEXT)]})
+    asked = RuleRequest("Converse", MALFORMED_ID, {"messages": [user(TEXT)]})
     assert refusal_of(asked) is None
-    first, second = refusals_of(asked, Level.STRICT)
+    first, second = refusals_of(asked, RuleLevel.STRICT)
     assert (first.rule.name, second.rule.name) == ("model_id_is_well_formed", "model_exists")
     assert first.message.startswith(
         "1 validation error detected: Value 'not a model' at 'modelId' failed to satisfy constraint: Member must "
@@ -92,7 +92,7 @@ def test_what_a_model_accepts_is_not_refused() -> None:
     ):
         asked = BROKEN[name].asked
         assert refusal_of(asked) is not None
-        assert refusal_of(Asked(asked.operation, accepting, asked.body)) is None
+        assert refusal_of(RuleRequest(asked.operation, accepting, asked.body)) is None
 
 
 IN_A_ROW = {
@@ -103,11 +103,11 @@ IN_A_ROW = {
 """Messages of the user in a row, as strands sends them: steered, after structured output, with a guardrail."""
 
 
-@pytest.mark.parametrize("level", [Level.DEFAULT, Level.STRICT])
+@pytest.mark.parametrize("level", [RuleLevel.DEFAULT, RuleLevel.STRICT])
 @pytest.mark.parametrize("model_id", ["global.anthropic.claude-sonnet-4-6", NOVA, LLAMA, MISTRAL])
 @pytest.mark.parametrize("messages", IN_A_ROW.values(), ids=IN_A_ROW)
-def test_messages_of_one_role_in_a_row_are_not_refused(messages: list[Json], model_id: str, level: Level) -> None:
-    assert refusal_of(Asked("Converse", model_id, {"messages": messages, **config()}), level) is None
+def test_messages_of_one_role_in_a_row_are_not_refused(messages: list[Json], model_id: str, level: RuleLevel) -> None:
+    assert refusal_of(RuleRequest("Converse", model_id, {"messages": messages, **config()}), level) is None
 
 
 def test_claude_need_not_think_again_between_two_tools() -> None:
@@ -121,10 +121,10 @@ def test_claude_need_not_think_again_between_two_tools() -> None:
     ]
     answered = [user(TEXT), assistant(use()), user(result("a", TEXT)), assistant(TEXT), user(TEXT)]
     for messages in (twice, answered):
-        assert refusal_of(Asked("Converse", SONNET, {"messages": messages, **thinking(), **config()})) is None
+        assert refusal_of(RuleRequest("Converse", SONNET, {"messages": messages, **thinking(), **config()})) is None
 
 
 def test_a_cache_point_after_a_pdf_or_a_text() -> None:
     pdf = {"document": {**document()["document"], "format": "pdf"}}
     for content in ([TEXT, pdf, CACHE_POINT], [document(), TEXT, CACHE_POINT]):
-        assert refusal_of(Asked("Converse", SONNET, {"messages": [user(*content)]})) is None
+        assert refusal_of(RuleRequest("Converse", SONNET, {"messages": [user(*content)]})) is None

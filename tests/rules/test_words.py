@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from converse_harness import bedrock
-from converse_harness.bedrock.rules import Asked, refusal_of
+from converse_harness.bedrock.rules import RuleRequest, refusal_of
 from tests.rules.asking import NOVA, TEXT, assistant, document, use, user
 
 Json = dict[str, Any]
@@ -29,7 +29,7 @@ def tool(name: str, **more: Any) -> Json:
 
 
 def said_of(body: Json) -> str:
-    refusal = refusal_of(Asked("Converse", NOVA, {"messages": [user(TEXT)]} | body))
+    refusal = refusal_of(RuleRequest("Converse", NOVA, {"messages": [user(TEXT)]} | body))
     assert refusal is not None
     return refusal.message
 
@@ -139,4 +139,4 @@ def test_unions_that_are_not_set(message: str, body: Json) -> None:
 
 
 def test_a_model_id_in_the_body_is_not_looked_at() -> None:
-    assert refusal_of(Asked("Converse", NOVA, {"modelId": "not a model", "messages": [user(TEXT)]})) is None
+    assert refusal_of(RuleRequest("Converse", NOVA, {"modelId": "not a model", "messages": [user(TEXT)]})) is None

@@ -25,15 +25,15 @@ from hypothesis import event, given, settings
 
 from converse_harness.server.h1 import Http1
 from converse_harness.server.h2 import Http2
-from converse_harness.server.protocol import PREFACE, Arrived, Event, HttpProtocol, Left, Limits, Refused
-from converse_harness.stream.http import Chunk, Request, Response, error_response, json_response, stream_response
+from converse_harness.server.protocol import PREFACE, Arrived, Event, HttpProtocol, HttpRefused, Left, Limits
+from converse_harness.stream.http import Chunk, HttpResponse, Request, error_response, json_response, stream_response
 from tests.profiles import examples
 
 LIMITS = Limits(head=500, body=1_000, ahead=2_000, streams=5, resets=5)
 
 often = settings(max_examples=examples(2.5))
 
-RESPONSES: Sequence[Response] = (
+RESPONSES: Sequence[HttpResponse] = (
     stream_response([Chunk(b"one"), Chunk(b""), Chunk(bytes(30))], "id"),
     json_response(b'{"a": 1}', "id"),
     error_response("ThrottlingException", 429, b"{}", "id"),
@@ -43,12 +43,12 @@ RESPONSES: Sequence[Response] = (
 class Server:
     """What a connection does with a protocol, and that it keeps its promises."""
 
-    def __init__(self, http: HttpProtocol, response: Response, patience: int) -> None:
+    def __init__(self, http: HttpProtocol, response: HttpResponse, patience: int) -> None:
         self.http = http
         self.response = response
         self.patience = patience
         """How many inputs an answer takes; the client of a real one does not wait for it either."""
-        self.waiting: list[tuple[int, Response]] = []
+        self.waiting: list[tuple[int, HttpResponse]] = []
         self.seen: list[Event] = []
         self.sent = 0
 
@@ -82,12 +82,12 @@ class Server:
                 case Arrived(stream, request):
                     assert len(request.body) <= LIMITS.body
                     self.waiting.append((stream, self.response))
-                case Refused(stream, response):
+                case HttpRefused(stream, response):
                     self.waiting.append((stream, response))
                 case Left(stream):
                     self.waiting = [item for item in self.waiting if item[0] != stream]
 
-    def _answer(self, stream: int, response: Response) -> None:
+    def _answer(self, stream: int, response: HttpResponse) -> None:
         self.http.head(stream, response, "now")
         for chunk in response.chunks:
             left = chunk.data

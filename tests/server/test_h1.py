@@ -10,14 +10,14 @@ import h11
 import pytest
 
 from converse_harness.server.h1 import Http1
-from converse_harness.server.protocol import Arrived, Event, Limits, Refused
+from converse_harness.server.protocol import Arrived, Event, HttpRefused, Limits
 from converse_harness.stream.http import (
     ERROR_HEADERS,
     JSON_HEADERS,
     STREAM_HEADERS,
     Chunk,
+    HttpResponse,
     Request,
-    Response,
     error_response,
     json_response,
     stream_response,
@@ -58,7 +58,7 @@ def only(events: Sequence[Event]) -> Request:
     return event.request
 
 
-def answer(http: Http1, response: Response, stream: int = 1) -> list[Event]:
+def answer(http: Http1, response: HttpResponse, stream: int = 1) -> list[Event]:
     """Give a whole answer; what arrived meanwhile."""
     http.head(stream, response, DATE)
     for chunk in response.chunks:
@@ -100,7 +100,7 @@ def read(sent: bytes, method: str = "POST") -> tuple[h11.Response, list[bytes], 
 def refused(http: Http1, events: Sequence[Event]) -> tuple[int, str, str]:
     """Status, name and message of a refusal, which is also the last that is said."""
     [event] = events
-    assert isinstance(event, Refused), event
+    assert isinstance(event, HttpRefused), event
     assert answer(http, event.response, event.stream) == []
     assert http.done
     head, chunks, _ = read(http.take())
@@ -181,7 +181,7 @@ def test_a_client_that_waits_for_permission_gets_it() -> None:
     ],
     ids=["stream", "json", "error"],
 )
-def test_headers_are_in_recorded_order_and_case_after_the_date(response: Response, names: tuple[str, ...]) -> None:
+def test_headers_are_in_recorded_order_and_case_after_the_date(response: HttpResponse, names: tuple[str, ...]) -> None:
     http = Http1()
     http.receive(whole())
     answer(http, response)
@@ -208,7 +208,7 @@ def test_an_empty_part_does_not_end_the_stream() -> None:
 
 
 @pytest.mark.parametrize("response", [STREAM, JSON], ids=["stream", "json"])
-def test_the_answer_to_head_has_no_body(response: Response) -> None:
+def test_the_answer_to_head_has_no_body(response: HttpResponse) -> None:
     http = Http1()
     http.receive(whole("HEAD", b"") + whole())
     [event] = answer(http, response)

@@ -33,13 +33,13 @@ from hyperframe.frame import (
 )
 
 from converse_harness.server.h2 import Http2
-from converse_harness.server.protocol import PREFACE, Arrived, Event, Left, Limits, Refused
+from converse_harness.server.protocol import PREFACE, Arrived, Event, HttpRefused, Left, Limits
 from converse_harness.stream.http import (
     ERROR_HEADERS,
     JSON_HEADERS,
     STREAM_HEADERS,
     Chunk,
-    Response,
+    HttpResponse,
     error_response,
     json_response,
     stream_response,
@@ -108,7 +108,7 @@ class Peer:
                 case _:
                     pass
 
-    def answer(self, stream: int, response: Response) -> list[Event]:
+    def answer(self, stream: int, response: HttpResponse) -> list[Event]:
         """Give a whole answer, as far as the windows allow; what arrives meanwhile."""
         events: list[Event] = []
         self.http.head(stream, response, DATE)
@@ -212,7 +212,7 @@ def test_a_client_that_waits_for_permission_gets_it() -> None:
     ],
     ids=["stream", "json", "error"],
 )
-def test_headers_are_in_recorded_order_without_those_of_http_1(response: Response, names: tuple[str, ...]) -> None:
+def test_headers_are_in_recorded_order_without_those_of_http_1(response: HttpResponse, names: tuple[str, ...]) -> None:
     peer = Peer()
     peer.ask(1)
     peer.exchange()
@@ -378,7 +378,7 @@ def test_the_end_of_the_input_ends_the_connection() -> None:
 def refused(peer: Peer, events: Sequence[Event]) -> tuple[str, str]:
     """Status and message of a refusal."""
     [event] = events
-    assert isinstance(event, Refused), event
+    assert isinstance(event, HttpRefused), event
     peer.answer(event.stream, event.response)
     return dict(peer.heads[event.stream])[":status"], json.loads(b"".join(peer.frames[event.stream]))["message"]
 

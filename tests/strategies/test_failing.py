@@ -21,11 +21,11 @@ import converse_harness
 from converse_harness import ConverseServer, Endpoint, Reply, StreamOrderError, bedrock, fake_converse, reply
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, usual
 from converse_harness.faults import FAULTS, NOT_SENDABLE
-from converse_harness.faults.model import Door, Fault, Level, Place
+from converse_harness.faults.model import Door, Fault, FaultLevel, Place
 from converse_harness.faults.order import BREACHES
 from converse_harness.reply.body import ErrorBody
 from converse_harness.stream.grammar import check_order
-from converse_harness.stream.http import GATEWAY_ERRORS, Request, Response
+from converse_harness.stream.http import GATEWAY_ERRORS, HttpResponse, Request
 from converse_strategies import FaultyReply, errors, faults, faulty_replies, stream_errors
 from tests.broken import expected
 from tests.profiles import examples
@@ -78,7 +78,7 @@ def see(client: Any, answer: Reply) -> Seen:
     return Seen(events, None)
 
 
-def sent(answer: Reply, operation: str = "converse-stream") -> Response:
+def sent(answer: Reply, operation: str = "converse-stream") -> HttpResponse:
     request = Request("POST", f"/model/{ASKED['modelId']}/{operation}", (), BODY)
     return Endpoint(answer).exchange(request).response
 
@@ -179,7 +179,7 @@ def test_every_fault_comes() -> None:
 
 
 SELECTIONS: list[tuple[dict[str, Any], Any]] = [
-    *(({"levels": [level.value]}, lambda fault, level=level: fault.level is level) for level in Level),
+    *(({"levels": [level.value]}, lambda fault, level=level: fault.level is level) for level in FaultLevel),
     *(
         ({"doors": [door.value]}, lambda fault, door=door: door in fault.doors and fault.name != "read_timeout")
         for door in (Door.SERVER, Door.ASGI)
@@ -192,7 +192,7 @@ SELECTIONS: list[tuple[dict[str, Any], Any]] = [
     ({"names": ["read_timeout"], "doors": ["server"]}, lambda fault: fault.name == "read_timeout"),
     (
         {"levels": ["connection"], "operations": ["Converse"], "doors": ["boto"]},
-        lambda fault: fault.level is Level.CONNECTION,
+        lambda fault: fault.level is FaultLevel.CONNECTION,
     ),
 ]
 
@@ -323,7 +323,7 @@ def test_errors_can_be_broken_where_they_have_a_body(case: FaultyReply) -> None:
 @given(case=faulty_replies(replies=stream_errors()))
 def test_streams_that_fail_can_be_broken_in_their_bytes(client: Any, case: FaultyReply) -> None:
     assert case.reply.failure is not None
-    assert case.breach.fault.level is not Level.EVENTS
+    assert case.breach.fault.level is not FaultLevel.EVENTS
     see(client, case.reply)
 
 
@@ -377,7 +377,7 @@ SOME_OF = "Give a list of some of:"
 KNOWN = f"(botocore {bedrock.botocore_version()})."
 HI = reply.text("hi")
 RESET = reply.text("a").broken(converse_harness.faults.reset)
-LEVELS = ", ".join(level.value for level in Level)
+LEVELS = ", ".join(level.value for level in FaultLevel)
 EXCEPTION_FRAMES = ", ".join(bedrock.stream_exceptions())
 WRONG: dict[str, st.SearchStrategy[Any]] = {
     f"errors(names=['Throttled']): 'Throttled' is no choice of names. {SOME_OF} AccessDeniedException, ": (

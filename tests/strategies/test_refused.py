@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import Endpoint, RefusedRequest, bedrock, fake_converse, reply
-from converse_harness.bedrock.rules import BY_NAME, RULES, Level
+from converse_harness.bedrock.rules import BY_NAME, RULES, RuleLevel
 from converse_harness.stream.http import Request
 from converse_strategies import Refused, refused_requests
 from converse_strategies.refused import BREAKS
@@ -41,9 +41,9 @@ def over_http(case: Refused, request: Json) -> Request:
     return Request("POST", f"/model/{quote(request['modelId'], safe='')}/{path}", (), sent)
 
 
-def levels_of(case: Refused) -> list[Level]:
+def levels_of(case: Refused) -> list[RuleLevel]:
     """Those at which its rule is held against requests."""
-    return [Level.STRICT] if BY_NAME[case.rule].strict else [Level.DEFAULT, Level.STRICT]
+    return [RuleLevel.STRICT] if BY_NAME[case.rule].strict else [RuleLevel.DEFAULT, RuleLevel.STRICT]
 
 
 @given(case=refused_requests())

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from converse_harness.contract import (
     ConsumerContract,
     Flaw,
-    Level,
     NotHandled,
     Outcome,
     Seen,
     Target,
     ToolCall,
     Verdict,
+    VerdictLevel,
     consumer_contract,
 )
 
@@ -33,7 +33,7 @@ class TestMine(ConsumerContract):
 
     def seen(self, seen: Seen) -> None:
         verdict: Verdict = seen.verdict
-        level: Level = verdict.level
+        level: VerdictLevel = verdict.level
         flaw: Flaw | None = verdict.flaw
         told: Mapping[str, object] = seen.told
         print(level.word, level.meaning, flaw, verdict.words, verdict.why, told, seen.case, seen.requests)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import assert_type
 
-from converse_harness.stream.http import Chunk, ConnectionFailure, Request, Response
+from converse_harness.stream.http import Chunk, ConnectionFailure, HttpResponse, Request
 
 request = Request("POST", "/model/m/converse", (("host", "localhost"),), b"{}")
 assert_type(request.headers, tuple[tuple[str, str], ...])
@@ -15,6 +15,6 @@ def chunks() -> Iterator[Chunk]:
     yield Chunk(b"{}", delay=0.5, event={"messageStart": {"role": "assistant"}})
 
 
-streamed = Response(200, (), chunks())
+streamed = HttpResponse(200, (), chunks())
 assert_type(streamed.failure, ConnectionFailure | None)
-refused = Response(0, (), [], failure=ConnectionFailure.REFUSED)
+refused = HttpResponse(0, (), [], failure=ConnectionFailure.REFUSED)

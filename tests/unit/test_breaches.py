@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from converse_harness import ReplyError, StreamOrderError, chunk
-from converse_harness.faults.order import BREACHES, OrderBreach
+from converse_harness.faults.order import BREACHES, OrderFault
 from converse_harness.stream.grammar import check_order
 from tests.profiles import examples
 
@@ -29,7 +29,7 @@ breaches = pytest.mark.parametrize("breach", BREACHES.values(), ids=lambda breac
 
 
 @breaches
-def test_every_site_is_refused_with_the_breachs_own_error(breach: OrderBreach) -> None:
+def test_every_site_is_refused_with_the_breachs_own_error(breach: OrderFault) -> None:
     check_order(EVENTS)
     before = repr(EVENTS)
     sites = breach.sites(EVENTS)
@@ -42,7 +42,7 @@ def test_every_site_is_refused_with_the_breachs_own_error(breach: OrderBreach) -
 
 
 @breaches
-def test_the_bare_stream_has_a_site_or_says_so(breach: OrderBreach) -> None:
+def test_the_bare_stream_has_a_site_or_says_so(breach: OrderFault) -> None:
     events = chunk({"role": "assistant", "content": []})
     with pytest.raises(ReplyError) as caught:
         breach.break_at(events, len(events))
@@ -70,7 +70,7 @@ ODD: list[dict[str, Any]] = [
 @example(events=EVENTS[:3])
 @example(events=EVENTS[-3:])
 @example(events=EVENTS[::-1])
-def test_any_list_of_events_has_sites_or_none(breach: OrderBreach, events: list[dict[str, Any]]) -> None:
+def test_any_list_of_events_has_sites_or_none(breach: OrderFault, events: list[dict[str, Any]]) -> None:
     before = repr(events)
     for site in range(-1, len(events) + 1):
         if site in breach.sites(events):

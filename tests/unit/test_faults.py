@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from converse_harness import Endpoint, Reply, ReplyError, StreamOrderError, faults, reply
 from converse_harness.endpoint import Exchange
-from converse_harness.faults.model import DURATIONS, GARBAGE, JSON, Door, Fault, Level, Place
+from converse_harness.faults.model import DURATIONS, GARBAGE, JSON, Door, Fault, FaultLevel, Place
 from converse_harness.faults.order import BREACHES
 from converse_harness.stream.events import decode_event, encode_event
 from converse_harness.stream.frames import PRELUDE_LENGTH, Decoder
-from converse_harness.stream.http import Break, Chunk, Request, Response
+from converse_harness.stream.http import Break, Chunk, HttpResponse, Request
 from tests.broken import WHOLE, faulty
 
 BODY = json.dumps({"messages": [{"role": "user", "content": [{"text": "?"}]}]}).encode()
@@ -33,7 +33,7 @@ def asked(answer: Reply, operation: str = STREAM, door: Door | None = None) -> t
 
 class Sent(NamedTuple):
     chunks: list[Chunk]
-    response: Response
+    response: HttpResponse
 
     @property
     def frames(self) -> list[bytes]:
@@ -77,14 +77,14 @@ def test_every_fault_is_described(fault: Fault) -> None:
     assert fault.sentence.endswith(".") or ". " in fault.sentence or "`" in fault.sentence
     assert fault.botocore
     assert Door.BOTO in fault.doors
-    assert (fault.order is None) is (fault.level is not Level.EVENTS)
+    assert (fault.order is None) is (fault.level is not FaultLevel.EVENTS)
     assert (fault.order is None) is (fault.on_stream is not None)
     assert (fault.seconds is None) is (fault.name not in DURATIONS)
-    assert (fault.place is Place.SITE) is (fault.level is Level.EVENTS)
+    assert (fault.place is Place.SITE) is (fault.level is FaultLevel.EVENTS)
 
 
 def test_what_breaks_the_order_is_a_fault_or_cannot_be_sent() -> None:
-    in_order = {name: fault.sentence for name, fault in faults.FAULTS.items() if fault.level is Level.EVENTS}
+    in_order = {name: fault.sentence for name, fault in faults.FAULTS.items() if fault.level is FaultLevel.EVENTS}
     assert in_order == {name: row.sentence for name, row in BREACHES.items() if name not in faults.NOT_SENDABLE}
     assert set(faults.NOT_SENDABLE) < set(BREACHES)
 
@@ -300,13 +300,13 @@ def test_what_only_a_stream_can_have_fails_a_converse_call_by_name(fault: Fault)
 # Several
 
 
-LEVELS = {level: [each for each in ALL if each.level is level and not each.no_answer] for level in Level}
+LEVELS = {level: [each for each in ALL if each.level is level and not each.no_answer] for level in FaultLevel}
 
 
 @given(data=st.data(), operation=st.sampled_from([STREAM, CONVERSE]))
 def test_faults_of_different_levels_can_be_combined(data: st.DataObject, operation: str) -> None:
     answer = data.draw(st.sampled_from([WHOLE, TEXT, reply.throttled(), reply.text("")]))
-    for level in Level:
+    for level in FaultLevel:
         fault = data.draw(st.none() | st.sampled_from(LEVELS[level]))
         if fault is None:
             continue
@@ -327,7 +327,7 @@ def test_faults_of_different_levels_can_be_combined(data: st.DataObject, operati
     streams_alone = [each for each in answer.breaches if each.fault.on_body is None]
     assert len(endpoint.problems) == (1 if operation == CONVERSE and streams_alone else 0)
     assert [each.fault.level for each in answer.breaches] == [
-        level for level in Level if level in {each.fault.level for each in answer.breaches}
+        level for level in FaultLevel if level in {each.fault.level for each in answer.breaches}
     ]
     if endpoint.problems:
         return

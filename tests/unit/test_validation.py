@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import bedrock
-from converse_harness.bedrock import Kind, Violation, checks, findings
-from converse_harness.bedrock.beyond import BEYOND_MODEL, Beyond, ExtraMember, MayBeAbsent, Recording
+from converse_harness.bedrock import FindingKind, Violation, checks, findings
+from converse_harness.bedrock.beyond import BEYOND_MODEL, Beyond, ExtraMember, MayBeAbsent, SeenIn
 from converse_harness.bedrock.checks import Checks
 from converse_harness.errors import DamagedData, ReplyError
 
@@ -358,7 +358,7 @@ def test_a_violation_says_what_and_where_for_machines_too() -> None:
         Violation(
             path=path,
             message=f"{path} has 65 characters; a ToolName has 1 to 64 (AWS model ToolName).",
-            kind=Kind.LENGTH,
+            kind=FindingKind.LENGTH,
             shape="ToolName",
             steps=("content", 1, "toolUse", "name"),
             limit=(1, 64),
@@ -369,16 +369,16 @@ def test_a_violation_says_what_and_where_for_machines_too() -> None:
 @pytest.mark.parametrize(
     ("shape", "value", "kind", "limit"),
     [
-        ("ContentBlock", {}, Kind.UNION, tuple(bedrock.shape("ContentBlock").members)),
-        ("Message", {"role": "user"}, Kind.REQUIRED, "content"),
-        ("Message", {"role": "user", "content": [], "x": 1}, Kind.UNKNOWN, "x"),
-        ("Message", [], Kind.TYPE, "a dict"),
-        ("StopReason", "x", Kind.ENUM, bedrock.enum("StopReason")),
-        ("ToolName", "é", Kind.PATTERN, "[a-zA-Z0-9_-]+"),
-        ("NonNegativeInteger", -1, Kind.RANGE, (0, 2**31 - 1)),
+        ("ContentBlock", {}, FindingKind.UNION, tuple(bedrock.shape("ContentBlock").members)),
+        ("Message", {"role": "user"}, FindingKind.REQUIRED, "content"),
+        ("Message", {"role": "user", "content": [], "x": 1}, FindingKind.UNKNOWN, "x"),
+        ("Message", [], FindingKind.TYPE, "a dict"),
+        ("StopReason", "x", FindingKind.ENUM, bedrock.enum("StopReason")),
+        ("ToolName", "é", FindingKind.PATTERN, "[a-zA-Z0-9_-]+"),
+        ("NonNegativeInteger", -1, FindingKind.RANGE, (0, 2**31 - 1)),
     ],
 )
-def test_kinds_and_limits(shape: str, value: object, kind: Kind, limit: object) -> None:
+def test_kinds_and_limits(shape: str, value: object, kind: FindingKind, limit: object) -> None:
     (violation,) = bedrock.validate(shape, value)
     assert (violation.kind, violation.limit, violation.shape) == (kind, limit, shape)
 
@@ -402,7 +402,7 @@ def test_check_lists_all_messages_and_raises_what_it_is_told() -> None:
 def test_every_shape_of_the_service_refuses_what_is_nothing() -> None:
     for name in bedrock.service().shape_names:
         (violation,) = bedrock.validate(name, object())
-        assert violation.kind is Kind.TYPE
+        assert violation.kind is FindingKind.TYPE
         assert violation.path == ""
 
 
@@ -411,11 +411,11 @@ def test_the_table_is_read() -> None:
     without = Checks(row for row in BEYOND_MODEL if not (isinstance(row, ExtraMember) and row.member == "p"))
     assert bedrock.validate("ConverseStreamOutput", event) == []
     (violation,) = bedrock.validate("ConverseStreamOutput", event, checks=without)
-    assert (violation.path, violation.kind, violation.limit) == ("messageStart", Kind.UNKNOWN, "p")
+    assert (violation.path, violation.kind, violation.limit) == ("messageStart", FindingKind.UNKNOWN, "p")
 
 
 def test_a_row_that_the_model_has_caught_up_with_changes_nothing() -> None:
-    recording = Recording("owner/name", "path")
+    recording = SeenIn("owner/name", "path")
     rows: list[Beyond] = [
         ExtraMember("TokenUsage", "inputTokens", "string", recording, "since modelled"),
         MayBeAbsent("TokenUsage", "cacheReadInputTokens", recording, "no longer required"),

@@ -7,7 +7,7 @@ a value against a shape, `json_types.py` the types of a request, `json_codec.py`
 from converse_harness.bedrock.beyond import BEYOND_MODEL, Beyond
 from converse_harness.bedrock.checks import JSON_CHECKS, Violation, check, validate
 from converse_harness.bedrock.codec import from_json, read_json, to_json
-from converse_harness.bedrock.findings import Kind
+from converse_harness.bedrock.findings import FindingKind
 from converse_harness.bedrock.service import (
     CONTROL_PLANE,
     SERVICE,
@@ -43,7 +43,7 @@ __all__ = [
     "SERVICE",
     "Beyond",
     "ErrorShape",
-    "Kind",
+    "FindingKind",
     "NotInModel",
     "Operation",
     "Shape",

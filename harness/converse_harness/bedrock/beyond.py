@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 
-class Recording(NamedTuple):
+class SeenIn(NamedTuple):
     """A published recording in which it was seen: the repository that keeps it, and the path in there."""
 
     repository: str
@@ -24,7 +24,7 @@ class ExtraMember:
     shape: str
     member: str
     type: Literal["integer", "string", "object"]
-    recording: Recording
+    recording: SeenIn
     seen: str
 
 
@@ -35,7 +35,7 @@ class ExtraValue:
     shape: str
     member: str
     value: str
-    recording: Recording
+    recording: SeenIn
     seen: str
 
 
@@ -45,7 +45,7 @@ class MayBeAbsent:
 
     shape: str
     member: str
-    recording: Recording
+    recording: SeenIn
     seen: str
 
 
@@ -59,41 +59,41 @@ class ExtraError:
     shape: str
     status: int
     body: str
-    recording: Recording | None
+    recording: SeenIn | None
     seen: str
 
 
 Beyond = ExtraMember | ExtraValue | MayBeAbsent | ExtraError
 
-_TOOL_STREAM: Final = Recording(
+_TOOL_STREAM: Final = SeenIn(
     "open-telemetry/opentelemetry-python-contrib",
     "instrumentation/opentelemetry-instrumentation-botocore/tests/cassettes/"
     "test_converse_stream_no_content_tool_call.yaml",
 )
-_SONNET_5: Final = Recording("langchain-ai/langchain-aws", "libs/aws/tests/cassettes/test_agent_loop[v0].yaml.gz")
-_SONNET_5_STREAM: Final = Recording(
+_SONNET_5: Final = SeenIn("langchain-ai/langchain-aws", "libs/aws/tests/cassettes/test_agent_loop[v0].yaml.gz")
+_SONNET_5_STREAM: Final = SeenIn(
     "langchain-ai/langchain-aws", "libs/aws/tests/cassettes/test_agent_loop_streaming[v0].yaml.gz"
 )
-_PROMPT_CACHING: Final = Recording(
+_PROMPT_CACHING: Final = SeenIn(
     "DataDog/dd-trace-py", "tests/contrib/botocore/bedrock_cassettes/bedrock_converse_prompt_caching.yaml"
 )
-_NOVA: Final = Recording(
+_NOVA: Final = SeenIn(
     "Arize-ai/openinference",
     "python/instrumentation/openinference-instrumentation-bedrock/tests/openinference/instrumentation/bedrock/"
     "cassettes/TestNovaInvokeModel.test_nova_converse.yaml",
 )
-_GUARDRAIL: Final = Recording(
+_GUARDRAIL: Final = SeenIn(
     "traceloop/openllmetry",
     "packages/opentelemetry-instrumentation-bedrock/tests/metrics/cassettes/test_bedrock_guardrails_metrics/"
     "test_titan_converse_guardrail.yaml",
 )
-_BAD_TOKEN: Final = Recording(
+_BAD_TOKEN: Final = SeenIn(
     "newrelic/newrelic-python-agent", "tests/external_botocore/_mock_external_bedrock_server_converse.py"
 )
-_EXPIRED_TOKEN: Final = Recording("DataDog/dd-trace-py", "tests/contrib/botocore/conftest.py")
-_SLOW_CLOCK: Final = Recording("req_llm", "fixtures of amazon_bedrock; in which copy of the repository is not known")
+_EXPIRED_TOKEN: Final = SeenIn("DataDog/dd-trace-py", "tests/contrib/botocore/conftest.py")
+_SLOW_CLOCK: Final = SeenIn("req_llm", "fixtures of amazon_bedrock; in which copy of the repository is not known")
 
-_VIDEO: Final = Recording("pydantic/pydantic-ai", "tests/models/cassettes/test_bedrock/test_video_url_input.yaml")
+_VIDEO: Final = SeenIn("pydantic/pydantic-ai", "tests/models/cassettes/test_bedrock/test_video_url_input.yaml")
 
 _PADDING: Final = "padding: a prefix of a-zA-Z0-9, 2 to 61 long, in every event of 67 streams"
 _DUPLICATE: Final = "the same number again as in the member without `Count`, from Claude 3.7 on"

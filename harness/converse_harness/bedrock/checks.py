@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from converse_harness.bedrock import findings
 from converse_harness.bedrock.beyond import BEYOND_MODEL, Beyond, ExtraMember, ExtraValue, MayBeAbsent
-from converse_harness.bedrock.findings import Finding, Kind, is_array, is_number, is_object, is_utf8
+from converse_harness.bedrock.findings import Finding, FindingKind, is_array, is_number, is_object, is_utf8
 from converse_harness.bedrock.service import Shape, body_shape, is_document, is_union
 from converse_harness.errors import ReplyError
 
@@ -277,7 +277,7 @@ class Violation:
 
     path: str
     message: str
-    kind: Kind
+    kind: FindingKind
     shape: str
     steps: tuple[str | int, ...]
     limit: object
@@ -304,7 +304,7 @@ def check(
     *,
     root: str = "",
     error: Callable[[str], Exception] = ReplyError,
-    allowing: Collection[Kind] = (),
+    allowing: Collection[FindingKind] = (),
 ) -> None:
     """Raise `error` with all the rules that a value breaks, one per line; nothing happens if AWS could have sent it.
 

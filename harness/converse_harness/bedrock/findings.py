@@ -17,7 +17,7 @@ from typing import Any, Final, TypeGuard
 from converse_harness.bedrock.service import botocore_version, nearest
 
 
-class Kind(Enum):
+class FindingKind(Enum):
     """The sort of rule that a value breaks."""
 
     UNION = "a union has exactly one member"
@@ -34,7 +34,7 @@ class Kind(Enum):
 class Finding:
     """A broken rule: `steps` lead from the checked value to the broken one, `limit` is what the rule allows."""
 
-    kind: Kind
+    kind: FindingKind
     shape: str
     text: str
     limit: object = None
@@ -67,13 +67,13 @@ def wrong_type(shape: str, type_name: str, value: object) -> Finding:
     expected = TYPES[type_name]
     came = "None" if value is None else f"{shown(value)} ({type(value).__name__})"
     advice = ", or its member left out" if value is None else ""
-    return Finding(Kind.TYPE, shape, f"is {came}; it must be {expected}{advice} ({_model(shape)}).", expected)
+    return Finding(FindingKind.TYPE, shape, f"is {came}; it must be {expected}{advice} ({_model(shape)}).", expected)
 
 
 def not_utf8(shape: str, value: str) -> Finding:
     """A str with a surrogate that stands alone: half of a character."""
     text = f"is {shown(value)}, which holds a lone surrogate; UTF-8 cannot carry that, leave it out ({_model(shape)})."
-    return Finding(Kind.TYPE, shape, text, TYPES["string"])
+    return Finding(FindingKind.TYPE, shape, text, TYPES["string"])
 
 
 def wrong_key(shape: str, key: object) -> Finding:
@@ -81,13 +81,13 @@ def wrong_key(shape: str, key: object) -> Finding:
     text = (
         f"has the key {shown(key)} ({type(key).__name__}); a key must be a str that UTF-8 can carry ({_model(shape)})."
     )
-    return Finding(Kind.TYPE, shape, text, TYPES["string"])
+    return Finding(FindingKind.TYPE, shape, text, TYPES["string"])
 
 
 def endless(shape: str) -> Finding:
     """A free-form document has no end, or is nested deeper than Python can follow."""
     text = f"contains itself or is nested too deeply; it must be {TYPES['document']} ({_model(shape)})."
-    return Finding(Kind.TYPE, shape, text, TYPES["document"])
+    return Finding(FindingKind.TYPE, shape, text, TYPES["document"])
 
 
 def not_one(shape: str, came: Sequence[object], members: Sequence[str]) -> Finding:
@@ -98,13 +98,13 @@ def not_one(shape: str, came: Sequence[object], members: Sequence[str]) -> Findi
         text = f"has {count} members, {named}; {_a(shape)} has exactly one ({_model(shape)})."
     else:
         text = f"has no member; {_a(shape)} has exactly one of {_listed(members)} ({_model(shape)})."
-    return Finding(Kind.UNION, shape, text, tuple(members))
+    return Finding(FindingKind.UNION, shape, text, tuple(members))
 
 
 def lacking(shape: str, member: str, required: Sequence[str]) -> Finding:
     """A required member is missing."""
     text = f"lacks {member!r}; {_a(shape)} needs {_listed(required)} ({_model(shape)})."
-    return Finding(Kind.REQUIRED, shape, text, member)
+    return Finding(FindingKind.REQUIRED, shape, text, member)
 
 
 def unknown(shape: str, key: object, members: Sequence[str]) -> Finding:
@@ -112,19 +112,19 @@ def unknown(shape: str, key: object, members: Sequence[str]) -> Finding:
     text = (
         f"has the unknown member {shown(key)}; {_hint(shape, key, members, 'has')} ({_model(shape, versioned=True)})."
     )
-    return Finding(Kind.UNKNOWN, shape, text, key)
+    return Finding(FindingKind.UNKNOWN, shape, text, key)
 
 
 def not_in_enum(shape: str, value: str, enum: Sequence[str]) -> Finding:
     """A string that is none of the enum's values; botocore's version is said because another one may have it."""
     text = f"is {shown(value)}; {_hint(shape, value, enum, 'is one of')} ({_model(shape, versioned=True)})."
-    return Finding(Kind.ENUM, shape, text, tuple(enum))
+    return Finding(FindingKind.ENUM, shape, text, tuple(enum))
 
 
 def no_match(shape: str, value: str, pattern: str) -> Finding:
     """A string that does not match the pattern, which is said as AWS writes it."""
     text = f"is {shown(value)}; {_a(shape)} matches {pattern} ({_model(shape)})."
-    return Finding(Kind.PATTERN, shape, text, pattern)
+    return Finding(FindingKind.PATTERN, shape, text, pattern)
 
 
 def length(shape: str, count: int, unit: str, low: int | None, high: int | None) -> Sequence[Finding]:
@@ -132,13 +132,13 @@ def length(shape: str, count: int, unit: str, low: int | None, high: int | None)
     if (low is None or low <= count) and (high is None or count <= high):
         return ()
     text = f"has {count} {unit}{'' if count == 1 else 's'}; {_a(shape)} has {_between(low, high)} ({_model(shape)})."
-    return [Finding(Kind.LENGTH, shape, text, (low, high))]
+    return [Finding(FindingKind.LENGTH, shape, text, (low, high))]
 
 
 def out_of_range(shape: str, value: float, low: float | None, high: float | None) -> Finding:
     """A number outside its limits."""
     text = f"is {shown(value)}; {_a(shape)} is {_between(low, high)} ({_model(shape)})."
-    return Finding(Kind.RANGE, shape, text, (low, high))
+    return Finding(FindingKind.RANGE, shape, text, (low, high))
 
 
 _BRIEF: Final = reprlib.Repr()

@@ -12,7 +12,7 @@ from converse_harness.cases.case import MEASURED, MODEL, RECORDED, SPECIFICATION
 from converse_harness.cases.messages import ANSWER, SIGNATURE, THOUGHT
 from converse_harness.cases.tools import TOOL
 from converse_harness.faults import FAULTS
-from converse_harness.faults.model import Fault, Level
+from converse_harness.faults.model import Fault, FaultLevel
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import GATEWAY_ERRORS
 
@@ -218,11 +218,11 @@ _REPORT: Final = "Take the stream as broken, or read what is clear; never run a 
 _SAME: Final = "Give the same answer as if nothing were wrong."
 _UNREACHABLE: Final = "Ask again, a few times; then fail, and say that Bedrock cannot be reached."
 
-_MUST_BY_LEVEL: Final[Mapping[Level, str]] = {
-    Level.EVENTS: _REPORT,
-    Level.FRAMES: _INCOMPLETE,
-    Level.HTTP: _INCOMPLETE,
-    Level.CONNECTION: _INCOMPLETE,
+_MUST_BY_LEVEL: Final[Mapping[FaultLevel, str]] = {
+    FaultLevel.EVENTS: _REPORT,
+    FaultLevel.FRAMES: _INCOMPLETE,
+    FaultLevel.HTTP: _INCOMPLETE,
+    FaultLevel.CONNECTION: _INCOMPLETE,
 }
 
 _MUST: Final[Mapping[str, str]] = {

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from converse_harness import bedrock
-from converse_harness.bedrock import Kind
+from converse_harness.bedrock import FindingKind
 from converse_harness.errors import DamagedData
 from converse_harness.recordings import leaks, media
 from converse_harness.recordings.keys import said
@@ -25,7 +25,7 @@ from converse_harness.recordings.read import (
     session_of,
     text_of_file,
 )
-from converse_harness.recordings.replies import Exchange, Session
+from converse_harness.recordings.replies import RecordedExchange, RecordedSession
 
 if TYPE_CHECKING:
     from converse_harness.cli.terminal import Printer
@@ -73,7 +73,7 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     return FOUND if any(finding.sort is not Sort.FAULT for finding in findings) else CLEAN
 
 
-def _print(findings: Sequence[Finding], checked: Sequence[Checked], printer: Printer) -> None:
+def _print(findings: Sequence[CheckFinding], checked: Sequence[Checked], printer: Printer) -> None:
     from converse_harness.cli.terminal import BOLD, DIM, RED
     from converse_harness.secrets import mask
 
@@ -84,7 +84,7 @@ def _print(findings: Sequence[Finding], checked: Sequence[Checked], printer: Pri
     printer.say("".join(_summary(findings, checked)), BOLD)
 
 
-def _summary(findings: Sequence[Finding], checked: Sequence[Checked]) -> Iterator[str]:
+def _summary(findings: Sequence[CheckFinding], checked: Sequence[Checked]) -> Iterator[str]:
 
     exchanges = sum(each.exchanges for each in checked)
     counts = {sort: sum(finding.sort is sort for finding in findings) for sort in Sort}
@@ -100,7 +100,7 @@ def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'s' * (count != 1)}"
 
 
-def _described(finding: Finding) -> dict[str, object]:
+def _described(finding: CheckFinding) -> dict[str, object]:
     from converse_harness.secrets import mask
 
     return {
@@ -135,7 +135,7 @@ MEANINGS: Final[Mapping[Sort, str]] = {
 }
 
 
-class Finding(NamedTuple):
+class CheckFinding(NamedTuple):
     """One thing that is said of a recording; `line` is None where it is said of a file as a whole."""
 
     path: Path
@@ -152,7 +152,7 @@ class Finding(NamedTuple):
 class Checked(NamedTuple):
     """What was found in a file, and how many exchanges it has."""
 
-    findings: Sequence[Finding]
+    findings: Sequence[CheckFinding]
     exchanges: int = 0
 
 
@@ -167,38 +167,38 @@ def check_file(path: Path) -> Checked:
         text = text_of_file(path)
         lines = json_lines(text, path)
     except DamagedRecording as error:
-        return Checked([Finding(path, error.line, Sort.FORMAT, error.problem)])
+        return Checked([CheckFinding(path, error.line, Sort.FORMAT, error.problem)])
     except OSError as error:
-        return Checked([Finding(path, None, Sort.FORMAT, f"cannot be read: {error.strerror or error}.")])
-    found = [Finding(path, leak.line, Sort.SECRET, str(leak)) for leak in leaks.scan(lines)]
-    found += (Finding(path, None, Sort.MEDIA, f"{name} is used by no line.") for name in _unused(path, lines))
+        return Checked([CheckFinding(path, None, Sort.FORMAT, f"cannot be read: {error.strerror or error}.")])
+    found = [CheckFinding(path, leak.line, Sort.SECRET, str(leak)) for leak in leaks.scan(lines)]
+    found += (CheckFinding(path, None, Sort.MEDIA, f"{name} is used by no line.") for name in _unused(path, lines))
     whole: list[Line] = []
-    damage: list[Finding] = []
+    damage: list[CheckFinding] = []
     for number, line in enumerate(lines, 1):
         try:
             whole.append(media.put_back(line, path.parent))
         except media.DamagedMedia as error:
-            damage.append(Finding(path, number, Sort.MEDIA, str(error)))
+            damage.append(CheckFinding(path, number, Sort.MEDIA, str(error)))
             whole.append(line)
-    damage += (Finding(path, problem.line, Sort.FORMAT, problem.text) for problem in problems_of(whole))
+    damage += (CheckFinding(path, problem.line, Sort.FORMAT, problem.text) for problem in problems_of(whole))
     found += damage
-    found += (Finding(path, number, Sort.FORMAT, text) for number, text in _oddities(text, lines))
+    found += (CheckFinding(path, number, Sort.FORMAT, text) for number, text in _oddities(text, lines))
     if damage:
         return Checked(_sorted(found))
     session = session_of(whole)
-    found += (Finding(path, *each) for each in _of_the_model(session))
+    found += (CheckFinding(path, *each) for each in _of_the_model(session))
     return Checked(_sorted(found), len(session.exchanges))
 
 
-def left_over(folder: Path) -> Iterator[Finding]:
+def left_over(folder: Path) -> Iterator[CheckFinding]:
     """The folders of media in a folder whose recording is not there."""
     for path in sorted(folder.rglob(f"*{media.FOLDER_SUFFIX}")):
         recording = path.with_suffix(SUFFIX)
         if path.is_dir() and not recording.exists():
-            yield Finding(path, None, Sort.MEDIA, f"these are the media of {recording.name}, which is not there.")
+            yield CheckFinding(path, None, Sort.MEDIA, f"these are the media of {recording.name}, which is not there.")
 
 
-def _sorted(findings: Sequence[Finding]) -> list[Finding]:
+def _sorted(findings: Sequence[CheckFinding]) -> list[CheckFinding]:
     return sorted(dict.fromkeys(findings), key=lambda each: (each.line is None, each.line or 0))
 
 
@@ -232,7 +232,7 @@ def _oddities(text: str, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
         before = at
 
 
-def _of_the_model(session: Session) -> Iterator[tuple[int, Sort, str]]:
+def _of_the_model(session: RecordedSession) -> Iterator[tuple[int, Sort, str]]:
     for exchange in session.exchanges:
         for fault in exchange.faults:
             yield exchange.at, Sort.FAULT, fault
@@ -244,7 +244,7 @@ def _of_the_model(session: Session) -> Iterator[tuple[int, Sort, str]]:
         yield from ((exchange.at, Sort.STALE, f"the request: {text}") for text in _stale_request(exchange))
 
 
-def _stale_request(exchange: Exchange) -> Iterator[str]:
+def _stale_request(exchange: RecordedExchange) -> Iterator[str]:
     """What the installed model says against a request that was answered well."""
     name = exchange.operation
     if "operation" not in exchange.call or exchange.head.get("status", 500) >= 400 or not exchange.request:
@@ -265,11 +265,13 @@ def _stale_request(exchange: Exchange) -> Iterator[str]:
         return
     elsewhere = {member for member, each in shape.members.items() if "location" in each.serialization}
     for violation in bedrock.validate(shape.name, request):
-        in_path = violation.kind is Kind.REQUIRED and not violation.steps and violation.limit in elsewhere
+        in_path = violation.kind is FindingKind.REQUIRED and not violation.steps and violation.limit in elsewhere
         # Media that were shortened are no base64: they are data, as every text is.
-        is_media = violation.kind is Kind.TYPE and "bytes" in violation.steps
+        is_media = violation.kind is FindingKind.TYPE and "bytes" in violation.steps
         if violation.kind in _STALE and not in_path and not is_media:
             yield violation.message
 
 
-_STALE: Final = frozenset({Kind.UNION, Kind.REQUIRED, Kind.UNKNOWN, Kind.TYPE, Kind.ENUM})
+_STALE: Final = frozenset(
+    {FindingKind.UNION, FindingKind.REQUIRED, FindingKind.UNKNOWN, FindingKind.TYPE, FindingKind.ENUM}
+)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from converse_harness.cli.terminal import Printer
     from converse_harness.recordings.compare import Compared
-    from converse_harness.recordings.replies import Exchange, Session
+    from converse_harness.recordings.replies import RecordedExchange, RecordedSession
 
 EQUAL: Final = 0
 DIFFERENT: Final = 1
@@ -48,7 +48,7 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     from converse_harness.recordings.compare import compare
     from converse_harness.recordings.read import DamagedRecording, read
 
-    sessions: list[Session] = []
+    sessions: list[RecordedSession] = []
     for path in (given.old, given.new):
         try:
             sessions.append(read(path, legal=False))
@@ -86,11 +86,11 @@ def _print(found: Sequence[Compared], paths: tuple[Path, Path], printer: Printer
     printer.say(_totals(found))
 
 
-def _place(path: Path, exchange: Exchange) -> str:
+def _place(path: Path, exchange: RecordedExchange) -> str:
     return f"{path}:{exchange.at}"
 
 
-def _summary(exchange: Exchange) -> str:
+def _summary(exchange: RecordedExchange) -> str:
     from converse_harness.recordings.matching import asked_in
     from converse_harness.recordings.mismatch import summary
     from converse_harness.secrets import mask
@@ -112,7 +112,9 @@ def _totals(found: Sequence[Compared]) -> str:
     return f"{len(found)} exchange{'s' * (len(found) != 1)}{': ' * bool(said)}{said}"
 
 
-def _say_what_was_left_out(old: Session, new: Session, given: argparse.Namespace, printer: Printer) -> None:
+def _say_what_was_left_out(
+    old: RecordedSession, new: RecordedSession, given: argparse.Namespace, printer: Printer
+) -> None:
     from converse_harness.cli.terminal import DIM
     from converse_harness.recordings.compare import compare
 

@@ -128,7 +128,7 @@ class _Import:
     def run(self, jobs: Sequence[Job]) -> int:
         """Import every cassette, and say what became of each and of all."""
         from converse_harness.cli.terminal import Printer
-        from converse_harness.recordings.import_cassettes import Verdict
+        from converse_harness.recordings.import_cassettes import ImportVerdict
 
         printer = Printer(self.out)
         progress = _Progress(self.err, len(jobs))
@@ -138,7 +138,7 @@ class _Import:
         progress.clear()
         for line in self._summary():
             printer.say(line)
-        return 1 if self.refused or self.verdicts[Verdict.DIFFERENT.value] else 0
+        return 1 if self.refused or self.verdicts[ImportVerdict.DIFFERENT.value] else 0
 
     def _one(self, job: Job, printer: Printer, progress: _Progress) -> None:
         from converse_harness.errors import ConverseHarnessError, SecretFound
@@ -196,12 +196,12 @@ class _Import:
             self.without += 1
 
     def _summary(self) -> Iterator[str]:
-        from converse_harness.recordings.import_cassettes import Verdict
+        from converse_harness.recordings.import_cassettes import ImportVerdict
 
         exchanges, made = _several(self.verdicts.total(), "exchange"), _several(len(self.written), "recording")
         details = _details(self.verdicts)
         yield f"{exchanges} in {made}{': ' if details else ''}{details}."
-        if self.verdicts[Verdict.RESERIALISED.value]:
+        if self.verdicts[ImportVerdict.RESERIALISED.value]:
             yield "Re-serialised: the cassette holds parsed JSON and no bytes; spacing and order of keys are ours."
         if self.without:
             yield f"Nothing of Bedrock in {_several(self.without, 'file')}."
@@ -225,9 +225,9 @@ def _line(imported: Imported) -> str:
 
 
 def _details(counted: Counter[str]) -> str:
-    from converse_harness.recordings.import_cassettes import Verdict
+    from converse_harness.recordings.import_cassettes import ImportVerdict
 
-    return ", ".join(f"{counted[each.value]} {each.value}" for each in Verdict if counted[each.value])
+    return ", ".join(f"{counted[each.value]} {each.value}" for each in ImportVerdict if counted[each.value])
 
 
 def _several(count: int, what: str) -> str:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from converse_harness.cli.terminal import Printer
-    from converse_harness.recordings.replies import Exchange, Session
-    from converse_harness.recordings.timeline import Piece, Row
+    from converse_harness.recordings.replies import RecordedExchange, RecordedSession
+    from converse_harness.recordings.timeline import Piece, TimelineRow
 
 TROUBLE: Final = 1
 """The exit code for a file that cannot be read; that of wrong usage is 2."""
@@ -93,7 +93,7 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     return 0
 
 
-def _show_header(path: Path, session: Session, printer: Printer) -> None:
+def _show_header(path: Path, session: RecordedSession, printer: Printer) -> None:
     from converse_harness.cli.terminal import BOLD, DIM
 
     header = session.header
@@ -102,7 +102,7 @@ def _show_header(path: Path, session: Session, printer: Printer) -> None:
     printer.say(f"{printer.styled(str(path), BOLD)}  {count}{printer.styled(_plain(made and f',{made}'), DIM)}")
 
 
-def _show(exchange: Exchange, printer: Printer, width: int, *, full: bool) -> None:
+def _show(exchange: RecordedExchange, printer: Printer, width: int, *, full: bool) -> None:
     from converse_harness.cli.terminal import BOLD, DIM
     from converse_harness.recordings.timeline import answered, asked
 
@@ -117,7 +117,7 @@ def _show(exchange: Exchange, printer: Printer, width: int, *, full: bool) -> No
         before = _show_row(row, printer, width, None if full else ANSWERED_LINES, before)
 
 
-def _facts(exchange: Exchange) -> Iterator[str]:
+def _facts(exchange: RecordedExchange) -> Iterator[str]:
     head = exchange.head
     yield f"line {exchange.at}"
     if "status" in head:
@@ -132,7 +132,9 @@ def _facts(exchange: Exchange) -> Iterator[str]:
         yield f"request id {head['requestId']}"
 
 
-def _show_row(row: Row, printer: Printer, width: int, most: int | None, before: int | None = None) -> int | None:
+def _show_row(
+    row: TimelineRow, printer: Printer, width: int, most: int | None, before: int | None = None
+) -> int | None:
     """Print a row; the result is when its last piece came."""
     from converse_harness.cli.terminal import DIM
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TextIO, TypedDict
 
-from converse_harness.endpoint.call import Call, Outcome
+from converse_harness.endpoint.call import Call, CallOutcome
 from converse_harness.endpoint.script import Script
 from converse_harness.reply.body import shorten
 from converse_harness.secrets import mask
@@ -105,7 +105,7 @@ def call_line(id: str, call: Call) -> str:
         line += f"  attempt {call.attempt}"
     if call.refusal is not None and call.reply is not None and call.reply.recorded is None:
         line += f"  breaks {call.refusal.rule.name}"
-    if call.outcome is not Outcome.COMPLETE:
+    if call.outcome is not CallOutcome.COMPLETE:
         line += f"  {call.outcome.value}"
     return "".join(each if each.isprintable() else "\ufffd" for each in mask(line.rstrip()))
 
@@ -137,7 +137,7 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
-class Address(TypedDict):
+class ListenAddress(TypedDict):
     """Where a server listens."""
 
     host: str
@@ -150,7 +150,7 @@ def add_address(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
 
 
-def address_of(given: argparse.Namespace) -> Address:
+def address_of(given: argparse.Namespace) -> ListenAddress:
     """What these say."""
     return {"host": given.host, "port": given.port}
 

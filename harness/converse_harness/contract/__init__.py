@@ -28,11 +28,11 @@ from converse_harness.contract.verdicts import (
     FOLLOW_UP,
     HANDLED,
     Flaw,
-    Level,
     NotHandled,
     Seen,
     Tried,
     Verdict,
+    VerdictLevel,
     failure,
     judge,
     mishandled,
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ConsumerContract",
     "Flaw",
-    "Level",
     "NotHandled",
     "Outcome",
     "Seen",
@@ -59,6 +58,7 @@ __all__ = [
     "Target",
     "ToolCall",
     "Verdict",
+    "VerdictLevel",
     "consumer_contract",
 ]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from converse_harness import bedrock, faults
 from converse_harness.bedrock.families import OVERFLOWS
 from converse_harness.endpoint.render import STREAM_ERRORS
-from converse_harness.faults.model import Breach, Place
+from converse_harness.faults.model import FaultPlacement, Place
 from converse_harness.reply.body import ErrorBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
@@ -89,7 +89,7 @@ CUT_SHORT: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ExpectedAnswer:
     """What an answer says: the text of each block, the tools it asks for with parsed inputs (or the text, if it is no
     JSON), the reasoning, the stop reason.
     """
@@ -125,11 +125,11 @@ class Expectation:
     answer that failed.
     """
 
-    answers: tuple[Answer, ...]
+    answers: tuple[ExpectedAnswer, ...]
     failure: bool
     names: frozenset[str] = frozenset()
     obscure: bool = False
-    said: Answer = field(default_factory=Answer)
+    said: ExpectedAnswer = field(default_factory=ExpectedAnswer)
 
     @property
     def tools(self) -> list[tuple[str, Any]]:
@@ -137,7 +137,7 @@ class Expectation:
         return [call for answer in self.answers for call in answer.tool_calls]
 
 
-def answer_of(events: Iterable[Mapping[str, Any]]) -> Answer:
+def answer_of(events: Iterable[Mapping[str, Any]]) -> ExpectedAnswer:
     """What events say, be they in order or not: deltas belong together by their contentBlockIndex.
 
     A tool use of the type server_tool_use is not to be run, so it is none here.
@@ -166,7 +166,7 @@ def answer_of(events: Iterable[Mapping[str, Any]]) -> Answer:
             case _:
                 pass
     calls = tuple((name, parsed(inputs[index])) for index, name in tools.items())
-    return Answer(tuple(texts.values()), calls, reasoning, stop_reason)
+    return ExpectedAnswer(tuple(texts.values()), calls, reasoning, stop_reason)
 
 
 def parsed(text: str) -> Any:
@@ -204,7 +204,7 @@ def _of_one(reply: Reply) -> Expectation:
     return Expectation((whole, as_sent), True, obscure=bool(broken & OBSCURE), said=whole)
 
 
-def _is_complete(reply: Reply, breach: Breach, whole: Answer) -> bool:
+def _is_complete(reply: Reply, breach: FaultPlacement, whole: ExpectedAnswer) -> bool:
     """Whether all of an answer, its messageStop too, came before it broke off."""
     if breach.fault.place is Place.NOWHERE:
         return False
@@ -217,7 +217,7 @@ def _is_complete(reply: Reply, breach: Breach, whole: Answer) -> bool:
     return stop is not None and answer_of(came[: stop + 1]) == whole
 
 
-def _failing(reply: Reply, whole: Answer) -> Expectation:
+def _failing(reply: Reply, whole: ExpectedAnswer) -> Expectation:
     assert reply.failure is not None
     ((name, members),) = reply.failure.event.items()
     events = list(reply.events())

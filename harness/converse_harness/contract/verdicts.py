@@ -12,7 +12,7 @@ import pytest
 
 from converse_harness import bedrock
 from converse_harness.cases import Case
-from converse_harness.contract.expectations import CUT_SHORT, Answer, Expectation, Property, parsed, printed
+from converse_harness.contract.expectations import CUT_SHORT, Expectation, ExpectedAnswer, Property, parsed, printed
 from converse_harness.contract.running import TOOL, Outcome, ToolCall
 from converse_harness.endpoint.call import Call
 from converse_harness.plugin.contracts import VERDICT
@@ -20,7 +20,7 @@ from converse_harness.reply.reply import Reply
 from converse_harness.secrets import mask
 
 
-class Level(Enum):
+class VerdictLevel(Enum):
     """What an outcome amounts to, with what that means."""
 
     HANDLED = "handled", "The consumer gives what was answered, or says that it failed where that is right."
@@ -52,7 +52,7 @@ class Flaw(Enum):
 class Verdict:
     """A level, the flaw if there is one, and in a few words why."""
 
-    level: Level
+    level: VerdictLevel
     flaw: Flaw | None = None
     why: str = ""
 
@@ -62,7 +62,7 @@ class Verdict:
         return self.level.word if self.flaw is None else f"{self.level.word}: {self.flaw.word}"
 
 
-HANDLED: Final = Verdict(Level.HANDLED)
+HANDLED: Final = Verdict(VerdictLevel.HANDLED)
 
 ACCIDENTS: Final = frozenset(
     (
@@ -86,7 +86,7 @@ FOLLOW_UP: Final = "OK."
 
 def mishandled(flaw: Flaw, why: str) -> Verdict:
     """A verdict with this flaw."""
-    return Verdict(Level.MISHANDLED, flaw, why)
+    return Verdict(VerdictLevel.MISHANDLED, flaw, why)
 
 
 def judge(
@@ -117,7 +117,7 @@ def _judge_error(
     if strange:
         return mishandled(Flaw.CORRUPTED, f"tool call that was not sent whole: {_shown(strange[0])}")
     if not expected.failure:
-        return Verdict(Level.REFUSED, None, f"{name}{_said(outcome.error)}")
+        return Verdict(VerdictLevel.REFUSED, None, f"{name}{_said(outcome.error)}")
     stands_for = meaning_of(outcome.error, errors)
     if expected.names and stands_for and not expected.names & stands_for:
         wanted = " or ".join(sorted(expected.names))
@@ -134,10 +134,10 @@ def _judge_answer(expected: Expectation, outcome: Outcome, *, went_on: bool) -> 
             return HANDLED  # it asked again, and gives that answer
         return mishandled(Flaw.SILENT, f"no error; {_shown_text(outcome.text)}, stop reason {outcome.stop_reason}")
     verdicts = [_compare(answer, expected, outcome, went_on=went_on) for answer in expected.answers]
-    return next((verdict for verdict in verdicts if verdict.level is Level.HANDLED), verdicts[0])
+    return next((verdict for verdict in verdicts if verdict.level is VerdictLevel.HANDLED), verdicts[0])
 
 
-def _compare(answer: Answer, expected: Expectation, outcome: Outcome, *, went_on: bool) -> Verdict:
+def _compare(answer: ExpectedAnswer, expected: Expectation, outcome: Outcome, *, went_on: bool) -> Verdict:
     """The outcome beside one of the answers that it may be."""
     text = outcome.text.strip()
     readings = {reading.strip() for reading in answer.readings}
@@ -170,7 +170,7 @@ def _compare(answer: Answer, expected: Expectation, outcome: Outcome, *, went_on
     return HANDLED
 
 
-def _partly(said: Answer, text: str) -> bool:
+def _partly(said: ExpectedAnswer, text: str) -> bool:
     """Whether a text begins with what came of an answer that broke off."""
     return any(part and text.startswith(part) for part in said.texts)
 
@@ -308,7 +308,7 @@ def note(item: pytest.Item, name: str, verdict: Verdict, known: str | None) -> N
 def failure(tried: Tried, asked: Case | Property, contract: str) -> NotHandled | None:
     """What fails the test; None for a consumer that handles the answer."""
     verdict = tried.seen.verdict
-    if verdict.level is Level.HANDLED:
+    if verdict.level is VerdictLevel.HANDLED:
         return None
     drawn = isinstance(asked, Property)
     sent = [asked.sentence, *(printed(answer) if drawn else answer.summary for answer in tried.replies)]

@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Any, Final, cast
 
 from converse_harness import bedrock
-from converse_harness.bedrock.rules import Asked, Level, Refusal, level_of, refusal_of
+from converse_harness.bedrock.rules import Refusal, RuleLevel, RuleRequest, level_of, refusal_of
 from converse_harness.endpoint import operations
-from converse_harness.endpoint.call import Call, Outcome
+from converse_harness.endpoint.call import Call, CallOutcome
 from converse_harness.endpoint.failure_texts import (
     recorded_no_further,
     refused_request,
@@ -32,7 +32,7 @@ from converse_harness.errors import (
 from converse_harness.faults.model import Door
 from converse_harness.reply.reply import Reply
 from converse_harness.secrets import mask_headers
-from converse_harness.stream.http import Chunk, Request, Response, error_response, json_response
+from converse_harness.stream.http import Chunk, HttpResponse, Request, error_response, json_response
 
 Handler = Callable[[Call], "Reply | Mapping[str, Any]"]
 """Answers an operation that is not scripted: with the members of its output, or with a Reply that is an error."""
@@ -52,7 +52,7 @@ class Exchange:
     """One call being answered. The door moves `response` and reports what the client took and how it ended."""
 
     call: Call
-    response: Response
+    response: HttpResponse
     on_ended: Callable[[Call], None] | None = None
 
     @property
@@ -67,8 +67,8 @@ class Exchange:
 
     def ended(self, outcome: str) -> None:
         """The answer ended, with the value of an Outcome; only the first report counts."""
-        if self.call.answered.outcome is Outcome.RUNNING:
-            self.call.answered.outcome = Outcome(outcome)
+        if self.call.answered.outcome is CallOutcome.RUNNING:
+            self.call.answered.outcome = CallOutcome(outcome)
             if self.on_ended is not None:
                 self.on_ended(self.call)
 
@@ -95,7 +95,7 @@ class Endpoint:
         self,
         *replies: Responder | Replies,
         seed: int = 0,
-        rules: Level | str = Level.DEFAULT,
+        rules: RuleLevel | str = RuleLevel.DEFAULT,
         door: Door | None = None,
     ) -> None:
         self.seed = seed
@@ -139,13 +139,13 @@ class Endpoint:
         if handled:
             return None
         refusal = call.answered.refusal = self._refusal(call)
-        return self.script.choose(call, refused=refusal is not None and self.rules is not Level.WARN)
+        return self.script.choose(call, refused=refusal is not None and self.rules is not RuleLevel.WARN)
 
     def _refusal(self, call: Call) -> Refusal | None:
-        if call.operation not in SCRIPTED or call.malformed is not None or self.rules is Level.OFF:
+        if call.operation not in SCRIPTED or call.malformed is not None or self.rules is RuleLevel.OFF:
             return None
         if len(call.raw) > KEPT:
-            return refusal_of(Asked(call.operation, call.model_id, call.body), self.rules)
+            return refusal_of(RuleRequest(call.operation, call.model_id, call.body), self.rules)
         return _verdict(call.operation, call.model_id, call.raw, self.rules)
 
     def answer(self, call: Call, slot: Slot | None) -> Exchange:
@@ -180,13 +180,13 @@ class Endpoint:
         call.answered.status = response.status
         return Exchange(call, response, self.on_ended)
 
-    def _respond(self, call: Call, slot: Slot | None, occasion: Occasion) -> Response:
+    def _respond(self, call: Call, slot: Slot | None, occasion: Occasion) -> HttpResponse:
         refusal = call.answered.refusal
-        if refusal is not None and self.rules is Level.WARN:
+        if refusal is not None and self.rules is RuleLevel.WARN:
             self.warnings.append(RefusedRequest(refused_request(call, refusal)))
         if slot is not None:
             return self._scripted(call, slot, occasion)
-        if refusal is not None and self.rules is not Level.WARN:
+        if refusal is not None and self.rules is not RuleLevel.WARN:
             self.problems.append(RefusedRequest(refused_request(call, refusal)))
             return self._refused(call, refusal.message).response
         if call.malformed is not None:
@@ -206,18 +206,18 @@ class Endpoint:
             return error_response("UnknownOperationException", 404, body, occasion.request_id)
         return self.refuse(call, UnexpectedCall(unexpected_call(self.script, call))).response
 
-    def _scripted(self, call: Call, slot: Slot, occasion: Occasion) -> Response:
+    def _scripted(self, call: Call, slot: Slot, occasion: Occasion) -> HttpResponse:
         responder = slot.responder
         reply = responder if isinstance(responder, Reply) else _computed(responder(call), slot)
         return self._render(call, reply, occasion)
 
-    def _handle(self, handler: Handler, call: Call, occasion: Occasion) -> Response:
+    def _handle(self, handler: Handler, call: Call, occasion: Occasion) -> HttpResponse:
         result = handler(call)
         if isinstance(result, Reply):
             return self._render(call, result, occasion)
         return output_response(call.operation or "", result, occasion.request_id)
 
-    def _render(self, call: Call, reply: Reply, occasion: Occasion) -> Response:
+    def _render(self, call: Call, reply: Reply, occasion: Occasion) -> HttpResponse:
         self.check(reply)
         check_answer(call.operation, reply)
         call.answered.reply = reply
@@ -255,9 +255,9 @@ def _computed(result: object, slot: Slot) -> Reply:
 
 
 @lru_cache(64)
-def _verdict(operation: str, model_id: str, raw: bytes, level: Level) -> Refusal | None:
+def _verdict(operation: str, model_id: str, raw: bytes, level: RuleLevel) -> Refusal | None:
     """Properties and retries ask the same hundreds of times, and nothing but this decides."""
-    return refusal_of(Asked(operation, model_id, _parse(operation, raw)[0]), level)
+    return refusal_of(RuleRequest(operation, model_id, _parse(operation, raw)[0]), level)
 
 
 def _parse(operation: str, body: bytes) -> tuple[Mapping[str, Any], str | None]:

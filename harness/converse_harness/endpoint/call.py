@@ -23,7 +23,7 @@ CONVERSATIONS: Final = ("Converse", "ConverseStream", "CountTokens")
 """The operations whose request holds a conversation; that of another may have members of the same names."""
 
 
-class Outcome(Enum):
+class CallOutcome(Enum):
     """How an answer ended."""
 
     RUNNING = "still running"
@@ -47,7 +47,7 @@ class Answered:
     reply: Reply | None = None
     response: Response | None = None
     taken: list[tuple[Chunk, float]] = field(default_factory=list[tuple[Chunk, float]])
-    outcome: Outcome = Outcome.RUNNING
+    outcome: CallOutcome = CallOutcome.RUNNING
     waited: float = 0.0
     refusal: Refusal | None = None
     passed_on: Callable[[], PassedOn] | None = None
@@ -208,7 +208,7 @@ class Call:
         return tuple(SentEvent(event, at) for chunk, at in taken for event in (chunk.event, *chunk.more) if event)
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> CallOutcome:
         """How the answer ended."""
         return self.answered.outcome
 

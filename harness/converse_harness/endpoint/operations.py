@@ -16,7 +16,7 @@ from converse_harness.endpoint.call import Call
 from converse_harness.errors import ReplyError
 from converse_harness.reply.body import ErrorBody, MessageBody
 from converse_harness.reply.reply import Reply
-from converse_harness.stream.http import Request, Response, json_response
+from converse_harness.stream.http import HttpResponse, Request, json_response
 
 
 class Route(NamedTuple):
@@ -86,7 +86,7 @@ def _paths(service: str) -> tuple[tuple[str, re.Pattern[str], str], ...]:
     return tuple(paths)
 
 
-def output_response(operation: str, output: Mapping[str, Any], request_id: str) -> Response:
+def output_response(operation: str, output: Mapping[str, Any], request_id: str) -> HttpResponse:
     """200 with the members of an operation's output: a payload member is the body, header members are headers.
 
     An operation that is not of Bedrock Runtime gets its members as JSON. Raises ReplyError for an output that is no
@@ -114,7 +114,7 @@ def output_response(operation: str, output: Mapping[str, Any], request_id: str) 
     }
     response = json_response(output[payload] if payload else bedrock.to_json(shape.name, output).encode(), request_id)
     kept = tuple((name, in_headers.pop(name, value)) for name, value in response.headers)
-    return Response(response.status, (*kept, *in_headers.items()), response.chunks)
+    return HttpResponse(response.status, (*kept, *in_headers.items()), response.chunks)
 
 
 def _plain(value: object) -> object:

@@ -22,7 +22,7 @@ from converse_harness.endpoint import operations
 from converse_harness.endpoint.cache import PromptCache, PromptUse, has_cache_point, request_tokens
 from converse_harness.endpoint.call import Call
 from converse_harness.errors import ReplyError, StreamOrderError
-from converse_harness.faults.model import Breach, rearranged
+from converse_harness.faults.model import FaultPlacement, rearranged
 from converse_harness.reply.body import METADATA, UNNAMED_TOOL_USE, BareBody, ErrorBody, EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import Response as Assembled
@@ -33,7 +33,7 @@ from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
 from converse_harness.stream.http import (
     ERROR_NAME,
     Chunk,
-    Response,
+    HttpResponse,
     error_response,
     json_response,
     stream_response,
@@ -89,7 +89,7 @@ class Renderer:
         self._cache = PromptCache()
         self._frames: dict[tuple[Reply, int, str, str, int], list[Chunk]] = {}
 
-    def render(self, reply: Reply, occasion: Occasion) -> Response:
+    def render(self, reply: Reply, occasion: Occasion) -> HttpResponse:
         """The Response to the occasion's call, which is for Converse, ConverseStream or ApplyGuardrail.
 
         Raises ReplyError where the reply is one that only a stream can have and the call is for Converse.
@@ -111,7 +111,7 @@ class Renderer:
             self._cache.keep(occasion.prompt)
         return response
 
-    def _recorded(self, reply: Reply, occasion: Occasion) -> Response | None:
+    def _recorded(self, reply: Reply, occasion: Occasion) -> HttpResponse | None:
         """The recorded bytes, where they are of the operation that asks."""
         recorded = reply.recorded
         if recorded is None or recorded.operation != occasion.call.operation:
@@ -120,7 +120,7 @@ class Renderer:
             occasion.call.answered.response = _assembled(reply, occasion, ())
         return recorded.response
 
-    def _sound(self, reply: Reply, occasion: Occasion) -> Response:
+    def _sound(self, reply: Reply, occasion: Occasion) -> HttpResponse:
         """The answer before anything breaks it but the order of its events."""
         match reply.body:
             case BareBody(summary):
@@ -174,7 +174,7 @@ def _encoded(
         delay = later
 
 
-def _broken_order(breach: Breach, reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
+def _broken_order(breach: FaultPlacement, reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
     """A stream whose order is broken, up to its failure; its metadata may stand anywhere."""
     sound = list(_named_events(reply, occasion))
     if isinstance(reply.body, MessageBody):
@@ -263,7 +263,7 @@ def count_tokens(call: Call) -> int:
     return request_tokens(call) if call.messages else estimate_tokens(call.params)
 
 
-def _whole(reply: Reply, occasion: Occasion) -> Response:
+def _whole(reply: Reply, occasion: Occasion) -> HttpResponse:
     """The answer of plain Converse: the assembled message, or the HTTP error that an exception frame stands for."""
     failure = reply.failure
     if failure is not None:
@@ -318,7 +318,7 @@ def _named_block(block: Mapping[str, Any], index: int, occasion: Occasion) -> di
     return {"toolUse": {**tool, "toolUseId": occasion.tool_use_id(index)}}
 
 
-def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> Response:
+def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> HttpResponse:
     """The HTTP error that stands for an exception frame, or for an unmodelled error frame."""
     name = kind(event)
     members = event[name]

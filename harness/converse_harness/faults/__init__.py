@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from converse_harness.faults import model
-from converse_harness.faults.model import DURATIONS, EVERY_DOOR, Change, Door, Fault, Level, Place
+from converse_harness.faults.model import DURATIONS, EVERY_DOOR, Change, Door, Fault, FaultLevel, Place
 from converse_harness.faults.order import BREACHES
 from converse_harness.stream.http import Break, ConnectionFailure
 
@@ -90,17 +90,17 @@ NO_NOTICE: Final = f"{HANDS_OUT}; 1.40 {PROTOCOL}"
 
 def _order(name: str, botocore: str = HANDS_OUT) -> Fault:
     breach = BREACHES[name]
-    return Fault(name, breach.sentence, Level.EVENTS, Place.SITE, botocore, order=breach)
+    return Fault(name, breach.sentence, FaultLevel.EVENTS, Place.SITE, botocore, order=breach)
 
 
 def _frames(name: str, sentence: str, place: Place, botocore: str, change: Change) -> Fault:
-    return Fault(name, sentence, Level.FRAMES, place, botocore, on_stream=change)
+    return Fault(name, sentence, FaultLevel.FRAMES, place, botocore, on_stream=change)
 
 
 def _no_answer(failure: ConnectionFailure, sentence: str, botocore: str, doors: frozenset[Door]) -> Fault:
     change = model.give_no_answer(failure)
     name = failure.value.replace(" ", "_")
-    return Fault(name, sentence, Level.CONNECTION, Place.NOWHERE, botocore, None, change, change, doors)
+    return Fault(name, sentence, FaultLevel.CONNECTION, Place.NOWHERE, botocore, None, change, change, doors)
 
 
 # The order of events, and unions.
@@ -178,7 +178,7 @@ garbage_after_end: Final = _frames(
 one_byte_chunks: Final = Fault(
     "one_byte_chunks",
     "Every byte travels in an HTTP chunk of its own; nothing else is wrong.",
-    Level.HTTP,
+    FaultLevel.HTTP,
     Place.NOWHERE,
     HANDS_OUT,
     on_stream=model.send_bytewise,
@@ -186,7 +186,7 @@ one_byte_chunks: Final = Fault(
 one_chunk: Final = Fault(
     "one_chunk",
     "All frames travel in one HTTP chunk; nothing else is wrong.",
-    Level.HTTP,
+    FaultLevel.HTTP,
     Place.NOWHERE,
     HANDS_OUT,
     on_stream=model.send_together,
@@ -194,7 +194,7 @@ one_chunk: Final = Fault(
 empty_200: Final = Fault(
     "empty_200",
     "The answer is a 200 without a body.",
-    Level.HTTP,
+    FaultLevel.HTTP,
     Place.NOWHERE,
     ENDS,
     on_stream=model.send_nothing,
@@ -203,7 +203,7 @@ empty_200: Final = Fault(
 json_for_stream: Final = Fault(
     "json_for_stream",
     "The answer is a 200 with JSON where a stream is due.",
-    Level.HTTP,
+    FaultLevel.HTTP,
     Place.NOWHERE,
     CHECKSUM,
     on_stream=model.send_json,
@@ -211,7 +211,7 @@ json_for_stream: Final = Fault(
 wrong_content_length: Final = Fault(
     "wrong_content_length",
     "The Content-Length says more than is sent before the connection is closed.",
-    Level.HTTP,
+    FaultLevel.HTTP,
     Place.NOWHERE,
     NO_NOTICE,
     on_stream=model.promise_too_much,
@@ -224,7 +224,7 @@ wrong_content_length: Final = Fault(
 reset: Final = Fault(
     "reset",
     "The peer resets the connection (RST) between two frames.",
-    Level.CONNECTION,
+    FaultLevel.CONNECTION,
     Place.BETWEEN,
     PROTOCOL,
     on_stream=model.break_stream(Break.RESET),
@@ -234,7 +234,7 @@ reset: Final = Fault(
 closed: Final = Fault(
     "closed",
     "The peer closes the connection (FIN) in the middle of a frame.",
-    Level.CONNECTION,
+    FaultLevel.CONNECTION,
     Place.IN_EVENT,
     PROTOCOL,
     on_stream=model.break_stream(Break.CLOSED, cut=model.in_middle),
@@ -243,7 +243,7 @@ closed: Final = Fault(
 stall: Final = Fault(
     "stall",
     "Nothing more is sent, and the connection stays open; `.lasting(seconds)` goes on after that time.",
-    Level.CONNECTION,
+    FaultLevel.CONNECTION,
     Place.BETWEEN,
     TIMEOUT,
     on_stream=model.stall_stream,
@@ -253,7 +253,7 @@ stall: Final = Fault(
 slow_first_byte: Final = Fault(
     "slow_first_byte",
     "Nothing is sent for a second, not even the head; `.lasting(seconds)` for another time.",
-    Level.CONNECTION,
+    FaultLevel.CONNECTION,
     Place.NOWHERE,
     HANDS_OUT,
     on_stream=model.wait,

@@ -13,14 +13,14 @@ from itertools import chain, islice
 from typing import Any, Final
 
 from converse_harness.errors import ReplyError
-from converse_harness.faults.order import OrderBreach
+from converse_harness.faults.order import OrderFault
 from converse_harness.faults.positions import Event
 from converse_harness.stream.frames import PRELUDE_LENGTH
 from converse_harness.stream.grammar import kind
-from converse_harness.stream.http import JSON_HEADERS, STREAM_HEADERS, Break, Chunk, ConnectionFailure, Response
+from converse_harness.stream.http import JSON_HEADERS, STREAM_HEADERS, Break, Chunk, ConnectionFailure, HttpResponse
 
 
-class Level(Enum):
+class FaultLevel(Enum):
     """What a fault is a breach of, in the order in which those of one reply are made; each reply has one of each.
 
     The connection comes before HTTP: it breaks after some events, in whatever chunks they travel.
@@ -52,7 +52,7 @@ class Door(Enum):
 
 EVERY_DOOR = frozenset(Door)
 
-Change = Callable[[Response, "Breach"], Response]
+Change = Callable[[HttpResponse, "FaultPlacement"], HttpResponse]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +66,10 @@ class Fault:
 
     name: str
     sentence: str
-    level: Level
+    level: FaultLevel
     place: Place
     botocore: str
-    order: OrderBreach | None = None
+    order: OrderFault | None = None
     on_stream: Change | None = None
     on_body: Change | None = None
     doors: frozenset[Door] = EVERY_DOOR
@@ -78,7 +78,7 @@ class Fault:
     @property
     def no_answer(self) -> bool:
         """Whether it stands in the place of any answer."""
-        return self.level is Level.CONNECTION and self.place is Place.NOWHERE and self.seconds is None
+        return self.level is FaultLevel.CONNECTION and self.place is Place.NOWHERE and self.seconds is None
 
     def lasting(self, seconds: float) -> Fault:
         """The same for that many seconds. Raises ReplyError for a fault that does not last, and for no duration.
@@ -108,7 +108,7 @@ DURATIONS = {"stall": float("inf"), "slow_first_byte": 1.0}
 
 
 @dataclass(frozen=True, slots=True)
-class Breach:
+class FaultPlacement:
     """A fault in its place: after `after` of the `events` events that the stream would have."""
 
     fault: Fault
@@ -132,29 +132,29 @@ class Breach:
                 return f"{self.fault.name} after {self.after} events"
 
 
-def place(fault: Fault, after: int | None, events: int) -> Breach:
+def place(fault: Fault, after: int | None, events: int) -> FaultPlacement:
     """The fault in an answer of that many events; in the middle if nothing is said. Raises ReplyError."""
     if fault.place is Place.NOWHERE:
         if after is not None:
             raise ReplyError(f"broken({fault.name}, after={after!r}): it is of the whole answer; leave out after=.")
-        return Breach(fault, 0, events)
+        return FaultPlacement(fault, 0, events)
     most = events - 1 if fault.place is Place.IN_EVENT else events
     if most < 0:
         raise ReplyError(f"broken({fault.name}): this reply has no event that could be so broken.")
     chosen = events // 2 if after is None else after
     if type(chosen) is not int or not 0 <= chosen <= most:
         raise ReplyError(f"broken({fault.name}, after={after!r}): this reply has {events} events; 0 to {most}.")
-    return Breach(fault, chosen, events)
+    return FaultPlacement(fault, chosen, events)
 
 
-def rearranged(breach: Breach, events: Iterable[Event]) -> list[dict[str, Any]]:
+def rearranged(breach: FaultPlacement, events: Iterable[Event]) -> list[dict[str, Any]]:
     """The events with the order broken; all of them, if the breach is not one of the order."""
     listed = list(events)
     order = breach.fault.order
     return [dict(event) for event in listed] if order is None else order.break_at(listed, breach.after)
 
 
-def place_in_order(fault: Fault, order: OrderBreach, after: int | None, events: Sequence[Event]) -> Breach:
+def place_in_order(fault: Fault, order: OrderFault, after: int | None, events: Sequence[Event]) -> FaultPlacement:
     """The fault at one of its sites in these events; at the middle one if nothing is said. Raises ReplyError."""
     sites = order.sites(events)
     if not sites:
@@ -168,7 +168,7 @@ def place_in_order(fault: Fault, order: OrderBreach, after: int | None, events: 
         raise ReplyError(
             f"broken({fault.name}, after={after!r}): in this reply it can be at event {', '.join(map(str, sites))}."
         )
-    return Breach(fault, chosen, len(events))
+    return FaultPlacement(fault, chosen, len(events))
 
 
 Cut = Callable[[bytes], int]
@@ -197,7 +197,7 @@ def in_middle(data: bytes) -> int:
     return len(data) // 2
 
 
-def on_frames(change: Callable[[Iterator[Chunk], Breach], Iterator[Chunk]]) -> Change:
+def on_frames(change: Callable[[Iterator[Chunk], FaultPlacement], Iterator[Chunk]]) -> Change:
     """A change of a stream's frames, each in a chunk of its own."""
     return lambda response, breach: replace(response, chunks=change(iter(response.chunks), breach))
 
@@ -205,7 +205,7 @@ def on_frames(change: Callable[[Iterator[Chunk], Breach], Iterator[Chunk]]) -> C
 def cut(cut: Cut) -> Change:
     """Cut the frame that follows and send nothing more; the HTTP response ends as it should."""
 
-    def cut_frames(chunks: Iterator[Chunk], breach: Breach) -> Iterator[Chunk]:
+    def cut_frames(chunks: Iterator[Chunk], breach: FaultPlacement) -> Iterator[Chunk]:
         yield from islice(chunks, breach.after)
         for following in islice(chunks, 1):
             yield Chunk(following.data[: cut(following.data)], following.delay)
@@ -216,7 +216,7 @@ def cut(cut: Cut) -> Change:
 def flip(place: int | None) -> Change:
     """Flip the lowest bit of one byte of the frame that follows; of its last if None."""
 
-    def flip_frame(chunks: Iterator[Chunk], breach: Breach) -> Iterator[Chunk]:
+    def flip_frame(chunks: Iterator[Chunk], breach: FaultPlacement) -> Iterator[Chunk]:
         yield from islice(chunks, breach.after)
         for following in islice(chunks, 1):
             data = bytearray(following.data)
@@ -231,11 +231,11 @@ PRELUDE_CRC: Final = PRELUDE_LENGTH - 1
 """The last byte of the CRC in the prelude."""
 
 
-def _with_garbage(chunks: Iterator[Chunk], breach: Breach) -> Iterator[Chunk]:
+def _with_garbage(chunks: Iterator[Chunk], breach: FaultPlacement) -> Iterator[Chunk]:
     return chain(chunks, [Chunk(GARBAGE)])
 
 
-def _bytewise(chunks: Iterator[Chunk], breach: Breach) -> Iterator[Chunk]:
+def _bytewise(chunks: Iterator[Chunk], breach: FaultPlacement) -> Iterator[Chunk]:
     for chunk in chunks:
         delay = chunk.delay
         for place in range(len(chunk.data) - 1):
@@ -244,7 +244,7 @@ def _bytewise(chunks: Iterator[Chunk], breach: Breach) -> Iterator[Chunk]:
         yield chunk._replace(data=chunk.data[-1:], delay=delay)
 
 
-def _together(chunks: Iterator[Chunk], breach: Breach) -> Iterator[Chunk]:
+def _together(chunks: Iterator[Chunk], breach: FaultPlacement) -> Iterator[Chunk]:
     listed = list(chunks)
     events = [event for chunk in listed for event in (chunk.event, *chunk.more) if event is not None]
     data = b"".join(chunk.data for chunk in listed)
@@ -257,20 +257,20 @@ send_bytewise: Final = on_frames(_bytewise)
 send_together: Final = on_frames(_together)
 
 
-def send_nothing(response: Response, breach: Breach) -> Response:
+def send_nothing(response: HttpResponse, breach: FaultPlacement) -> HttpResponse:
     """200 and no body; a stream is chunked all the same."""
     changes = {"Content-Length": "0"}
     kept = tuple((name, changes.get(name, value)) for name, value in response.headers if name in ORDINARY_HEADERS)
     return replace(response, status=200, headers=kept, chunks=())
 
 
-def send_json(response: Response, breach: Breach) -> Response:
+def send_json(response: HttpResponse, breach: FaultPlacement) -> HttpResponse:
     """200 with JSON where a stream is due."""
     changes = {"Content-Type": "application/json", "Transfer-Encoding": str(len(JSON))}
     return replace(response, headers=_with_length(response.headers, changes), chunks=(Chunk(JSON),))
 
 
-def promise_too_much(response: Response, breach: Breach) -> Response:
+def promise_too_much(response: HttpResponse, breach: FaultPlacement) -> HttpResponse:
     """A Content-Length of one byte more than there is; then the connection is closed."""
     chunks = tuple(response.chunks)
     promised = str(sum(len(chunk.data) for chunk in chunks) + 1)
@@ -292,7 +292,7 @@ def _with_length(headers: Iterable[tuple[str, str]], changes: Mapping[str, str])
 def break_stream(broken: Break, *, cut: Cut | None = None) -> Change:
     """What happens to the connection after some events, or in the middle of the one that follows."""
 
-    def breaking(response: Response, breach: Breach) -> Response:
+    def breaking(response: HttpResponse, breach: FaultPlacement) -> HttpResponse:
         chunks = iter(response.chunks)
         sent: Iterator[Chunk] = islice(chunks, breach.after)
         if cut is not None:
@@ -306,7 +306,7 @@ def break_stream(broken: Break, *, cut: Cut | None = None) -> Change:
 def break_body(broken: Break) -> Change:
     """The same at that part of a whole body; its Content-Length still says all of it."""
 
-    def breaking(response: Response, breach: Breach) -> Response:
+    def breaking(response: HttpResponse, breach: FaultPlacement) -> HttpResponse:
         (chunk,) = response.chunks
         data = chunk.data[: int(len(chunk.data) * breach.part)]
         return replace(response, chunks=(Chunk(data, chunk.delay),), broken=broken)
@@ -314,7 +314,7 @@ def break_body(broken: Break) -> Change:
     return breaking
 
 
-def stall_stream(response: Response, breach: Breach) -> Response:
+def stall_stream(response: HttpResponse, breach: FaultPlacement) -> HttpResponse:
     """Silence after some events: for ever, or for some seconds."""
     seconds = breach.fault.seconds or math.inf
     if seconds == math.inf:
@@ -329,7 +329,7 @@ def stall_stream(response: Response, breach: Breach) -> Response:
     return replace(response, chunks=later(iter(response.chunks)))
 
 
-def stall_body(response: Response, breach: Breach) -> Response:
+def stall_body(response: HttpResponse, breach: FaultPlacement) -> HttpResponse:
     """Silence at that part of a whole body."""
     seconds = breach.fault.seconds or math.inf
     if seconds == math.inf:
@@ -340,11 +340,11 @@ def stall_body(response: Response, breach: Breach) -> Response:
     return replace(response, chunks=tuple(part for part in parts if part.data))
 
 
-def wait(response: Response, breach: Breach) -> Response:
+def wait(response: HttpResponse, breach: FaultPlacement) -> HttpResponse:
     """Nothing is sent for some seconds, not even the head."""
     return replace(response, wait=response.wait + (breach.fault.seconds or 0.0))
 
 
 def give_no_answer(failure: ConnectionFailure) -> Change:
     """No answer at all."""
-    return lambda response, breach: Response(0, (), (), failure)
+    return lambda response, breach: HttpResponse(0, (), (), failure)

@@ -39,7 +39,7 @@ from converse_harness.faults.positions import (
 
 
 @dataclass(frozen=True, slots=True)
-class OrderBreach:
+class OrderFault:
     """One way to break the order: its name, one sentence, where it can be, how it is made, how it is refused."""
 
     name: str
@@ -173,171 +173,167 @@ _CITATION: Final = {"contentBlockDelta": {"delta": {"citation": {"title": "x"}}}
 _STILL_OPEN: Final = r" in block \d+ \(|the open block is"
 
 _TABLE: Final = (
-    OrderBreach("no_events", "There is no event at all.", "ends before any messageStart", first, _nothing),
-    OrderBreach("no_message_start", "The messageStart is missing.", "before any messageStart", first, _drop),
-    OrderBreach(
+    OrderFault("no_events", "There is no event at all.", "ends before any messageStart", first, _nothing),
+    OrderFault("no_message_start", "The messageStart is missing.", "before any messageStart", first, _drop),
+    OrderFault(
         "second_message_start",
         "A messageStart comes again.",
         "is messageStart ",
         anywhere,
         _insert({"messageStart": {"role": "assistant"}}),
     ),
-    OrderBreach(
+    OrderFault(
         "no_message_stop", "The messageStop is missing.", "is metadata where no block", is_a("messageStop"), _drop
     ),
-    OrderBreach(
+    OrderFault(
         "second_message_stop", "The messageStop comes twice.", "is messageStop after", is_a("messageStop"), _repeat
     ),
-    OrderBreach(
+    OrderFault(
         "message_stop_in_block",
         "The messageStop comes in a block.",
         "is messageStop in",
         before_the_one("messageStop", in_block),
         _move("messageStop"),
     ),
-    OrderBreach(
-        "no_metadata", "The metadata is missing.", "The stream ends after messageStop", is_a("metadata"), _drop
-    ),
-    OrderBreach(
-        "second_metadata", "The metadata comes twice.", "is metadata after metadata", is_a("metadata"), _repeat
-    ),
-    OrderBreach(
+    OrderFault("no_metadata", "The metadata is missing.", "The stream ends after messageStop", is_a("metadata"), _drop),
+    OrderFault("second_metadata", "The metadata comes twice.", "is metadata after metadata", is_a("metadata"), _repeat),
+    OrderFault(
         "metadata_early",
         "The metadata comes before messageStop.",
         "is metadata (where|in)",
         before_the_one("metadata", before_the_end),
         _move("metadata"),
     ),
-    OrderBreach(
+    OrderFault(
         "cut_off",
         "The stream ends before its messageStop.",
         "The stream ends",
         before_the_end,
         lambda e, at: e[: at + 1],
     ),
-    OrderBreach(
+    OrderFault(
         "cut_in_tool_input",
         "The stream ends in the middle of a tool's input.",
         "The stream ends",
         inside_tool_input,
         lambda e, at: e[: at + 1],
     ),
-    OrderBreach("no_block_start", "A contentBlockStart is missing.", "where no block is open", START, _drop),
-    OrderBreach(
+    OrderFault("no_block_start", "A contentBlockStart is missing.", "where no block is open", START, _drop),
+    OrderFault(
         "second_block_start", "A contentBlockStart comes twice.", r"is contentBlockStart\.\w+ in block", START, _repeat
     ),
-    OrderBreach("no_block_stop", "A contentBlockStop is missing.", _STILL_OPEN, CLOSE, _drop),
-    OrderBreach(
+    OrderFault("no_block_stop", "A contentBlockStop is missing.", _STILL_OPEN, CLOSE, _drop),
+    OrderFault(
         "second_block_stop",
         "A contentBlockStop comes twice.",
         "is contentBlockStop where no block is open",
         CLOSE,
         _repeat,
     ),
-    OrderBreach(
+    OrderFault(
         "block_without_delta",
         "A block that has no contentBlockStart has no delta either.",
         "is contentBlockStop where no block is open",
         only_delta,
         _drop,
     ),
-    OrderBreach("blocks_interleaved", "A block begins before the last one ended.", _STILL_OPEN, between_blocks, _swap),
-    OrderBreach("index_skipped", "A contentBlockIndex is left out.", "the next block is", opening, _renumber(1)),
-    OrderBreach(
+    OrderFault("blocks_interleaved", "A block begins before the last one ended.", _STILL_OPEN, between_blocks, _swap),
+    OrderFault("index_skipped", "A contentBlockIndex is left out.", "the next block is", opening, _renumber(1)),
+    OrderFault(
         "index_repeated",
         "A block has the contentBlockIndex of the last.",
         "the next block is",
         opening_later,
         _renumber(-1),
     ),
-    OrderBreach(
+    OrderFault(
         "index_of_another_block",
         "An event has the contentBlockIndex of another block than the open one.",
         "the open block is",
         in_open_block,
         _change(_index_of_next),
     ),
-    OrderBreach(
+    OrderFault(
         "no_index", "A contentBlockIndex is missing.", "has contentBlockIndex None", of_block, _change(_no_index)
     ),
-    OrderBreach("delta_after_block", "A delta comes after its block.", "the next block is", CLOSE, _insert(_TEXT)),
-    OrderBreach(
+    OrderFault("delta_after_block", "A delta comes after its block.", "the next block is", CLOSE, _insert(_TEXT)),
+    OrderFault(
         "text_in_tool_use",
         "A text delta comes in a toolUse block.",
         r"is contentBlockDelta\.text in block \d+ \(toolUse\)",
         is_a("contentBlockStart.toolUse", "contentBlockDelta.toolUse"),
         _insert(_TEXT),
     ),
-    OrderBreach(
+    OrderFault(
         "tool_input_in_text",
         "A toolUse delta comes in a block of text.",
         r"is contentBlockDelta\.toolUse in block \d+ \((text|cited)\)",
         is_a("contentBlockDelta.text"),
         _insert(_TOOL_INPUT),
     ),
-    OrderBreach(
+    OrderFault(
         "citation_after_text",
         "A citation comes after the text that it supports.",
         r"is contentBlockDelta\.citation in block \d+ \((text|cited)\)",
         is_a("contentBlockDelta.text"),
         _insert(_CITATION),
     ),
-    OrderBreach(
+    OrderFault(
         "reasoning_after_signature",
         "Reasoning goes on after its signature.",
         r"is contentBlockDelta\.reasoningContent\.text in block \d+ \(signed\)",
         is_a("contentBlockDelta.reasoningContent.signature"),
         _insert(_REASONING),
     ),
-    OrderBreach(
+    OrderFault(
         "reasoning_after_redacted",
         "Reasoning text comes in a block that is redacted.",
         r"is contentBlockDelta\.reasoningContent\.text in block \d+ \(redacted\)",
         is_a("contentBlockDelta.reasoningContent.redactedContent"),
         _insert(_REASONING),
     ),
-    OrderBreach(
+    OrderFault(
         "event_after_exception",
         "Events follow an exception frame.",
         "after an exception frame, which ends a stream",
         not_last,
         _insert({"throttlingException": {"message": "Too many requests, please wait before trying again."}}),
     ),
-    OrderBreach(
+    OrderFault(
         "unknown_event", "An event has a type that is not in the model.", "is ping ", anywhere, _insert({"ping": {}})
     ),
-    OrderBreach(
+    OrderFault(
         "event_without_type",
         "An event has no key.",
         "^no key in one event",
         one_type,
         _change(lambda event: event.clear()),
     ),
-    OrderBreach(
+    OrderFault(
         "event_of_two_types", "An event has two keys.", "^'.*' and '.*' in one event", one_type, _change(_add_type)
     ),
-    OrderBreach(
+    OrderFault(
         "start_without_member",
         "The start of a block is an empty union.",
         "contentBlockStart.start is {}; it has exactly one",
         START,
         _change(_empty_start),
     ),
-    OrderBreach(
+    OrderFault(
         "delta_without_member",
         "A delta is an empty union.",
         "contentBlockDelta.delta is {}; it has exactly one",
         DELTA,
         _change(_empty_delta),
     ),
-    OrderBreach(
+    OrderFault(
         "delta_of_two_members",
         "A delta is a union of two members.",
         r"(?s)contentBlockDelta\.delta is \{.+\}; it has exactly one",
         DELTA,
         _change(_two_deltas),
     ),
-    OrderBreach(
+    OrderFault(
         "reasoning_without_member",
         "A delta's reasoningContent is an empty union.",
         r"contentBlockDelta\.delta\.reasoningContent is {}; it has exactly one",
@@ -346,5 +342,5 @@ _TABLE: Final = (
     ),
 )
 
-BREACHES: Final[Mapping[str, OrderBreach]] = {breach.name: breach for breach in _TABLE}
+BREACHES: Final[Mapping[str, OrderFault]] = {breach.name: breach for breach in _TABLE}
 """Every breach by its name."""

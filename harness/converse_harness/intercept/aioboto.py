@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from converse_harness.intercept import registry
 from converse_harness.intercept.boto import ask, outlasts, patience, wait_for
-from converse_harness.intercept.exchange import Delivery, Exchange, headers
+from converse_harness.intercept.exchange import ResponseReader, TransportExchange, headers
 from converse_harness.intercept.forward_boto import forward_async
 from converse_harness.intercept.httpx_bodies import BREAKS
 from converse_harness.intercept.keys_and_waits import (
@@ -125,10 +125,10 @@ class AioBody:
     No asynchronous generators here: an event loop complains about those that are dropped half read.
     """
 
-    def __init__(self, exchange: Exchange, started: float, endpoint: Any, url: str) -> None:
+    def __init__(self, exchange: TransportExchange, started: float, endpoint: Any, url: str) -> None:
         broken = exchange.response.broken
         failure = None if broken is None else broken_stream(endpoint, broken)
-        self._delivery = Delivery(exchange, started, failure)
+        self._delivery = ResponseReader(exchange, started, failure)
         self._endpoint = endpoint
         self._due = 0.0
         self._left = b""

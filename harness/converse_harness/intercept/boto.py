@@ -24,11 +24,11 @@ from time import monotonic
 from typing import Any, cast
 
 from converse_harness.intercept import registry
-from converse_harness.intercept.exchange import Delivery, Exchange, OpenFake, headers
+from converse_harness.intercept.exchange import OpenFake, ResponseReader, TransportExchange, headers
 from converse_harness.intercept.forward_boto import forward
 from converse_harness.intercept.keys_and_waits import is_bedrock
 from converse_harness.intercept.registry import HELD
-from converse_harness.stream.http import Break, ConnectionFailure, Request, Response
+from converse_harness.stream.http import Break, ConnectionFailure, HttpResponse, Request
 
 FAILURES = {
     ConnectionFailure.REFUSED: "EndpointConnectionError",
@@ -79,7 +79,7 @@ def answer(original: Any) -> Any:
         if response.wait:
             time.sleep(wait_for(exchange, self, request.url))
         failure, waits = broken_body(response, request.url), patience(self)
-        body = Body(exchange, started, failure, waits, request.url)
+        body = BotoBody(exchange, started, failure, waits, request.url)
         if not request.stream_output and (failure is not None or outlasts(response, waits)):
             read_to_the_break(body, request.url)
         return AWSResponse(request.url, response.status, headers(exchange), body)
@@ -87,7 +87,7 @@ def answer(original: Any) -> Any:
     return _send
 
 
-def wait_for(exchange: Exchange, endpoint: Any, url: str) -> float:
+def wait_for(exchange: TransportExchange, endpoint: Any, url: str) -> float:
     """Seconds before the head. Raises botocore's ReadTimeoutError, at once, where the client waits less long."""
     if exchange.response.wait <= patience(endpoint):
         return exchange.response.wait
@@ -97,7 +97,7 @@ def wait_for(exchange: Exchange, endpoint: Any, url: str) -> float:
     raise botocore.exceptions.ReadTimeoutError(endpoint_url=url, error="Read timed out.")
 
 
-def outlasts(response: Response, patience: float) -> bool:
+def outlasts(response: HttpResponse, patience: float) -> bool:
     """Whether a whole body has a pause for which the client does not wait."""
     return any(chunk.delay > patience for chunk in response.chunks)
 
@@ -110,7 +110,7 @@ def patience(endpoint: Any) -> float:
     return float(timeout) if isinstance(timeout, int | float) else math.inf
 
 
-def broken_body(response: Response, url: str) -> Exception | None:
+def broken_body(response: HttpResponse, url: str) -> Exception | None:
     """What urllib3 raises to whoever reads a body that breaks; None where it does not, or boto takes no notice."""
     from urllib3.exceptions import ProtocolError
 
@@ -150,7 +150,7 @@ def holds_bodies_to_their_length() -> bool:
     return not any("enforce_content_length" in each for each in constants if isinstance(each, str | tuple))
 
 
-def read_to_the_break(body: Body, url: str) -> None:
+def read_to_the_break(body: BotoBody, url: str) -> None:
     """Raises what botocore makes of a whole body that breaks: its own retry rules then apply."""
     import botocore.exceptions
     from urllib3.exceptions import HTTPError, ReadTimeoutError
@@ -163,7 +163,7 @@ def read_to_the_break(body: Body, url: str) -> None:
         raise botocore.exceptions.ConnectionClosedError(endpoint_url=url, request=None, error=error) from error
 
 
-def ask(fake: OpenFake, endpoint: Any, request: Any) -> Exchange:
+def ask(fake: OpenFake, endpoint: Any, request: Any) -> TransportExchange:
     """Ask the fake. Raises botocore's exception for a scripted connection failure."""
     held = HELD.get()
     exchange = fake.exchange(
@@ -210,16 +210,16 @@ def _text(value: Any) -> str:
 _END = (None,)
 
 
-class Body(io.RawIOBase):
+class BotoBody(io.RawIOBase):
     """The raw response of a botocore client, read chunk by chunk; pauses are slept when the client asks for more.
 
     A pause that is longer than the client waits is its timeout, at once.
     """
 
     def __init__(
-        self, exchange: Exchange, started: float, failure: Exception | None, patience: float, url: str
+        self, exchange: TransportExchange, started: float, failure: Exception | None, patience: float, url: str
     ) -> None:
-        self._delivery = Delivery(exchange, started, failure)
+        self._delivery = ResponseReader(exchange, started, failure)
         self._patience = patience
         self._url = url
         self._left = b""
@@ -227,7 +227,7 @@ class Body(io.RawIOBase):
     def stream(self, amt: int | None = None, decode_content: bool | None = None) -> Iterator[bytes]:
         """One HTTP chunk at a time, as urllib3 does it for a chunked response."""
         delivery, due = self._delivery, self._delivery.chunk
-        # `Delivery.take` written out: every event of a long stream passes here, and each call would show.
+        # `ResponseReader.take` written out: every event of a long stream passes here, and each call would show.
         took, started, chunks = delivery.exchange.taken.append, delivery.started, chain(delivery.chunks, _END)
         try:
             while due is not None:

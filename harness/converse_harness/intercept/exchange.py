@@ -15,14 +15,14 @@ from converse_harness.stream.http import Chunk, ConnectionFailure
 
 if TYPE_CHECKING:
     from converse_harness.recordings.capture import Heard
-    from converse_harness.stream.http import Chunk, Request, Response
+    from converse_harness.stream.http import Chunk, HttpResponse, Request
 
 
-class Exchange(Protocol):
+class TransportExchange(Protocol):
     """One call being answered."""
 
     @property
-    def response(self) -> Response:
+    def response(self) -> HttpResponse:
         """What to send; nothing where the call is to be passed on."""
         ...
 
@@ -66,7 +66,7 @@ class Guarding(Protocol):
 class OpenFake(Guarding, Protocol):
     """What a door sees of a fake that answers. All methods are called from any thread."""
 
-    def exchange(self, request: Request, *, service: str, operation: str) -> Exchange:
+    def exchange(self, request: Request, *, service: str, operation: str) -> TransportExchange:
         """Answer one request, running scripted callables.
 
         `service` is botocore's endpoint prefix; `operation` is "" where the call began before the fake was open.
@@ -94,7 +94,7 @@ class RefusingFake:
         """As the fake behind says."""
         return self.behind is not None and self.behind.sleeps
 
-    def exchange(self, request: Request, *, service: str, operation: str) -> Exchange:
+    def exchange(self, request: Request, *, service: str, operation: str) -> TransportExchange:
         """Raises BlockedConnection."""
         raise refuse(self, self.message)
 
@@ -133,12 +133,12 @@ def refuse(fake: Guarding, message: str) -> BlockedConnection:
     return error
 
 
-def headers(exchange: Exchange) -> list[tuple[str, str]]:
+def headers(exchange: TransportExchange) -> list[tuple[str, str]]:
     """The response headers with the real `Date` first: clients compute their clock skew from it."""
     return [("Date", formatdate(usegmt=True)), *exchange.response.headers]
 
 
-class Delivery:
+class ResponseReader:
     """The chunks of one response on their way to a client that reads in process, and how that ended.
 
     It looks one chunk ahead: an answer is complete when the last byte is taken, whether or not the client asks again.
@@ -147,7 +147,7 @@ class Delivery:
 
     __slots__ = ("chunk", "chunks", "exchange", "failure", "over", "regular_end", "started")
 
-    def __init__(self, exchange: Exchange, started: float, failure: Exception | None = None) -> None:
+    def __init__(self, exchange: TransportExchange, started: float, failure: Exception | None = None) -> None:
         self.exchange = exchange
         self.started = started
         self.over = False
@@ -221,7 +221,7 @@ class Hearing:
 
     __slots__ = ("_exchange", "_over", "heard", "pieces", "started")
 
-    def __init__(self, exchange: Exchange, heard: Heard) -> None:
+    def __init__(self, exchange: TransportExchange, heard: Heard) -> None:
         self._exchange = exchange
         self._over = False
         self.heard = heard

@@ -17,7 +17,7 @@ from time import monotonic
 from typing import Any, Final, cast
 
 from converse_harness.errors import DoorError
-from converse_harness.intercept.exchange import Exchange, Hearing
+from converse_harness.intercept.exchange import Hearing, TransportExchange
 from converse_harness.intercept.httpx_bodies import AsyncTee, of_library
 from converse_harness.recordings.capture import Heard
 
@@ -33,14 +33,14 @@ NOT_HEARD: Final = (
 )
 
 
-def forward(exchange: Exchange, heard: Heard, endpoint: Any, send: Callable[[], Any]) -> Any:
+def forward(exchange: TransportExchange, heard: Heard, endpoint: Any, send: Callable[[], Any]) -> Any:
     """Send one attempt as botocore would. What is raised is what the client sees."""
     with passing(exchange, heard, tee) as hearing:
         return check_heard(hearing, endpoint, send())
 
 
 @contextmanager
-def passing(exchange: Exchange, heard: Heard, how: Tee) -> Generator[Hearing, None, None]:
+def passing(exchange: TransportExchange, heard: Heard, how: Tee) -> Generator[Hearing, None, None]:
     """Hears of the attempt that is sent in the block."""
     hearing = Hearing(exchange, heard)
     before = _PASSING.get()
@@ -166,7 +166,9 @@ WHOLE: Final = 65_536
 """Parts of one HTTP chunk are put together up to this many bytes."""
 
 
-async def forward_async(exchange: Exchange, heard: Heard, endpoint: Any, send: Callable[[], Awaitable[Any]]) -> Any:
+async def forward_async(
+    exchange: TransportExchange, heard: Heard, endpoint: Any, send: Callable[[], Awaitable[Any]]
+) -> Any:
     """Send one attempt as aiobotocore would. What is raised is what the client sees."""
     with passing(exchange, heard, tee_async) as hearing:
         return check_heard(hearing, endpoint, await send())

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any, Final
 
 from converse_harness.endpoint.operations import route
-from converse_harness.intercept.exchange import Delivery, Exchange, Hearing, headers
+from converse_harness.intercept.exchange import Hearing, ResponseReader, TransportExchange, headers
 from converse_harness.recordings.capture import Heard
 from converse_harness.stream.http import Break, Chunk, ConnectionFailure, Request
 
@@ -33,14 +33,14 @@ BREAKS: Final = {
 """What httpx raises to whoever reads a body that breaks."""
 
 
-def answer(httpx: Any, exchange: Exchange, request: Any, started: float) -> Any:
+def answer(httpx: Any, exchange: TransportExchange, request: Any, started: float) -> Any:
     """The response to a request. Raises httpx's exception for a scripted connection failure."""
     if exchange.response.wait:
         time.sleep(_wait(httpx, exchange, request))
     return _response(httpx, exchange, request, started)
 
 
-async def answer_async(httpx: Any, exchange: Exchange, request: Any, started: float) -> Any:
+async def answer_async(httpx: Any, exchange: TransportExchange, request: Any, started: float) -> Any:
     """The same without blocking the event loop."""
     if exchange.response.wait:
         from anyio import sleep  # httpx needs anyio itself
@@ -49,7 +49,7 @@ async def answer_async(httpx: Any, exchange: Exchange, request: Any, started: fl
     return _response(httpx, exchange, request, started)
 
 
-def _wait(httpx: Any, exchange: Exchange, request: Any) -> float:
+def _wait(httpx: Any, exchange: TransportExchange, request: Any) -> float:
     """Seconds before the head. Raises httpx's ReadTimeout, at once, where the client does not wait that long."""
     wait = exchange.response.wait
     if wait > _patience(request):
@@ -86,25 +86,25 @@ def _below_gateway(request: Request) -> Request | None:
     return next((each for each in shorter if route(each) is not None), None)
 
 
-def _response(httpx: Any, exchange: Exchange, request: Any, started: float) -> Any:
+def _response(httpx: Any, exchange: TransportExchange, request: Any, started: float) -> Any:
     response, broken = exchange.response, exchange.response.broken
     if response.failure is not None:
         exchange.ended("cut")
         raise _error(httpx, FAILURES[response.failure], request)
-    delivery = Delivery(exchange, started, None if broken is None else _error(httpx, BREAKS[broken], request))
+    delivery = ResponseReader(exchange, started, None if broken is None else _error(httpx, BREAKS[broken], request))
     give_up = partial(_error, httpx, BREAKS[Break.STALLED], request)
-    body = of_library(Body, httpx, "SyncByteStream", "AsyncByteStream")(delivery, _patience(request), give_up)
+    body = of_library(HttpxBody, httpx, "SyncByteStream", "AsyncByteStream")(delivery, _patience(request), give_up)
     extensions = {"http_version": b"HTTP/1.1"}
     return httpx.Response(response.status, headers=headers(exchange), stream=body, extensions=extensions)
 
 
-class Body:
+class HttpxBody:
     """One chunk at a time; pauses are waited for when the client asks for more.
 
     One that is longer than the client's read timeout is its timeout, at once.
     """
 
-    def __init__(self, delivery: Delivery, patience: float, give_up: Callable[[], Exception]) -> None:
+    def __init__(self, delivery: ResponseReader, patience: float, give_up: Callable[[], Exception]) -> None:
         self._delivery = delivery
         self._patience = patience
         self._give_up = give_up
@@ -156,7 +156,7 @@ OF_THE_ENCODED: Final = ("content-encoding", "content-length")
 """Headers that are not true of a body that was decoded."""
 
 
-def forward(httpx: Any, exchange: Exchange, heard: Heard, request: Any, send: Callable[[Any], Any]) -> Any:
+def forward(httpx: Any, exchange: TransportExchange, heard: Heard, request: Any, send: Callable[[Any], Any]) -> Any:
     """The response that `send` gives, whose body is written down while the client reads it."""
     hearing = Hearing(exchange, heard)
     with _passing(hearing):
@@ -165,7 +165,7 @@ def forward(httpx: Any, exchange: Exchange, heard: Heard, request: Any, send: Ca
 
 
 async def forward_async(
-    httpx: Any, exchange: Exchange, heard: Heard, request: Any, send: Callable[[Any], Awaitable[Any]]
+    httpx: Any, exchange: TransportExchange, heard: Heard, request: Any, send: Callable[[Any], Awaitable[Any]]
 ) -> Any:
     """The same for an asynchronous client."""
     hearing = Hearing(exchange, heard)

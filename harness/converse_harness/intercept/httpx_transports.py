@@ -46,7 +46,7 @@ PORTS: Final = {"http": 80, "https": 443}
 """Where a URL without a port leads."""
 
 
-class Opened(NamedTuple):
+class HttpxRegistration(NamedTuple):
     """A fake that hears what httpx asks, and its process.
 
     `upstream` is the address that is asked in place of Bedrock, if there is one. `respx`: it answers clients of httpx
@@ -59,7 +59,7 @@ class Opened(NamedTuple):
     process: int
 
 
-_open: tuple[Opened, ...] = ()
+_open: tuple[HttpxRegistration, ...] = ()
 """Newest first; never changed but replaced, as other threads look at it meanwhile."""
 
 
@@ -71,7 +71,7 @@ def listening(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generat
     """
     if upstream:
         address_of(upstream)
-    entry = Opened(fake, upstream, respx, os.getpid())
+    entry = HttpxRegistration(fake, upstream, respx, os.getpid())
     try:
         try:
             registry.alone(lambda: _listen(entry))
@@ -83,12 +83,12 @@ def listening(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generat
         registry.alone(lambda: _forget(entry))
 
 
-def _listen(entry: Opened) -> None:
+def _listen(entry: HttpxRegistration) -> None:
     global _open
     _open = (entry, *_open)
 
 
-def _forget(entry: Opened) -> None:
+def _forget(entry: HttpxRegistration) -> None:
     global _open
     _open = tuple(opened for opened in _open if opened is not entry)
 
@@ -99,7 +99,7 @@ def recording_is_on() -> bool:
     return opened is not None and opened.fake.records
 
 
-class Address(NamedTuple):
+class _Destination(NamedTuple):
     """Where a URL leads, with the path below which everything is Bedrock."""
 
     scheme: str
@@ -108,13 +108,13 @@ class Address(NamedTuple):
     path: str
 
 
-def address_of(url: str) -> Address:
+def address_of(url: str) -> _Destination:
     """The parts of a URL that stands for Bedrock. Raises ReplyError for what is none."""
     try:
         parts = urlsplit(url)
-        found = Address(parts.scheme, parts.hostname or "", parts.port or PORTS.get(parts.scheme), parts.path)
+        found = _Destination(parts.scheme, parts.hostname or "", parts.port or PORTS.get(parts.scheme), parts.path)
     except ValueError:
-        found = Address("", "", None, "")
+        found = _Destination("", "", None, "")
     if not found.host or found.scheme not in PORTS:
         raise ReplyError(
             f"upstream={url!r}: the URL of what answers in place of Bedrock, http://127.0.0.1:8080 perhaps."
@@ -122,12 +122,12 @@ def address_of(url: str) -> Address:
     return found
 
 
-def _is_for_bedrock(url: Any, opened: Opened) -> bool:
+def _is_for_bedrock(url: Any, opened: HttpxRegistration) -> bool:
     """Whether a request to this URL belongs to the fake."""
     return is_bedrock_host(url.host) or any(_leads_to(url, address) for address in _upstreams(opened))
 
 
-def _upstreams(opened: Opened) -> Iterator[Address]:
+def _upstreams(opened: HttpxRegistration) -> Iterator[_Destination]:
     if opened.upstream:
         yield address_of(opened.upstream)
     if opened.fake.records:
@@ -136,7 +136,7 @@ def _upstreams(opened: Opened) -> Iterator[Address]:
                 yield address_of(os.environ.get(name, ""))
 
 
-def _leads_to(url: Any, address: Address) -> bool:
+def _leads_to(url: Any, address: _Destination) -> bool:
     place = (url.scheme, url.host, url.port or PORTS.get(url.scheme))
     path: str = url.raw_path.decode("ascii").partition("?")[0]
     return place == address[:3] and f"{path}/".startswith(f"{address.path.rstrip('/')}/")

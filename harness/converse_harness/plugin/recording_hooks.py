@@ -78,7 +78,7 @@ NO_ACCOUNT_ERRORS: Final = frozenset(
 
 
 @dataclass(slots=True, eq=False)
-class Session:
+class RecordingRun:
     """The recording of a test that runs: what it plays, what it records, and whether it passed so far.
 
     `refused` says why it can do neither, `note` what is to be added to an error.
@@ -129,13 +129,13 @@ class Session:
         return [exchange.at for exchange, slot in zip(exchanges, self.slots, strict=False) if slot.left]
 
 
-SESSION: Final = pytest.StashKey[Session]()
+SESSION: Final = pytest.StashKey[RecordingRun]()
 """The recording of a test while it runs, on the test item."""
 
 REDACTION: Final = pytest.StashKey["Redaction"]()
 """What the ini file says is replaced in recordings, on the config."""
 
-RUNNING: Final = pytest.StashKey[list[Session]]()
+RUNNING: Final = pytest.StashKey[list[RecordingRun]]()
 """The same, on the config: an interrupted test has no end of its own."""
 
 
@@ -219,7 +219,7 @@ def give(item: pytest.Item, fake: Fake) -> None:
         session.give(fake)
 
 
-def _session(item: pytest.Item, name: object = None, **how: Any) -> Session:
+def _session(item: pytest.Item, name: object = None, **how: Any) -> RecordingRun:
     config, path = item.config, path_of(item, name)
     mode, redaction = Mode(mode_of_run(config)), config.stash.get(REDACTION, None)
     first, was_there = config.stash[TALLY].owner(path, item)
@@ -227,17 +227,17 @@ def _session(item: pytest.Item, name: object = None, **how: Any) -> Session:
     quoted, here = _quoted(config, first), _from_here(config, path)
     if second and (mode is Mode.ALL or not was_there):
         told = SECOND.format(test=item.nodeid, first=first, mode=mode.value, quoted=quoted)
-        return Session(item.nodeid, path, refused=(f"is not recorded: {first} is what records {here}.", told))
+        return RecordingRun(item.nodeid, path, refused=(f"is not recorded: {first} is what records {here}.", told))
     try:
         again = f"pytest --converse-record={Mode.ALL.value} {quoted}"
         opened = open_session(path, Mode.ONCE if second else mode, again=again, redaction=redaction, **how)
     except MissingRecording:
-        return Session(item.nodeid, path, refused=(f"has no reply: {here} is not there.", _missing(item, path)))
+        return RecordingRun(item.nodeid, path, refused=(f"has no reply: {here} is not there.", _missing(item, path)))
     note = NOT_RECORDED.format(first=first, path=here) if second and mode is Mode.NEW_EPISODES else ""
     if opened.tape is not None:
         note = NO_ACCOUNT.format(setting=setting_of_run(config))
     played = None if opened.recording is None else replace(opened.recording, path=here)
-    return Session(item.nodeid, path, played, opened.tape, note=note)
+    return RecordingRun(item.nodeid, path, played, opened.tape, note=note)
 
 
 def _missing(item: pytest.Item, path: Path) -> str:
@@ -283,7 +283,7 @@ def pytest_runtest_makereport(
     return report
 
 
-def _advise(session: Session, error: BaseException) -> None:
+def _advise(session: RecordingRun, error: BaseException) -> None:
     """Add what a person cannot know from the error alone."""
     no_account = session.tape is not None and any(type(each).__name__ in NO_ACCOUNT_ERRORS for each in _chain(error))
     if session.note and (no_account or (session.tape is None and isinstance(error, UnexpectedCall))):
@@ -315,12 +315,12 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
     return result
 
 
-def _settle(item: pytest.Item, session: Session) -> list[str]:
+def _settle(item: pytest.Item, session: RecordingRun) -> list[str]:
     del item.stash[SESSION]
     return _keep(item.config, session)
 
 
-def _keep(config: pytest.Config, session: Session) -> list[str]:
+def _keep(config: pytest.Config, session: RecordingRun) -> list[str]:
     """Keep what a session recorded and note for the end what became of it; what went wrong, if anything did."""
     tally = config.stash[TALLY]
     config.stash[RUNNING].remove(session)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from converse_harness.samples.table import SAMPLES, VARIANTS, Row
+from converse_harness.samples.table import SAMPLES, VARIANTS, SampleRow
 
 SCOPES: Final = ("session", "package", "module", "class", "function")
 """pytest's scopes, the widest first."""
@@ -83,7 +83,7 @@ _PLAIN: Final = Signature()
 _REQUEST: Final = Signature([Parameter("request", Parameter.POSITIONAL_OR_KEYWORD)])
 
 
-def _sample_fixture(key: str, row: Row) -> Any:
+def _sample_fixture(key: str, row: SampleRow) -> Any:
     def give() -> Any:
         from converse_harness.samples import sample
 
@@ -93,7 +93,7 @@ def _sample_fixture(key: str, row: Row) -> Any:
     return _fixture(give, row, _PLAIN)
 
 
-def _variants_fixture(name: str, row: Row) -> Any:
+def _variants_fixture(name: str, row: SampleRow) -> Any:
     def give(request: pytest.FixtureRequest) -> Any:
         if not hasattr(request, "param"):
             pytest.fail(NOT_COLLECTED.format(fixture=row.fixture, name=name), pytrace=False)
@@ -103,7 +103,7 @@ def _variants_fixture(name: str, row: Row) -> Any:
     return _fixture(give, row, _REQUEST)
 
 
-def _fixture(give: Callable[..., Any], row: Row, signature: Signature) -> Any:
+def _fixture(give: Callable[..., Any], row: SampleRow, signature: Signature) -> Any:
     # pytest asks for the signature of every fixture when it starts: one that is there needs not be worked out.
     vars(give).update(__signature__=signature)
     give.__doc__ = row.doc

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from converse_harness.recordings.lines import Line, event_of
 from converse_harness.recordings.matching import asked_in, canonical, key
-from converse_harness.recordings.replies import Exchange, Session
+from converse_harness.recordings.replies import RecordedExchange, RecordedSession
 from converse_harness.secrets import mask
 
 Step = str | int
@@ -227,8 +227,8 @@ CHANCE: Final = frozenset({"p", "joined", "requestId", "payload", "frame"})
 class Compared:
     """Two exchanges that belong together, or one that is alone, and what differs."""
 
-    old: Exchange | None
-    new: Exchange | None
+    old: RecordedExchange | None
+    new: RecordedExchange | None
     found: tuple[Difference, ...] = ()
 
     @property
@@ -237,7 +237,7 @@ class Compared:
         return self.old is not None and self.new is not None and not self.found
 
 
-def compare(old: Session, new: Session, *, times: bool = False, chance: bool = False) -> list[Compared]:
+def compare(old: RecordedSession, new: RecordedSession, *, times: bool = False, chance: bool = False) -> list[Compared]:
     """The exchanges of two sessions in their order, and what differs; `times` and `chance` as well, if asked for.
 
     Those belong together that have the same request and the same outcome; then those of the same request, of the same
@@ -255,11 +255,11 @@ def compare(old: Session, new: Session, *, times: bool = False, chance: bool = F
     ]
 
 
-def _outcome(exchange: Exchange) -> str:
+def _outcome(exchange: RecordedExchange) -> str:
     return f"{exchange.head.get('status')} {exchange.head.get('type')} {exchange.head.get('failed')}"
 
 
-_LIKENESS: Final[tuple[Callable[[Exchange], str], ...]] = (
+_LIKENESS: Final[tuple[Callable[[RecordedExchange], str], ...]] = (
     lambda exchange: f"{key('exact', asked_in(exchange))} {_outcome(exchange)}",
     lambda exchange: key("exact", asked_in(exchange)),
     lambda exchange: key("shape", asked_in(exchange)),
@@ -267,13 +267,13 @@ _LIKENESS: Final[tuple[Callable[[Exchange], str], ...]] = (
 )
 
 
-def _compared(old: Exchange | None, new: Exchange | None, hidden: frozenset[str]) -> Compared:
+def _compared(old: RecordedExchange | None, new: RecordedExchange | None, hidden: frozenset[str]) -> Compared:
     if old is None or new is None:
         return Compared(old, new)
     return Compared(old, new, tuple(_differences(old, new, hidden)))
 
 
-def _differences(old: Exchange, new: Exchange, hidden: frozenset[str]) -> Iterator[Difference]:
+def _differences(old: RecordedExchange, new: RecordedExchange, hidden: frozenset[str]) -> Iterator[Difference]:
     number = frozenset({"call"})
     yield from differences(_line(old.call, number), _line(new.call, number))
     yield from differences(_line(old.head, hidden), _line(new.head, hidden), ("answer",), ("answer",))

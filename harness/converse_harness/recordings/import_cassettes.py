@@ -33,7 +33,7 @@ from converse_harness.recordings.tape import Tape
 from converse_harness.stream.http import Request
 
 
-class Verdict(Enum):
+class ImportVerdict(Enum):
     """What a replayed answer is, compared with the one in the cassette."""
 
     EQUAL = "equal byte for byte"
@@ -70,7 +70,7 @@ class Hosts:
 class Imported:
     """What became of one cassette: a verdict on each exchange, and how many interactions of which hosts were left."""
 
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[ImportVerdict, ...]
     alone: Mapping[str, int]
 
 
@@ -111,7 +111,7 @@ def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redacti
     return Imported(tuple(_verdicts(target, tracks)), tracks.alone)
 
 
-def _verdicts(target: Path, tracks: _Tracks) -> Iterator[Verdict]:
+def _verdicts(target: Path, tracks: _Tracks) -> Iterator[ImportVerdict]:
     """What a client of the written file gets, beside what the cassette has."""
     exchanges = read(target).exchanges
     for number, (exchange, heard, reserialised) in enumerate(
@@ -120,9 +120,13 @@ def _verdicts(target: Path, tracks: _Tracks) -> Iterator[Verdict]:
         recorded = reply_of(exchange).recorded
         chunks = () if recorded is None else recorded.response.chunks
         if b"".join(chunk.data for chunk in chunks) == b"".join(piece for piece, _ in heard.pieces):
-            yield Verdict.RESERIALISED if reserialised else Verdict.EQUAL
+            yield ImportVerdict.RESERIALISED if reserialised else ImportVerdict.EQUAL
         else:
-            yield Verdict.DIFFERENT if [*exchange.lines()] == exchange_lines(heard, number) else Verdict.MASKED
+            yield (
+                ImportVerdict.DIFFERENT
+                if [*exchange.lines()] == exchange_lines(heard, number)
+                else ImportVerdict.MASKED
+            )
 
 
 def _take(interaction: Interaction, hosts: Hosts, tracks: _Tracks) -> None:

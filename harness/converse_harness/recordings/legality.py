@@ -9,20 +9,20 @@ from functools import cache
 from typing import Any, Final
 
 from converse_harness import bedrock
-from converse_harness.bedrock import Kind
+from converse_harness.bedrock import FindingKind
 from converse_harness.bedrock.service import nearest
 from converse_harness.errors import DamagedData, StreamOrderError
 from converse_harness.recordings.keys import is_text, said
 from converse_harness.recordings.lines import Line, body_bytes, event_of
-from converse_harness.recordings.replies import Exchange
+from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.stream.frames import Decoder
 from converse_harness.stream.grammar import ERROR_FRAME, StreamOrder
 
 MOST: Final = 5
 """The most problems of one answer that are told; of the others their number."""
 
-NEWER: Final = frozenset({Kind.UNKNOWN, Kind.ENUM, Kind.UNION})
-OLDER: Final = frozenset({Kind.REQUIRED, Kind.LENGTH, Kind.RANGE, Kind.PATTERN})
+NEWER: Final = frozenset({FindingKind.UNKNOWN, FindingKind.ENUM, FindingKind.UNION})
+OLDER: Final = frozenset({FindingKind.REQUIRED, FindingKind.LENGTH, FindingKind.RANGE, FindingKind.PATTERN})
 """The rules by which a newer model and an older one may differ from the installed one."""
 
 GOES_ON: Final[Mapping[str, tuple[str, str | None]]] = {
@@ -41,7 +41,7 @@ _HOLDERS: Final = {
 _LIMITS: Final = frozenset({"min", "max", "pattern", "enum"})
 
 
-def problems(exchange: Exchange) -> list[str]:
+def problems(exchange: RecordedExchange) -> list[str]:
     """What AWS would not have sent, in words; empty where the answer is legal. The recorder writes it as `faults`."""
     found = [text for _, text in illegal(exchange)]
     return found if len(found) <= MOST else [*found[: MOST - 1], f"and {len(found) - MOST + 1} more"]
@@ -52,13 +52,13 @@ def is_newer(header: Line) -> bool:
     return _version(header.get("botocore")) > _version(bedrock.botocore_version())
 
 
-def other_models(header: Line) -> Collection[Kind]:
+def other_models(header: Line) -> Collection[FindingKind]:
     """The rules that are not held against a recording, because it was made with another botocore."""
     made, here = _version(header.get("botocore")), _version(bedrock.botocore_version())
     return () if made in ((), here) else NEWER if made > here else OLDER
 
 
-def illegal(exchange: Exchange, allowing: Collection[Kind] = ()) -> Iterator[tuple[int, str]]:
+def illegal(exchange: RecordedExchange, allowing: Collection[FindingKind] = ()) -> Iterator[tuple[int, str]]:
     """What AWS would not have sent: the line, counted from that of the call, and what is wrong with it.
 
     `allowing` are rules of the model that are not held against it.
@@ -83,7 +83,7 @@ def _version(text: object) -> tuple[int, ...]:
     return tuple(map(int, parts)) if all(part.isdecimal() for part in parts) else ()
 
 
-def _body_problems(exchange: Exchange, allowing: Collection[Kind]) -> Iterator[str]:
+def _body_problems(exchange: RecordedExchange, allowing: Collection[FindingKind]) -> Iterator[str]:
     head = exchange.head
     status: int = head["status"]
     name: str | None = head.get("type")
@@ -99,10 +99,10 @@ def _body_problems(exchange: Exchange, allowing: Collection[Kind]) -> Iterator[s
             yield from _shape_problems(operation.output_shape.name, head, allowing)
 
 
-def _error_problems(name: str, status: int, head: Line, allowing: Collection[Kind]) -> Iterator[str]:
+def _error_problems(name: str, status: int, head: Line, allowing: Collection[FindingKind]) -> Iterator[str]:
     known = bedrock.all_errors().get(name)
     if known is None:
-        if Kind.UNKNOWN not in allowing:
+        if FindingKind.UNKNOWN not in allowing:
             close = nearest(name, bedrock.all_errors())
             hint = f"did you mean {said(close)}?" if close else f"it has {', '.join(bedrock.all_errors())}."
             yield f"AWS's model has no error {said(name)} (botocore {bedrock.botocore_version()}); {hint}"
@@ -112,7 +112,7 @@ def _error_problems(name: str, status: int, head: Line, allowing: Collection[Kin
     yield from _shape_problems(name, head, allowing)
 
 
-def _shape_problems(shape: str, head: Line, allowing: Collection[Kind]) -> Iterator[str]:
+def _shape_problems(shape: str, head: Line, allowing: Collection[FindingKind]) -> Iterator[str]:
     try:
         body: object = json.loads(body_bytes("body", head) or b"")
     except (ValueError, RecursionError):
@@ -121,13 +121,13 @@ def _shape_problems(shape: str, head: Line, allowing: Collection[Kind]) -> Itera
     yield from _violations(shape, body, allowing)
 
 
-def _violations(shape: str, parsed: object, allowing: Collection[Kind]) -> Iterator[str]:
+def _violations(shape: str, parsed: object, allowing: Collection[FindingKind]) -> Iterator[str]:
     value = bedrock.from_json(shape, parsed)
     return (each.message for each in bedrock.validate(shape, value) if each.kind not in allowing)
 
 
 def _stream_problems(
-    exchange: Exchange, operation: bedrock.Operation, allowing: Collection[Kind]
+    exchange: RecordedExchange, operation: bedrock.Operation, allowing: Collection[FindingKind]
 ) -> Iterator[tuple[int, str]]:
     order = _Order(held=operation.name == "ConverseStream")
     for offset, line in enumerate(exchange.events, 2):
@@ -149,12 +149,12 @@ def _stream_problems(
 
 
 def _event_problems(
-    name: str, event: Mapping[str, Any], operation: bedrock.Operation, allowing: Collection[Kind]
+    name: str, event: Mapping[str, Any], operation: bedrock.Operation, allowing: Collection[FindingKind]
 ) -> Iterator[str]:
     union = operation.get_event_stream_output()
     if name in union.members:
         yield from _violations(union.name, event, allowing)
-    elif name != ERROR_FRAME and Kind.UNKNOWN not in allowing:
+    elif name != ERROR_FRAME and FindingKind.UNKNOWN not in allowing:
         close = nearest(name, union.members)
         hint = f"did you mean {said(close)}?" if close else f"it has {', '.join(union.members)}."
         yield f"{operation.name} has no event {said(name)} (botocore {bedrock.botocore_version()}); {hint}"
@@ -224,7 +224,7 @@ def _usual_deltas() -> frozenset[str]:
     )
 
 
-def _is_cut_off(exchange: Exchange, index: int) -> bool:
+def _is_cut_off(exchange: RecordedExchange, index: int) -> bool:
     """Whether from this event on there is only the beginning of a frame, as where the connection broke."""
     if exchange.end is None:
         return False

@@ -14,7 +14,7 @@ from converse_harness.endpoint.script import NAMED, SCRIPTED
 from converse_harness.errors import DamagedData
 from converse_harness.recordings.keys import KINDS
 from converse_harness.recordings.lines import FORMS, request_members
-from converse_harness.recordings.replies import Exchange
+from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.secrets import ACCOUNT_IN_ARN, STAND_IN, compiled
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ _STAND_IN: Final = re.compile(rf"(?<!\d)({STAND_IN}\d{{6}})(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MatchKey:
     """What a request asks, of a call that came and of a recorded one alike.
 
     `labels` are those of the path, decoded: `modelId`, `guardrailIdentifier`; `request` is the JSON value of the body,
@@ -170,11 +170,11 @@ class Asked:
         return object_of(request)
 
 
-def asked_by(call: Call) -> Asked:
+def asked_by(call: Call) -> MatchKey:
     """What a call asks."""
     request = call.request
     path, _, query = request.target.partition("?")
-    return Asked(
+    return MatchKey(
         call.operation or f"{request.method} {path}",
         call.path_params,
         query,
@@ -183,11 +183,11 @@ def asked_by(call: Call) -> Asked:
     )
 
 
-def asked_in(exchange: Exchange) -> Asked:
+def asked_in(exchange: RecordedExchange) -> MatchKey:
     """What was asked when it was recorded."""
     line = exchange.call
     headers: Mapping[str, str] = line.get("headers", {})
-    return Asked(
+    return MatchKey(
         exchange.operation,
         {name: str(value) for name, value in line.items() if name not in KINDS["call"].keys},
         str(line.get("query", "")),
@@ -196,7 +196,7 @@ def asked_in(exchange: Exchange) -> Asked:
     )
 
 
-def as_recorded(asked: Asked, redaction: Redaction) -> Asked:
+def as_recorded(asked: MatchKey, redaction: Redaction) -> MatchKey:
     """What is asked with all replaced that is replaced when it is recorded, and account ids numbered everywhere.
 
     For what was recorded the empty Redaction does the same.
@@ -246,11 +246,11 @@ class Part:
     """A part of what is asked: what people call it, how it is read, and the rules for which it must be equal."""
 
     what: str
-    of: Callable[[Asked], Any]
+    of: Callable[[MatchKey], Any]
     rules: tuple[Match, ...]
 
 
-def _without_ids(asked: Asked) -> Any:
+def _without_ids(asked: MatchKey) -> Any:
     return None if asked.operation in CONVERSATIONS and asked.conversation else free_shape(asked.request)
 
 
@@ -293,12 +293,12 @@ PARTS: Final[Mapping[str, Part]] = {
 input of tools, their schemas, media, and how the model is to infer."""
 
 
-def parts(rule: Match, asked: Asked) -> dict[str, Any]:
+def parts(rule: Match, asked: MatchKey) -> dict[str, Any]:
     """What must be equal for a rule, by the names of PARTS."""
     return {name: part.of(asked) for name, part in PARTS.items() if rule in part.rules}
 
 
-def key(rule: Match, asked: Asked) -> str:
+def key(rule: Match, asked: MatchKey) -> str:
     """A text that is equal for two requests exactly if the rule takes one for the other."""
     try:
         return without_accounts(canonical(parts(rule, asked)))

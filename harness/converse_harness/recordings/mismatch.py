@@ -14,15 +14,15 @@ from converse_harness.endpoint.script import Missed
 from converse_harness.recordings.compare import ABSENT, Difference, Step, differences, lines_of
 from converse_harness.recordings.matching import (
     MATCHES,
-    Asked,
     Match,
+    MatchKey,
     asked_in,
     canonical,
     key,
     parts,
     with_accounts_equal,
 )
-from converse_harness.recordings.replies import Exchange
+from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.reply.body import summarize_block
 from converse_harness.secrets import mask
 
@@ -52,9 +52,9 @@ class State:
 
     path: Path
     rule: Match
-    exchanges: Sequence[Exchange]
+    exchanges: Sequence[RecordedExchange]
     used: Sequence[Sequence[int]]
-    asked: Callable[[int], Asked]
+    asked: Callable[[int], MatchKey]
     key: Callable[[Match, int], str]
     again: str = ""
 
@@ -68,7 +68,7 @@ class State:
         return next((number for number, calls in enumerate(self.used) if not calls), None)
 
 
-def missed(state: State, call: Call, asked: Asked) -> Missed:
+def missed(state: State, call: Call, asked: MatchKey) -> Missed:
     """Why no exchange answers a call, which asks that."""
     wanted = key(state.rule, asked)
     fits = [number for number in range(len(state.exchanges)) if state.key(state.rule, number) == wanted]
@@ -137,7 +137,7 @@ def _row(state: State, number: int) -> str:
     return f"{state.place(number)}, {played}: {summary(state.asked(number))}"
 
 
-def summary(asked: Asked) -> str:
+def summary(asked: MatchKey) -> str:
     """What is asked, in a line."""
     head = f"{asked.operation} {' '.join(map(str, asked.labels.values()))}".rstrip()
     messages = cast("list[dict[str, Any]]", asked.conversation.get("messages") or [])
@@ -153,7 +153,7 @@ def summary(asked: Asked) -> str:
 # The nearest exchange
 
 
-def nearest(state: State, asked: Asked) -> int:
+def nearest(state: State, asked: MatchKey) -> int:
     """The exchange that is most like what is asked: not played, of the same operation, with as many messages.
 
     By order that is the next one.
@@ -173,17 +173,17 @@ def nearest(state: State, asked: Asked) -> int:
     return max(best, key=lambda number: (at_first_sight(number)[:4], _likeness(leaves, state.asked(number)), -number))
 
 
-def _count(asked: Asked) -> int:
+def _count(asked: MatchKey) -> int:
     return len(asked.conversation.get("messages") or ())
 
 
-def _likeness(leaves: Counter[str], other: Asked) -> float:
+def _likeness(leaves: Counter[str], other: MatchKey) -> float:
     """The share of equal parts."""
     others = _leaves(other)
     return 2 * (leaves & others).total() / max(1, leaves.total() + others.total())
 
 
-def _leaves(asked: Asked) -> Counter[str]:
+def _leaves(asked: MatchKey) -> Counter[str]:
     """Every value that is no object or list, with where it stands."""
     found: Counter[str] = Counter()
     waiting: list[tuple[str, Any]] = [("", asked.request)]
@@ -201,7 +201,7 @@ def _leaves(asked: Asked) -> Counter[str]:
 # What differs
 
 
-def _compared(state: State, asked: Asked) -> str:
+def _compared(state: State, asked: MatchKey) -> str:
     """The nearest exchange, what differs, and what another rule would say."""
     number = nearest(state, asked)
     recorded = state.asked(number)
@@ -219,7 +219,7 @@ def _compared(state: State, asked: Asked) -> str:
     )
 
 
-def _that_count(rule: Match, recorded: Asked, asked: Asked) -> list[Difference]:
+def _that_count(rule: Match, recorded: MatchKey, asked: MatchKey) -> list[Difference]:
     """The differences for which a rule does not take one for the other; of blocks and messages all is shown."""
     try:
         old, new = (with_accounts_equal(parts(rule, each)) for each in (recorded, asked))
@@ -274,7 +274,7 @@ def _named(difference: Difference) -> Difference:
     return difference._replace(path=tuple(rest)) if rest and first in ("request", "path") else difference
 
 
-def _other_rules(state: State, number: int, asked: Asked) -> Iterator[str]:
+def _other_rules(state: State, number: int, asked: MatchKey) -> Iterator[str]:
     """What the other rules would say of the nearest exchange."""
     for rule in MATCHES:
         if rule == state.rule:
@@ -291,7 +291,7 @@ def _other_rules(state: State, number: int, asked: Asked) -> Iterator[str]:
             yield f'match="shape" would not play it either: {_differing(state, number, asked)} differ.'
 
 
-def _differing(state: State, number: int, asked: Asked) -> str:
+def _differing(state: State, number: int, asked: MatchKey) -> str:
     """The names of the parts that are not the same in shape."""
     recorded = state.asked(number)
     old, new = (with_accounts_equal(parts("shape", each)) for each in (recorded, asked))

@@ -42,7 +42,7 @@ class MissingRecording(ReplyError):
         self.path = path
 
 
-class Opened(NamedTuple):
+class OpenedRecording(NamedTuple):
     """What a fake is given: a recording to play, a tape for what that does not answer, or both."""
 
     recording: Recording | None
@@ -67,7 +67,7 @@ def open_session(
     must: bool = False,
     again: str = "",
     redaction: Redaction | None = None,
-) -> Opened:
+) -> OpenedRecording:
     """What is there to be played at `path`, and where the rest is recorded, as the mode says.
 
     `must` says whether an exchange that is not played fails the test, `again` how it is recorded again, `redaction`
@@ -83,15 +83,15 @@ def open_session(
     check_how(match, pace)
     OPENED.add(identity(path))
     if mode is Mode.ALL:
-        return Opened(None, Tape(path, redaction=redaction))
+        return OpenedRecording(None, Tape(path, redaction=redaction))
     if not path.exists():
         if mode is Mode.NONE:
             raise MissingRecording(path)
-        return Opened(None, Tape(path, redaction=redaction))
+        return OpenedRecording(None, Tape(path, redaction=redaction))
     found = replace(recording(path, match=match, pace=pace, redaction=redaction), must=must, again=again)
     if mode is Mode.NEW_EPISODES:
-        return Opened(found, Tape(path, found.exchanges, keeps=True, redaction=redaction))
-    return Opened(found, None)
+        return OpenedRecording(found, Tape(path, found.exchanges, keeps=True, redaction=redaction))
+    return OpenedRecording(found, None)
 
 
 class Unrecorded(Queue):

@@ -15,8 +15,8 @@ from converse_harness.errors import ReplyError
 from converse_harness.recordings.choices import OPENED, identity
 from converse_harness.recordings.matching import (
     MATCHES,
-    Asked,
     Match,
+    MatchKey,
     as_recorded,
     asked_by,
     asked_in,
@@ -25,7 +25,7 @@ from converse_harness.recordings.matching import (
 )
 from converse_harness.recordings.mismatch import State, missed
 from converse_harness.recordings.read import read
-from converse_harness.recordings.replies import Exchange, Session, reply_of
+from converse_harness.recordings.replies import RecordedExchange, RecordedSession, reply_of
 
 if TYPE_CHECKING:
     from converse_harness.recordings.redaction import Redaction
@@ -44,7 +44,7 @@ class Recording:
     """
 
     path: Path
-    session: Session = field(repr=False)
+    session: RecordedSession = field(repr=False)
     match: Match = "shape"
     pace: float = 0.0
     must: bool = True
@@ -59,11 +59,11 @@ class Recording:
         return Playing(self, name)
 
     @property
-    def exchanges(self) -> tuple[Exchange, ...]:
+    def exchanges(self) -> tuple[RecordedExchange, ...]:
         """What was recorded, in its order."""
         return self.session.exchanges
 
-    def asked(self, number: int, *, numbered: bool) -> Asked:
+    def asked(self, number: int, *, numbered: bool) -> MatchKey:
         """What an exchange, counted from 0, was asked; with all account ids `numbered`, wherever they stand."""
         asked = asked_in(self.exchanges[number])
         return as_recorded(asked, _redaction()) if numbered else asked
@@ -75,7 +75,7 @@ class Recording:
             known = self._keys[rule, numbered, number] = key(rule, self.asked(number, numbered=numbered))
         return known
 
-    def asked_by(self, call: Call, *, numbered: bool) -> Asked:
+    def asked_by(self, call: Call, *, numbered: bool) -> MatchKey:
         """What a call asks, as it would have been recorded."""
         asked = asked_by(call)
         return as_recorded(asked, self.redaction or _redaction()) if numbered else asked
@@ -196,7 +196,7 @@ class Group:
         self._exact = exact
         self._same: dict[str, deque[Slot]] | None = None
 
-    def next(self, asked: Asked | None) -> Slot | None:
+    def next(self, asked: MatchKey | None) -> Slot | None:
         """The first that was not played; where `asked` is given, first of all one whose request is the same."""
         slot = _first(self.slots)
         if slot is None or asked is None or len(self.slots) == 1:

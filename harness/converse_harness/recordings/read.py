@@ -17,7 +17,7 @@ from converse_harness.recordings import media
 from converse_harness.recordings.keys import FOLLOWS, KINDS, LONGEST, ONE_OF, TYPES, WHOLE, Key, kind_of, said
 from converse_harness.recordings.legality import illegal, is_newer, other_models
 from converse_harness.recordings.lines import DEEPEST, FORMAT, VERSION, Line, event_of, frame_bytes_of, is_deeper
-from converse_harness.recordings.replies import Exchange, Session
+from converse_harness.recordings.replies import RecordedExchange, RecordedSession
 from converse_harness.stream.events import PADDING
 from converse_harness.stream.grammar import ERROR_FRAME
 
@@ -54,18 +54,18 @@ def problems_of(lines: Sequence[Line]) -> Iterator[Problem]:
         yield Problem(len(lines), f"the file ends after this line; {_expected(before)}.")
 
 
-def session_of(lines: Sequence[Line]) -> Session:
+def session_of(lines: Sequence[Line]) -> RecordedSession:
     """The session of lines that have no problems."""
     starts = [index for index, line in enumerate(lines) if "call" in line]
     cuts = zip(starts, [*starts[1:], len(lines)], strict=False)
-    return Session(lines[0], tuple(exchange_of(lines[start:end], start + 1) for start, end in cuts))
+    return RecordedSession(lines[0], tuple(exchange_of(lines[start:end], start + 1) for start, end in cuts))
 
 
-def exchange_of(lines: Sequence[Line], at: int) -> Exchange:
+def exchange_of(lines: Sequence[Line], at: int) -> RecordedExchange:
     """The exchange that these lines are, the first of them at this line of the file."""
     call, head, *events = lines
     end = events.pop() if events and "end" in events[-1] else None
-    return Exchange(at, call, head, tuple(events), end)
+    return RecordedExchange(at, call, head, tuple(events), end)
 
 
 def _called(kind: str, line: Line) -> str:
@@ -188,7 +188,7 @@ class DamagedRecording(DamagedData):
         return type(self), (self.path, self.line, self.problem, self.advice)
 
 
-def read(path: Path, *, legal: bool = True) -> Session:
+def read(path: Path, *, legal: bool = True) -> RecordedSession:
     """The session that a file holds. Raises DamagedRecording, and OSError for a file that cannot be read.
 
     `legal`: what AWS would not have sent is refused, unless the call says that it is meant.
@@ -207,7 +207,7 @@ def text_of_file(path: Path) -> str:
         raise DamagedRecording(path, line, problem, "Save it as UTF-8, or record the session again.") from error
 
 
-def parse(text: str, path: object = "<recording>", *, legal: bool = True) -> Session:
+def parse(text: str, path: object = "<recording>", *, legal: bool = True) -> RecordedSession:
     """The session that a text holds. A line may end in CRLF, and the last one in nothing. Raises DamagedRecording.
 
     `legal` as for `read`.
@@ -223,7 +223,7 @@ def parse(text: str, path: object = "<recording>", *, legal: bool = True) -> Ses
     return session
 
 
-def breaches(session: Session) -> Iterator[Problem]:
+def breaches(session: RecordedSession) -> Iterator[Problem]:
     """What AWS would not have sent, in the answers that are not said to be faulty."""
     held_against_others = other_models(session.header)
     for exchange in session.exchanges:

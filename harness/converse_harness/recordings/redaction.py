@@ -19,7 +19,7 @@ from converse_harness.errors import DamagedData, ReplyError
 from converse_harness.recordings.decoding import Joined, is_dict, is_list, levels, unpacked, views_of
 from converse_harness.recordings.leaks import Accounts, Change, accounts_of, all_views, numbered, streamed
 from converse_harness.recordings.lines import Line, without_contradiction
-from converse_harness.secrets import KINDS, MASK, Kind, matches, secret_spans
+from converse_harness.secrets import KINDS, MASK, SecretKind, matches, secret_spans
 from converse_harness.stream.frames import decode, encode
 
 Find = Callable[[str], list[Change]]
@@ -245,7 +245,7 @@ def _spread(pieces: Sequence[str], changes: Sequence[Change]) -> Iterator[str]:
         at = end
 
 
-def _masking(kind: Kind, text: str) -> list[Change]:
+def _masking(kind: SecretKind, text: str) -> list[Change]:
     return [(start, end, MASK) for start, end in secret_spans(kind, text)]
 
 

@@ -16,7 +16,7 @@ from converse_harness.stream.http import (
     Break,
     Chunk,
     ConnectionFailure,
-    Response,
+    HttpResponse,
     error_response,
     json_response,
     stream_response,
@@ -24,7 +24,7 @@ from converse_harness.stream.http import (
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class RecordedExchange:
     """One request and its answer.
 
     `at` is the number of its first line in the file, counted from 1; `head` the line of the answer's head, or of what
@@ -68,11 +68,11 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class RecordedSession:
     """What a file holds: its header line and its exchanges."""
 
     header: Line
-    exchanges: tuple[Exchange, ...]
+    exchanges: tuple[RecordedExchange, ...]
 
 
 BREAKS: Final[Mapping[str, Break | None]] = {
@@ -86,7 +86,7 @@ BREAKS: Final[Mapping[str, Break | None]] = {
 OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", "performanceConfig", "serviceTier")
 
 
-def reply_of(exchange: Exchange, pace: float = 0.0) -> Reply:
+def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
     """The Reply that answers as was recorded; its pauses are the recorded ones times `pace`, 0 for none."""
     events = [*map(_event, exchange.events)]
     response = _response(exchange, events, pace)
@@ -134,11 +134,11 @@ def _event(line: Line) -> dict[str, Any] | None:
     return {name: from_wire(name, members)}
 
 
-def _response(exchange: Exchange, events: Sequence[dict[str, Any] | None], pace: float) -> Response:
+def _response(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None], pace: float) -> HttpResponse:
     head = exchange.head
     wait = head["t"] * pace / 1000
     if "failed" in head:
-        return Response(0, (), (), failure=ConnectionFailure(head["failed"]), wait=wait)
+        return HttpResponse(0, (), (), failure=ConnectionFailure(head["failed"]), wait=wait)
     request_id = head.get("requestId", NO_REQUEST_ID)
     body = body_bytes("body", head)
     if body is None:
@@ -148,7 +148,7 @@ def _response(exchange: Exchange, events: Sequence[dict[str, Any] | None], pace:
     else:
         made = json_response(body, request_id)
     broken = None if exchange.end is None else BREAKS[exchange.end["end"]]
-    return Response(head["status"], tuple(_headers(made.headers, head)), made.chunks, broken=broken, wait=wait)
+    return HttpResponse(head["status"], tuple(_headers(made.headers, head)), made.chunks, broken=broken, wait=wait)
 
 
 def _headers(usual: Sequence[tuple[str, str]], head: Line) -> Iterator[tuple[str, str]]:
@@ -165,7 +165,7 @@ def _headers(usual: Sequence[tuple[str, str]], head: Line) -> Iterator[tuple[str
             yield name, other
 
 
-def _body(exchange: Exchange, events: Sequence[dict[str, Any] | None]) -> Body:
+def _body(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None]) -> Body:
     """What the answer means."""
     head = exchange.head
     if "failed" in head:

@@ -18,7 +18,7 @@ from secrets import token_hex
 from typing import Final
 
 from converse_harness.endpoint import Exchange
-from converse_harness.endpoint.call import Call, Outcome, PassedOn
+from converse_harness.endpoint.call import Call, CallOutcome, PassedOn
 from converse_harness.errors import StreamOrderError
 from converse_harness.recordings import replies as recorded
 from converse_harness.recordings.capture import Heard, exchange_lines, with_faults
@@ -33,7 +33,7 @@ from converse_harness.reply.reply import Reply
 from converse_harness.secrets import header_secrets
 from converse_harness.stream.assemble import Response as Assembled
 from converse_harness.stream.assemble import assemble
-from converse_harness.stream.http import Chunk, Request, Response
+from converse_harness.stream.http import Chunk, HttpResponse, Request
 
 
 def header(recorded: datetime | None = None) -> Line:
@@ -161,7 +161,7 @@ def alone(path: Path) -> Generator[None, None, None]:
         os.close(handle)
 
 
-UNANSWERED: Final = Response(0, (), ())
+UNANSWERED: Final = HttpResponse(0, (), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class PassedExchange:
     heard: Heard
 
     @property
-    def response(self) -> Response:
+    def response(self) -> HttpResponse:
         """None: what the real service says is the answer."""
         return UNANSWERED
 
@@ -183,9 +183,9 @@ class PassedExchange:
 
     def ended(self, outcome: str) -> None:
         """The answer ended, with the value of an Outcome; only the first report counts."""
-        if self.call.answered.outcome is Outcome.RUNNING:
+        if self.call.answered.outcome is CallOutcome.RUNNING:
             self.heard.running = False
-            self.call.answered.outcome = Outcome(outcome)
+            self.call.answered.outcome = CallOutcome(outcome)
 
 
 AnyExchange = Exchange | PassedExchange
@@ -202,7 +202,7 @@ class Tape:
     """
 
     path: Path
-    before: tuple[recorded.Exchange, ...] = ()
+    before: tuple[recorded.RecordedExchange, ...] = ()
     keeps: bool = False
     redaction: Redaction = field(default_factory=Redaction)
     heard: list[Heard] = field(default_factory=list[Heard])
@@ -258,9 +258,11 @@ def _as_legal_as_they_are(lines: list[Line]) -> Iterator[Line]:
         yield from with_faults(lines[start:end])
 
 
-def _without(exchanges: tuple[recorded.Exchange, ...], own: Counter[str]) -> tuple[recorded.Exchange, ...]:
+def _without(
+    exchanges: tuple[recorded.RecordedExchange, ...], own: Counter[str]
+) -> tuple[recorded.RecordedExchange, ...]:
     """What others wrote; of exchanges that are the same as own ones, the last are the own."""
-    left, others = own.copy(), list[recorded.Exchange]()
+    left, others = own.copy(), list[recorded.RecordedExchange]()
     for exchange in reversed(exchanges):
         text = _unnumbered(exchange)
         if left[text]:
@@ -270,7 +272,7 @@ def _without(exchanges: tuple[recorded.Exchange, ...], own: Counter[str]) -> tup
     return tuple(reversed(others))
 
 
-def _unnumbered(exchange: recorded.Exchange) -> str:
+def _unnumbered(exchange: recorded.RecordedExchange) -> str:
     """An exchange as it is written, wherever in the file it stands."""
     call, *rest = exchange.lines()
     return text_of([call | {"call": 0}, *rest])
@@ -295,7 +297,7 @@ class _Taken:
 def _taken(heard: Heard, number: int) -> PassedOn:
     call, head, *rest = exchange_lines(heard, number)
     events = tuple(line for line in rest if "end" not in line)
-    reply = reply_of(recorded.Exchange(1, call, head, events))
+    reply = reply_of(recorded.RecordedExchange(1, call, head, events))
     chunks = () if reply.recorded is None else tuple(reply.recorded.response.chunks)
     times = [line["t"] / 1000 for line in events if not line.get("joined")]
     taken = tuple(zip(chunks, times, strict=False)) if events else ()

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.bedrock.guardrails import POLICIES
 from converse_harness.recordings.lines import Line, body_bytes, event_of
-from converse_harness.recordings.replies import Exchange
+from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.stream.grammar import is_exception
 
 NOTHING_DONE: Final = "NONE"
@@ -36,14 +36,14 @@ class Piece(NamedTuple):
     text: str
 
 
-class Row(NamedTuple):
+class TimelineRow(NamedTuple):
     """One thing that was asked or answered: what it is, and its text in pieces."""
 
     label: str
     pieces: tuple[Piece, ...]
 
 
-def asked(exchange: Exchange) -> Iterator[Row]:
+def asked(exchange: RecordedExchange) -> Iterator[TimelineRow]:
     """What the request says: the system prompt, the tools, and the last message."""
     request, call = exchange.request, exchange.call
     for block in _objects(request.get("system")):
@@ -63,7 +63,7 @@ def asked(exchange: Exchange) -> Iterator[Row]:
     yield from (_row(key, None, call[key]) for key in ("requestText", "requestBase64") if key in call)
 
 
-def answered(exchange: Exchange) -> Iterator[Row]:
+def answered(exchange: RecordedExchange) -> Iterator[TimelineRow]:
     """What came, in its order."""
     head = exchange.head
     yield from (_row("fault", None, fault) for fault in exchange.faults)
@@ -81,7 +81,7 @@ def answered(exchange: Exchange) -> Iterator[Row]:
         yield _row("end", exchange.end["t"], str(exchange.end["end"]))
 
 
-def _whole_rows(head: Line, body: bytes) -> Iterator[Row]:
+def _whole_rows(head: Line, body: bytes) -> Iterator[TimelineRow]:
     at: int = head["t"]
     parsed = _parsed(body.decode(errors="replace"))
     if head["status"] >= 400:
@@ -105,7 +105,7 @@ class _Stream:
         self._pieces: list[Piece] = []
         self._start: Mapping[str, Any] = {}
 
-    def rows(self, line: Line) -> Iterator[Row]:
+    def rows(self, line: Line) -> Iterator[TimelineRow]:
         """What a line adds: nothing while a block goes on."""
         at: int = line["t"]
         name, members = event_of(line) or ("", {})
@@ -138,7 +138,7 @@ class _Stream:
         elif name not in ("messageStart", "contentBlockStop"):
             yield _row(name, at, _json(members))
 
-    def closed(self) -> Iterator[Row]:
+    def closed(self) -> Iterator[TimelineRow]:
         """What is open, as a whole."""
         label, pieces, start = self._label, self._pieces, self._start
         self._label, self._pieces, self._start = "", [], {}
@@ -146,10 +146,10 @@ class _Stream:
             text = "".join(piece.text for piece in pieces)
             yield _tool_use(start, _parsed(text) if text else {}, pieces[0].at)
         elif label:
-            yield Row(label, tuple(pieces))
+            yield TimelineRow(label, tuple(pieces))
 
 
-def _block_rows(block: Mapping[str, Any], at: int | None, label: str = "text") -> Iterator[Row]:
+def _block_rows(block: Mapping[str, Any], at: int | None, label: str = "text") -> Iterator[TimelineRow]:
     """A content block that came as a whole; `label` is that of a plain text."""
     match block:
         case {"text": str(text)}:
@@ -173,14 +173,14 @@ def _block_rows(block: Mapping[str, Any], at: int | None, label: str = "text") -
             yield from (_row(name, at, _json(value)) for name, value in block.items())
 
 
-def _tool_use(use: Mapping[str, Any], given: object, at: int | None) -> Row:
+def _tool_use(use: Mapping[str, Any], given: object, at: int | None) -> TimelineRow:
     text = _json(given)
     if len(text) > _ONE_LINE:
         text = "\n" + json.dumps(given, ensure_ascii=False, indent=2)
     return _row("tool_use", at, f"{use.get('name')} {text}\n{use.get('toolUseId')}")
 
 
-def _metadata_rows(members: Mapping[str, Any], at: int) -> Iterator[Row]:
+def _metadata_rows(members: Mapping[str, Any], at: int) -> Iterator[TimelineRow]:
     for side in ("inputAssessment", "outputAssessments"):
         named = _member(members, "trace", "guardrail", side)
         for name, found in named.items() if is_object(named) else ():
@@ -268,8 +268,8 @@ _DELTAS: Final[Mapping[str, Callable[[Any], tuple[str, str] | None]]] = {
 """The member of a delta -> what it adds to: the label and the text; None where it is not as it should be."""
 
 
-def _row(label: str, at: int | None, text: str) -> Row:
-    return Row(label, (Piece(at, text),))
+def _row(label: str, at: int | None, text: str) -> TimelineRow:
+    return TimelineRow(label, (Piece(at, text),))
 
 
 def _json(value: object) -> str:

@@ -9,11 +9,11 @@ from itertools import chain, repeat
 from typing import Any, Final
 
 from converse_harness import bedrock
-from converse_harness.faults.model import Breach, Level, Place
+from converse_harness.faults.model import FaultLevel, FaultPlacement, Place
 from converse_harness.secrets import mask
 from converse_harness.stream.chunk import default_stop_reason
 from converse_harness.stream.grammar import ERROR_FRAME, kind
-from converse_harness.stream.http import Response
+from converse_harness.stream.http import HttpResponse
 
 UNNAMED_TOOL_USE: Final = "tooluse_0000000000000000000000"
 """Stands for the toolUseId of a block that was written without one, until the Endpoint gives it its own."""
@@ -83,7 +83,7 @@ class Recorded:
     """
 
     operation: str
-    response: Response
+    response: HttpResponse
     partial: bool = False
 
     def paced(self, first: float, each: float) -> Recorded:
@@ -180,7 +180,7 @@ Call = tuple[str, Sequence[Any], Mapping[str, Any]]
 
 
 def written(
-    body: WrittenBody, failure: StreamFailure | None, breaches: Sequence[Breach], pace: Pace, uses: int
+    body: WrittenBody, failure: StreamFailure | None, breaches: Sequence[FaultPlacement], pace: Pace, uses: int
 ) -> Iterator[Call]:
     """The calls that make a reply of these parts."""
     alone = next((breach.fault.name for breach in breaches if breach.fault.no_answer), None)
@@ -191,12 +191,12 @@ def written(
         yield "retry_after", (), {name: int(value) for name, value in given.items() if value is not None}
     # In the order in which they must be said: a failure counts the events of a broken order.
     for breach in breaches:
-        if breach.fault.level is Level.EVENTS:
+        if breach.fault.level is FaultLevel.EVENTS:
             yield _written_breach(breach)
     if failure is not None:
         yield _written_failure(failure)
     for breach in breaches:
-        if breach.fault.level is not Level.EVENTS and not breach.fault.no_answer:
+        if breach.fault.level is not FaultLevel.EVENTS and not breach.fault.no_answer:
             yield _written_breach(breach)
     if pace != UNPACED:
         yield "paced", (), {"first": pace.first, "each": pace.each}
@@ -204,7 +204,7 @@ def written(
         yield "times", (uses,), {}
 
 
-def _written_breach(breach: Breach) -> Call:
+def _written_breach(breach: FaultPlacement) -> Call:
     return "broken", (breach.fault,), {} if breach.fault.place is Place.NOWHERE else {"after": breach.after}
 
 

@@ -15,7 +15,7 @@ from converse_harness.stream.chunk import default_stop_reason
 from converse_harness.stream.events import encode_event
 from converse_harness.stream.grammar import UNIONS, check_order, kind
 
-FUTURE: Final = frozenset({bedrock.Kind.UNKNOWN, bedrock.Kind.ENUM})
+FUTURE: Final = frozenset({bedrock.FindingKind.UNKNOWN, bedrock.FindingKind.ENUM})
 """The rules that an answer of the future may break: it has members and values that today's model does not know."""
 
 _STREAMED_BY_ALL: Final = frozenset({"text", "reasoningContent", "toolUse"})

@@ -9,7 +9,16 @@ from typing import Any
 from converse_harness import bedrock
 from converse_harness.bedrock.families import NEUTRAL, Family, usual
 from converse_harness.errors import ReplyError
-from converse_harness.faults.model import Breach, Door, Fault, Level, Place, place, place_in_order, rearranged
+from converse_harness.faults.model import (
+    Door,
+    Fault,
+    FaultLevel,
+    FaultPlacement,
+    Place,
+    place,
+    place_in_order,
+    rearranged,
+)
 from converse_harness.reply.body import (
     METADATA,
     UNPACED,
@@ -40,7 +49,7 @@ class Reply:
     body: Body
     uses: int = 1
     failure: StreamFailure | None = None
-    breaches: tuple[Breach, ...] = ()
+    breaches: tuple[FaultPlacement, ...] = ()
     pace: Pace = UNPACED
     recorded: Recorded | None = None
 
@@ -152,7 +161,7 @@ class Reply:
         recorded = self.recorded if fault.order is None else None
         return replace(self, breaches=tuple(sorted((*self.breaches, breach), key=_level)), recorded=recorded)
 
-    def _placed(self, fault: Fault, after: int | None) -> Breach:
+    def _placed(self, fault: Fault, after: int | None) -> FaultPlacement:
         if fault.order is not None:
             if not isinstance(self.body, MessageBody | EventsBody) or self.failure is not None:
                 why = "it has no events" if self.failure is None else "break the order first, then say how it fails"
@@ -197,7 +206,7 @@ class Reply:
         return replace(self, pace=Pace(first, each), recorded=self.recorded and self.recorded.paced(first, each))
 
     @property
-    def order_breach(self) -> Breach | None:
+    def order_breach(self) -> FaultPlacement | None:
         """The fault of the order of events, if there is one."""
         return next((breach for breach in self.breaches if breach.fault.order is not None), None)
 
@@ -294,5 +303,5 @@ def _check_name(call: str, name: str) -> None:
         )
 
 
-def _level(breach: Breach) -> int:
-    return list(Level).index(breach.fault.level)
+def _level(breach: FaultPlacement) -> int:
+    return list(FaultLevel).index(breach.fault.level)

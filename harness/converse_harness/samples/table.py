@@ -8,16 +8,16 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 
-class Row(NamedTuple):
+class SampleRow(NamedTuple):
     """The fixture that gives a sample or variants, and in one sentence what it is."""
 
     fixture: str
     doc: str
 
 
-def _read(table: str) -> Mapping[str, Row]:
+def _read(table: str) -> Mapping[str, SampleRow]:
     cells = [line.split(" | ") for line in table.splitlines() if line]
-    return {name: Row(fixture, doc) for name, fixture, doc in cells}
+    return {name: SampleRow(fixture, doc) for name, fixture, doc in cells}
 
 
 SAMPLES: Final = _read("""

@@ -15,10 +15,10 @@ from urllib.parse import quote
 from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.errors import DoorError
 from converse_harness.faults.model import Door
-from converse_harness.intercept.exchange import Delivery, Exchange
+from converse_harness.intercept.exchange import ResponseReader, TransportExchange
 from converse_harness.intercept.fake import Fake, RulesLevel
 from converse_harness.server.protocol import LIMITS, refusal
-from converse_harness.stream.http import Break, ConnectionFailure, Request, Response
+from converse_harness.stream.http import Break, ConnectionFailure, HttpResponse, Request
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -101,10 +101,10 @@ class ConverseApp:
 class _Answer:
     """One exchange on its way to the server; `leaving` is done when the client is gone."""
 
-    def __init__(self, exchange: Exchange, started: float, leaving: asyncio.Future[None], send: Send) -> None:
+    def __init__(self, exchange: TransportExchange, started: float, leaving: asyncio.Future[None], send: Send) -> None:
         self._exchange = exchange
         self._response = exchange.response
-        self._delivery = Delivery(exchange, started)
+        self._delivery = ResponseReader(exchange, started)
         self._leaving = leaving
         self._send = send
         self._headed = False
@@ -197,12 +197,12 @@ async def _left(receive: Receive) -> None:
         pass
 
 
-async def _send_whole(response: Response, send: Send) -> None:
+async def _send_whole(response: HttpResponse, send: Send) -> None:
     await send(_start(response))
     await send({"type": "http.response.body", "body": b"".join(chunk.data for chunk in response.chunks)})
 
 
-def _start(response: Response) -> Message:
+def _start(response: HttpResponse) -> Message:
     headers = [
         (name.lower().encode("latin-1"), value.encode("latin-1"))
         for name, value in response.headers

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from email.utils import formatdate
 from typing import Final, cast
 
-from converse_harness.intercept.exchange import Exchange
-from converse_harness.server.delivery import Delivery
+from converse_harness.intercept.exchange import TransportExchange
+from converse_harness.server.delivery import SocketDelivery
 from converse_harness.server.h1 import Http1
-from converse_harness.server.protocol import PREFACE, Arrived, Event, HttpProtocol, Left, Limits, Refused
+from converse_harness.server.protocol import PREFACE, Arrived, Event, HttpProtocol, HttpRefused, Left, Limits
 from converse_harness.server.site import Aside, Site
 from converse_harness.stream.http import NO_REQUEST_ID, Request, error_response
 
@@ -36,11 +36,11 @@ LOOK_AGAIN: Final = 0.005
 CUT: Final = object()
 """The owner of an answer that was cut before it was there."""
 
-InThread = Callable[[Callable[[], Exchange], Callable[[Exchange], None], bool], None]
+InThread = Callable[[Callable[[], TransportExchange], Callable[[TransportExchange], None], bool], None]
 """Runs the first in a thread, and the second with its result in the event loop; the third is `Answer.abroad`."""
 
 
-def failed(loop: asyncio.AbstractEventLoop, error: Exception) -> Exchange:
+def failed(loop: asyncio.AbstractEventLoop, error: Exception) -> TransportExchange:
     """The answer where we made a mistake ourselves: told to the event loop, which logs it."""
     loop.call_exception_handler({"message": "converse-harness could not answer a request", "exception": error})
     body = json.dumps({"message": f"converse-harness could not answer: {type(error).__name__}: {error}"}).encode()
@@ -69,7 +69,7 @@ class Connection(asyncio.Protocol):
         self._limits = limits
         self._open_ones = open_ones
         self._slow = slow
-        self._deliveries: dict[int, Delivery] = {}
+        self._deliveries: dict[int, SocketDelivery] = {}
         self._thinking: dict[int, object] = {}
         """The owners of answers that are being computed in a thread, by stream."""
         self._events: deque[Event] = deque()
@@ -169,7 +169,7 @@ class Connection(asyncio.Protocol):
             self._transport.write_eof()
             self._transport.resume_reading()
 
-    def finished(self, delivery: Delivery, arrived: list[Event]) -> None:
+    def finished(self, delivery: SocketDelivery, arrived: list[Event]) -> None:
         """An answer is written in full, or its stream reset; what arrived meanwhile."""
         self._heard = self.loop.time()
         self._deliveries.pop(delivery.stream, None)
@@ -280,7 +280,7 @@ class Connection(asyncio.Protocol):
         match event:
             case Arrived(stream, request):
                 self._ask(stream, request)
-            case Refused(stream, response):
+            case HttpRefused(stream, response):
                 self._deliver(stream, Aside(response), self)
             case Left(stream):
                 self._left(stream)
@@ -297,7 +297,7 @@ class Connection(asyncio.Protocol):
             return
         self._thinking[stream] = owner
 
-        def answered(exchange: Exchange) -> None:
+        def answered(exchange: TransportExchange) -> None:
             thinker = self._thinking.pop(stream, None)
             if thinker is CUT:
                 exchange.ended("cut")
@@ -310,8 +310,8 @@ class Connection(asyncio.Protocol):
 
         self._slow(give, answered, abroad)
 
-    def _deliver(self, stream: int, exchange: Exchange, owner: object, started: float | None = None) -> None:
-        delivery = Delivery(self, stream, exchange, owner, self.loop.time() if started is None else started)
+    def _deliver(self, stream: int, exchange: TransportExchange, owner: object, started: float | None = None) -> None:
+        delivery = SocketDelivery(self, stream, exchange, owner, self.loop.time() if started is None else started)
         self._deliveries[stream] = delivery
         delivery.start()
         if stream in self._deliveries:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Final, Protocol
 
-from converse_harness.intercept.exchange import Exchange
+from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.server.protocol import Event, HttpProtocol
 from converse_harness.stream.http import Break, Chunk, ConnectionFailure
 
@@ -41,7 +41,7 @@ class Link(Protocol):
     def flush(self) -> None:
         """Write what the protocol has to say."""
 
-    def finished(self, delivery: Delivery, arrived: list[Event]) -> None:
+    def finished(self, delivery: SocketDelivery, arrived: list[Event]) -> None:
         """The answer is written in full, or its stream reset; what arrived meanwhile."""
 
     def hang_up(self) -> None:
@@ -51,7 +51,7 @@ class Link(Protocol):
         """Reset the connection once everything is written (RST)."""
 
 
-class Delivery:
+class SocketDelivery:
     """Moves one exchange; has no task and no thread: `run` goes on until it has to wait for something.
 
     It waits for a timer, for the socket (`Link.writable`), for the client's window or for chunks that are still to
@@ -75,7 +75,7 @@ class Delivery:
         "stream",
     )
 
-    def __init__(self, link: Link, stream: int, exchange: Exchange, owner: object, started: float) -> None:
+    def __init__(self, link: Link, stream: int, exchange: TransportExchange, owner: object, started: float) -> None:
         self.link = link
         self.stream = stream
         self.exchange = exchange

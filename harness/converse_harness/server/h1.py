@@ -11,8 +11,8 @@ from http import HTTPStatus
 
 import h11
 
-from converse_harness.server.protocol import LIMITS, Arrived, Event, Limits, Refused, refusal
-from converse_harness.stream.http import Request, Response
+from converse_harness.server.protocol import LIMITS, Arrived, Event, HttpRefused, Limits, refusal
+from converse_harness.stream.http import HttpResponse, Request
 
 STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
 
@@ -117,9 +117,9 @@ class Http1:
         self._silent = False
         self.unheard = status != 408
         self._stream += 1
-        return [Refused(self._stream, refusal(status, problem, self._limits))]
+        return [HttpRefused(self._stream, refusal(status, problem, self._limits))]
 
-    def head(self, stream: int, response: Response, date: str) -> None:
+    def head(self, stream: int, response: HttpResponse, date: str) -> None:
         """The head of an answer, headers in the recorded order."""
         self._chunked = not self._last and any(name == "Transfer-Encoding" for name, _ in response.headers)
         status = STATUS_LINES.get(response.status, f"HTTP/1.1 {response.status} \r\n")

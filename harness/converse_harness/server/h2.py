@@ -19,8 +19,8 @@ from h2.exceptions import H2Error
 from h2.frame_buffer import FrameBuffer
 from h2.settings import SettingCodes, Settings
 
-from converse_harness.server.protocol import LIMITS, Arrived, Event, Left, Limits, Refused, refusal
-from converse_harness.stream.http import Request, Response
+from converse_harness.server.protocol import LIMITS, Arrived, Event, HttpRefused, Left, Limits, refusal
+from converse_harness.stream.http import HttpResponse, Request
 
 if TYPE_CHECKING:
     from hyperframe.frame import Frame, GoAwayFrame
@@ -170,11 +170,11 @@ class Http2:
         if len(request.body) > self._limits.body:
             events.append(self._refuse(stream, 413))
 
-    def _refuse(self, stream: int, status: int) -> Refused:
+    def _refuse(self, stream: int, status: int) -> HttpRefused:
         del self._coming[stream]
         self._opened(stream)
         self._unfinished.add(stream)
-        return Refused(stream, refusal(status, "", self._limits))
+        return HttpRefused(stream, refusal(status, "", self._limits))
 
     def _give_up(self, events: list[Event]) -> None:
         """Everybody who waits for the connection is told that it is over."""
@@ -211,7 +211,7 @@ class Http2:
             self._h2.close_connection(ErrorCodes.ENHANCE_YOUR_CALM)
             self._give_up(events)
 
-    def head(self, stream: int, response: Response, date: str) -> None:
+    def head(self, stream: int, response: HttpResponse, date: str) -> None:
         """The head of an answer."""
         if not self._gone_meanwhile(stream):
             headers = [(":status", str(response.status)), ("date", date)]

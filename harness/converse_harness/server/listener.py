@@ -18,17 +18,17 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, Unpack
 from weakref import WeakSet
 
-from converse_harness.endpoint.call import Call, Outcome
+from converse_harness.endpoint.call import Call, CallOutcome
 from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.errors import DoorError
 from converse_harness.intercept import registry
 from converse_harness.intercept.clients import is_loopback
-from converse_harness.intercept.exchange import Exchange, RefusingFake
+from converse_harness.intercept.exchange import RefusingFake, TransportExchange
 from converse_harness.intercept.fake import Fake, Settings
 from converse_harness.server.connection import Connection, failed
 from converse_harness.server.protocol import LIMITS, Limits
 from converse_harness.server.site import ServerFake, Site
-from converse_harness.stream.http import Request, Response
+from converse_harness.stream.http import HttpResponse, Request
 
 if TYPE_CHECKING:  # most never record
     from converse_harness.recordings.matching import Match
@@ -215,7 +215,7 @@ class ConverseServer:
 
     # The fakes' side
 
-    def _control(self, request: Request) -> Response:
+    def _control(self, request: Request) -> HttpResponse:
         from converse_harness.server.control import ControlApi
 
         registry.exempt(threading.current_thread())  # it opens and closes for tests that run somewhere else
@@ -236,7 +236,7 @@ class ConverseServer:
     def _cut(self, fake: Fake) -> None:
         """End what a closed fake still says, so that no client waits for it and no event comes after its end."""
         loop = self._loop
-        runs = any(call.outcome is Outcome.RUNNING for call in fake.calls)
+        runs = any(call.outcome is CallOutcome.RUNNING for call in fake.calls)
         if loop is None or not (runs or any(each.answers_for(fake) for each in [*self._connections])):
             return
         over = threading.Event()
@@ -311,7 +311,9 @@ class ConverseServer:
         assert self._loop is not None  # it runs this
         self._loop.stop()
 
-    def _in_thread(self, give: Callable[[], Exchange], answered: Callable[[Exchange], None], abroad: bool) -> None:
+    def _in_thread(
+        self, give: Callable[[], TransportExchange], answered: Callable[[TransportExchange], None], abroad: bool
+    ) -> None:
         """Run functions of a script, or ask somebody else, where that blocks nobody."""
         loop = self._loop
         assert loop is not None  # it runs this

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
-from converse_harness.stream.http import NO_REQUEST_ID, Request, Response, error_response
+from converse_harness.stream.http import NO_REQUEST_ID, HttpResponse, Request, error_response
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 """What a client with prior knowledge of HTTP/2 sends first."""
@@ -37,7 +37,7 @@ class Limits:
 LIMITS: Final = Limits()
 
 
-class Refusal(NamedTuple):
+class HttpRefusal(NamedTuple):
     """An HTTP status with AWS's name for it, and what is said."""
 
     status: int
@@ -45,12 +45,14 @@ class Refusal(NamedTuple):
     message: str
 
 
-MALFORMED: Final = Refusal(400, "BadRequestException", "This is not an HTTP request that can be read: {problem}.")
-REFUSALS: Final[Mapping[int, Refusal]] = {
+MALFORMED: Final = HttpRefusal(400, "BadRequestException", "This is not an HTTP request that can be read: {problem}.")
+REFUSALS: Final[Mapping[int, HttpRefusal]] = {
     400: MALFORMED,
-    408: Refusal(408, "RequestTimeoutException", "The request did not arrive in full; nothing came for {silence:g} s."),
-    413: Refusal(413, "RequestEntityTooLargeException", "The request body is longer than {body} bytes."),
-    431: Refusal(431, "RequestHeaderSectionTooLargeException", "The request's head is longer than {head} bytes."),
+    408: HttpRefusal(
+        408, "RequestTimeoutException", "The request did not arrive in full; nothing came for {silence:g} s."
+    ),
+    413: HttpRefusal(413, "RequestEntityTooLargeException", "The request body is longer than {body} bytes."),
+    431: HttpRefusal(431, "RequestHeaderSectionTooLargeException", "The request's head is longer than {head} bytes."),
 }
 """What is said to a peer whose request never becomes a Call. From HTTP; nothing of it is recorded."""
 
@@ -62,11 +64,11 @@ class Arrived(NamedTuple):
     request: Request
 
 
-class Refused(NamedTuple):
+class HttpRefused(NamedTuple):
     """A request that cannot be taken: answer with this."""
 
     stream: int
-    response: Response
+    response: HttpResponse
 
 
 class Left(NamedTuple):
@@ -75,10 +77,10 @@ class Left(NamedTuple):
     stream: int
 
 
-Event = Arrived | Refused | Left
+Event = Arrived | HttpRefused | Left
 
 
-def refusal(status: int, problem: str, limits: Limits) -> Response:
+def refusal(status: int, problem: str, limits: Limits) -> HttpResponse:
     """The answer to a request that cannot be taken: AWS-shaped, as every client can read it."""
     known = REFUSALS.get(status, MALFORMED)
     said = known.message.format(problem=problem, silence=limits.silence, body=limits.body, head=limits.head)
@@ -110,7 +112,7 @@ class HttpProtocol(Protocol):
         """Bytes from the peer, b"" at their end. Never raises: what cannot be read is a Refused, or the end."""
         ...
 
-    def head(self, stream: int, response: Response, date: str) -> None:
+    def head(self, stream: int, response: HttpResponse, date: str) -> None:
         """The head of an answer."""
 
     def room(self, stream: int) -> int:

@@ -16,19 +16,19 @@ from typing import Final, TypedDict, Unpack
 from converse_harness.endpoint.call import Call
 from converse_harness.errors import DoorError, ReplyError
 from converse_harness.intercept import registry
-from converse_harness.intercept.exchange import Exchange, Hearing, end_of
+from converse_harness.intercept.exchange import Hearing, TransportExchange, end_of
 from converse_harness.intercept.fake import Settings
 from converse_harness.recordings.capture import Heard
 from converse_harness.recordings.lines import End
 from converse_harness.recordings.matching import Match
-from converse_harness.recordings.modes import MissingRecording, Mode, Opened, keep, mode_of, open_session
+from converse_harness.recordings.modes import MissingRecording, Mode, OpenedRecording, keep, mode_of, open_session
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.tape import PassedExchange, Tape
 from converse_harness.secrets import mask
 from converse_harness.server.delivery import WAITING, Arriving
 from converse_harness.server.site import Mount, ServerFake
-from converse_harness.server.upstream import Answer, Upstream, find
-from converse_harness.stream.http import NO_REQUEST_ID, Break, Chunk, Request, Response, error_response
+from converse_harness.server.upstream import Upstream, UpstreamAnswer, find
+from converse_harness.stream.http import NO_REQUEST_ID, Break, Chunk, HttpResponse, Request, error_response
 
 THREAD: Final = "converse-harness recording"
 
@@ -102,11 +102,11 @@ class Relay:
         self._hearing = Hearing(passed, passed.heard)
         self._over = over
         self._lock = threading.RLock()
-        self._answer: Answer | None = None
+        self._answer: UpstreamAnswer | None = None
         self._whole = False
         """Whether all of the answer is there, taken or not."""
         self._pieces = Pieces(passed.heard.pieces)
-        self.response = Response(0, (), ())
+        self.response = HttpResponse(0, (), ())
 
     @property
     def heard(self) -> None:
@@ -135,7 +135,7 @@ class Relay:
             self.response = error_response(UNAVAILABLE, 503, body, NO_REQUEST_ID)
             return
         self._hearing.began(answer.status, answer.headers)
-        self.response = Response(answer.status, tuple(_for_the_client(answer)), self._pieces)
+        self.response = HttpResponse(answer.status, tuple(_for_the_client(answer)), self._pieces)
         self._answer = answer
         if answer.chunked:
             reader = threading.Thread(target=self._read, args=(answer,), name=THREAD, daemon=True)
@@ -152,7 +152,7 @@ class Relay:
             if self._answer is not None:
                 self._answer.hang_up()
 
-    def _read(self, answer: Answer) -> None:
+    def _read(self, answer: UpstreamAnswer) -> None:
         try:
             for data in answer.pieces():
                 with self._lock:
@@ -186,7 +186,7 @@ class Relay:
             self.response = replace(self.response, headers=(*headers, ("Content-Length", length)))
 
 
-def _for_the_client(answer: Answer) -> Iterator[tuple[str, str]]:
+def _for_the_client(answer: UpstreamAnswer) -> Iterator[tuple[str, str]]:
     for name, value in answer.headers:
         if name.lower() not in BETWEEN_TWO:
             yield name, value
@@ -280,7 +280,7 @@ class RecordingFake(ServerFake):
     """
 
     def __init__(
-        self, url: str, mount: Mount, opened: Opened, upstream: Upstream | None, told: Told, settings: Settings
+        self, url: str, mount: Mount, opened: OpenedRecording, upstream: Upstream | None, told: Told, settings: Settings
     ) -> None:
         self._upstream = upstream
         self._saver = None if opened.tape is None else Saver(opened.tape, told)
@@ -306,7 +306,7 @@ class RecordingFake(ServerFake):
         regions = dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION"), region) if region else {}
         return {**super().environ, **regions}
 
-    def answer(self, request: Request) -> Exchange:
+    def answer(self, request: Request) -> TransportExchange:
         """Answer one request with what was recorded, or pass it on, which takes as long as the real service does."""
         exchange = self.exchange(request)
         if self._upstream is None or self._saver is None or not isinstance(exchange, PassedExchange):

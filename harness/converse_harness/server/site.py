@@ -14,9 +14,9 @@ from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.errors import CallError
 from converse_harness.faults.model import Door
 from converse_harness.intercept.clients import environ
-from converse_harness.intercept.exchange import Exchange
+from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Fake, Settings
-from converse_harness.stream.http import NO_REQUEST_ID, Chunk, Request, Response, error_response
+from converse_harness.stream.http import NO_REQUEST_ID, Chunk, HttpResponse, Request, error_response
 
 Mount = Callable[["ServerFake"], AbstractContextManager[object]]
 """Lets a server answer with a fake for as long as it is open."""
@@ -50,7 +50,7 @@ class ServerFake(Fake):
         """
         return environ(self._url, os.environ)
 
-    def answer(self, request: Request) -> Exchange:
+    def answer(self, request: Request) -> TransportExchange:
         """What the server sends for a request; in a thread where that may take its time."""
         return self.exchange(request)
 
@@ -72,7 +72,7 @@ NOBODY: Final = (
 class Aside:
     """The exchange of a request that is no fake's."""
 
-    response: Response
+    response: HttpResponse
     taken: list[tuple[Chunk, float]] = field(default_factory=list[tuple[Chunk, float]])
 
     @property
@@ -84,7 +84,7 @@ class Aside:
         """Nobody asks."""
 
 
-class Answer(NamedTuple):
+class SiteAnswer(NamedTuple):
     """Who answers a request and how.
 
     `slow`: it may take its time, so not in the event loop; `abroad`: the time of somebody else, for whom nobody waits
@@ -92,7 +92,7 @@ class Answer(NamedTuple):
     """
 
     owner: object
-    give: Callable[[], Exchange]
+    give: Callable[[], TransportExchange]
     slow: bool
     abroad: bool = False
 
@@ -100,7 +100,7 @@ class Answer(NamedTuple):
 class Site:
     """The open fakes of a server by their prefix; "" is the one that answers all other paths."""
 
-    def __init__(self, control: Callable[[Request], Response]) -> None:
+    def __init__(self, control: Callable[[Request], HttpResponse]) -> None:
         self.fakes: dict[str, ServerFake] = {}
         self._numbers = itertools.count(1)
         self._control = control
@@ -118,11 +118,13 @@ class Site:
         if self.fakes.get(prefix) is fake:
             del self.fakes[prefix]
 
-    def answer(self, request: Request) -> Answer:
+    def answer(self, request: Request) -> SiteAnswer:
         """Who answers a request, with the prefix taken off its target."""
         prefix = "/" + request.target[1:].partition("/")[0].partition("?")[0]
         if prefix == CONTROL:
-            return Answer(self, lambda: Aside(self._control(request)), slow=True)  # checks against the service model
+            return SiteAnswer(
+                self, lambda: Aside(self._control(request)), slow=True
+            )  # checks against the service model
         fake = self.fakes.get(prefix)
         if fake is not None:
             return _of(fake, replace(request, target=request.target[len(prefix) :] or "/"))
@@ -131,11 +133,11 @@ class Site:
             return _of(fake, request)
         message = json.dumps({"message": NOBODY.format(prefix=prefix)}).encode()
         nobody = error_response("UnknownOperationException", 404, message, NO_REQUEST_ID)
-        return Answer(self, lambda: Aside(nobody), slow=False)
+        return SiteAnswer(self, lambda: Aside(nobody), slow=False)
 
 
-def _of(fake: ServerFake, request: Request) -> Answer:
-    def give() -> Exchange:
+def _of(fake: ServerFake, request: Request) -> SiteAnswer:
+    def give() -> TransportExchange:
         try:
             return fake.answer(request)
         except Exception as error:  # a mistake of ours
@@ -148,4 +150,4 @@ def _of(fake: ServerFake, request: Request) -> Answer:
             body = json.dumps({"message": str(problem)}).encode()
             return Aside(error_response("ValidationException", 400, body, NO_REQUEST_ID))
 
-    return Answer(fake, give, slow=fake.runs_functions or fake.records, abroad=fake.records)
+    return SiteAnswer(fake, give, slow=fake.runs_functions or fake.records, abroad=fake.records)

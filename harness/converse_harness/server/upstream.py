@@ -57,7 +57,7 @@ IN_CLEAR: Final = (
 LOST: Final = "the credentials of this environment could not be renewed: {error}"
 
 
-class Answer:
+class UpstreamAnswer:
     """What the service answers: the head is there, the body comes while `pieces` is read."""
 
     def __init__(self, raw: Any, session: Any) -> None:
@@ -120,7 +120,7 @@ class Upstream:
         self.url = self._endpoint(SERVICE)
         """Where Bedrock Runtime is."""
 
-    def ask(self, request: Request) -> Answer:
+    def ask(self, request: Request) -> UpstreamAnswer:
         """Sign a request anew and send it. Raises BotoCoreError where no answer comes, DoorError without keys."""
         from botocore import httpsession, utils
 
@@ -129,7 +129,7 @@ class Upstream:
         timeout = (CONNECT_TIMEOUT, READ_TIMEOUT)
         session = cast("Any", httpsession).URLLib3Session(verify=self._verify, proxies=proxies, timeout=timeout)
         try:
-            return Answer(session.send(signed).raw, session)
+            return UpstreamAnswer(session.send(signed).raw, session)
         except BaseException:
             session.close()
             raise

@@ -81,7 +81,7 @@ GATEWAY_ERRORS: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class HttpResponse:
     """A timed HTTP response. `headers` are in wire order and lack `Date`, which doors put first.
 
     `wait` seconds pass before its head, `failure` happens instead of it, `broken` after its last chunk.
@@ -95,21 +95,21 @@ class Response:
     wait: float = 0.0
 
 
-def json_response(body: bytes, request_id: str, *, delay: float = 0.0) -> Response:
+def json_response(body: bytes, request_id: str, *, delay: float = 0.0) -> HttpResponse:
     """200 with a JSON body, due after `delay` seconds."""
-    return Response(200, _headers(JSON_HEADERS, body, request_id), (Chunk(body, delay),))
+    return HttpResponse(200, _headers(JSON_HEADERS, body, request_id), (Chunk(body, delay),))
 
 
-def stream_response(chunks: Iterable[Chunk], request_id: str) -> Response:
+def stream_response(chunks: Iterable[Chunk], request_id: str) -> HttpResponse:
     """200 with an event stream."""
-    return Response(200, _headers(STREAM_HEADERS, b"", request_id), chunks)
+    return HttpResponse(200, _headers(STREAM_HEADERS, b"", request_id), chunks)
 
 
-def error_response(name: str, status: int, body: bytes, request_id: str, *, delay: float = 0.0) -> Response:
+def error_response(name: str, status: int, body: bytes, request_id: str, *, delay: float = 0.0) -> HttpResponse:
     """An error before the stream, with the recorded form of x-amzn-ErrorType."""
     suffix = GATEWAY_ERROR if name in GATEWAY_ERRORS else SERVICE_ERROR
     headers = _headers(ERROR_HEADERS, body, request_id, error_type=name + suffix)
-    return Response(status, headers, (Chunk(body, delay),))
+    return HttpResponse(status, headers, (Chunk(body, delay),))
 
 
 def _headers(names: tuple[str, ...], body: bytes, request_id: str, error_type: str = "") -> tuple[tuple[str, str], ...]:

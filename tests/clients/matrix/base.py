@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Final
 
 import pytest
 
-from converse_harness.contract import OPERATIONS, ConsumerContract, Level, Seen
+from converse_harness.contract import OPERATIONS, ConsumerContract, Seen, VerdictLevel
 
 HERE: Final = Path(__file__).parent
 LOCK: Final = HERE.parent / "pinned" / "javascript" / "package-lock.json"
@@ -148,7 +148,9 @@ class MatrixContract(ConsumerContract):
         ways = [{name: way[name] for name in way if name != "known"} for way in before.get("ways", [before])]
         if WRITES:
             type(self).fresh[seen.case] = self._row(seen.case, told, ways)
-        elif seen.case not in self.known or seen.verdict.level is not Level.HANDLED:  # a fix is an unexpected pass
+        elif (
+            seen.case not in self.known or seen.verdict.level is not VerdictLevel.HANDLED
+        ):  # a fix is an unexpected pass
             assert told in ways, f"{self.client} does something else than it did; `nox -s matrix` writes what it does"
 
     def _row(self, case: str, told: Mapping[str, Any], ways: list[dict[str, Any]]) -> dict[str, Any]:

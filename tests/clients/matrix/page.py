@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from converse_harness.cases import FAMILIES
 from converse_harness.contract import OPERATIONS
-from converse_harness.contract.verdicts import Flaw, Level
+from converse_harness.contract.verdicts import Flaw, VerdictLevel
 from tests.clients.matrix.base import Client, clients
 
 DOCS: Final = Path(__file__).parents[3] / "docs"
@@ -65,7 +65,11 @@ def _tables(columns: Mapping[Client, Mapping[str, Any]], operation: str) -> Iter
 
 
 def _counts(columns: Mapping[Client, Mapping[str, Any]]) -> Iterator[str]:
-    words = [Level.HANDLED.word, Level.REFUSED.word, *(f"{Level.MISHANDLED.word}: {flaw.word}" for flaw in Flaw)]
+    words = [
+        VerdictLevel.HANDLED.word,
+        VerdictLevel.REFUSED.word,
+        *(f"{VerdictLevel.MISHANDLED.word}: {flaw.word}" for flaw in Flaw),
+    ]
     rows = [
         [word, *(str(sum(word in _verdicts(row) for row in seen.values())) for seen in columns.values())]
         for word in words
@@ -96,7 +100,7 @@ def _cell(client: Client, operation: str, case: str, row: Mapping[str, Any] | No
 
 def _word(verdict: str) -> str:
     level, _, flaw = verdict.partition(": ")
-    if level == Level.HANDLED.word:
+    if level == VerdictLevel.HANDLED.word:
         return HANDLED
     return f"**{flaw}**" if flaw else level
 

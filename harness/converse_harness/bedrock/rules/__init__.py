@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from converse_harness.bedrock.rules.rule import LEVELS, Asked, Level, Models, Refusal, Rule
+from converse_harness.bedrock.rules.rule import LEVELS, Models, Refusal, Rule, RuleLevel, RuleRequest
 from converse_harness.bedrock.rules.table import BY_NAME, RULES
 from converse_harness.errors import ReplyError
 
@@ -13,37 +13,37 @@ __all__ = [
     "BY_NAME",
     "LEVELS",
     "RULES",
-    "Asked",
-    "Level",
     "Models",
     "Refusal",
     "Rule",
+    "RuleLevel",
+    "RuleRequest",
     "level_of",
     "refusal_of",
     "refusals_of",
 ]
 
 
-def level_of(value: Level | str) -> Level:
+def level_of(value: RuleLevel | str) -> RuleLevel:
     """A level by its name. Raises ReplyError that lists them."""
     try:
-        return Level(value)
+        return RuleLevel(value)
     except ValueError:
         known = ", ".join(f'"{level.value}" ({meaning})' for level, meaning in LEVELS.items())
         raise ReplyError(f"rules={value!r}; one of {known}.") from None
 
 
-def refusal_of(asked: Asked, level: Level = Level.DEFAULT) -> Refusal | None:
+def refusal_of(asked: RuleRequest, level: RuleLevel = RuleLevel.DEFAULT) -> Refusal | None:
     """What Bedrock says of a request that it refuses; None where it accepts it.
 
     >>> blank = {"role": "user", "content": [{"text": " "}]}
-    >>> refusal_of(Asked("Converse", "us.amazon.nova-lite-v1:0", {"messages": [blank]})).rule.name
+    >>> refusal_of(RuleRequest("Converse", "us.amazon.nova-lite-v1:0", {"messages": [blank]})).rule.name
     'text_is_not_blank'
     """
     return next(refusals_of(asked, level), None)
 
 
-def refusals_of(asked: Asked, level: Level = Level.DEFAULT) -> Iterator[Refusal]:
+def refusals_of(asked: RuleRequest, level: RuleLevel = RuleLevel.DEFAULT) -> Iterator[Refusal]:
     """Each rule that a request breaks, with the first place where it does; Bedrock says the first of them."""
     for rule in _rules_for(asked.model_id, level):
         for path, values in rule.find(asked):
@@ -52,7 +52,7 @@ def refusals_of(asked: Asked, level: Level = Level.DEFAULT) -> Iterator[Refusal]
 
 
 @lru_cache(256)
-def _rules_for(model_id: str, level: Level) -> tuple[Rule, ...]:
-    if level is Level.OFF:
+def _rules_for(model_id: str, level: RuleLevel) -> tuple[Rule, ...]:
+    if level is RuleLevel.OFF:
         return ()
-    return tuple(rule for rule in RULES if model_id in rule.models and (level is Level.STRICT or not rule.strict))
+    return tuple(rule for rule in RULES if model_id in rule.models and (level is RuleLevel.STRICT or not rule.strict))

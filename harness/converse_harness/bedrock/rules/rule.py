@@ -41,7 +41,7 @@ Block = tuple[int, int, Any]
 """A content block: the indexes of its message and in that, and what it holds."""
 
 
-class Level(Enum):
+class RuleLevel(Enum):
     """How strictly requests are held to the rules; `LEVELS` says it in words."""
 
     OFF = "off"
@@ -50,16 +50,16 @@ class Level(Enum):
     STRICT = "strict"
 
 
-LEVELS: Final[Mapping[Level, str]] = {
-    Level.OFF: "answer whatever is asked",
-    Level.WARN: "answer as scripted, and warn of what Bedrock would refuse",
-    Level.DEFAULT: "refuse what Bedrock refuses of the model that is asked for",
-    Level.STRICT: "refuse also model ids that Bedrock does not take, and what only old reports tell of",
+LEVELS: Final[Mapping[RuleLevel, str]] = {
+    RuleLevel.OFF: "answer whatever is asked",
+    RuleLevel.WARN: "answer as scripted, and warn of what Bedrock would refuse",
+    RuleLevel.DEFAULT: "refuse what Bedrock refuses of the model that is asked for",
+    RuleLevel.STRICT: "refuse also model ids that Bedrock does not take, and what only old reports tell of",
 }
 
 
 @dataclass(frozen=True)
-class Asked:
+class RuleRequest:
     """What a request asks: its operation, the model id (decoded), and its body as AWS reads it, without nulls."""
 
     operation: str
@@ -110,7 +110,7 @@ class Asked:
         return found
 
 
-class Breach(NamedTuple):
+class RuleViolation(NamedTuple):
     """A place where a rule is broken: its path for people, and what the message of the rule says of it."""
 
     path: str
@@ -194,7 +194,7 @@ class Rule:
     name: str
     what: str
     message: str
-    find: Callable[[Asked], Iterator[Breach]]
+    find: Callable[[RuleRequest], Iterator[RuleViolation]]
     source: str
     models: Models = ALL
     strict: bool = False

@@ -12,8 +12,8 @@ from functools import cache
 from typing import Any, Final, cast
 
 from converse_harness import bedrock
-from converse_harness.bedrock import Kind, Shape, Violation
-from converse_harness.bedrock.rules.rule import Asked, Breach
+from converse_harness.bedrock import FindingKind, Shape, Violation
+from converse_harness.bedrock.rules.rule import RuleRequest, RuleViolation
 
 Steps = tuple[str | int, ...]
 
@@ -27,7 +27,7 @@ and that roles, names of offered tools and parameters are repeated; the others a
 _ELEMENTS: Final = {"list": "Member", "map": "Map value"}
 """What an element is called, by the type of what it is in."""
 
-_PLAIN: Final = (Kind.LENGTH, Kind.RANGE, Kind.ENUM, Kind.PATTERN)
+_PLAIN: Final = (FindingKind.LENGTH, FindingKind.RANGE, FindingKind.ENUM, FindingKind.PATTERN)
 """What can be broken by a value that holds no others."""
 
 
@@ -53,7 +53,7 @@ equal to 1"]
 
 def steps_of(violation: Violation) -> Steps:
     """The steps to the member that a violation is about, also where that is not there, or should not be."""
-    about = (str(violation.limit),) if violation.kind in (Kind.REQUIRED, Kind.UNKNOWN) else ()
+    about = (str(violation.limit),) if violation.kind in (FindingKind.REQUIRED, FindingKind.UNKNOWN) else ()
     return (*violation.steps, *about)
 
 
@@ -165,15 +165,15 @@ def _saying(words: Callable[[Any], str]) -> Callable[[Violation, Any], Iterator[
     return lambda violation, _: iter([words(violation.limit)])
 
 
-_CONSTRAINTS: Final[Mapping[Kind, Callable[[Violation, Any], Iterator[str]]]] = {
-    Kind.LENGTH: _outside("length", len),
-    Kind.RANGE: _outside("value", float),
-    Kind.ENUM: _saying(_one_of),
-    Kind.PATTERN: _saying(_pattern),
-    Kind.REQUIRED: _saying(lambda _: "Member must not be null"),
-    Kind.UNION: _saying(lambda _: "Member must have exactly one of its members set"),
-    Kind.UNKNOWN: _saying(lambda _: "Member must be one of the model"),
-    Kind.TYPE: _saying(lambda _: "Member must be of the type of the model"),
+_CONSTRAINTS: Final[Mapping[FindingKind, Callable[[Violation, Any], Iterator[str]]]] = {
+    FindingKind.LENGTH: _outside("length", len),
+    FindingKind.RANGE: _outside("value", float),
+    FindingKind.ENUM: _saying(_one_of),
+    FindingKind.PATTERN: _saying(_pattern),
+    FindingKind.REQUIRED: _saying(lambda _: "Member must not be null"),
+    FindingKind.UNION: _saying(lambda _: "Member must have exactly one of its members set"),
+    FindingKind.UNKNOWN: _saying(lambda _: "Member must be one of the model"),
+    FindingKind.TYPE: _saying(lambda _: "Member must be of the type of the model"),
 }
 """Constraint -> the words for it; the last three are ours."""
 
@@ -186,53 +186,55 @@ KEYS: Final = {
 """What the service says that a union may have, as it was seen; what others may have is taken from the model."""
 
 
-def broken_constraints(asked: Asked) -> Iterator[Breach]:
+def broken_constraints(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The constraints on the body that are broken, in one message."""
-    about_members = (Kind.UNKNOWN, Kind.UNION)
+    about_members = (FindingKind.UNKNOWN, FindingKind.UNION)
     yield from _breach(asked, asked.body, [each for each in _violations(asked) if each.kind not in about_members])
 
 
-def broken_labels(asked: Asked) -> Iterator[Breach]:
+def broken_labels(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The constraints on the model id that are broken."""
     sent = {"modelId": asked.model_id}
     found = bedrock.validate(asked.shape, sent, checks=bedrock.JSON_CHECKS)
     yield from _breach(asked, sent, [each for each in found if each.steps == ("modelId",)])
 
 
-def unknown_members(asked: Asked) -> Iterator[Breach]:
+def unknown_members(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The members that AWS's model does not have, in one message; a union that has no other is another matter."""
     unset = {steps for steps, _ in _unset_unions(asked)}
-    found = [each for each in _violations(asked) if each.kind is Kind.UNKNOWN and each.steps not in unset]
+    found = [each for each in _violations(asked) if each.kind is FindingKind.UNKNOWN and each.steps not in unset]
     yield from _breach(asked, asked.body, found)
 
 
-def unset_unions(asked: Asked) -> Iterator[Breach]:
+def unset_unions(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A union has no member, or none that AWS's model has."""
     for steps, shape in _unset_unions(asked):
         keys = KEYS.get(shape) or f"{', '.join(bedrock.shape(shape).members)}."
-        yield Breach(_people_path(steps), {"shape": shape, "path": ".".join(map(str, steps)), "keys": keys})
+        yield RuleViolation(_people_path(steps), {"shape": shape, "path": ".".join(map(str, steps)), "keys": keys})
 
 
-def unions_of_several(asked: Asked) -> Iterator[Breach]:
+def unions_of_several(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The unions that have several members, in one message."""
-    found = [each for each in _violations(asked) if each.kind is Kind.UNION and len(_known(asked, each)) > 1]
+    found = [each for each in _violations(asked) if each.kind is FindingKind.UNION and len(_known(asked, each)) > 1]
     yield from _breach(asked, asked.body, found)
 
 
-def _unset_unions(asked: Asked) -> Iterator[tuple[Steps, str]]:
+def _unset_unions(asked: RuleRequest) -> Iterator[tuple[Steps, str]]:
     for each in _violations(asked):
-        union = each.kind is Kind.UNION or (each.kind is Kind.UNKNOWN and bedrock.is_union(bedrock.shape(each.shape)))
+        union = each.kind is FindingKind.UNION or (
+            each.kind is FindingKind.UNKNOWN and bedrock.is_union(bedrock.shape(each.shape))
+        )
         if union and not _known(asked, each):
             yield each.steps, each.shape
 
 
-def _known(asked: Asked, violation: Violation) -> Sequence[str]:
+def _known(asked: RuleRequest, violation: Violation) -> Sequence[str]:
     """The members of a structure that the model has."""
     value: Mapping[str, Any] = at_steps(asked.body, violation.steps)
     return [name for name in value if name in bedrock.shape(violation.shape).members]
 
 
-def _violations(asked: Asked) -> Sequence[Violation]:
+def _violations(asked: RuleRequest) -> Sequence[Violation]:
     """What the body breaks of the model; the members that travel in the path aside."""
     if not asked.violations:
         return ()
@@ -246,11 +248,11 @@ def _labels(operation: str) -> frozenset[str]:
     return frozenset(name for name, each in members.items() if each.serialization.get("location") == "uri")
 
 
-def _breach(asked: Asked, value: Mapping[str, Any], violations: Sequence[Violation]) -> Iterator[Breach]:
+def _breach(asked: RuleRequest, value: Mapping[str, Any], violations: Sequence[Violation]) -> Iterator[RuleViolation]:
     if violations:
         texts = told(asked.shape, value, violations)
         count = f"{len(texts)} validation error{'s' * (len(texts) > 1)} detected"
-        yield Breach(_people_path(steps_of(violations[0])), {"errors": f"{count}: {'; '.join(texts)}"})
+        yield RuleViolation(_people_path(steps_of(violations[0])), {"errors": f"{count}: {'; '.join(texts)}"})
 
 
 def _people_path(steps: Steps) -> str:

@@ -22,10 +22,10 @@ from converse_harness.endpoint.script import Slot, describe
 from converse_harness.errors import ConverseHarnessError
 from converse_harness.intercept.fake import RulesLevel, Strictness
 from converse_harness.secrets import mask
-from converse_harness.server.control.arguments import Refusal, Refused, parse, to_bytes, too_deep
+from converse_harness.server.control.arguments import ControlRefusal, ControlRefused, parse, to_bytes, too_deep
 from converse_harness.server.control.vocabulary import read_scripting, read_settings
 from converse_harness.server.site import ServerFake
-from converse_harness.stream.http import Request, Response, error_response, json_response
+from converse_harness.stream.http import HttpResponse, Request, error_response, json_response
 
 __all__ = ["ROUTES", "ControlApi", "Fakes"]
 
@@ -58,7 +58,7 @@ class ControlApi:
 
     fakes: Fakes
 
-    def answer(self, request: Request) -> Response:
+    def answer(self, request: Request) -> HttpResponse:
         """Carry a request out. `Date` is for the door to add, as everywhere."""
         request_id = str(
             uuid.UUID(bytes=shake_256(f"{request.method} {request.target}".encode()).digest(16), version=4)
@@ -66,7 +66,7 @@ class ControlApi:
         try:
             handler, named = _routed(request)
             status, value = handler(self, request, named)
-        except Refused as refused:
+        except ControlRefused as refused:
             body, refusal = to_bytes({"message": str(refused)}), refused.refusal
             response = error_response(refusal.error, refusal.status, body, request_id)
             return replace(response, headers=(*response.headers, *refused.headers))
@@ -117,10 +117,10 @@ class ControlApi:
     def _fake(self, id: str) -> ServerFake:
         fakes = {id_of(fake): fake for fake in self.fakes.all()}
         if id not in fakes:
-            raise Refused(
+            raise ControlRefused(
                 f"no fake {id!r} is open; open: {', '.join(fakes) or 'none'}. It was closed, or never opened: "
                 f"POST {FAKES} opens one and answers with its id.",
-                Refusal.NO_FAKE,
+                ControlRefusal.NO_FAKE,
             )
         return fakes[id]
 
@@ -128,7 +128,7 @@ class ControlApi:
 Handler = Callable[[ControlApi, Request, str], tuple[int, object]]
 
 
-class Route(NamedTuple):
+class ControlRoute(NamedTuple):
     """A method and a path, and what answers them."""
 
     method: str
@@ -142,13 +142,13 @@ ROOT: Final = "root"
 """The id of the fake whose URL is the server's own."""
 
 ROUTES: Final = (
-    Route("POST", FAKES, ControlApi.open_fake),
-    Route("GET", FAKES, ControlApi.list_fakes),
-    Route("GET", f"{FAKES}/{{id}}", ControlApi.read_fake),
-    Route("DELETE", f"{FAKES}/{{id}}", ControlApi.close_fake),
-    Route("POST", f"{FAKES}/{{id}}/script", ControlApi.script_fake),
-    Route("GET", f"{FAKES}/{{id}}/calls", ControlApi.list_calls),
-    Route("GET", "/__converse/openapi.json", ControlApi.describe_api),
+    ControlRoute("POST", FAKES, ControlApi.open_fake),
+    ControlRoute("GET", FAKES, ControlApi.list_fakes),
+    ControlRoute("GET", f"{FAKES}/{{id}}", ControlApi.read_fake),
+    ControlRoute("DELETE", f"{FAKES}/{{id}}", ControlApi.close_fake),
+    ControlRoute("POST", f"{FAKES}/{{id}}/script", ControlApi.script_fake),
+    ControlRoute("GET", f"{FAKES}/{{id}}/calls", ControlApi.list_calls),
+    ControlRoute("GET", "/__converse/openapi.json", ControlApi.describe_api),
 )
 
 
@@ -177,9 +177,9 @@ def _routed(request: Request) -> tuple[Handler, str]:
     if there:
         methods = ", ".join(route.method for route, _ in there)
         said = f"{request.method} is no method of {there[0][0].path}; it has {methods}."
-        raise Refused(said, Refusal.NO_METHOD, (("Allow", methods),))
+        raise ControlRefused(said, ControlRefusal.NO_METHOD, (("Allow", methods),))
     paths = ", ".join(dict.fromkeys(f"{route.method} {route.path}" for route in ROUTES))
-    raise Refused(f"{'/'.join(parts)} is no path of the control API. It has {paths}.", Refusal.NO_PATH)
+    raise ControlRefused(f"{'/'.join(parts)} is no path of the control API. It has {paths}.", ControlRefusal.NO_PATH)
 
 
 def _named(pattern: list[str], parts: list[str]) -> str | None:

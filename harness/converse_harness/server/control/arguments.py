@@ -20,7 +20,7 @@ from converse_harness.faults.model import Door, Fault
 from converse_harness.reply.body import shorten
 
 
-class Refusal(Enum):
+class ControlRefusal(Enum):
     """Why a request is not carried out: the HTTP status, and the AWS error whose shape the answer has."""
 
     WRONG = (400, "ValidationException")
@@ -39,11 +39,11 @@ class Refusal(Enum):
         return self.value[1]
 
 
-class Refused(ReplyError):
+class ControlRefused(ReplyError):
     """A request to the control API that is not carried out; nothing has changed."""
 
     def __init__(
-        self, message: str, refusal: Refusal = Refusal.WRONG, headers: tuple[tuple[str, str], ...] = ()
+        self, message: str, refusal: ControlRefusal = ControlRefusal.WRONG, headers: tuple[tuple[str, str], ...] = ()
     ) -> None:
         super().__init__(message)
         self.refusal = refusal
@@ -62,9 +62,9 @@ def parse(body: bytes) -> dict[str, Any]:
         parsed: object = json.loads(body or b"{}", parse_constant=_no_number, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise Refused(f"{BODY} is not JSON: {reason}. Send a JSON object, for instance {EXAMPLE}.") from None
+        raise ControlRefused(f"{BODY} is not JSON: {reason}. Send a JSON object, for instance {EXAMPLE}.") from None
     if too_deep(parsed):
-        raise Refused(f"{BODY} is nested more than {DEEPEST} levels deep. Send a flatter one.")
+        raise ControlRefused(f"{BODY} is nested more than {DEEPEST} levels deep. Send a flatter one.")
     return an_object(parsed, "", like=EXAMPLE)
 
 
@@ -74,14 +74,14 @@ EXAMPLE: Final = '{"script": [{"text": "hi"}]}'
 def an_object(value: object, path: str, *, like: str) -> dict[str, Any]:
     """The value, which must be an object; `like` is an example of one. Raises Refused."""
     if not isinstance(value, dict):
-        raise Refused(f"{path or BODY} is {came(value)}; it must be an object, for instance {like}.")
+        raise ControlRefused(f"{path or BODY} is {came(value)}; it must be an object, for instance {like}.")
     return cast("dict[str, Any]", value)
 
 
 def a_list(value: object, path: str, *, like: str) -> Sequence[Any]:
     """The value, which must be a list; `like` is an example of one. Raises Refused."""
     if not is_array(value):
-        raise Refused(f"{path} is {came(value)}; it must be a list, for instance {like}.")
+        raise ControlRefused(f"{path} is {came(value)}; it must be a list, for instance {like}.")
     return value
 
 
@@ -92,7 +92,7 @@ def known(given: dict[str, Any], allowed: Sequence[str], path: str) -> None:
             close = nearest(name, allowed)
             hint = f"did you mean {close!r}? It takes" if close else "it takes"
             takes = ", ".join(allowed) or "no members"
-            raise Refused(f"{path or BODY} has the unknown member {shorten(name)}; {hint} {takes}.")
+            raise ControlRefused(f"{path or BODY} has the unknown member {shorten(name)}; {hint} {takes}.")
 
 
 def under(path: str, name: str) -> str:
@@ -204,7 +204,7 @@ def bind(function: Callable[..., object], given: dict[str, Any], path: str) -> d
     known({name: value for name, value in given.items() if name in HIDDEN or not is_open(function)}, [*named], path)
     for name, parameter in named.items():
         if parameter.default is parameter.empty and name not in given:
-            raise Refused(f"{path or BODY} lacks {name!r}; it takes {', '.join(named)}.")
+            raise ControlRefused(f"{path or BODY} lacks {name!r}; it takes {', '.join(named)}.")
     return {
         name: convert(value, named[name].annotation, under(path, name)) if name in named else value
         for name, value in given.items()
@@ -218,7 +218,7 @@ def convert(value: Any, hint: Any, path: str) -> Any:
     for option in _options(hint):
         if _fits(value, option):
             return _converted(value, option, path)
-    raise Refused(f"{path} is {came(value)}; it must be {expected(hint)}.")
+    raise ControlRefused(f"{path} is {came(value)}; it must be {expected(hint)}.")
 
 
 def expected(hint: Any) -> str:
@@ -276,26 +276,28 @@ def _lasting(given: dict[str, Any], path: str) -> Fault:
     known(given, FAULT, path)
     for name in FAULT:
         if name not in given:
-            raise Refused(f"{path} lacks {name!r}; it takes {', '.join(FAULT)}.")
+            raise ControlRefused(f"{path} lacks {name!r}; it takes {', '.join(FAULT)}.")
     name = convert(given["name"], str, under(path, "name"))
     try:
         return cast("Fault", convert(name, Fault, under(path, "name"))).lasting(
             convert(given["lasting"], float, under(path, "lasting"))
         )
     except ReplyError as error:
-        raise Refused(f"{path}: {error}") from error
+        raise ControlRefused(f"{path}: {error}") from error
 
 
 def _pattern(regex: object, path: str) -> re.Pattern[str]:
     try:
         return re.compile(convert(regex, str, path))
     except (re.error, OverflowError, RecursionError) as error:
-        raise Refused(f"{path} is {came(regex)}, which is no regular expression of Python's: {error}.") from None
+        raise ControlRefused(f"{path} is {came(regex)}, which is no regular expression of Python's: {error}.") from None
 
 
 def _key(name: str, hint: Any, path: str) -> str | int:
     if hint is not int:
         return name
     if not re.fullmatch("[0-9]{1,9}", name):
-        raise Refused(f"{path} has the member {shorten(name)}; its members are numbers of content blocks, from 0.")
+        raise ControlRefused(
+            f"{path} has the member {shorten(name)}; its members are numbers of content blocks, from 0."
+        )
     return int(name)

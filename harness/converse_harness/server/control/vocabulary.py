@@ -21,7 +21,7 @@ from converse_harness.faults.model import Door
 from converse_harness.intercept.fake import Fake
 from converse_harness.reply.reply import Reply
 from converse_harness.server.control.arguments import (
-    Refused,
+    ControlRefused,
     a_list,
     an_object,
     bind,
@@ -133,7 +133,7 @@ def read_reply(value: object, path: str) -> Reply:
         has = f"has {' and '.join(names)}" if names else f"is {came(given)} that says no reply"
         if not names:
             known(given, [*REPLIES, *MODIFIERS], path)
-        raise Refused(f"{path} {has}; a reply has exactly one of {', '.join(REPLIES)}, for instance {LIKE}.")
+        raise ControlRefused(f"{path} {has}; a reply has exactly one of {', '.join(REPLIES)}, for instance {LIKE}.")
     word = names[0]
     known(given, members(word), path)
     made = _write(REPLIES[word].function, word, REPLIES[word], given, path)
@@ -153,7 +153,7 @@ def _write(function: Callable[..., Reply], name: str, word: Word, given: dict[st
     try:
         return function(*positional, **arguments)
     except ReplyError as error:
-        raise Refused(_located(str(error), name, word, path)) from error
+        raise ControlRefused(_located(str(error), name, word, path)) from error
 
 
 def _value(name: str, word: Word, given: dict[str, Any], path: str) -> dict[str, Any]:
@@ -178,7 +178,9 @@ def _arguments(name: str, word: Word, given: dict[str, Any], path: str) -> dict[
     alone = first(word.function)
     if value is None or not alone:
         takes = ", ".join(parameters(word.function))
-        raise Refused(f"{path} is {came(value)}; it must be {f'an object with any of {takes}' if takes else 'true'}.")
+        raise ControlRefused(
+            f"{path} is {came(value)}; it must be {f'an object with any of {takes}' if takes else 'true'}."
+        )
     return bind(word.function, {alone: value}, path)
 
 
@@ -252,17 +254,17 @@ def _when(value: object, path: str) -> tuple[dict[str, Any], Answers]:
     known(given, [*conditions(), *ANSWERS], path)
     condition = bind(Fake.when, {name: value for name, value in given.items() if name not in ANSWERS}, path)
     if not condition:
-        raise Refused(
+        raise ControlRefused(
             f"{path} has no condition and so holds for every call. Give it one of {', '.join(conditions())}, or write "
             "its replies as script or always of the body."
         )
     if not any(name in given for name in ANSWERS):
-        raise Refused(f"{path} says no answer; it needs script or always, for instance {LIKE_SCRIPT}.")
+        raise ControlRefused(f"{path} says no answer; it needs script or always, for instance {LIKE_SCRIPT}.")
     answers = _answers(given, path)
     try:
         Queue(path, Condition(**condition)).add([*answers.replies, *([answers.always] if answers.always else [])])
     except ReplyError as error:
-        raise Refused(f"{path}: {error}") from error
+        raise ControlRefused(f"{path}: {error}") from error
     return condition, answers
 
 
