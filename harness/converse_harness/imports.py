@@ -1,4 +1,4 @@
-"""Do something with a module as soon as somebody imports it."""
+"""When modules are loaded: public names at their first use, and what is done as soon as somebody imports a module."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Container, Sequence
 from functools import cache
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-class ImportHook(MetaPathFinder):
+class ImportHook:
     """Calls `imported` with each of the modules when its import is done; it works while it is in `sys.meta_path`."""
 
     def __init__(self, modules: Container[str], imported: Callable[[ModuleType], object]) -> None:
@@ -32,20 +31,22 @@ class ImportHook(MetaPathFinder):
             spec = None if finder is self else finder.find_spec(fullname, path, target)
             if spec is not None:
                 if spec.loader is not None:
-                    spec.loader = _Loader(spec.loader, self._imported)
+                    loader: Any = _Loader(spec.loader, self._imported)  # importlib.abc would be slow to load
+                    spec.loader = loader
                 return spec
         return None
 
 
-class _Loader(Loader):
+class _Loader:
     """The real loader, which the module keeps, and then what is to be done."""
 
-    def __init__(self, real: Loader, imported: Callable[[ModuleType], object]) -> None:
+    def __init__(self, real: Any, imported: Callable[[ModuleType], object]) -> None:
         self._real = real
         self._imported = imported
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self._real.create_module(spec)
+        created: ModuleType | None = self._real.create_module(spec)
+        return created
 
     def exec_module(self, module: ModuleType) -> None:
         module.__loader__ = self._real

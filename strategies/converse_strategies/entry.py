@@ -33,9 +33,9 @@ _SUBJECTS: Final = (
     "tools",
 )
 _OTHERS: Final[Mapping[str, tuple[str, str, str]]] = {
-    "converse_harness.stream.assemble": ("Response", "received", "responses"),
-    "converse_harness.endpoint.call": ("Call", "received", "calls"),
-    "converse_harness.reply.reply": ("Reply", "answers", "replies"),
+    "converse_harness.stream.assemble": ("Response", "responses", "responses"),
+    "converse_harness.endpoint.call": ("Call", "responses", "calls"),
+    "converse_harness.reply.reply": ("Reply", "responses", "replies"),
 }
 """A module, its class, and the module and function of the class's strategy."""
 

@@ -20,10 +20,10 @@ from converse_harness.types import event_loop, guardrails, memory, session, tool
 from converse_harness.types import streaming as streaming_types
 from converse_strategies import strands
 from converse_strategies.strands import content, media, streaming
-from converse_strategies.strands import media as loops
+from converse_strategies.strands import event_loop as loops
+from converse_strategies.strands import guardrails as guards
 from converse_strategies.strands import memory as memories
 from converse_strategies.strands import session as sessions
-from converse_strategies.strands import streaming as guards
 from converse_strategies.strands import tools as tool_strategies
 from converse_strategies.strands.table import TABLE
 from tests.profiles import examples

@@ -20,4 +20,4 @@ def test_types_import_nothing_heavy() -> None:
     heavy = {"asyncio", "botocore", "faker", "httpx", "hypothesis", "pydantic", "strands", "typing_extensions"}
     assert loaded & heavy == set()
     ours = [name for name in json.loads(run.stdout) if name.startswith("converse_")]
-    assert ours == sorted(["converse_harness", "converse_harness.types", *MODULES])
+    assert ours == sorted(["converse_harness", "converse_harness.imports", "converse_harness.types", *MODULES])

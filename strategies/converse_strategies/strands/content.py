@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from converse_harness.types import content as types
 from converse_strategies import leaves
+from converse_strategies.strands.citations import citations_content_blocks
+from converse_strategies.strands.event_loop import metrics, usages
 from converse_strategies.strands.making import (
     INDEXES,
     Texts,
@@ -22,15 +24,7 @@ from converse_strategies.strands.making import (
     some,
     tagged,
 )
-from converse_strategies.strands.media import (
-    audio_contents,
-    citations_content_blocks,
-    document_contents,
-    image_contents,
-    metrics,
-    usages,
-    video_contents,
-)
+from converse_strategies.strands.media import audio_contents, document_contents, image_contents, video_contents
 from converse_strategies.strands.tools import tool_results, tool_uses
 
 _BLOBS: Final = st.binary(min_size=1, max_size=48)

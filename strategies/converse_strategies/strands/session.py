@@ -8,11 +8,10 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from converse_harness.types import exceptions
 from converse_harness.types import session as types
 from converse_strategies import leaves
 from converse_strategies.strands.content import messages
-from converse_strategies.strands.making import RARELY, Texts, Value, built, cached, some
+from converse_strategies.strands.making import RARELY, Texts, Value, built, cached
 
 _IDS: Final = st.text(string.ascii_lowercase + string.digits + "-_", min_size=1, max_size=36)
 _START: Final = datetime(2025, 1, 1, tzinfo=UTC)
@@ -97,44 +96,3 @@ def encoded_values() -> st.SearchStrategy[Any]:
     {'__bytes_encoded__': True, 'data': ''}
     """
     return leaves.made(values_with_bytes(), types.encode_bytes_values)
-
-
-@cached
-def context_window_overflow_exceptions(
-    *, texts: Texts | None = None
-) -> st.SearchStrategy[exceptions.ContextWindowOverflowException]:
-    """ContextWindowOverflowExceptions with a text."""
-    return st.builds(exceptions.ContextWindowOverflowException, some(texts))
-
-
-@cached
-def event_loop_exceptions(*, texts: Texts | None = None) -> st.SearchStrategy[exceptions.EventLoopException]:
-    """EventLoopExceptions: a cause that agents meet, and the state of the request, `{}` where there is none.
-
-    >>> from hypothesis import find
-    >>> find(event_loop_exceptions(), lambda error: True).request_state
-    {}
-    """
-    plain = st.builds(RuntimeError, some(texts))
-    causes = st.one_of(plain, model_throttled_exceptions(texts=texts), context_window_overflow_exceptions(texts=texts))
-    return st.builds(exceptions.EventLoopException, causes, st.none() | leaves.json_objects())
-
-
-@cached
-def mcp_client_initialization_errors(
-    *, texts: Texts | None = None
-) -> st.SearchStrategy[exceptions.MCPClientInitializationError]:
-    """MCPClientInitializationErrors with a text."""
-    return st.builds(exceptions.MCPClientInitializationError, some(texts))
-
-
-@cached
-def model_throttled_exceptions(*, texts: Texts | None = None) -> st.SearchStrategy[exceptions.ModelThrottledException]:
-    """ModelThrottledExceptions with the service's message."""
-    return st.builds(exceptions.ModelThrottledException, some(texts))
-
-
-@cached
-def session_exceptions(*, texts: Texts | None = None) -> st.SearchStrategy[exceptions.SessionException]:
-    """SessionExceptions with a text."""
-    return st.builds(exceptions.SessionException, some(texts))

@@ -1,0 +1,124 @@
+"""Strategies for `converse_harness.types.citations`: all five locations, whatever the installed botocore knows."""
+
+from __future__ import annotations
+
+import string
+from typing import Final
+
+from hypothesis import strategies as st
+
+from converse_strategies.strands.making import INDEXES, Texts, Value, Values, built, cached, dicts, some, tagged
+
+_PLACES: Final = st.integers(0, 9_999)
+_LENGTHS: Final = st.integers(0, 99)
+_DOMAINS: Final = ("example.com", "www.example.org", "docs.example.net")
+_PATHS: Final = st.text(string.ascii_lowercase + string.digits, max_size=12)
+
+
+def _spans(index: str) -> Values:
+    def span(place: int, start: int, length: int) -> Value:
+        return {index: place, "start": start, "end": start + length}
+
+    return built(span, INDEXES, _PLACES, _LENGTHS)
+
+
+@cached
+def citations_configs() -> Values:
+    """CitationsConfigs."""
+    return tagged("enabled", st.booleans())
+
+
+@cached
+def document_char_locations() -> Values:
+    """DocumentCharLocations: no span ends before it starts, nothing is negative.
+
+    >>> from hypothesis import find
+    >>> find(document_char_locations(), lambda span: span["end"] > span["start"])
+    {'documentIndex': 0, 'start': 0, 'end': 1}
+    """
+    return _spans("documentIndex")
+
+
+@cached
+def document_chunk_locations() -> Values:
+    """DocumentChunkLocations, as document_char_locations()."""
+    return _spans("documentIndex")
+
+
+@cached
+def document_page_locations() -> Values:
+    """DocumentPageLocations, as document_char_locations()."""
+    return _spans("documentIndex")
+
+
+@cached
+def search_result_locations() -> Values:
+    """SearchResultLocations, as document_char_locations()."""
+    return _spans("searchResultIndex")
+
+
+@cached
+def web_locations() -> Values:
+    """WebLocations: an https URL, and its domain.
+
+    >>> from hypothesis import find
+    >>> find(web_locations(), lambda location: True)
+    {'url': 'https://example.com/', 'domain': 'example.com'}
+    """
+
+    def location(domain: str, path: str) -> Value:
+        return {"url": f"https://{domain}/{path}", "domain": domain}
+
+    return built(location, st.sampled_from(_DOMAINS), _PATHS)
+
+
+@cached
+def citation_locations() -> Values:
+    """CitationLocations: dicts of one of the five tags.
+
+    >>> from hypothesis import find
+    >>> find(citation_locations(), lambda location: "web" in location)
+    {'web': {'url': 'https://example.com/', 'domain': 'example.com'}}
+    """
+    return st.one_of(
+        tagged("documentChar", document_char_locations()),
+        tagged("documentPage", document_page_locations()),
+        tagged("documentChunk", document_chunk_locations()),
+        tagged("searchResultLocation", search_result_locations()),
+        tagged("web", web_locations()),
+    )
+
+
+@cached
+def citation_source_contents(*, texts: Texts | None = None) -> Values:
+    """CitationSourceContents."""
+    return tagged("text", some(texts))
+
+
+@cached
+def citation_generated_contents(*, texts: Texts | None = None) -> Values:
+    """CitationGeneratedContents."""
+    return tagged("text", some(texts))
+
+
+@cached
+def citations(*, texts: Texts | None = None) -> Values:
+    """Citations: a location, and passages and a title where the provider gives them."""
+    passages = st.lists(citation_source_contents(texts=texts), max_size=2)
+    return dicts({"location": citation_locations()}, sourceContent=passages, title=some(texts))
+
+
+@cached
+def citations_content_blocks(*, texts: Texts | None = None) -> Values:
+    """CitationsContentBlocks: generated texts and the citations that they lean on, one or more of each.
+
+    >>> from hypothesis import find
+    >>> find(citations_content_blocks(), lambda block: True)["content"]
+    [{'text': ''}]
+    """
+    return dicts(
+        {
+            "citations": st.lists(citations(texts=texts), min_size=1, max_size=2),
+            "content": st.lists(citation_generated_contents(texts=texts), min_size=1, max_size=2),
+        }
+    )
