@@ -18,7 +18,7 @@ TEST_TOOLS = PROJECT["project"]["optional-dependencies"]["test"]
 PYTEST = ("pytest", "-o", "faulthandler_timeout=120")  # it says where a test hangs, and costs a millisecond a test
 ASYNCIO = ("pytest-asyncio>=1.0",)  # pyproject.toml has settings of it
 AIOBOTOCORE = ("aiobotocore[httpx2]>=3.10", "trio>=0.25", *ASYNCIO)
-AIOBOTOCORE_DOOR = "*/doors/aioboto.py,*/doors/aiopassing.py"
+AIOBOTOCORE_DOOR = "*/transports/aioboto.py,*/transports/aiopassing.py"
 SMITHY = ("aws-sdk-bedrock-runtime>=0.12", *ASYNCIO)
 MINISTACK = ("ministack>=1.5",)
 LITELLM = ("litellm>=1.80",)
@@ -223,7 +223,7 @@ def dist(session: nox.Session) -> None:
         entry_points = archive.read(f"{about}/entry_points.txt").decode()
     with tarfile.open(sdist) as sources:
         sent = {name.partition("/")[2] for name in sources.getnames()}
-    api = "converse_harness/doors/control/openapi.json"
+    api = "converse_harness/transports/control/openapi.json"
     pages = (f"converse_harness/{page}" for page in map(str, Path("docs").rglob("*.md")))
     needed = {f"{about}/licenses/LICENSE", api, *(f"{package}/py.typed" for package in packages), *pages}
     problems = [

@@ -1,4 +1,5 @@
-"""The honest floor: a botocore client that does all of its own work, and gets its answer where a door would give it.
+"""The honest floor: a botocore client that does all of its own work, and gets its answer where a transport would give
+it.
 
 A `before-send` hook of botocore's own returns frames that are made already, one for each HTTP chunk. Whatever a call
 costs beyond that is the harness.

@@ -1,4 +1,4 @@
-"""The server door against the door in process, and beside other servers that say the same.
+"""The server transport against the transport in process, and beside other servers that say the same.
 
 Two threads or two processes take turns here, so the clock is the one on the wall.
 """

@@ -1,4 +1,6 @@
-"""Hypothesis: how many streams a second it makes, alone and through the boto door, and how it shrinks a planted bug."""
+"""Hypothesis: how many streams a second it makes, alone and through the boto transport, and how it shrinks a planted
+bug.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +105,7 @@ def text_of(stream: Any) -> str:
 
 
 def _shrinking() -> list[Row]:
-    """What is left of the counterexample, and how long it took from the first example, through the boto door."""
+    """What is left of the counterexample, and how long it took from the first example, through the boto transport."""
     from hypothesis import HealthCheck, Phase, given, seed, settings
 
     from converse_strategies import stream_events

@@ -31,7 +31,7 @@ AROUND: Final = {"aimock": 5}
 
 @contextmanager
 def ours(events: int, pause: float = 0.0) -> Generator[str, None, None]:
-    """The server door, with one fake on it."""
+    """The server transport, with one fake on it."""
     with ConverseServer() as server, server.script() as fake:
         fake.always(story(events).paced(first=pause, each=pause))
         yield fake.url

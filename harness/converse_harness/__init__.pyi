@@ -10,12 +10,12 @@ from converse_harness.errors import BlockedConnection as BlockedConnection
 from converse_harness.errors import CallError as CallError
 from converse_harness.errors import ConverseHarnessError as ConverseHarnessError
 from converse_harness.errors import DamagedData as DamagedData
-from converse_harness.errors import DoorError as DoorError
 from converse_harness.errors import RefusedRequest as RefusedRequest
 from converse_harness.errors import RefusedRequestWarning as RefusedRequestWarning
 from converse_harness.errors import ReplyError as ReplyError
 from converse_harness.errors import SecretFound as SecretFound
 from converse_harness.errors import StreamOrderError as StreamOrderError
+from converse_harness.errors import TransportError as TransportError
 from converse_harness.errors import UnexpectedCall as UnexpectedCall
 from converse_harness.errors import UnusedReplies as UnusedReplies
 from converse_harness.intercept.fake import Fake as Fake

@@ -1,8 +1,8 @@
 """The error tree: one branch per person who can mend it.
 
 `ReplyError`: you wrote a reply, script or option wrong. `CallError`: the client under test did something that the
-script does not allow. `DamagedData`: bytes or a file are not what they claim to be. `DoorError`: a door cannot open.
-`SecretFound`: what is to be written holds a secret.
+script does not allow. `DamagedData`: bytes or a file are not what they claim to be. `TransportError`: a transport
+cannot open. `SecretFound`: what is to be written holds a secret.
 """
 
 
@@ -43,11 +43,11 @@ class UnusedReplies(CallError):
 
 
 class BlockedConnection(CallError):
-    """While a fake is on, something tried to reach a Bedrock host by a way that the open doors do not cover."""
+    """While a fake is on, something tried to reach a Bedrock host by a way that the open transports do not cover."""
 
 
-class DoorError(ConverseHarnessError):
-    """A door cannot open: the library that it patches is not as expected."""
+class TransportError(ConverseHarnessError):
+    """A transport cannot open: the library that it patches is not as expected."""
 
 
 class SecretFound(ConverseHarnessError):

@@ -15,7 +15,7 @@ from converse_harness import bedrock, reply
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, usual
 from converse_harness.errors import ReplyError
 from converse_harness.faults import FAULTS, IN_PROCESS
-from converse_harness.faults.model import Door, Fault, FaultLevel, FaultPlacement, Place
+from converse_harness.faults.model import Fault, FaultLevel, FaultPlacement, Place, Transport
 from converse_harness.reply.body import BareBody, ErrorBody, EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import GATEWAY_ERRORS
@@ -107,25 +107,25 @@ def faults(
     *,
     names: Collection[str] | None = None,
     levels: Collection[str] | None = None,
-    doors: Collection[str] | None = None,
+    transports: Collection[str] | None = None,
     operations: Collection[str] | None = None,
     seconds: st.SearchStrategy[float] | None = None,
 ) -> Fault:
     """Faults, the deliberate breaches of the protocol that `converse_harness.faults` names.
 
-    `names` are their names, `levels` some of events, frames, connection and HTTP; `doors` (boto, httpx, server, asgi)
-    and `operations` (Converse, ConverseStream) keep to what each of these can express. `seconds` is how long those last
-    that last. If it is not given, `slow_first_byte` lasts 10 ms, and `stall` for ever: in process the client's timeout
-    comes at once. Over a socket it would cost the whole of the client's read timeout, so with the doors server and asgi
-    a stall lasts 10 ms as well, unless it is asked for by name, and `read_timeout` comes by name only. Raises
-    InvalidArgument, when drawn, for what is unknown and where there is no such fault.
+    `names` are their names, `levels` some of events, frames, connection and HTTP; `transports` (boto, httpx, server,
+    asgi) and `operations` (Converse, ConverseStream) keep to what each of these can express. `seconds` is how long
+    those last that last. If it is not given, `slow_first_byte` lasts 10 ms, and `stall` for ever: in process the
+    client's timeout comes at once. Over a socket it would cost the whole of the client's read timeout, so with the
+    transports server and asgi a stall lasts 10 ms as well, unless it is asked for by name, and `read_timeout` comes by
+    name only. Raises InvalidArgument, when drawn, for what is unknown and where there is no such fault.
 
     >>> from hypothesis import find
-    >>> find(faults(levels=["connection"], doors=["server"]), lambda fault: True)
+    >>> find(faults(levels=["connection"], transports=["server"]), lambda fault: True)
     faults.reset
     """
-    selected = _selected("faults", names, levels, doors, operations)
-    return _lasting(draw, "faults", draw(st.sampled_from(selected)), seconds, _may_wait(names, doors))
+    selected = _selected("faults", names, levels, transports, operations)
+    return _lasting(draw, "faults", draw(st.sampled_from(selected)), seconds, _may_wait(names, transports))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def faulty_replies(
     kinds: Collection[str] | None = None,
     names: Collection[str] | None = None,
     levels: Collection[str] | None = None,
-    doors: Collection[str] | None = None,
+    transports: Collection[str] | None = None,
     operations: Collection[str] | None = None,
     seconds: st.SearchStrategy[float] | None = None,
 ) -> FaultyReply:
@@ -172,7 +172,7 @@ def faulty_replies(
     (<Reply 3 events, reset after 0 events>, <Reply 3 events>)
     """
     wanted = chosen("faulty_replies", "kinds", kinds, streamable())
-    selected = _selected("faulty_replies", names, levels, doors, operations)
+    selected = _selected("faulty_replies", names, levels, transports, operations)
     # First, since what comes last is often the smallest.
     fault, where = draw(st.sampled_from(selected)), draw(SITES)
     answer = draw(responses.replies(kinds=wanted) if replies is None else replies)
@@ -186,7 +186,7 @@ def faulty_replies(
         )
     if fault not in fitting:
         fault = fitting[where % len(fitting)]
-    fault = _lasting(draw, "faulty_replies", fault, seconds, _may_wait(names, doors))
+    fault = _lasting(draw, "faulty_replies", fault, seconds, _may_wait(names, transports))
     return FaultyReply(_broken(answer, fault, where, wanted))
 
 
@@ -249,23 +249,26 @@ def _selected(
     function: str,
     names: Collection[str] | None,
     levels: Collection[str] | None,
-    doors: Collection[str] | None,
+    transports: Collection[str] | None,
     operations: Collection[str] | None,
 ) -> tuple[Fault, ...]:
     asked = (
         chosen(function, "names", names, tuple(FAULTS)),
         chosen(function, "levels", levels, tuple(level.value for level in FaultLevel)),
-        () if doors is None else chosen(function, "doors", doors, tuple(door.value for door in Door)),
+        ()
+        if transports is None
+        else chosen(function, "transports", transports, tuple(transport.value for transport in Transport)),
         () if operations is None else chosen(function, "operations", operations, OPERATIONS),
     )
     found = _of(*asked)
-    if names is None and not _may_wait(names, doors):
+    if names is None and not _may_wait(names, transports):
         found = tuple(fault for fault in found if fault.name != "read_timeout")
     if not found:
-        given = {"names": names, "levels": levels, "doors": doors, "operations": operations}
+        given = {"names": names, "levels": levels, "transports": transports, "operations": operations}
         told = ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
         raise InvalidArgument(
-            f"{function}({told}): there is no fault that is all of this. Leave one out, or see the `level` and `doors` "
+            f"{function}({told}): there is no fault that is all of this. Leave one out, or see the `level` and "
+            f"`transports` "
             "of converse_harness.faults.FAULTS."
         )
     return found
@@ -273,21 +276,21 @@ def _selected(
 
 @cache
 def _of(
-    names: tuple[str, ...], levels: tuple[str, ...], doors: tuple[str, ...], operations: tuple[str, ...]
+    names: tuple[str, ...], levels: tuple[str, ...], transports: tuple[str, ...], operations: tuple[str, ...]
 ) -> tuple[Fault, ...]:
-    """The faults of these names and levels that every one of these doors and operations can express."""
-    able = {Door(door) for door in doors}
+    """The faults of these names and levels that every one of these transports and operations can express."""
+    able = {Transport(transport) for transport in transports}
     whole = "Converse" in operations
     return tuple(
         fault
         for fault in map(FAULTS.__getitem__, names)
-        if fault.level.value in levels and able <= fault.doors and not (whole and fault.on_body is None)
+        if fault.level.value in levels and able <= fault.transports and not (whole and fault.on_body is None)
     )
 
 
-def _may_wait(names: Collection[str] | None, doors: Collection[str] | None) -> bool:
+def _may_wait(names: Collection[str] | None, transports: Collection[str] | None) -> bool:
     """Whether the client may have to wait for as long as it is ready to: in process that takes no time."""
-    return names is not None or doors is None or {Door(door) for door in doors} <= IN_PROCESS
+    return names is not None or transports is None or {Transport(transport) for transport in transports} <= IN_PROCESS
 
 
 def _lasting(

@@ -18,7 +18,7 @@ import pytest
 
 from converse_harness import Fake
 from converse_harness.cases import CASES, FAMILIES
-from converse_harness.faults.model import Door
+from converse_harness.faults.model import Transport
 from tests.clients.scenarios import CONVERSE, STREAM, canonical
 
 
@@ -298,28 +298,28 @@ ASKED: Final = [
 """Names and operations, for `pytest.mark.parametrize`."""
 
 
-def can_pass(name: str, door: Door) -> bool:
-    """Whether a door can express the case."""
-    return all(door in breach.fault.doors for reply in CASES[name].replies for breach in reply.breaches)
+def can_pass(name: str, transport: Transport) -> bool:
+    """Whether a transport can express the case."""
+    return all(transport in breach.fault.transports for reply in CASES[name].replies for breach in reply.breaches)
 
 
-def asked_at(door: Door) -> list[tuple[str, str]]:
-    """Those of ASKED that a door can express."""
-    return [(name, operation) for name, operation in ASKED if can_pass(name, door)]
+def asked_at(transport: Transport) -> list[tuple[str, str]]:
+    """Those of ASKED that a transport can express."""
+    return [(name, operation) for name, operation in ASKED if can_pass(name, transport)]
 
 
 FAMILY: Final[Mapping[str, str]] = {case.name: family for family, make in FAMILIES.items() for case in make()}
 
 
-def sampled(door: Door) -> list[Any]:
-    """Those that a door can express, for a client of which the same is known in process: of each kind the first.
+def sampled(transport: Transport) -> list[Any]:
+    """Those that a transport can express, for a client of which the same is known in process: of each kind the first.
 
     A kind is a family of cases, the levels and places of their faults, and an operation. The others are slow:
     tests/intercept/test_faults.py has that every way brings the same bytes.
     """
     kinds: set[object] = set()
     sample: list[Any] = []
-    for name, operation in asked_at(door):
+    for name, operation in asked_at(transport):
         case = CASES[name]
         struck = frozenset(
             (breach.fault.level, breach.fault.place) for reply in case.replies for breach in reply.breaches

@@ -1,4 +1,4 @@
-"""What every client must make of an answer, through every door that can carry it, as one table.
+"""What every client must make of an answer, through every transport that can carry it, as one table.
 
 A suite brings an `Ask`, what one client gives for a question, told in neutral words as a `Result`; and a table of how
 that client is known to differ.
@@ -221,7 +221,11 @@ Deviations = Mapping[tuple[str, str], Deviation]
 
 
 def run(
-    name: str, operation: str, door: Callable[[Reply], Fake], ask: Ask, deviations: Deviations = MappingProxyType({})
+    name: str,
+    operation: str,
+    transport: Callable[[Reply], Fake],
+    ask: Ask,
+    deviations: Deviations = MappingProxyType({}),
 ) -> None:
     """Open a fake, ask it with a client that finds it by its variables if it has any, and compare with the table."""
     scenario = SCENARIOS[name]
@@ -230,7 +234,7 @@ def run(
     deviation = deviations.get((name, operation), Deviation("it does not"))
     allowed = [replace(expected, **deviation.changes), *([expected] if deviation.sometimes else [])]
     sent: list[int] = []
-    with door(scenario.reply.times(deviation.calls)) as fake, pytest.MonkeyPatch.context() as patch:
+    with transport(scenario.reply.times(deviation.calls)) as fake, pytest.MonkeyPatch.context() as patch:
         if isinstance(fake, ServerFake):
             for variable, value in fake.environ.items():
                 patch.setenv(variable, value)

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from converse_harness import ConverseServer, bedrock
-from converse_harness.faults.model import Door
+from converse_harness.faults.model import Transport
 from converse_harness.intercept.httpx import HttpxFake
 from converse_harness.stream.events import decode_event
 from converse_harness.stream.frames import Decoder
@@ -121,15 +121,15 @@ def read(response: httpx.Response, events: list[Any]) -> str | None:
     return None
 
 
-@pytest.mark.parametrize(("name", "operation"), asked_at(Door.HTTPX))
+@pytest.mark.parametrize(("name", "operation"), asked_at(Transport.HTTPX))
 def test_in_process(name: str, operation: str) -> None:
-    with HttpxFake(unused="allow") as fake, connect(name, transport=fake.transport) as client:
+    with HttpxFake(unused="allow") as fake, connect(name, transport=fake.httpx_transport) as client:
         answer(fake, name)
         check(fake, name, ask(client, BEDROCK, operation), expected(name, operation), attempts=1)
 
 
 @pytest.mark.parametrize("http2", [False, True], ids=["HTTP/1.1", "HTTP/2"])
-@pytest.mark.parametrize(("name", "operation"), sampled(Door.SERVER))
+@pytest.mark.parametrize(("name", "operation"), sampled(Transport.SERVER))
 def test_over_the_socket(name: str, operation: str, http2: bool, converse_server: ConverseServer) -> None:
     with (
         converse_server.script(unused="allow") as fake,

@@ -17,7 +17,7 @@ import uvicorn
 from botocore.eventstream import EventStreamBuffer
 
 from converse_harness import ConverseServer, Fake, Reply
-from converse_harness.faults.model import Door
+from converse_harness.faults.model import Transport
 from converse_harness.intercept.httpx import HttpxFake
 from converse_harness.server.asgi import ConverseApp
 from converse_harness.server.site import ServerFake
@@ -37,14 +37,14 @@ from tests.clients.scenarios import (
     whole,
 )
 
-DOORS: Final[dict[str, dict[str, bool]]] = {
+TRANSPORTS: Final[dict[str, dict[str, bool]]] = {
     "HTTP/1.1": {},
     "HTTP/2": {"http1": False, "http2": True},
     "respx": {},
     "transport": {},
     "uvicorn": {},
 }
-"""What a client is made with to reach each door; in process it speaks HTTP/1.1 as well."""
+"""What a client is made with to reach each transport; in process it speaks HTTP/1.1 as well."""
 
 BEDROCK: Final = "https://bedrock-runtime.us-east-1.amazonaws.com"
 
@@ -57,7 +57,7 @@ BODY: Final = {name: value for name, value in REQUEST.items() if name != "modelI
 class Route:
     """The way of one test to its fake."""
 
-    door: str
+    transport: str
     fake: Fake
     endpoint: str
 
@@ -66,21 +66,21 @@ class Route:
         return f"{self.endpoint}/model/{quote(MODEL, safe='')}/{PATHS[order.operation]}"
 
     def client(self) -> httpx.Client:
-        options: dict[str, Any] = dict(DOORS[self.door])
-        if self.door == "transport":
+        options: dict[str, Any] = dict(TRANSPORTS[self.transport])
+        if self.transport == "transport":
             assert isinstance(self.fake, HttpxFake)
-            options["transport"] = self.fake.transport
+            options["transport"] = self.fake.httpx_transport
         return httpx.Client(**options)
 
     def async_client(self) -> httpx.AsyncClient:
-        options: dict[str, Any] = dict(DOORS[self.door])
-        if self.door == "transport":
+        options: dict[str, Any] = dict(TRANSPORTS[self.transport])
+        if self.transport == "transport":
             assert isinstance(self.fake, HttpxFake)
-            options["transport"] = self.fake.async_transport
+            options["transport"] = self.fake.httpx_async_transport
         return httpx.AsyncClient(**options)
 
     def check(self, response: httpx.Response) -> None:
-        assert response.http_version == ("HTTP/2" if self.door == "HTTP/2" else "HTTP/1.1")
+        assert response.http_version == ("HTTP/2" if self.transport == "HTTP/2" else "HTTP/1.1")
 
 
 def refused(fold: Fold, response: httpx.Response) -> Result:
@@ -202,16 +202,16 @@ def asgi() -> Iterator[Uvicorn]:
 
 def asgi_can(name: str) -> bool:
     """Whether an ASGI app can express a scenario; tests/intercept/test_faults.py has those that it refuses."""
-    return all(Door.ASGI in breach.fault.doors for breach in SCENARIOS[name].reply.breaches)
+    return all(Transport.ASGI in breach.fault.transports for breach in SCENARIOS[name].reply.breaches)
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
-    ("name", "operation", "door"),
-    [(*case, door) for door in DOORS for case in CASES if door != "uvicorn" or asgi_can(case[0])],
+    ("name", "operation", "transport"),
+    [(*case, transport) for transport in TRANSPORTS for case in CASES if transport != "uvicorn" or asgi_can(case[0])],
 )
 def test_scenario(
-    name: str, operation: str, way: str, door: str, converse_server: ConverseServer, asgi: Uvicorn
+    name: str, operation: str, way: str, transport: str, converse_server: ConverseServer, asgi: Uvicorn
 ) -> None:
     opened: dict[str, Callable[[Reply], Fake]] = {
         "HTTP/1.1": converse_server.script,
@@ -222,7 +222,9 @@ def test_scenario(
     }
 
     def asked(order: Order) -> Result:
-        endpoint = order.fake.url if isinstance(order.fake, ServerFake) else asgi.url if door == "uvicorn" else BEDROCK
-        return WAYS[way](order, Route(door, order.fake, endpoint))
+        endpoint = (
+            order.fake.url if isinstance(order.fake, ServerFake) else asgi.url if transport == "uvicorn" else BEDROCK
+        )
+        return WAYS[way](order, Route(transport, order.fake, endpoint))
 
-    run(name, operation, opened[door], asked)
+    run(name, operation, opened[transport], asked)

@@ -54,10 +54,10 @@ DEVIATIONS: Deviations = {
 }
 
 
-@pytest.mark.parametrize("door", ["in process", "server"])
+@pytest.mark.parametrize("transport", ["in process", "server"])
 @pytest.mark.parametrize(("name", "operation"), CASES)
 def test_scenario(
-    name: str, operation: str, door: str, converse_server: ConverseServer, monkeypatch: pytest.MonkeyPatch
+    name: str, operation: str, transport: str, converse_server: ConverseServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
-    run(name, operation, fake_converse if door == "in process" else converse_server.script, ask, DEVIATIONS)
+    run(name, operation, fake_converse if transport == "in process" else converse_server.script, ask, DEVIATIONS)

@@ -268,7 +268,7 @@ def test_no_secret_lands_in_a_report(pytester: pytest.Pytester) -> None:
     assert SECRET not in Path(pytester.path, "report.xml").read_text(encoding="utf-8")
 
 
-DOORS = """
+TRANSPORTS = """
 import asyncio
 
 import httpx
@@ -309,10 +309,10 @@ class TestBotoStream(ConsumerContract):
         return streams(target)
 
 
-TestServerStream = consumer_contract(in_a_thread, door="server", examples=EXAMPLES)
+TestServerStream = consumer_contract(in_a_thread, transport="server", examples=EXAMPLES)
 TestBoto = consumer_contract(whole, operation="Converse", examples=EXAMPLES)
-TestServer = consumer_contract(whole, operation="Converse", door="server", examples=EXAMPLES)
-TestHttpx = consumer_contract(by_httpx, operation="Converse", door="httpx", examples=EXAMPLES)
+TestServer = consumer_contract(whole, operation="Converse", transport="server", examples=EXAMPLES)
+TestHttpx = consumer_contract(by_httpx, operation="Converse", transport="httpx", examples=EXAMPLES)
 """
 
 EVERYWHERE = "text_basic or throttle_pre or reset or any_failure"
@@ -327,8 +327,8 @@ EVERYWHERE = "text_basic or throttle_pre or reset or any_failure"
         pytest.param("auto", EVERYWHERE, 50, marks=pytest.mark.slow),
     ],
 )
-def test_every_door_and_both_operations(mode: str, tests: str, examples: int, pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(consumer=CONSUMER, test_doors=DOORS.replace("EXAMPLES", str(examples)))
+def test_every_transport_and_both_operations(mode: str, tests: str, examples: int, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(consumer=CONSUMER, test_transports=TRANSPORTS.replace("EXAMPLES", str(examples)))
     with warnings.catch_warnings(action="ignore", category=ResourceWarning):  # of connections to the servers
         run(pytester, "-k", tests, *ASYNCIO, "-o", f"asyncio_mode={mode}", "-W", "ignore::ResourceWarning")
         gc.collect()

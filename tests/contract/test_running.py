@@ -227,6 +227,7 @@ def test_url_and_environ_are_those_of_the_server() -> None:
     with BotoFake() as fake, pytest.raises(ReplyError) as raised:
         Target(fake, "Converse").url  # noqa: B018
     assert str(raised.value) == (
-        'target.url: a fake behind the door "boto" has none. Say `door = "server"` in the contract; the consumer is '
+        'target.url: a fake behind the transport "boto" has none. Say `transport = "server"` in the contract; the '
+        "consumer is "
         "then asked over a socket."
     )

@@ -18,7 +18,7 @@ def ask(target: Target) -> Outcome:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "door": ({"door": "boto3"}, ".door = 'boto3'; one of 'boto', 'httpx', 'server'."),
+    "transport": ({"transport": "boto3"}, ".transport = 'boto3'; one of 'boto', 'httpx', 'server'."),
     "operation": ({"operation": "InvokeModel"}, ".operation = 'InvokeModel'; one of 'ConverseStream', 'Converse'."),
     "time_limit": ({"time_limit": 0}, ".time_limit = 0; a number of seconds, more than 0."),
     "time_limit as text": ({"time_limit": "5"}, ".time_limit = '5'; a number of seconds, more than 0."),
@@ -55,11 +55,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
             "Leave it out."
         ),
     ),
-    "case of another door": (
-        {"door": "server", "known": {"connection_refused": "later"}},
+    "case of another transport": (
+        {"transport": "server", "known": {"connection_refused": "later"}},
         (
             ".known: 'connection_refused' is no test of this contract: "
-            'the door "server" cannot express it. Leave it out.'
+            'the transport "server" cannot express it. Leave it out.'
         ),
     ),
 }
@@ -99,7 +99,8 @@ def test_an_unknown_setting() -> None:
     with pytest.raises(ReplyError) as raised:
         consumer_contract(ask, timeout=5)
     assert str(raised.value) == (
-        "consumer_contract(timeout=...): no setting. Settings: door, operation, known, time_limit, errors, most_calls, "
+        "consumer_contract(timeout=...): no setting. Settings: transport, operation, known, time_limit, errors, "
+        "most_calls, "
         "kinds, examples."
     )
 

@@ -289,7 +289,7 @@ WRONG_REPLIES: list[tuple[object, str]] = [
     ({"guardrail_masked": True}, ".guardrail_masked lacks 'text'; it takes text, original, policy, "),
     ({"guardrail_masked": "Nothing."}, ".guardrail_masked: 'Nothing.' has no mask. "),
     ({"case": "overflw_pre"}, ".case: no case is called 'overflw_pre'. Near it: overflow_pre, "),
-    ({"case": "connection_refused"}, ".case: connection_refused: the server door cannot express "),
+    ({"case": "connection_refused"}, ".case: connection_refused: the server transport cannot express "),
     ({"case": True}, ".case is true; it must be a string."),
     ({"error": "NoSuchException"}, ".error: 'NoSuchException' is not an error of Bedrock Runtime. One of: "),
     ({"error": {"name": "ThrottlingException", "x": 1}}, ".error: ThrottlingException has the unknown member 'x'; "),

@@ -11,7 +11,7 @@ from openapi_spec_validator import validate
 from converse_harness import faults
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES
 from converse_harness.endpoint.call import CallOutcome
-from converse_harness.faults.model import DURATIONS, Door
+from converse_harness.faults.model import DURATIONS, Transport
 from converse_harness.server.control import ROUTES, Fakes
 from converse_harness.server.control.arguments import FAULT, is_open, parameters
 from converse_harness.server.control.vocabulary import (
@@ -61,7 +61,7 @@ def test_its_bodies_are_those_that_are_read() -> None:
     assert list(SCHEMAS["When"]["properties"]) == [*conditions(), *ANSWERS]
     assert {item["required"][0] for item in SCHEMAS["When"]["allOf"][1]["anyOf"]} == set(conditions())
     named, lasting = SCHEMAS["Fault"]["oneOf"]
-    assert named["enum"] == [name for name, fault in faults.FAULTS.items() if Door.SERVER in fault.doors]
+    assert named["enum"] == [name for name, fault in faults.FAULTS.items() if Transport.SERVER in fault.transports]
     assert tuple(lasting["properties"]) == tuple(lasting["required"]) == FAULT
     assert lasting["properties"]["name"]["enum"] == [*DURATIONS]
     assert SCHEMAS["Call"]["properties"]["outcome"]["enum"] == [outcome.value for outcome in CallOutcome]

@@ -1,4 +1,4 @@
-"""What the tests of the doors share: clients, and a network that nobody may touch."""
+"""What the tests of the transports share: clients, and a network that nobody may touch."""
 
 from __future__ import annotations
 

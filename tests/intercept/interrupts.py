@@ -24,7 +24,7 @@ each_step = pytest.mark.parametrize(
 
 
 class Interrupter:
-    """Raises KeyboardInterrupt at the nth line that runs in the doors; lists all of them, where `at` is 0."""
+    """Raises KeyboardInterrupt at the nth line that runs in the transports; lists all of them, where `at` is 0."""
 
     def __init__(self, at: int) -> None:
         self.left = at

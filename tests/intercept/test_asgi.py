@@ -18,7 +18,7 @@ import urllib3.exceptions
 import uvicorn
 from botocore.config import Config
 
-from converse_harness import Call, DoorError, Reply, UnexpectedCall, faults, reply
+from converse_harness import Call, Reply, TransportError, UnexpectedCall, faults, reply
 from converse_harness.endpoint.call import CallOutcome
 from converse_harness.intercept.clients import create_client
 from converse_harness.server import protocol
@@ -440,7 +440,7 @@ def test_lifespan() -> None:
 
 def test_another_scope_is_refused() -> None:
     async def steps() -> None:
-        with pytest.raises(DoorError, match="an ASGI scope of type 'websocket' came to a ConverseApp"):
+        with pytest.raises(TransportError, match="an ASGI scope of type 'websocket' came to a ConverseApp"):
             await ask(ConverseApp(), {"type": "websocket"})
 
     run(steps())

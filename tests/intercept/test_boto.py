@@ -1,4 +1,4 @@
-"""The boto door, seen from outside: real clients of botocore, whatever they were made with."""
+"""The boto transport, seen from outside: real clients of botocore, whatever they were made with."""
 
 from __future__ import annotations
 

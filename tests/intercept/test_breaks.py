@@ -16,7 +16,7 @@ from botocore.config import Config
 
 from converse_harness import ConverseServer, Fake, Reply, fake_converse, faults, reply
 from converse_harness.endpoint.call import CallOutcome
-from converse_harness.faults.model import Door, Fault, FaultLevel
+from converse_harness.faults.model import Fault, FaultLevel, Transport
 from tests.broken import WHOLE as EVERYTHING
 from tests.broken import expected, faulty, observed
 from tests.server.peers import eventually
@@ -94,7 +94,9 @@ def test_botocore_does_with_it_what_the_table_says(make_client: Client, question
 
 
 ON_THE_WIRE = [
-    each for each in faults.FAULTS.values() if each.level is not FaultLevel.EVENTS and Door.SERVER in each.doors
+    each
+    for each in faults.FAULTS.values()
+    if each.level is not FaultLevel.EVENTS and Transport.SERVER in each.transports
 ]
 
 

@@ -1,4 +1,6 @@
-"""Each fault and each case through each door that can: the same bytes, up to the same break. The other doors say so."""
+"""Each fault and each case through each transport that can: the same bytes, up to the same break. The other transports
+say so.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from urllib3.exceptions import HTTPError
 
 from converse_harness import Call, ConverseServer, Endpoint, Fake, Reply, ReplyError, fake_converse, faults, reply
 from converse_harness.cases import CASES
-from converse_harness.faults.model import Door, Fault
+from converse_harness.faults.model import Fault, Transport
 from converse_harness.intercept.httpx import HttpxFake
 from converse_harness.server.asgi import ConverseApp, Message
 from converse_harness.stream.http import Request
@@ -70,7 +72,7 @@ def read_httpx(client: httpx.Client, url: str, answer: Reply) -> Reached:
 
 
 def through_httpx(answer: Reply, operation: str) -> Reached:
-    with HttpxFake(answer) as fake, httpx.Client(transport=fake.transport) as client:
+    with HttpxFake(answer) as fake, httpx.Client(transport=fake.httpx_transport) as client:
         return read_httpx(client, f"https://bedrock{path(operation)}", answer)
 
 
@@ -134,7 +136,13 @@ def through_asgi(answer: Reply, operation: str) -> Reached:
     return reached(head["status"], headers, [each["body"] for each in parts])
 
 
-WAYS = {"boto": Door.BOTO, "httpx": Door.HTTPX, "HTTP/1.1": Door.SERVER, "HTTP/2": Door.SERVER, "ASGI": Door.ASGI}
+WAYS = {
+    "boto": Transport.BOTO,
+    "httpx": Transport.HTTPX,
+    "HTTP/1.1": Transport.SERVER,
+    "HTTP/2": Transport.SERVER,
+    "ASGI": Transport.ASGI,
+}
 each_way = pytest.mark.parametrize("way", WAYS)
 Through = Callable[[Reply, str], Reached]
 
@@ -161,13 +169,13 @@ def rendered(answer: Reply, operation: str) -> Reached:
 
 @each_way
 @pytest.mark.parametrize("fault", faults.FAULTS.values(), ids=lambda fault: fault.name)
-def test_the_same_bytes_come_through_every_door_that_can(ways: Any, fault: Fault, way: str) -> None:
-    door, through = WAYS[way], ways[way]
+def test_the_same_bytes_come_through_every_transport_that_can(ways: Any, fault: Fault, way: str) -> None:
+    transport, through = WAYS[way], ways[way]
     answer = faulty(fault)
     operations = ["converse-stream", *(["converse"] if fault.on_body is not None else [])]
     for operation in operations:
-        if door not in fault.doors:
-            with pytest.raises(ReplyError, match=f"the {door.value} door cannot express faults.{fault.name}"):
+        if transport not in fault.transports:
+            with pytest.raises(ReplyError, match=f"the {transport.value} transport cannot express faults.{fault.name}"):
                 through(answer, operation)
             continue
         assert through(answer, operation) == rendered(answer, operation)
@@ -179,7 +187,7 @@ def test_so_do_those_of_each_case(ways: Any, way: str, operation: str) -> None:
     compared = 0
     for case in CASES.values():
         for answer in case.replies if operation == "converse-stream" or not case.stream_only else ():
-            if all(WAYS[way] in breach.fault.doors for breach in answer.breaches):
+            if all(WAYS[way] in breach.fault.transports for breach in answer.breaches):
                 once = answer.times(1)
                 assert ways[way](once, operation) == rendered(once, operation), case
                 compared += 1
@@ -204,29 +212,35 @@ def test_so_do_those_of_several(ways: Any, name: str, way: str) -> None:
     assert ways[way](COMBINED[name], "converse-stream") == rendered(COMBINED[name], "converse-stream")
 
 
-# A door that cannot
+# A transport that cannot
 
 
-def opened(door: Door, server: ConverseServer) -> Fake:
-    match door:
-        case Door.SERVER:
+def opened(transport: Transport, server: ConverseServer) -> Fake:
+    match transport:
+        case Transport.SERVER:
             return server.script(unused="allow")
-        case Door.ASGI:
+        case Transport.ASGI:
             return ConverseApp().fake
-        case Door.HTTPX:
+        case Transport.HTTPX:
             return HttpxFake(unused="allow")
-        case Door.BOTO:
+        case Transport.BOTO:
             return fake_converse(unused="allow")
 
 
-LACKING = [(fault, door) for fault in faults.FAULTS.values() for door in Door if door not in fault.doors]
+LACKING = [
+    (fault, transport)
+    for fault in faults.FAULTS.values()
+    for transport in Transport
+    if transport not in fault.transports
+]
 
 
-@pytest.mark.parametrize(("fault", "door"), LACKING, ids=lambda each: getattr(each, "name", each))
-def test_a_door_that_cannot_says_so_at_the_line_of_the_script(fault: Fault, door: Door) -> None:
+@pytest.mark.parametrize(("fault", "transport"), LACKING, ids=lambda each: getattr(each, "name", each))
+def test_a_transport_that_cannot_says_so_at_the_line_of_the_script(fault: Fault, transport: Transport) -> None:
     answer = WHOLE.broken(fault)
-    able = ", ".join(each.value for each in Door if each in fault.doors)
-    said = f"{answer.summary}: the {door.value} door cannot express faults.{fault.name}. Doors that can: {able}."
+    able = ", ".join(each.value for each in Transport if each in fault.transports)
+    cannot = f"{answer.summary}: the {transport.value} transport cannot express faults.{fault.name}."
+    said = f"{cannot} Transports that can: {able}."
 
     def computed(call: Call) -> Reply:
         return answer
@@ -249,5 +263,5 @@ def test_a_door_that_cannot_says_so_at_the_line_of_the_script(fault: Fault, door
             fake.check()
         assert str(in_the_end.value) == said
 
-    with ConverseServer() as server, opened(door, server) as fake:
+    with ConverseServer() as server, opened(transport, server) as fake:
         says_so(fake)

@@ -1,4 +1,4 @@
-"""The guard: what the doors do not answer never reaches Bedrock, and the test fails even if it swallows that."""
+"""The guard: what the transports do not answer never reaches Bedrock, and the test fails even if it swallows that."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def with_tls_in_memory() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reach", "library", "door"),
+    ("reach", "library", "transport"),
     [
         (with_httpx, "httpx", "converse_httpx"),
         (with_async_httpx, "httpx", "converse_httpx"),
@@ -118,12 +118,12 @@ def with_tls_in_memory() -> None:
     ],
 )
 def test_another_way_is_stopped_and_fails_the_test(
-    reach: Callable[[], None], library: str, door: str, network: Network
+    reach: Callable[[], None], library: str, transport: str, network: Network
 ) -> None:
     fake = fake_converse()
     fake.open()
     try:
-        with pytest.raises(BlockedConnection, match=rf"^{library} tried to reach {HOST}.*`{door}`"):
+        with pytest.raises(BlockedConnection, match=rf"^{library} tried to reach {HOST}.*`{transport}`"):
             reach()
         # A client that swallows it hides nothing.
         with pytest.raises(BlockedConnection, match=HOST):

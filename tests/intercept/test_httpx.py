@@ -1,4 +1,4 @@
-"""The httpx door: transports for one client, a respx route for all others, and peace with the test's own mocks."""
+"""The httpx transport: transports for one client, a respx route for all others, and peace with the test's own mocks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,16 @@ from botocore.eventstream import EventStreamBuffer
 from pytest_httpserver import HTTPServer
 from respx.mocks import Mocker
 
-from converse_harness import BlockedConnection, DoorError, Fake, UnexpectedCall, assemble, fake_converse, faults, reply
+from converse_harness import (
+    BlockedConnection,
+    Fake,
+    TransportError,
+    UnexpectedCall,
+    assemble,
+    fake_converse,
+    faults,
+    reply,
+)
 from converse_harness.endpoint.call import CallOutcome
 from converse_harness.intercept import registry
 from converse_harness.intercept.httpx import HttpxFake
@@ -115,10 +124,10 @@ def test_a_function_of_the_script_runs_where_it_blocks_no_event_loop(fake: Httpx
 
 
 def test_transports_are_those_of_httpx_by_default(fake: HttpxFake) -> None:
-    assert isinstance(fake.transport, httpx.BaseTransport)
-    assert isinstance(fake.async_transport, httpx.AsyncBaseTransport)
+    assert isinstance(fake.httpx_transport, httpx.BaseTransport)
+    assert isinstance(fake.httpx_async_transport, httpx.AsyncBaseTransport)
     fake.script(reply.text("hi"))
-    with httpx.Client(transport=fake.transport) as client:
+    with httpx.Client(transport=fake.httpx_transport) as client:
         assert said(client.post(URL, json=BODY)) == "hi"
 
 
@@ -210,7 +219,7 @@ def test_a_client_that_leaves_is_seen(fake: HttpxFake) -> None:
 
 def test_so_is_one_that_forgets_its_answer(fake: HttpxFake) -> None:
     fake.script(reply.text("one two three"))
-    with httpx.Client(transport=fake.transport) as client:
+    with httpx.Client(transport=fake.httpx_transport) as client:
         client.send(client.build_request("POST", STREAM, json=BODY), stream=True)
     gc.collect()
     assert fake.calls[0].outcome is CallOutcome.CLOSED
@@ -379,7 +388,7 @@ def test_inside_a_cassette_of_vcrpy_a_transport_is_answered(fake: HttpxFake, lib
         assert one_async_transport_on_asyncio(library, fake) == "hi"
 
 
-def test_a_cassette_of_vcrpy_can_leave_bedrock_to_the_door(fake: HttpxFake, tmp_path: Path) -> None:
+def test_a_cassette_of_vcrpy_can_leave_bedrock_to_the_transport(fake: HttpxFake, tmp_path: Path) -> None:
     fake.script(reply.text("hi").times(2))
     tape = str(tmp_path / "cassette.yaml")
     with vcr.use_cassette(tape, record_mode="none", ignore_hosts=[httpx.URL(HOST).host]):
@@ -398,7 +407,7 @@ Patched = list[tuple[str, Any]]
 
 
 def patched() -> Patched:
-    """What the door replaces, as it is now."""
+    """What the transport replaces, as it is now."""
     methods = [
         (owner.__name__, getattr(owner, name))
         for owners, name in (
@@ -453,7 +462,7 @@ def test_a_mock_of_the_tests_own_that_ends_last_is_given_back_too(originals: Pat
 @each_step
 def test_an_interrupt_at_any_line_leaves_nothing_behind(originals: Patched, each_step: bool) -> None:
     def open_and_close(fake: Fake) -> None:
-        with fake._door():
+        with fake._transport():
             pass
 
     def check(where: str) -> None:
@@ -474,11 +483,11 @@ def test_the_newest_answers(library: Any) -> None:
 
 def test_a_respx_that_hooks_nothing_is_named(originals: Patched, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(respx.mocks.HTTPCoreMocker, "targets", ["httpcore.Renamed"])
-    with pytest.raises(DoorError, match=r"respx \d.* with httpcore \d.* does not replace the connection pools"):
+    with pytest.raises(TransportError, match=r"respx \d.* with httpcore \d.* does not replace the connection pools"):
         HttpxFake().open()
     assert patched() == originals
     monkeypatch.delattr(respx.mocks, "HTTPCoreMocker")
-    with pytest.raises(DoorError, match=r"respx \d.*cannot import name 'HTTPCoreMocker'.*Install"):
+    with pytest.raises(TransportError, match=r"respx \d.*cannot import name 'HTTPCoreMocker'.*Install"):
         HttpxFake().open()
     monkeypatch.undo()
     with HttpxFake():
@@ -507,13 +516,13 @@ def test_threads_open_and_close_at_once(originals: Patched) -> None:
 
 
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
-def test_without_the_door_httpx_is_stopped_and_told_of_it(library: Any) -> None:
-    told = r"for httpx2? open the httpx door: use the fixture `converse_httpx`"
+def test_without_the_transport_httpx_is_stopped_and_told_of_it(library: Any) -> None:
+    told = r"for httpx2? open the httpx transport: use the fixture `converse_httpx`"
     with pytest.raises(BlockedConnection, match=told), fake_converse():
         library.post(URL, json=BODY)
 
 
-def test_boto_is_answered_by_its_own_door_beside_it_or_refused(make_client: Any, question: dict[str, Any]) -> None:
+def test_boto_is_answered_by_its_own_transport_beside_it_or_refused(make_client: Any, question: dict[str, Any]) -> None:
     with fake_converse(reply.text("boto")), HttpxFake(reply.text("httpx")):
         assert make_client().converse(**question)["output"]["message"]["content"] == [{"text": "boto"}]
         assert said(httpx.post(URL, json=BODY)) == "httpx"

@@ -16,7 +16,7 @@ import botocore.endpoint
 import pytest
 from botocore.config import Config
 
-from converse_harness import BlockedConnection, DoorError, Fake, fake_converse, reply
+from converse_harness import BlockedConnection, Fake, TransportError, fake_converse, reply
 from converse_harness.intercept import registry
 from converse_harness.intercept.patch_points import POINTS
 from converse_harness.intercept.patches import Point
@@ -130,7 +130,7 @@ def test_a_changed_botocore_is_named_and_nothing_is_patched(
     else:
         monkeypatch.setattr(holder, name, lambda self, changed: None)
     changed = attributes()
-    with pytest.raises(DoorError, match=rf"botocore \d+\.\d+.*{name}.*expected.*found.*Install") as caught:
+    with pytest.raises(TransportError, match=rf"botocore \d+\.\d+.*{name}.*expected.*found.*Install") as caught:
         fake_converse().open()
     assert f"{point.module}.{point.attribute}" in str(caught.value)
     assert attributes() == changed
@@ -145,7 +145,7 @@ def test_code_that_no_longer_calls_send_is_noticed(monkeypatch: pytest.MonkeyPat
         return self._deliver(request)
 
     monkeypatch.setattr(botocore.endpoint.Endpoint, "_do_get_response", _do_get_response)
-    with pytest.raises(DoorError, match=r"_do_get_response: expected code that mentions _send, found.*_deliver"):
+    with pytest.raises(TransportError, match=r"_do_get_response: expected code that mentions _send, found.*_deliver"):
         fake_converse().open()
     monkeypatch.undo()
 

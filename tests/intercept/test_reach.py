@@ -1,4 +1,4 @@
-"""Which fake a boto call belongs to when fakes of several doors are open: by where the client is aimed."""
+"""Which fake a boto call belongs to when fakes of several transports are open: by where the client is aimed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What AWS sent, made into recordings and replayed: the same bytes, events, answers and errors through two doors.
+"""What AWS sent, made into recordings and replayed: the same bytes, events, answers and errors through two transports.
 
 Compared with: 378 published recordings of Converse and ConverseStream, and botocore's own parser.
 """

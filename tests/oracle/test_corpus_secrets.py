@@ -23,7 +23,7 @@ ACCOUNT = "123456789012"
 
 @pytest.fixture(scope="module")
 def heard(shared: Path) -> dict[str, Heard]:
-    """Each interaction as a door would hear it, by the name of its file."""
+    """Each interaction as a transport would hear it, by the name of its file."""
     corpus = shared / "corpus"
     index = json.loads((corpus / "index.json").read_text())
     assert len(index) == 378

@@ -45,7 +45,7 @@ def test_a_ready_client(project: pytest.Pytester) -> None:
     project.runpytest().assert_outcomes(passed=1)
 
 
-def test_inside_given_a_message_names_the_right_door(project: pytest.Pytester) -> None:
+def test_inside_given_a_message_names_the_right_transport(project: pytest.Pytester) -> None:
     project.makepyfile(
         """
         from hypothesis import HealthCheck, given, settings, strategies as st

@@ -301,7 +301,7 @@ def test_boto_and_httpx_share_one_recording(upstream: Upstream) -> None:
         @pytest.mark.converse_recording(match="exact")
         def test_trip(converse, converse_httpx):
             assert ask("boto") == "boto!"
-            transport = converse_httpx.transport
+            transport = converse_httpx.httpx_transport
             with httpx.Client(transport=transport) as client:
                 url = os.environ.get("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "https://bedrock-runtime.us-east-1.amazonaws.com")
                 body = {"messages": [{"role": "user", "content": [{"text": "httpx"}]}]}

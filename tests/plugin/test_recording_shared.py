@@ -1,4 +1,4 @@
-"""Fakes of two doors play one recording: each exchange answers one call, whoever asks at the same moment."""
+"""Fakes of two transports play one recording: each exchange answers one call, whoever asks at the same moment."""
 
 import sys
 import threading

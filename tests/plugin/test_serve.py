@@ -398,7 +398,7 @@ def test_a_case_of_several_replies_goes_round() -> None:
         (("--case", "overflw_pre"), 2, "no case is called 'overflw_pre'. Near it: overflow_pre, "),
         (("weather.py", "--case", "overflow_pre"), 2, "FILE or --case, not both"),
         (("--case", "overflow_pre", "--reload"), 2, "needs the FILE that it watches"),
-        (("--case", "connection_refused"), 1, "the server door cannot express faults.connection_refused"),
+        (("--case", "connection_refused"), 1, "the server transport cannot express faults.connection_refused"),
     ],
 )
 def test_a_case_that_cannot_be_served(

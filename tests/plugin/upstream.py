@@ -25,7 +25,7 @@ ACCOUNT = {
 
 
 class Service(ThreadingHTTPServer):
-    """Answers as Bedrock does; not a door, so that a fake of the same process does not know it."""
+    """Answers as Bedrock does; not a transport, so that a fake of the same process does not know it."""
 
     def __init__(self, answer: Any) -> None:
         super().__init__(("127.0.0.1", 0), Handler)

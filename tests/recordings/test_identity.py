@@ -32,7 +32,7 @@ def answered(reply: Reply, operation: str) -> tuple[Request, HttpResponse]:
 
 
 def heard_of(request: Request, response: HttpResponse) -> Heard:
-    """What a door hears of it that gets every chunk for itself, 10 ms apart."""
+    """What a transport hears of it that gets every chunk for itself, 10 ms apart."""
     pieces = [(chunk.data, 0.02 + number / 100) for number, chunk in enumerate(response.chunks)]
     end = 0.02 + len(pieces) / 100
     return Heard(

@@ -1,7 +1,7 @@
-"""Record through one door, replay through another: what a client gets is what the service sent.
+"""Record through one transport, replay through another: what a client gets is what the service sent.
 
 A ConverseServer is the service. Every reply that the strategies draw is asked for through each way to record, and what
-is written is replayed through each door.
+is written is replayed through each transport.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from converse_harness import ConverseServer, Reply, fake_converse, record, recording
-from converse_harness.faults.model import Door
+from converse_harness.faults.model import Transport
 from converse_harness.intercept.clients import create_client
 from converse_harness.intercept.httpx import HttpxFake
 from converse_strategies import faulty_replies, replies
@@ -108,7 +108,7 @@ def record_by_boto(upstream: str, file: Path, operation: str) -> None:
 
 
 def record_by_httpx(upstream: str, file: Path, operation: str) -> None:
-    with record(file) as recorder, httpx.Client(transport=recorder.transport(httpx.HTTPTransport())) as client:
+    with record(file) as recorder, httpx.Client(transport=recorder.httpx_transport(httpx.HTTPTransport())) as client:
         over_httpx(client, upstream, operation)
 
 
@@ -130,14 +130,16 @@ def replay_over_server(file: Path, operation: str) -> Got:
 
 
 def replay_over_httpx(file: Path, operation: str) -> Got:
-    with HttpxFake(recording(file)) as fake, httpx.Client(transport=fake.transport) as client:
+    with HttpxFake(recording(file)) as fake, httpx.Client(transport=fake.httpx_transport) as client:
         return over_httpx(client, "https://bedrock-runtime.us-east-1.amazonaws.com", operation)
 
 
 def can_be_sent(reply: Reply) -> bool:
     """Whether the server can, and does not wait: silence is recorded elsewhere."""
     faults = [breach.fault for breach in reply.breaches]
-    return all(Door.SERVER in fault.doors and fault.seconds is None and not fault.no_answer for fault in faults)
+    return all(
+        Transport.SERVER in fault.transports and fault.seconds is None and not fault.no_answer for fault in faults
+    )
 
 
 drawn = st.one_of(replies(), faulty_replies().map(lambda faulty: faulty.reply)).filter(can_be_sent)
@@ -153,7 +155,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("way", WAYS)
 @settings(max_examples=examples(0.3), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(reply=drawn, operation=st.sampled_from(list(TARGETS)))
-def test_what_one_door_records_every_door_replays(
+def test_what_one_transport_records_every_transport_replays(
     way: str, converse_server: ConverseServer, reply: Reply, operation: str
 ) -> None:
     on_body = all(breach.fault.on_body is not None for breach in reply.breaches)

@@ -436,7 +436,7 @@ def saved(tape: Tape) -> str:
     return ""
 
 
-# Through a door
+# Through a transport
 
 
 def test_a_recorder_refuses_what_has_a_secret_in_it(tmp_path: Path) -> None:
@@ -479,7 +479,7 @@ def test_a_token_that_comes_back_is_refused(tmp_path: Path) -> None:
         with ConverseServer() as server, server.script(reply.text(f"You said {token}.")) as service:
             url = f"{service.url}/model/m/converse"
             recorder = record(tmp_path / "trip.jsonl")
-            client = httpx.Client(transport=recorder.transport(httpx.HTTPTransport()), headers={name: value})
+            client = httpx.Client(transport=recorder.httpx_transport(httpx.HTTPTransport()), headers={name: value})
             with pytest.raises(ReplyError, match="a secret of this process"), recorder, client:
                 client.post(url, json=question)
         assert list(tmp_path.iterdir()) == []

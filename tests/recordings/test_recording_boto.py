@@ -1,4 +1,4 @@
-"""Recording through the boto door: real clients, with the project's own server and odd ones as the service."""
+"""Recording through the boto transport: real clients, with the project's own server and odd ones as the service."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from converse_harness import (
     BlockedConnection,
     Call,
     ConverseServer,
-    DoorError,
     Reply,
     ReplyError,
+    TransportError,
     UnexpectedCall,
     fake_converse,
     record,
@@ -876,7 +876,7 @@ def test_a_setting_that_is_none(path: Path, settings: dict[str, Any], said: str)
 def test_a_session_that_makes_its_responses_elsewhere_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     canned = AWSResponse("http://127.0.0.1:1", 200, {}, io.BytesIO(b"{}"))
     monkeypatch.setattr(URLLib3Session, "send", lambda self, request: canned)
-    with pytest.raises(DoorError, match="URLLib3Session answered with a response made elsewhere"), record(path):
+    with pytest.raises(TransportError, match="URLLib3Session answered with a response made elsewhere"), record(path):
         connect("http://127.0.0.1:1").converse(**question())
 
 
@@ -885,7 +885,7 @@ def test_a_raw_response_of_another_kind_is_refused(path: Path, monkeypatch: pyte
         return AWSResponse(request.url, 200, {}, io.BytesIO(b"{}"))
 
     monkeypatch.setattr(URLLib3Session, "send", send)
-    with pytest.raises(DoorError, match="a raw response is a BytesIO"), record(path):
+    with pytest.raises(TransportError, match="a raw response is a BytesIO"), record(path):
         connect("http://127.0.0.1:1").converse(**question())
 
 

@@ -255,7 +255,7 @@ def test_other_operations_of_bedrock(path: Path, library: Any) -> None:
             return found
 
     with record(path) as recorder:
-        came = talk(recorder.transport(library.MockTransport(answer)), f"https://{BEDROCK}")
+        came = talk(recorder.httpx_transport(library.MockTransport(answer)), f"https://{BEDROCK}")
     assert [call.operation for call in recorder.calls] == [
         "InvokeModel",
         "InvokeModelWithResponseStream",
@@ -319,23 +319,25 @@ def test_an_upstream_is_named(path: Path, server: ConverseServer, slash: str) ->
 @either
 def test_record_has_transports_for_one_client(path: Path, server: ConverseServer, library: Any) -> None:
     async def run(recorder: Recorder, url: str) -> Answer:
-        async with library.AsyncClient(transport=recorder.async_transport(library.AsyncHTTPTransport())) as client:
+        async with library.AsyncClient(
+            transport=recorder.httpx_async_transport(library.AsyncHTTPTransport())
+        ) as client:
             return await ask_async(client, url)
 
     with (
         server.script(reply.text("hi").times(2)) as upstream,
         record(path) as recorder,
-        library.Client(transport=recorder.transport(library.HTTPTransport())) as client,
+        library.Client(transport=recorder.httpx_transport(library.HTTPTransport())) as client,
     ):
         came = [ask(client, upstream.url), asyncio.run(run(recorder, upstream.url))]
-    assert isinstance(recorder.transport(library.HTTPTransport()), library.BaseTransport)
+    assert isinstance(recorder.httpx_transport(library.HTTPTransport()), library.BaseTransport)
     with record(path, mode="none") as player:
         mock = library.MockTransport(lambda request: pytest.fail("it is played"))
-        with library.Client(transport=player.transport(mock)) as client:
+        with library.Client(transport=player.httpx_transport(mock)) as client:
             assert [ask(client, "https://x.example"), own(library, recorder, f"https://{BEDROCK}", STREAM)] == came
 
 
-def test_boto_over_httpx_is_written_down_by_its_own_door(path: Path, server: ConverseServer) -> None:
+def test_boto_over_httpx_is_written_down_by_its_own_transport(path: Path, server: ConverseServer) -> None:
     """As aiobotocore does it: its call is passed on, and its HTTP session is one of httpx."""
     with server.script(reply.text("hi")) as upstream, record(path, upstream=upstream.url) as recorder:
         held = registry.take("Converse", upstream.url)
@@ -382,9 +384,9 @@ def test_an_upstream_that_is_no_url(path: Path, upstream: str) -> None:
 def test_what_is_no_transport(path: Path) -> None:
     recorder = record(path)
     with httpx.Client() as client, pytest.raises(ReplyError, match=r"is no transport .* no handle_request\(\)"):
-        recorder.transport(client)
+        recorder.httpx_transport(client)
     with pytest.raises(ReplyError, match=r"handle_async_request\(\).*AsyncHTTPTransport"):
-        recorder.async_transport(httpx.HTTPTransport())
+        recorder.httpx_async_transport(httpx.HTTPTransport())
 
 
 def test_the_path_of_a_gateway_is_no_part_of_the_call(path: Path) -> None:
@@ -521,8 +523,8 @@ def test_closing_and_not_entering(path: Path) -> None:
     with recorded_by(path) as recorder:
         mine = Retrying(httpx.HTTPTransport())
         httpx.Client(transport=recording_transport(httpx, recorder, mine)).close()
-        httpx.Client(transport=recorder.transport).close()
-        asyncio.run(httpx.AsyncClient(transport=recorder.async_transport).aclose())
+        httpx.Client(transport=recorder.httpx_transport).close()
+        asyncio.run(httpx.AsyncClient(transport=recorder.httpx_async_transport).aclose())
     assert mine.entered == ["closed"]
 
 
@@ -1004,7 +1006,7 @@ def test_threads_do_not_mix(server: ConverseServer, path: Path) -> None:
     assert len(by_question) == threads * calls == sum(map(len, said))
 
 
-def test_the_door_itself_loads_no_library() -> None:
+def test_the_transport_itself_loads_no_library() -> None:
     code = (
         "import sys, converse_harness.intercept.patch_points\n"
         "assert not {'httpx', 'httpx2', 'respx', 'anyio', 'httpcore'} & sys.modules.keys()"

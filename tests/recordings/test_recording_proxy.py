@@ -1,4 +1,4 @@
-"""Recording through the server door: what any client asks goes on to a service, and its answer back, live."""
+"""Recording through the server transport: what any client asks goes on to a service, and its answer back, live."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from botocore.credentials import Credentials
 from converse_harness import (
     BlockedConnection,
     ConverseServer,
-    DoorError,
     Reply,
     ReplyError,
+    TransportError,
     UnexpectedCall,
     fake_converse,
     recording,
@@ -569,7 +569,7 @@ def test_what_is_missing_is_said_when_it_opens(
 ) -> None:
     change(monkeypatch)
     before = proxy.fakes
-    with pytest.raises(DoorError, match=said) as raised:
+    with pytest.raises(TransportError, match=said) as raised:
         proxy.record(path, upstream=url)
     assert "secret" not in str(raised.value).replace("AWS_SECRET_ACCESS_KEY", "")
     assert proxy.fakes == before
@@ -582,13 +582,13 @@ def test_keys_that_are_lost_on_the_way_are_said_to_the_client_and_the_test(
     fake = proxy.record(path, upstream=heard.url)
 
     def lose(self: Upstream, request: object) -> None:
-        raise DoorError(upstream.LOST.format(error="the token has expired"))
+        raise TransportError(upstream.LOST.format(error="the token has expired"))
 
     monkeypatch.setattr(Upstream, "_signed", lose)
     answer = httpx.post(target(fake), json=QUESTION)
     assert answer.status_code == 400  # which no client repeats
     assert "could not be renewed: the token has expired" in answer.json()["message"]
-    with pytest.raises(DoorError, match="the token has expired"), fake:
+    with pytest.raises(TransportError, match="the token has expired"), fake:
         pass
     assert not path.exists()
     assert heard.seen == []

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from converse_harness import Call, ConverseServer, DoorError, Reply, UnusedReplies, faults, reply
+from converse_harness import Call, ConverseServer, Reply, TransportError, UnusedReplies, faults, reply
 from converse_harness.endpoint.call import CallOutcome
 from converse_harness.server.site import ServerFake
 from tests.server.peers import PATIENCE, Raw, Raw2, eventually, question
@@ -134,7 +134,7 @@ def test_the_server_stops_at_once(how: str) -> None:
         assert peer.is_closed()
         peer.socket.close()
     assert fake.calls == [] or {call.outcome for call in fake.calls} == {CallOutcome.CUT}
-    with pytest.raises(DoorError, match="not running"):
+    with pytest.raises(TransportError, match="not running"):
         server.script()
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from converse_harness import ConverseServer, DoorError, reply
+from converse_harness import ConverseServer, TransportError, reply
 from tests.nested import OURS, SOCKET
 from tests.server.peers import Raw, Raw2
 
@@ -87,21 +87,21 @@ def test_a_warning_that_is_an_error_leaves_nothing_open() -> None:
     server = ConverseServer(host="0.0.0.0")
     with pytest.raises(UserWarning, match="which other machines can reach"):
         server.start()
-    with pytest.raises(DoorError, match="not running"):
+    with pytest.raises(TransportError, match="not running"):
         assert server.url
 
 
 def test_a_port_in_use(server: ConverseServer) -> None:
     port = int(server.url.rpartition(":")[2])
     second = ConverseServer(port=port)
-    with pytest.raises(DoorError, match=rf"cannot listen on 127\.0\.0\.1:{port}: .*in use.*Choose another port"):
+    with pytest.raises(TransportError, match=rf"cannot listen on 127\.0\.0\.1:{port}: .*in use.*Choose another port"):
         second.start()
     second.stop()
 
 
 @pytest.mark.parametrize(("host", "port"), [("192.0.2.1", 0), ("127.0.0.1", 99_999), ("not a host", 0), (70 * "x", 0)])
 def test_where_nobody_can_listen(host: str, port: int) -> None:
-    with pytest.raises(DoorError, match="cannot listen on"):
+    with pytest.raises(TransportError, match="cannot listen on"):
         ConverseServer(host=host, port=port).start()
 
 
@@ -126,7 +126,7 @@ def test_an_event_loop_that_cannot_be_made_is_an_error_and_no_wait(monkeypatch: 
         def start() -> None:
             try:
                 server.start()
-            except DoorError as error:
+            except TransportError as error:
                 failed.append(error)
 
         thread = threading.Thread(target=start, daemon=True)
@@ -150,14 +150,14 @@ def test_pytest_socket_is_told_what_to_do(project: pytest.Pytester) -> None:
     project.makepyfile(
         """
         import pytest
-        from converse_harness import DoorError
+        from converse_harness import TransportError
 
         def test_it(request):
-            with pytest.raises(DoorError) as caught:
+            with pytest.raises(TransportError) as caught:
                 request.getfixturevalue("converse_server")
             print("said:", caught.value)
 
-        def test_the_boto_door_needs_none(converse):
+        def test_the_boto_transport_needs_none(converse):
             pass
         """
     )

@@ -21,7 +21,7 @@ import converse_harness
 from converse_harness import ConverseServer, Endpoint, Reply, StreamOrderError, bedrock, fake_converse, reply
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, usual
 from converse_harness.faults import FAULTS, NOT_SENDABLE
-from converse_harness.faults.model import Door, Fault, FaultLevel, Place
+from converse_harness.faults.model import Fault, FaultLevel, Place, Transport
 from converse_harness.faults.order import BREACHES
 from converse_harness.reply.body import ErrorBody
 from converse_harness.stream.grammar import check_order
@@ -181,17 +181,26 @@ def test_every_fault_comes() -> None:
 SELECTIONS: list[tuple[dict[str, Any], Any]] = [
     *(({"levels": [level.value]}, lambda fault, level=level: fault.level is level) for level in FaultLevel),
     *(
-        ({"doors": [door.value]}, lambda fault, door=door: door in fault.doors and fault.name != "read_timeout")
-        for door in (Door.SERVER, Door.ASGI)
+        (
+            {"transports": [transport.value]},
+            lambda fault, transport=transport: transport in fault.transports and fault.name != "read_timeout",
+        )
+        for transport in (Transport.SERVER, Transport.ASGI)
     ),
-    *(({"doors": [door.value]}, lambda fault, door=door: door in fault.doors) for door in (Door.BOTO, Door.HTTPX)),
-    ({"doors": ["boto", "asgi"]}, lambda fault: Door.ASGI in fault.doors and fault.name != "read_timeout"),
+    *(
+        ({"transports": [transport.value]}, lambda fault, transport=transport: transport in fault.transports)
+        for transport in (Transport.BOTO, Transport.HTTPX)
+    ),
+    (
+        {"transports": ["boto", "asgi"]},
+        lambda fault: Transport.ASGI in fault.transports and fault.name != "read_timeout",
+    ),
     ({"operations": ["Converse"]}, lambda fault: fault.on_body is not None),
     ({"operations": ["ConverseStream"]}, lambda fault: True),
     ({"names": ["reset", "bad_crc"]}, lambda fault: fault.name in ("reset", "bad_crc")),
-    ({"names": ["read_timeout"], "doors": ["server"]}, lambda fault: fault.name == "read_timeout"),
+    ({"names": ["read_timeout"], "transports": ["server"]}, lambda fault: fault.name == "read_timeout"),
     (
-        {"levels": ["connection"], "operations": ["Converse"], "doors": ["boto"]},
+        {"levels": ["connection"], "operations": ["Converse"], "transports": ["boto"]},
         lambda fault: fault.level is FaultLevel.CONNECTION,
     ),
 ]
@@ -203,19 +212,19 @@ def test_faults_can_be_chosen(arguments: dict[str, Any], among: Any) -> None:
     assert {fault.name for fault in drawn(faults(**arguments), 10)} == wanted  # hypothesis stops when it has seen all
 
 
-@given(case=faulty_replies(levels=["frames", "connection"], doors=["asgi"], operations=["Converse"]))
+@given(case=faulty_replies(levels=["frames", "connection"], transports=["asgi"], operations=["Converse"]))
 def test_faults_of_replies_are_chosen_in_the_same_way(case: FaultyReply) -> None:
     assert case.breach.fault.name in ("closed", "stall", "slow_first_byte")
 
 
 DURATIONS: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({}, {"stall": "faults.stall", "slow_first_byte": "faults.slow_first_byte.lasting(0.01)"}),
-    ({"doors": ["httpx"]}, {"stall": "faults.stall", "slow_first_byte": "faults.slow_first_byte.lasting(0.01)"}),
+    ({"transports": ["httpx"]}, {"stall": "faults.stall", "slow_first_byte": "faults.slow_first_byte.lasting(0.01)"}),
     (
-        {"doors": ["boto", "server"]},
+        {"transports": ["boto", "server"]},
         {"stall": "faults.stall.lasting(0.01)", "slow_first_byte": "faults.slow_first_byte.lasting(0.01)"},
     ),
-    ({"names": ["stall"], "doors": ["server"]}, {"stall": "faults.stall"}),
+    ({"names": ["stall"], "transports": ["server"]}, {"stall": "faults.stall"}),
     (
         {"seconds": st.just(0.5)},
         {"stall": "faults.stall.lasting(0.5)", "slow_first_byte": "faults.slow_first_byte.lasting(0.5)"},
@@ -298,7 +307,7 @@ def test_faults_of_whole_bodies_make_no_trouble_of_another_kind(client: Any, cas
         assert len(fake.calls) == 1
 
 
-@given(case=faulty_replies(doors=["server"]))
+@given(case=faulty_replies(transports=["server"]))
 @settings(max_examples=examples(1))
 def test_nothing_hangs_over_a_socket(converse_server: ConverseServer, client: Any, case: FaultyReply) -> None:
     del client  # boto reads its model before, which takes longer than a test may
@@ -389,13 +398,12 @@ WRONG: dict[str, st.SearchStrategy[Any]] = {
     "replies=replies(), or others that are streams.": stream_errors(replies=st.just(reply.throttled("Slow"))),
     f"faults(names=['rest']): 'rest' is no choice of names. {SOME_OF} no_message_start, ": faults(names=["rest"]),
     f"faults(levels=['bytes']): 'bytes' is no choice of levels. {SOME_OF} {LEVELS} {KNOWN}": faults(levels=["bytes"]),
-    f"faults(doors=['socket']): 'socket' is no choice of doors. {SOME_OF} boto, httpx, server, asgi {KNOWN}": (
-        faults(doors=["socket"])
-    ),
+    f"faults(transports=['socket']): 'socket' is no choice of transports. {SOME_OF} "
+    f"boto, httpx, server, asgi {KNOWN}": (faults(transports=["socket"])),
     "faults(operations=['CountTokens']): 'CountTokens' is no choice of operations. "
     f"{SOME_OF} Converse, ConverseStream {KNOWN}": faults(operations=["CountTokens"]),
     "faulty_replies(levels=['frames'], operations=['Converse']): there is no fault that is all of this. Leave one "
-    "out, or see the `level` and `doors` of converse_harness.faults.FAULTS.": (
+    "out, or see the `level` and `transports` of converse_harness.faults.FAULTS.": (
         faulty_replies(levels=["frames"], operations=["Converse"])
     ),
     "faults(seconds=just(0)): stall.lasting(0): a number of seconds, more than 0.": (

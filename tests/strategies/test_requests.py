@@ -1,4 +1,4 @@
-"""Requests that Bedrock takes, and responses; both go through the doors unchanged."""
+"""Requests that Bedrock takes, and responses; both go through the transports unchanged."""
 
 import json
 import re

@@ -17,7 +17,7 @@ from converse_harness.contract import (
 
 
 class TestMine(ConsumerContract):
-    door = "server"
+    transport = "server"
     operation = "Converse"
     known = {"cut_off": "later"}  # noqa: RUF012
     errors = {KeyError: ["ThrottlingException"], "ApiError": ("ContextOverflow",)}  # noqa: RUF012
@@ -53,5 +53,5 @@ async def ask_later(target: Target) -> Outcome:
 
 
 TestOne = consumer_contract(ask)
-TestTwo: type[ConsumerContract] = consumer_contract(ask_later, known={"cut_off": "later"}, door="httpx")
+TestTwo: type[ConsumerContract] = consumer_contract(ask_later, known={"cut_off": "later"}, transport="httpx")
 ERROR: type[AssertionError] = NotHandled

@@ -1,4 +1,4 @@
-"""What doors write: requests and responses, with lists and generators of chunks."""
+"""What transports write: requests and responses, with lists and generators of chunks."""
 
 from collections.abc import Iterator
 from typing import assert_type

@@ -4,7 +4,7 @@ from converse_harness.contract import ConsumerContract, Outcome, Target, ToolCal
 
 
 class TestDoor(ConsumerContract):
-    door = 5  # error
+    transport = 5  # error
 
 
 class TestKnown(ConsumerContract):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from converse_harness import Endpoint, Reply, ReplyError, StreamOrderError, faults, reply
 from converse_harness.endpoint import Exchange
-from converse_harness.faults.model import DURATIONS, GARBAGE, JSON, Door, Fault, FaultLevel, Place
+from converse_harness.faults.model import DURATIONS, GARBAGE, JSON, Fault, FaultLevel, Place, Transport
 from converse_harness.faults.order import BREACHES
 from converse_harness.stream.events import decode_event, encode_event
 from converse_harness.stream.frames import PRELUDE_LENGTH, Decoder
@@ -26,8 +26,8 @@ TEXT = reply.text("The answer is forty-two.").fails_after(5, "throttlingExceptio
 STREAM, CONVERSE = "converse-stream", "converse"
 
 
-def asked(answer: Reply, operation: str = STREAM, door: Door | None = None) -> tuple[Endpoint, Exchange]:
-    endpoint = Endpoint(answer, door=door)
+def asked(answer: Reply, operation: str = STREAM, transport: Transport | None = None) -> tuple[Endpoint, Exchange]:
+    endpoint = Endpoint(answer, transport=transport)
     return endpoint, endpoint.exchange(Request("POST", f"/model/m/{operation}", (), BODY))
 
 
@@ -76,7 +76,7 @@ def test_every_fault_is_described(fault: Fault) -> None:
     assert fault.sentence[0].isupper()
     assert fault.sentence.endswith(".") or ". " in fault.sentence or "`" in fault.sentence
     assert fault.botocore
-    assert Door.BOTO in fault.doors
+    assert Transport.BOTO in fault.transports
     assert (fault.order is None) is (fault.level is not FaultLevel.EVENTS)
     assert (fault.order is None) is (fault.on_stream is not None)
     assert (fault.seconds is None) is (fault.name not in DURATIONS)
@@ -552,22 +552,23 @@ def test_an_exception_that_no_header_can_name_is_for_streams_alone() -> None:
     )
 
 
-# Doors
+# Transports
 
 
-@pytest.mark.parametrize("door", Door)
+@pytest.mark.parametrize("transport", Transport)
 @each_fault
-def test_a_door_does_it_or_says_so_where_it_is_scripted(fault: Fault, door: Door) -> None:
+def test_a_transport_does_it_or_says_so_where_it_is_scripted(fault: Fault, transport: Transport) -> None:
     answer = faulty(fault)
-    if door in fault.doors:
-        assert Endpoint(answer, door=door).problems == []
+    if transport in fault.transports:
+        assert Endpoint(answer, transport=transport).problems == []
         return
-    able = ", ".join(each.value for each in Door if each in fault.doors)
-    said = f"{answer.summary}: the {door.value} door cannot express faults.{fault.name}. Doors that can: {able}."
+    able = ", ".join(each.value for each in Transport if each in fault.transports)
+    cannot = f"{answer.summary}: the {transport.value} transport cannot express faults.{fault.name}."
+    said = f"{cannot} Transports that can: {able}."
     with pytest.raises(ReplyError) as raised:
-        Endpoint(answer, door=door)
+        Endpoint(answer, transport=transport)
     assert str(raised.value) == said
-    endpoint = Endpoint(lambda call: answer, door=door)
+    endpoint = Endpoint(lambda call: answer, transport=transport)
     exchange = endpoint.exchange(Request("POST", f"/model/m/{STREAM}", (), BODY))
     assert [str(problem) for problem in endpoint.problems] == [said]
     assert exchange.response.status == 400

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from converse_harness.cli.serve import TERMINATED, Terminated, start, terminated_by_signal
 from converse_harness.cli.terminal import BOLD, RED, Printer, add_address, add_redact, address_of, redaction_of, serving
 from converse_harness.endpoint.call import Call
-from converse_harness.errors import ConverseHarnessError, DoorError, SecretFound
+from converse_harness.errors import ConverseHarnessError, SecretFound, TransportError
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.tape import Tape
 from converse_harness.server.listener import ConverseServer
@@ -73,10 +73,10 @@ class RecordingServer(ConverseServer):
     """A server that passes on whatever it is asked."""
 
     def record_all(self, path: Path, *, told: Told, **options: Unpack[Places]) -> RecordingFake:
-        """As `record`, with the server's own URL. Raises DoorError."""
+        """As `record`, with the server's own URL. Raises TransportError."""
         upstream = options["upstream"]
         if upstream is not None and self._is_itself(upstream):
-            raise DoorError(ITSELF.format(url=upstream))
+            raise TransportError(ITSELF.format(url=upstream))
         return self._recording_at("", {}, path, told=told, **options)
 
     def _is_itself(self, url: str) -> bool:

@@ -19,7 +19,7 @@ from converse_harness.cli.loading import HOW, CannotServe, How, Watcher, load, l
 from converse_harness.cli.terminal import BOLD, RED, Printer, add_address, address_of, counted, serving
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Script
-from converse_harness.errors import DoorError
+from converse_harness.errors import TransportError
 from converse_harness.intercept.fake import RulesLevel
 from converse_harness.server.control import ROOT, id_of
 from converse_harness.server.listener import ConverseServer
@@ -183,7 +183,7 @@ def serve(
                 server.stop()
                 while not ended.empty():
                     _tell(ended.get(), printer)
-    except (CannotServe, DoorError) as error:
+    except (CannotServe, TransportError) as error:
         Printer(err).say(f"converse-harness serve: {error}", RED)
         return 1
     except Terminated:
@@ -197,7 +197,7 @@ def _what(script: Script | None, case: Case | None) -> str | None:
 
 
 def start(server: ConverseServer, err: TextIO, command: str = "serve") -> None:
-    """Start a server, and say what it warns of. Raises DoorError."""
+    """Start a server, and say what it warns of. Raises TransportError."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         server.start()

@@ -39,7 +39,7 @@ from converse_harness.contract.verdicts import (
     note,
 )
 from converse_harness.errors import CallError, ReplyError
-from converse_harness.faults.model import Door
+from converse_harness.faults.model import Transport
 from converse_harness.plugin.settings import own_fakes
 from converse_harness.reply.reply import Reply
 
@@ -66,8 +66,8 @@ __all__ = [
 class ConsumerContract:
     """Subclass it as `TestSomething` and write `consume`: every case of the catalogue becomes a test of the consumer.
 
-    Settings are attributes of the class. `door` is how the consumer reaches the fake: "boto" (any boto client of the
-    process), "httpx" or "server" (by URL); `operation` what it calls. `known` has the cases and properties that it
+    Settings are attributes of the class. `transport` is how the consumer reaches the fake: "boto" (any boto client of
+    the process), "httpx" or "server" (by URL); `operation` what it calls. `known` has the cases and properties that it
     knowingly does not handle, each with the reason: they are expected to fail, and fail the test when they do not.
     `time_limit` is in seconds. `errors` says what the consumer's own errors stand for, by class or name: names of
     errors of AWS, and "ContextOverflow" for a conversation that is too long. `most_calls` is how often it may ask.
@@ -82,7 +82,7 @@ class ConsumerContract:
     ...         ...
     """
 
-    door: ClassVar[str] = "boto"
+    transport: ClassVar[str] = "boto"
     operation: ClassVar[str] = "ConverseStream"
     known: ClassVar[Mapping[str, str]] = {}
     time_limit: ClassVar[float] = 10.0
@@ -107,19 +107,19 @@ class ConsumerContract:
 
     @classmethod
     def cases(cls) -> list[str]:
-        """The names of the cases that the operation can have and the door can express."""
-        door = DOORS[cls.door]
+        """The names of the cases that the operation can have and the transport can express."""
+        transport = TRANSPORTS[cls.transport]
         return [
             name
             for name, case in CASES.items()
             if (cls.operation == "ConverseStream" or not case.stream_only)
-            and all(door in breach.fault.doors for answer in case.replies for breach in answer.breaches)
+            and all(transport in breach.fault.transports for answer in case.replies for breach in answer.breaches)
         ]
 
     # The tests
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """One test for each case that the door and the operation allow, and one for each property."""
+        """One test for each case that the transport and the operation allow, and one for each property."""
         if "contract_case" in metafunc.fixturenames:
             metafunc.parametrize("contract_case", list(self._marked(self.cases())))
         if "contract_property" in metafunc.fixturenames:
@@ -164,7 +164,9 @@ class ConsumerContract:
                 raise Unending(error) if tried.seen.outcome is None else error
 
         try:
-            found.check(put, operation=self.operation, door=self.door, kinds=self.kinds, examples=self.examples)
+            found.check(
+                put, operation=self.operation, transport=self.transport, kinds=self.kinds, examples=self.examples
+            )
         except NotHandled as error:
             return worst, error
         return None, None
@@ -191,7 +193,7 @@ class ConsumerContract:
 
     def _try(self, name: str, replies: Sequence[Reply], request: pytest.FixtureRequest) -> Tried:
         """Answer the consumer so, and judge what it makes of it."""
-        fake = _opened(self.door, request)
+        fake = _opened(self.transport, request)
         try:
             verdict, outcome, requests = self._put(fake, replies)
         finally:
@@ -243,11 +245,11 @@ def _name_of(request: pytest.FixtureRequest) -> str:
     return cast("pytest.Function", request.node).nodeid.split("::")[-2]
 
 
-def _opened(door: str, request: pytest.FixtureRequest) -> Fake:
+def _opened(transport: str, request: pytest.FixtureRequest) -> Fake:
     """A fake that leaves it to the verdict what an unused reply or a refused request means."""
-    if DOORS[door] is Door.SERVER:
+    if TRANSPORTS[transport] is Transport.SERVER:
         return cast("Fake", request.getfixturevalue("converse_server").script(unused="allow", unexpected="allow"))
-    if DOORS[door] is Door.HTTPX:
+    if TRANSPORTS[transport] is Transport.HTTPX:
         from converse_harness.intercept.httpx import HttpxFake
 
         return HttpxFake(unused="allow", unexpected="allow").open()
@@ -283,11 +285,12 @@ def _fail(error: NotHandled | None) -> None:
 
 
 OPERATIONS: Final = ("ConverseStream", "Converse")
-DOORS: Final[Mapping[str, Door]] = {door.value: door for door in (Door.BOTO, Door.HTTPX, Door.SERVER)}
+TRANSPORTS: Final[Mapping[str, Transport]] = {
+    transport.value: transport for transport in (Transport.BOTO, Transport.HTTPX, Transport.SERVER)
+}
 
 SETTINGS: Final[Mapping[str, str]] = {
-    "door": 'how the consumer reaches the fake: `"boto"` (any boto client of the process), `"httpx"` or `"server"` '
-    "(by URL)",
+    "transport": 'how it reaches the fake: `"boto"` (any boto client of the process), `"httpx"` or `"server"` (by URL)',
     "operation": 'what it calls: `"ConverseStream"` or `"Converse"`',
     "known": "the cases and properties that it knowingly does not handle, each with the reason",
     "time_limit": "how many seconds it may take for one answer",
@@ -302,7 +305,7 @@ SETTINGS: Final[Mapping[str, str]] = {
 
 def check(contract: type[ConsumerContract], where: str) -> None:
     """Raises ReplyError for a setting that is none, at the line that wrote it."""
-    for name, allowed in (("door", tuple(DOORS)), ("operation", OPERATIONS)):
+    for name, allowed in (("transport", tuple(TRANSPORTS)), ("operation", OPERATIONS)):
         if (value := getattr(contract, name)) not in allowed:
             raise ReplyError(f"{where}.{name} = {value!r}; one of {', '.join(map(repr, allowed))}.")
     if not _is_number(contract.time_limit, int, float):
@@ -357,5 +360,5 @@ def _refuse(name: str, contract: type[ConsumerContract], where: str) -> None:
     if case.stream_only and contract.operation == "Converse":
         why = "only a stream can be so, and the operation is Converse"
     else:
-        why = f'the door "{contract.door}" cannot express it'
+        why = f'the transport "{contract.transport}" cannot express it'
     raise ReplyError(f"{where}.known: {name!r} is no test of this contract: {why}. Leave it out.")

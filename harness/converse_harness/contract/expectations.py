@@ -247,7 +247,7 @@ class Unending(BaseException):
 
 Put = Callable[[Reply], None]
 Draws = Callable[[Sequence[str], str, str], "SearchStrategy[Reply]"]
-"""Replies, given the kinds of blocks, the operation and the door."""
+"""Replies, given the kinds of blocks, the operation and the transport."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +259,7 @@ class Property:
     must: str
     draws: Draws
 
-    def check(self, put: Put, *, operation: str, door: str, kinds: Sequence[str], examples: int) -> None:
+    def check(self, put: Put, *, operation: str, transport: str, kinds: Sequence[str], examples: int) -> None:
         """Put so many answers to the consumer; raises what `put` raises for the smallest that it raises for."""
         from hypothesis import HealthCheck, Phase, given, settings
 
@@ -279,7 +279,7 @@ class Property:
             ),
         )
         try:
-            quietly(given(answer=self.draws(kinds, operation, door))(_named(put)))()
+            quietly(given(answer=self.draws(kinds, operation, transport))(_named(put)))()
         except Unending as unending:
             raise unending.error from None
 
@@ -305,22 +305,22 @@ def block_kinds() -> tuple[str, ...]:
     return tuple(streamable())
 
 
-def _answers(kinds: Sequence[str], operation: str, door: str) -> SearchStrategy[Reply]:
+def _answers(kinds: Sequence[str], operation: str, transport: str) -> SearchStrategy[Reply]:
     from converse_strategies import replies
 
     return replies(kinds=kinds)
 
 
-def _failures(kinds: Sequence[str], operation: str, door: str) -> SearchStrategy[Reply]:
+def _failures(kinds: Sequence[str], operation: str, transport: str) -> SearchStrategy[Reply]:
     from converse_strategies import errors, replies, stream_errors
 
     return errors() | stream_errors(replies=replies(kinds=kinds))
 
 
-def _faulty(kinds: Sequence[str], operation: str, door: str) -> SearchStrategy[Reply]:
+def _faulty(kinds: Sequence[str], operation: str, transport: str) -> SearchStrategy[Reply]:
     from converse_strategies import faulty_replies
 
-    cases = faulty_replies(kinds=kinds, doors=[door], operations=[operation])
+    cases = faulty_replies(kinds=kinds, transports=[transport], operations=[operation])
     return cases.map(lambda case: case.reply)
 
 

@@ -115,10 +115,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What the consumer is to ask: a fake, by whatever its door offers, and the question.
+    """What the consumer is to ask: a fake, by whatever its transport offers, and the question.
 
     `operation` is Converse or ConverseStream. `patience` is the read timeout, in seconds, that the consumer should be
-    given: short where it must give up. A boto client made by the consumer itself is answered by the door "boto".
+    given: short where it must give up. A boto client made by the consumer itself is answered by the transport "boto".
     """
 
     fake: Fake
@@ -138,20 +138,21 @@ class Target:
 
     @property
     def url(self) -> str:
-        """The endpoint's URL. Raises ReplyError unless the door is "server"."""
+        """The endpoint's URL. Raises ReplyError unless the transport is "server"."""
         return str(self._of_the_server("url"))
 
     @property
     def environ(self) -> dict[str, str]:
-        """The variables by which SDKs find the endpoint. Raises ReplyError unless the door is "server"."""
+        """The variables by which SDKs find the endpoint. Raises ReplyError unless the transport is "server"."""
         environ: dict[str, str] = self._of_the_server("environ")
         return environ
 
     def _of_the_server(self, name: str) -> Any:
-        door = "" if self.fake.door is None else self.fake.door.value
-        if door != "server":
+        transport = "" if self.fake.transport is None else self.fake.transport.value
+        if transport != "server":
             raise ReplyError(
-                f'target.{name}: a fake behind the door "{door}" has none. Say `door = "server"` in the contract; the '
+                f'target.{name}: a fake behind the transport "{transport}" has none. Say `transport = "server"` in '
+                f"the contract; the "
                 "consumer is then asked over a socket."
             )
         return getattr(self.fake, name)

@@ -29,7 +29,7 @@ from converse_harness.errors import (
     ReplyError,
     UnexpectedCall,
 )
-from converse_harness.faults.model import Door
+from converse_harness.faults.model import Transport
 from converse_harness.reply.reply import Reply
 from converse_harness.secrets import mask_headers
 from converse_harness.stream.http import Chunk, HttpResponse, Request, error_response, json_response
@@ -37,8 +37,8 @@ from converse_harness.stream.http import Chunk, HttpResponse, Request, error_res
 Handler = Callable[[Call], "Reply | Mapping[str, Any]"]
 """Answers an operation that is not scripted: with the members of its output, or with a Reply that is an error."""
 
-SOCKETS: Final = (Door.SERVER, Door.ASGI)
-"""The doors that write without being asked to."""
+SOCKETS: Final = (Transport.SERVER, Transport.ASGI)
+"""The transports that write without being asked to."""
 
 KEPT: Final = 4096
 """Bytes of the longest request whose verdict is kept."""
@@ -49,7 +49,7 @@ TIME_TO_LEAVE: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One call being answered. The door moves `response` and reports what the client took and how it ended."""
+    """One call being answered. The transport moves `response` and reports what the client took and how it ended."""
 
     call: Call
     response: HttpResponse
@@ -62,7 +62,7 @@ class Exchange:
 
     @property
     def taken(self) -> list[tuple[Chunk, float]]:
-        """Where the door appends each chunk that the client took, with the seconds since the request arrived."""
+        """Where the transport appends each chunk that the client took, with the seconds since the request arrived."""
         return self.call.answered.taken
 
     def ended(self, outcome: str) -> None:
@@ -76,7 +76,7 @@ class Exchange:
 class Endpoint:
     """Answers requests from a script and keeps every Call.
 
-    `seed` changes every id and padding length; `door` is the one in front of it, to whose limits replies are held.
+    `seed` changes every id and padding length; `transport` is the one in front of it, to whose limits replies are held.
     `rules` says how strictly requests are held to what Bedrock refuses.
     `problems` holds what must fail the test even if the client swallows it, `warnings` what it should hear of.
     Not for several threads at once: a Fake adds the lock.
@@ -96,7 +96,7 @@ class Endpoint:
         *replies: Responder | Replies,
         seed: int = 0,
         rules: RuleLevel | str = RuleLevel.DEFAULT,
-        door: Door | None = None,
+        transport: Transport | None = None,
     ) -> None:
         self.seed = seed
         self.rules = level_of(rules)
@@ -106,14 +106,14 @@ class Endpoint:
         self.problems: list[ConverseHarnessError | Exception] = []
         self.warnings: list[RefusedRequest] = []
         self.handlers: dict[str, Handler] = {}
-        self.door = door
+        self.transport = transport
         self.on_ended: Callable[[Call], None] | None = None
         """Is called when an answer has ended, in whatever thread notices: it must not wait."""
         self.check(*replies)
         self._renderer = Renderer()
 
     def exchange(self, request: Request, *, operation: str | None = None) -> Exchange:
-        """Answer one request; `operation` names it where the door knows better than its path says."""
+        """Answer one request; `operation` names it where the transport knows better than its path says."""
         call = self.receive(request, operation=operation)
         return self.answer(call, self.choose(call))
 
@@ -230,20 +230,20 @@ class Endpoint:
     def _as_far_as_recorded(self, chunks: Iterable[Chunk], call: Call) -> Iterator[Chunk]:
         """A client that reads on where the recorded one had left must not take that for the end.
 
-        Doors look one chunk ahead: behind an empty one it is seen only when the client wants more. A client behind a
-        socket is given the time to leave.
+        Transports look one chunk ahead: behind an empty one it is seen only when the client wants more. A client behind
+        a socket is given the time to leave.
         """
         yield from chunks
-        yield Chunk(b"", TIME_TO_LEAVE if self.door in SOCKETS else 0.0)
+        yield Chunk(b"", TIME_TO_LEAVE if self.transport in SOCKETS else 0.0)
         problem = UnexpectedCall(recorded_no_further(call))
         self.problems.append(problem)
         raise problem
 
     def check(self, *responders: object) -> None:
-        """Raise ReplyError for a reply with a fault that the door cannot express."""
+        """Raise ReplyError for a reply with a fault that the transport cannot express."""
         for responder in responders:
             if isinstance(responder, Reply):
-                responder.check_door(self.door)
+                responder.check_transport(self.transport)
 
 
 def _computed(result: object, slot: Slot) -> Reply:

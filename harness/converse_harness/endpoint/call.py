@@ -41,7 +41,7 @@ class SentEvent(NamedTuple):
 
 @dataclass(slots=True, weakref_slot=True)
 class Answered:
-    """What became of a Call; written by the Endpoint and the door."""
+    """What became of a Call; written by the Endpoint and the transport."""
 
     status: int = 0
     reply: Reply | None = None

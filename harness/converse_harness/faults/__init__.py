@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from converse_harness.faults import model
-from converse_harness.faults.model import DURATIONS, EVERY_DOOR, Change, Door, Fault, FaultLevel, Place
+from converse_harness.faults.model import DURATIONS, EVERY_TRANSPORT, Change, Fault, FaultLevel, Place, Transport
 from converse_harness.faults.order import BREACHES
 from converse_harness.stream.http import Break, ConnectionFailure
 
@@ -73,8 +73,8 @@ NOT_SENDABLE: Final[Mapping[str, str]] = {
 }
 """Breaches of the order that a list of events can have and a stream of frames cannot."""
 
-IN_PROCESS: Final = frozenset({Door.BOTO, Door.HTTPX})
-NOT_ASGI: Final = frozenset({Door.BOTO, Door.HTTPX, Door.SERVER})
+IN_PROCESS: Final = frozenset({Transport.BOTO, Transport.HTTPX})
+NOT_ASGI: Final = frozenset({Transport.BOTO, Transport.HTTPX, Transport.SERVER})
 
 HANDS_OUT: Final = "hands out the events as they come"
 SKIPS: Final = "skips the event"
@@ -97,10 +97,10 @@ def _frames(name: str, sentence: str, place: Place, botocore: str, change: Chang
     return Fault(name, sentence, FaultLevel.FRAMES, place, botocore, on_stream=change)
 
 
-def _no_answer(failure: ConnectionFailure, sentence: str, botocore: str, doors: frozenset[Door]) -> Fault:
+def _no_answer(failure: ConnectionFailure, sentence: str, botocore: str, transports: frozenset[Transport]) -> Fault:
     change = model.give_no_answer(failure)
     name = failure.value.replace(" ", "_")
-    return Fault(name, sentence, FaultLevel.CONNECTION, Place.NOWHERE, botocore, None, change, change, doors)
+    return Fault(name, sentence, FaultLevel.CONNECTION, Place.NOWHERE, botocore, None, change, change, transports)
 
 
 # The order of events, and unions.
@@ -216,7 +216,7 @@ wrong_content_length: Final = Fault(
     NO_NOTICE,
     on_stream=model.promise_too_much,
     on_body=model.promise_too_much,
-    doors=NOT_ASGI,
+    transports=NOT_ASGI,
 )
 
 # The connection.
@@ -229,7 +229,7 @@ reset: Final = Fault(
     PROTOCOL,
     on_stream=model.break_stream(Break.RESET),
     on_body=model.break_body(Break.RESET),
-    doors=NOT_ASGI,
+    transports=NOT_ASGI,
 )
 closed: Final = Fault(
     "closed",
@@ -273,7 +273,7 @@ read_timeout: Final = _no_answer(
     ConnectionFailure.READ_TIMEOUT,
     "No answer comes in time; in process the error comes at once.",
     "raises ReadTimeoutError",
-    EVERY_DOOR,
+    EVERY_TRANSPORT,
 )
 
 FAULTS: Final[Mapping[str, Fault]] = {fault.name: fault for fault in list(globals().values()) if type(fault) is Fault}

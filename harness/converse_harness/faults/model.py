@@ -1,4 +1,4 @@
-"""What a fault is: a deliberate breach of the protocol, where it strikes an answer and which doors can express it.
+"""What a fault is: a deliberate breach of the protocol, where it strikes an answer and which transports can express it.
 
 The named ones are in `faults`; what a Reply keeps of one is a Breach.
 """
@@ -41,7 +41,7 @@ class Place(Enum):
     NOWHERE = "the answer as a whole"
 
 
-class Door(Enum):
+class Transport(Enum):
     """The ways for a client to reach a fake."""
 
     BOTO = "boto"
@@ -50,7 +50,7 @@ class Door(Enum):
     ASGI = "asgi"
 
 
-EVERY_DOOR = frozenset(Door)
+EVERY_TRANSPORT = frozenset(Transport)
 
 Change = Callable[[HttpResponse, "FaultPlacement"], HttpResponse]
 
@@ -72,7 +72,7 @@ class Fault:
     order: OrderFault | None = None
     on_stream: Change | None = None
     on_body: Change | None = None
-    doors: frozenset[Door] = EVERY_DOOR
+    transports: frozenset[Transport] = EVERY_TRANSPORT
     seconds: float | None = None
 
     @property

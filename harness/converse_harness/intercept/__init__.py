@@ -1,1 +1,1 @@
-"""Doors: the ways for a client to reach an Endpoint. A door only moves bytes."""
+"""Transports: the ways for a client to reach an Endpoint. A transport only moves bytes."""

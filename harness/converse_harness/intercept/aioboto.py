@@ -1,4 +1,4 @@
-"""The boto door for aiobotocore, whatever it sends with (aiohttp, httpx) and runs on (asyncio, trio).
+"""The boto transport for aiobotocore, whatever it sends with (aiohttp, httpx) and runs on (asyncio, trio).
 
 aiobotocore overrides what botocore does from signing to parsing with coroutines, so each function of `boto` and
 `credentials` has its counterpart here; `aiopassing` has what happens to a call that is passed on.

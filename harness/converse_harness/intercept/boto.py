@@ -1,4 +1,4 @@
-"""The boto door: every boto3 and botocore client of the process is answered where it would open a connection.
+"""The boto transport: every boto3 and botocore client of the process is answered where it would open a connection.
 
 All of a client's own work still runs: parameter validation, endpoint rules, hooks, signing (with dummy keys, see
 `credentials`), retries, parsing. Only `Endpoint._send`, the last step before urllib3, is ours. Services whose endpoint

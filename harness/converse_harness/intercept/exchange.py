@@ -1,4 +1,4 @@
-"""What a door sees of a fake, and what stands in for one where it cannot answer."""
+"""What a transport sees of a fake, and what stands in for one where it cannot answer."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class TransportExchange(Protocol):
 
     @property
     def heard(self) -> Heard | None:
-        """Where the door writes what comes back, if it is to pass the request on; None if it is to answer."""
+        """Where the transport writes what comes back, if it is to pass the request on; None if it is to answer."""
         ...
 
     @property
     def taken(self) -> list[tuple[Chunk, float]]:
-        """Where the door appends each chunk that the client took, with the seconds since the request arrived."""
+        """Where the transport appends each chunk that the client took, with the seconds since the request arrived."""
         ...
 
     def ended(self, outcome: str) -> None:
@@ -64,7 +64,7 @@ class Guarding(Protocol):
 
 
 class OpenFake(Guarding, Protocol):
-    """What a door sees of a fake that answers. All methods are called from any thread."""
+    """What a transport sees of a fake that answers. All methods are called from any thread."""
 
     def exchange(self, request: Request, *, service: str, operation: str) -> TransportExchange:
         """Answer one request, running scripted callables.
@@ -86,7 +86,7 @@ class RefusingFake:
 
     @property
     def records(self) -> bool:
-        """As the fake behind says: its own door passes calls on."""
+        """As the fake behind says: its own transport passes calls on."""
         return self.behind is not None and self.behind.records
 
     @property

@@ -1,4 +1,4 @@
-"""Fake: what a test holds. An Endpoint behind an open door, with a lock."""
+"""Fake: what a test holds. An Endpoint behind an open transport, with a lock."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from converse_harness.errors import (
     UnexpectedCall,
     UnusedReplies,
 )
-from converse_harness.faults.model import Door
+from converse_harness.faults.model import Transport
 from converse_harness.recordings.tape import AnyExchange, Tape
 from converse_harness.stream.http import Request
 
@@ -105,14 +105,14 @@ class Fake:
 
     `with` or `async with`. Leaving it raises UnexpectedCall, RefusedRequest or UnusedReplies, unless `unexpected` or
     `unused` is "allow"; `rules` says how strictly requests are held to what Bedrock refuses. `sleeps` makes retry waits
-    real; `seed` changes every id and padding length. Which clients reach it is the subject of its door: each door has a
-    subclass.
+    real; `seed` changes every id and padding length. Which clients reach it is the subject of its transport: each
+    transport has a subclass.
     """
 
     where = ""
     """What tells it from others in a report."""
 
-    door: ClassVar[Door | None] = None
+    transport: ClassVar[Transport | None] = None
     """How clients reach it."""
 
     def __init__(
@@ -127,7 +127,7 @@ class Fake:
         for name, value in (("unused", unused), ("unexpected", unexpected)):
             if value not in STRICTNESS:
                 raise ReplyError(f"{name}={value!r}; one of {', '.join(map(repr, STRICTNESS))}.")
-        self.endpoint = Endpoint(*replies, seed=seed, rules=rules, door=self.door)
+        self.endpoint = Endpoint(*replies, seed=seed, rules=rules, transport=self.transport)
         self.tape: Tape | None = None
         self._sleeps = sleeps
         self._strict_unused = unused == "fail"
@@ -141,7 +141,7 @@ class Fake:
     def script(self, *replies: Responder | Replies) -> Scripted:
         """Append replies, used in this order, or a recording, which answers what it was asked.
 
-        Raises ReplyError for what is no reply, or not one of this door.
+        Raises ReplyError for what is no reply, or not one of this transport.
         """
         self.endpoint.check(*replies)
         with self._lock:
@@ -242,7 +242,7 @@ class Fake:
             failures.append(UnusedReplies(unused_replies(self.endpoint.script, self.calls, unused)))
         return failures
 
-    # What doors ask
+    # What transports ask
 
     @property
     def records(self) -> bool:
@@ -267,7 +267,7 @@ class Fake:
         return self.endpoint.answer(call, slot)
 
     def take_turns_with(self, other: Fake) -> None:
-        """Take no call while the other takes one: for fakes of two doors that play one recording."""
+        """Take no call while the other takes one: for fakes of two transports that play one recording."""
         self._lock = other._lock
 
     @property
@@ -286,13 +286,13 @@ class Fake:
 
     # Opening and closing
 
-    def _door(self) -> AbstractContextManager[object]:
+    def _transport(self) -> AbstractContextManager[object]:
         """What is entered when the fake opens and left when it closes."""
         return nullcontext()
 
     def open(self) -> Self:
-        """Answer from now on. Raises DoorError if the door cannot open."""
-        self._stack.enter_context(self._door())
+        """Answer from now on. Raises TransportError if the transport cannot open."""
+        self._stack.enter_context(self._transport())
         return self
 
     def close(self) -> None:

@@ -16,7 +16,7 @@ from inspect import currentframe
 from time import monotonic
 from typing import Any, Final, cast
 
-from converse_harness.errors import DoorError
+from converse_harness.errors import TransportError
 from converse_harness.intercept.exchange import Hearing, TransportExchange
 from converse_harness.intercept.httpx_bodies import AsyncTee, of_library
 from converse_harness.recordings.capture import Heard
@@ -59,10 +59,12 @@ def passing(exchange: TransportExchange, heard: Heard, how: Tee) -> Generator[He
 
 
 def check_heard(hearing: Hearing, endpoint: Any, response: Any) -> Any:
-    """The response. Raises DoorError where it came by a way that cannot be heard."""
+    """The response. Raises TransportError where it came by a way that cannot be heard."""
     if not hearing.heard.status:
         session = type(endpoint.http_session).__qualname__
-        raise DoorError(NOT_HEARD.format(what=f"the HTTP session {session} answered with a response made elsewhere"))
+        raise TransportError(
+            NOT_HEARD.format(what=f"the HTTP session {session} answered with a response made elsewhere")
+        )
     return response
 
 
@@ -82,19 +84,21 @@ def hear_response(original: Any) -> Any:
 
 
 def tee(raw: Any, hearing: Hearing) -> None:
-    """A response of urllib3 tells what is taken of it. Raises DoorError for one of another kind."""
+    """A response of urllib3 tells what is taken of it. Raises TransportError for one of another kind."""
     become(raw, _CapturedResponse, _converse_harness=hearing)
 
 
 def become(raw: Any, methods: type, **attributes: object) -> None:
-    """Give a response of a library these methods before its own. Raises DoorError for one that cannot have them."""
+    """Give a response of a library these methods before its own. Raises TransportError for one that cannot have "
+    "them.
+    """
     kind = class_of(raw)
     try:
         for name, value in attributes.items():
             setattr(raw, name, value)
         raw.__class__ = _subclass(kind, methods)
     except (AttributeError, TypeError) as error:
-        raise DoorError(NOT_HEARD.format(what=f"a raw response is a {kind.__qualname__}")) from error
+        raise TransportError(NOT_HEARD.format(what=f"a raw response is a {kind.__qualname__}")) from error
 
 
 def class_of(thing: object) -> Any:
@@ -175,7 +179,7 @@ async def forward_async(
 
 
 def tee_async(raw: Any, hearing: Hearing) -> None:
-    """A response of httpx or of aiohttp tells what is taken of it. Raises DoorError for one of another kind."""
+    """A response of httpx or of aiohttp tells what is taken of it. Raises TransportError for one of another kind."""
     if hasattr(raw, "aiter_raw"):
         library = sys.modules[class_of(raw).__module__.partition(".")[0]]
         raw.stream = of_library(AsyncTee, library, "AsyncByteStream")(raw.stream, hearing)

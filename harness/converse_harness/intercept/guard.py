@@ -1,12 +1,12 @@
-"""The guard: while a fake is open, ways to Bedrock that no door answers are closed.
+"""The guard: while a fake is open, ways to Bedrock that no transport answers are closed.
 
-What the doors answer never comes here. Whatever else looks up, connects to or writes to a host of Bedrock is stopped
-with a BlockedConnection, which says which door to open; the fake remembers it, so that the test fails even where the
-error is swallowed. Names are watched where a connection begins: at the interpreter's own look-ups and connections (an
-audit hook, and the methods of sockets), at the server name of a TLS handshake (which also sees proxies and resolvers
-that are not Python's), and at the look-ups of asyncio and aiohttp (where it can still be seen who asked). They are
-watched again where a request is written, for its connection may have been open before the fake: by http.client (under
-urllib3 and requests), by httpcore (under httpx), and by whatever writes to Python's TLS.
+What the transports answer never comes here. Whatever else looks up, connects to or writes to a host of Bedrock is
+stopped with a BlockedConnection, which says which transport to open; the fake remembers it, so that the test fails even
+where the error is swallowed. Names are watched where a connection begins: at the interpreter's own look-ups and
+connections (an audit hook, and the methods of sockets), at the server name of a TLS handshake (which also sees proxies
+and resolvers that are not Python's), and at the look-ups of asyncio and aiohttp (where it can still be seen who asked).
+They are watched again where a request is written, for its connection may have been open before the fake: by http.client
+(under urllib3 and requests), by httpcore (under httpx), and by whatever writes to Python's TLS.
 """
 
 from __future__ import annotations
@@ -52,14 +52,15 @@ HOSTS = re.compile(
 """A host of any Bedrock service: `bedrock-runtime-fips.us-east-1.amazonaws.com`, `vpce-1.bedrock.eu-west-1.vpce...`."""
 
 SERVER = "the loopback server: use the fixture `converse_server` and give the client its `fake.environ` or `fake.url`"
-HTTPX = "the httpx door: use the fixture `converse_httpx`"
+HTTPX = "the httpx transport: use the fixture `converse_httpx`"
 LIBRARIES = {
     "httpx": HTTPX,
     "httpx2": HTTPX,
     "aiohttp": SERVER,
     "urllib3": SERVER,
 }
-"""Which door answers which library. The one nearest to the socket counts; OTHERS stands for all that are not here."""
+"""Which transport answers which library. The one nearest to the socket counts; OTHERS stands for all that are not here.
+"""
 
 OTHERS = "socket"
 
@@ -69,7 +70,7 @@ EVENTS = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.connect": 
 BLOCKED = (
     "{library} tried to reach {host} while a converse-harness fake is open. That way is not answered by the fake, and "
     "the network is closed to it. The fixture `converse` answers boto3, botocore and aiobotocore; for {library} open "
-    "{door}"
+    "{transport}"
 )
 
 _on = False
@@ -102,12 +103,12 @@ def check(host: object) -> None:
 
 def _message(fake: exchange.OpenFake, host: object) -> str:
     if isinstance(fake, exchange.RefusingFake) and fake.behind is None:
-        return fake.message  # in a child process no door helps
+        return fake.message  # in a child process no transport helps
     if registry.current() is None and registry.HELD.get() is None:
         return exchange.OUTLIVED.format(name=threading.current_thread().name)
     name = host.decode("ascii") if isinstance(host, bytes | bytearray) else str(host)
     library = _library()
-    return BLOCKED.format(library=library, host=name, door=LIBRARIES.get(library, SERVER))
+    return BLOCKED.format(library=library, host=name, transport=LIBRARIES.get(library, SERVER))
 
 
 def _library() -> str:

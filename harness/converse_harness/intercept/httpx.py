@@ -1,4 +1,4 @@
-"""The httpx door: transports for one client, and a respx route for code that builds its own.
+"""The httpx transport: transports for one client, and a respx route for code that builds its own.
 
 httpx2 has the same classes under another name, and respx does not see it: its transports are made by the same code, and
 its own clients are answered by a patch (`points`) at the transport.
@@ -12,8 +12,8 @@ from importlib.metadata import version
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
-from converse_harness.errors import DoorError
-from converse_harness.faults.model import Door
+from converse_harness.errors import TransportError
+from converse_harness.faults.model import Transport
 from converse_harness.intercept import registry
 from converse_harness.intercept.exchange import RefusingFake
 from converse_harness.intercept.fake import Fake
@@ -31,18 +31,21 @@ if TYPE_CHECKING:
     import httpx
 
 NOT_BOTO: Final = (
-    "a boto client called Bedrock while only a fake of the httpx door is open, which does not answer boto clients. Use "
+    "a boto client called Bedrock while only a fake of the httpx transport is open, which does not answer boto "
+    "clients. Use "
     "the fixture `converse` (beside converse_httpx, if the agent uses both)"
 )
 
 UNHOOKED: Final = (
-    "cannot open a fake of the httpx door: respx {respx} with httpcore {httpcore} is not as expected: {found}. Nothing "
+    "cannot open a fake of the httpx transport: respx {respx} with httpcore {httpcore} is not as expected: {found}. "
+    "Nothing "
     "was patched. Install releases of respx and httpcore that know each other, or a newer converse-harness"
 )
 
 
 class HttpxFake(Fake):
-    """A fake Bedrock for httpx: `.transport` and `.async_transport` for one client, and every client while it is open.
+    """A fake Bedrock for httpx: `.httpx_transport` and `.httpx_async_transport` for one client, and every client while
+    it is open.
 
     Clients that code under test builds itself are answered when they ask a host of Bedrock; all other hosts, and a
     respx mock of the test's own, are left alone.
@@ -59,14 +62,16 @@ class HttpxFake(Fake):
     where = " (httpx)"
 
     @property
-    def transport(self) -> httpx.BaseTransport:
-        """For one client of your own: `httpx.Client(transport=fake.transport)`; it answers whatever host is asked."""
+    def httpx_transport(self) -> httpx.BaseTransport:
+        """For one client of your own: `httpx.Client(transport=fake.httpx_transport)`; it answers whatever host is
+        asked.
+        """
         import httpx
 
         return cast("httpx.BaseTransport", self.transport_for(httpx))
 
     @property
-    def async_transport(self) -> httpx.AsyncBaseTransport:
+    def httpx_async_transport(self) -> httpx.AsyncBaseTransport:
         """The same for `httpx.AsyncClient`, on asyncio or trio."""
         import httpx
 
@@ -81,7 +86,7 @@ class HttpxFake(Fake):
         return recording_async_transport(library, self)
 
     @contextmanager
-    def _door(self) -> Generator[None, None, None]:
+    def _transport(self) -> Generator[None, None, None]:
         routes: list[_Route] = []
         try:
             with registry.opened(RefusingFake(NOT_BOTO, self), boto=False):
@@ -92,7 +97,7 @@ class HttpxFake(Fake):
                 finally:
                     registry.alone(lambda: _leave(routes))
         finally:
-            # Again, for an interrupt at the door of the first one: leaving twice does nothing.
+            # Again, for an interrupt at the transport of the first one: leaving twice does nothing.
             registry.alone(lambda: _leave(routes))
 
 
@@ -123,8 +128,8 @@ def _leave(routes: list[_Route]) -> None:
         route.mocker.stop()
 
 
-def _unhooked(found: str) -> DoorError:
-    return DoorError(UNHOOKED.format(respx=version("respx"), httpcore=version("httpcore"), found=found))
+def _unhooked(found: str) -> TransportError:
+    return TransportError(UNHOOKED.format(respx=version("respx"), httpcore=version("httpcore"), found=found))
 
 
 class _Route:
@@ -133,7 +138,7 @@ class _Route:
     A router of respx with a last route that passes through would take from the others what they have mocked.
     """
 
-    door = Door.HTTPX
+    transport = Transport.HTTPX
 
     def __init__(self, fake: HttpxFake, mocker: Any) -> None:
         self.mocker = mocker

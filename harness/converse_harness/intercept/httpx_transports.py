@@ -79,7 +79,7 @@ def listening(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generat
         finally:
             registry.alone(lambda: _forget(entry))
     finally:
-        # Again, for an interrupt at the door of the first one: forgetting twice does nothing.
+        # Again, for an interrupt at the transport of the first one: forgetting twice does nothing.
         registry.alone(lambda: _forget(entry))
 
 
@@ -158,7 +158,7 @@ def fake_for(request: Any, library: str) -> Fake | None:
     if opened is None or not _is_for_bedrock(request.url, opened):
         return None
     if opened.fake.records:
-        # What a transport passes on, or the boto door, is written down there.
+        # What a transport passes on, or the boto transport, is written down there.
         return None if PASSING.get() or registry.HELD.get() is not None else opened.fake
     return None if opened.respx and library == RESPX_SEES else opened.fake
 
@@ -172,12 +172,12 @@ def recording_transport(library: ModuleType, fake: Fake, inner: Any = None) -> A
 
     What is passed on goes to `inner`, any other transport of that library, or to the network.
     """
-    return of_library(Transport, library, "BaseTransport")(library, fake, _checked(inner, "handle_request"))
+    return of_library(HttpxTransport, library, "BaseTransport")(library, fake, _checked(inner, "handle_request"))
 
 
 def recording_async_transport(library: ModuleType, fake: Fake, inner: Any = None) -> Any:
     """The same for an asynchronous client."""
-    return of_library(AsyncTransport, library, "AsyncBaseTransport")(
+    return of_library(AsyncHttpxTransport, library, "AsyncBaseTransport")(
         library, fake, _checked(inner, "handle_async_request")
     )
 
@@ -200,7 +200,7 @@ def library_of(inner: object) -> ModuleType:
     return next((library for library, kind in kinds if isinstance(inner, kind)), httpx)
 
 
-class Transport:
+class HttpxTransport:
     """Asks one fake, whatever the host; what that does not answer goes on to another transport."""
 
     def __init__(self, httpx: Any, fake: Fake, inner: Any) -> None:
@@ -237,7 +237,7 @@ class Transport:
             self._inner.close()
 
 
-class AsyncTransport:
+class AsyncHttpxTransport:
     """The same for an asynchronous client."""
 
     def __init__(self, httpx: Any, fake: Fake, inner: Any) -> None:

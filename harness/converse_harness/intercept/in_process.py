@@ -1,4 +1,4 @@
-"""The fake behind the boto door: `fake_converse`, and what the fixture `converse` gives."""
+"""The fake behind the boto transport: `fake_converse`, and what the fixture `converse` gives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Final, TypeVar, Unpack
 
 from converse_harness.endpoint.script import Replies, Responder
-from converse_harness.faults.model import Door
+from converse_harness.faults.model import Transport
 from converse_harness.intercept import registry
 from converse_harness.intercept.fake import Fake, Settings
 
@@ -34,7 +34,7 @@ class BotoFake(Fake):
     `with`, `async with` or a decorator, which opens a fresh one for every call of the function.
     """
 
-    door = Door.BOTO
+    transport = Transport.BOTO
     made_by: ClassVar[str] = "fake_converse"
     """The function of the public API that makes it."""
 
@@ -42,7 +42,7 @@ class BotoFake(Fake):
         super().__init__(*replies, **settings)
         self._fresh: Callable[[], BotoFake] = functools.partial(BotoFake, *replies, **settings)
 
-    def _door(self) -> AbstractContextManager[object]:
+    def _transport(self) -> AbstractContextManager[object]:
         return registry.opened(self)
 
     def __call__(self, function: F) -> F:

@@ -18,7 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
-from converse_harness.errors import DoorError
+from converse_harness.errors import TransportError
 from converse_harness.imports import ImportHook
 
 _MISSING: Any = object()
@@ -79,7 +79,7 @@ class Patches:
         self._importing = ImportHook(self._modules, self.imported)
 
     def ready(self, *, eager: bool = True) -> None:
-        """Import what must be there, and wait for what another thread is importing right now. Raises DoorError."""
+        """Import what must be there, and wait for what another thread is importing right now. Raises TransportError."""
         if self._importing not in sys.meta_path:
             sys.meta_path.insert(0, self._importing)
         wanted = {point.module for point in self._points if eager and point.eager}
@@ -89,10 +89,12 @@ class Patches:
                 try:
                     importlib.import_module(name)
                 except ImportError as error:
-                    raise DoorError(_mismatch(name, name, "a module", f"{type(error).__name__}: {error}")) from error
+                    raise TransportError(
+                        _mismatch(name, name, "a module", f"{type(error).__name__}: {error}")
+                    ) from error
 
     def put_in(self) -> None:
-        """Replace every point of every imported module; those that are in already stay. Raises DoorError."""
+        """Replace every point of every imported module; those that are in already stay. Raises TransportError."""
         there = [point for point in self._points if point.module in sys.modules]
         for point in there:
             self._check(point)
@@ -111,7 +113,7 @@ class Patches:
         self._switch(False)
 
     def imported(self, module: ModuleType) -> None:
-        """A module with points has just been imported. Raises DoorError, out of the import."""
+        """A module with points has just been imported. Raises TransportError, out of the import."""
         there = [point for point in self._points if point.module == module.__name__]
         for point in there:
             self._check(point)
@@ -133,10 +135,10 @@ class Patches:
         if found is self._checked.get(point, self):
             return
         if found is _MISSING:
-            raise DoorError(_mismatch(point.module, str(point), _expected(point), "nothing of that name"))
+            raise TransportError(_mismatch(point.module, str(point), _expected(point), "nothing of that name"))
         if point.parameters is None:
             if not isinstance(found, ModuleType):
-                raise DoorError(_mismatch(point.module, str(point), _expected(point), f"{found!r}"))
+                raise TransportError(_mismatch(point.module, str(point), _expected(point), f"{found!r}"))
         else:
             _check_function(point, found)
         self._checked[point] = found
@@ -195,7 +197,7 @@ def _holder(point: Point) -> tuple[Any, str]:
     for step in path:
         holder = getattr(holder, step, _MISSING)
         if holder is _MISSING:
-            raise DoorError(_mismatch(point.module, str(point), _expected(point), f"no {step!r}"))
+            raise TransportError(_mismatch(point.module, str(point), _expected(point), f"no {step!r}"))
     if point.optional and name not in vars(holder):
         return None, name
     return holder, name
@@ -219,14 +221,14 @@ def _check_function(point: Point, found: Any) -> None:
     anything = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
     fits = _fits(point.parameters or (), named)
     if not fits and not anything <= {parameter.kind for parameter in parameters.values()}:
-        raise DoorError(_mismatch(point.module, str(point), _expected(point), f"({', '.join(named)})"))
+        raise TransportError(_mismatch(point.module, str(point), _expected(point), f"({', '.join(named)})"))
     if point.mentions:
         code = getattr(inspect.unwrap(found), "__code__", None)
         names = code.co_names if isinstance(code, CodeType) else ()
         missing = [name for name in point.mentions if name not in names]
         if missing:
             expected = f"code that mentions {', '.join(missing)}"
-            raise DoorError(_mismatch(point.module, str(point), expected, f"one that mentions {', '.join(names)}"))
+            raise TransportError(_mismatch(point.module, str(point), expected, f"one that mentions {', '.join(names)}"))
 
 
 def _expected(point: Point) -> str:

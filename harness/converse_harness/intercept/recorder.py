@@ -75,19 +75,19 @@ class Recorder(BotoFake):
             **settings,
         )
 
-    def transport(self, inner: Any) -> Any:
+    def httpx_transport(self, inner: Any) -> Any:
         """For one client: records whatever it asks over `inner`, a transport of httpx or httpx2 of any kind.
 
-        `httpx.Client(transport=recorder.transport(httpx.HTTPTransport()))`. Closing it closes `inner`.
+        `httpx.Client(transport=recorder.httpx_transport(httpx.HTTPTransport()))`. Closing it closes `inner`.
         """
         return recording_transport(library_of(inner), self, inner)
 
-    def async_transport(self, inner: Any) -> Any:
+    def httpx_async_transport(self, inner: Any) -> Any:
         """The same for an `AsyncClient`, on asyncio or trio."""
         return recording_async_transport(library_of(inner), self, inner)
 
     @contextmanager
-    def _door(self) -> Generator[None, None, None]:
+    def _transport(self) -> Generator[None, None, None]:
         try:
             played, self.tape = open_session(
                 self.path, self._mode, match=self._match, pace=self._pace, redaction=self._redaction
@@ -97,7 +97,7 @@ class Recorder(BotoFake):
         self._passed, self._kept, self.saved = True, False, None
         if played is not None:
             self.script(played)
-        with super()._door(), listening(self, self._upstream):
+        with super()._transport(), listening(self, self._upstream):
             yield
 
     def close(self) -> None:
@@ -146,7 +146,7 @@ def record(
 
     The calls go to the real Bedrock, with real credentials, and clients see their answers live. Clients of httpx and
     httpx2 are heard when they ask a host of Bedrock, or `upstream`, a URL that stands for it; for one that asks others
-    there are `.transport` and `.async_transport`.
+    there are `.httpx_transport` and `.httpx_async_transport`.
 
     `mode` is "all" (anew, in place of what was there), "new_episodes" (play what matches, record the rest), "once"
     (record if there is no file) or "none" (only play); `match` and `pace` say how it is played, as for `recording`.

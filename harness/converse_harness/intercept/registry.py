@@ -1,4 +1,4 @@
-"""Which fake is open: one stack for the whole process, which every door, patch and guard asks.
+"""Which fake is open: one stack for the whole process, which every transport, patch and guard asks.
 
 Three things are looked up here, and nowhere else:
 
@@ -6,8 +6,8 @@ Three things are looked up here, and nowhere else:
 * `answering()`: the fake that must answer a boto call right now, which is the one under which it began. That call is
   refused when its fake was closed meanwhile, and so is a thread that outlived the fake it was born under. A call
   belongs to the fake of the server at whose URL it is aimed, else to the newest that answers boto clients, else to the
-  newest of another door, which refuses it unless it is aimed at this machine itself. One that records and is newer than
-  a server hears what is aimed at that;
+  newest of another transport, which refuses it unless it is aimed at this machine itself. One that records and is newer
+  than a server hears what is aimed at that;
 * when botocore must be patched: from the first open fake until none is open, no call that began under one still runs
   and no such thread is alive.
 
@@ -112,7 +112,7 @@ def current() -> OpenFake | None:
 
 
 def open_fake(fake: OpenFake, *, boto: bool = True, url: str = "") -> None:
-    """Put a fake on top of the stack. Raises DoorError if a library that has to be patched is not as expected.
+    """Put a fake on top of the stack. Raises TransportError if a library that has to be patched is not as expected.
 
     Not `boto`: it does not answer boto clients; botocore is patched if and when somebody else imports it. `url` is
     where a server answers in its name.
@@ -144,7 +144,7 @@ def opened(fake: OpenFake, *, boto: bool = True, url: str = "") -> Generator[Non
         finally:
             close_fake(fake)
     finally:
-        # Again, for an interrupt at the door of the first one: closing twice does nothing.
+        # Again, for an interrupt at the transport of the first one: closing twice does nothing.
         close_fake(fake)
 
 

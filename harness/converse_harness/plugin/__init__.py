@@ -62,7 +62,8 @@ def converse(request: pytest.FixtureRequest) -> Iterator[Fake]:
 def converse_httpx(request: pytest.FixtureRequest) -> Iterator[HttpxFake]:
     """A fake Bedrock that answers httpx: every client that asks a host of Bedrock; all other hosts pass through.
 
-    Also `converse_httpx.transport` and `.async_transport` for one client. It scripts and checks as `converse` does.
+    Also `converse_httpx.httpx_transport` and `.httpx_async_transport` for one client. It scripts and checks as
+    `converse` does.
     """
     from converse_harness.intercept.httpx import HttpxFake
 

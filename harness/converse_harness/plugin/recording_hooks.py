@@ -198,18 +198,18 @@ def _answer(item: pytest.Item) -> None:
     from converse_harness.intercept.httpx_transports import listening
     from converse_harness.intercept.in_process import BotoFake
 
-    fake, doors = BotoFake(**settings_of(item)), ExitStack()
+    fake, transports = BotoFake(**settings_of(item)), ExitStack()
     own_fakes(item).append(fake)
     session.give(fake)
 
     def close() -> None:
-        doors.close()
+        transports.close()
         fake.check_problems()  # of what other fixtures did after the test
 
     item.addfinalizer(close)
-    doors.callback(fake.close)
+    transports.callback(fake.close)
     fake.open()
-    doors.enter_context(listening(fake))
+    transports.enter_context(listening(fake))
 
 
 def give(item: pytest.Item, fake: Fake) -> None:

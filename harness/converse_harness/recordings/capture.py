@@ -1,4 +1,4 @@
-"""What a door hears of a call that it passes on, and the lines of a recording that this makes."""
+"""What a transport hears of a call that it passes on, and the lines of a recording that this makes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LAST: Final = ((":event-type", "metadata"), (":message-type", "exception"), (":m
 
 @dataclass(slots=True, eq=False)
 class Heard:
-    """One call that is passed on, filled in by a door while its answer comes.
+    """One call that is passed on, filled in by a transport while its answer comes.
 
     All times are seconds since the request was sent. `pieces` are the parts of the body as they arrived: with HTTP/1.1
     chunks, one each. Where no answer came, `failure` says how. `ended` is None where the answer ended well; while it is

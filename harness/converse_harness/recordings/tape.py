@@ -166,7 +166,7 @@ UNANSWERED: Final = HttpResponse(0, (), ())
 
 @dataclass(frozen=True, slots=True)
 class PassedExchange:
-    """A call that is passed on: the door fills in `heard` and reports how it ended."""
+    """A call that is passed on: the transport fills in `heard` and reports how it ended."""
 
     call: Call
     heard: Heard

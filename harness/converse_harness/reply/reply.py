@@ -10,11 +10,11 @@ from converse_harness import bedrock
 from converse_harness.bedrock.families import NEUTRAL, Family, usual
 from converse_harness.errors import ReplyError
 from converse_harness.faults.model import (
-    Door,
     Fault,
     FaultLevel,
     FaultPlacement,
     Place,
+    Transport,
     place,
     place_in_order,
     rearranged,
@@ -199,7 +199,7 @@ class Reply:
         return replace(self, body=replace(self.body, headers=headers), recorded=None)
 
     def paced(self, *, first: float = 0.0, each: float = 0.0) -> Reply:
-        """Wait `first` seconds before the first event and `each` before every later one; really, on every door."""
+        """Wait `first` seconds before the first event and `each` before every later one; really, on every transport."""
         for name, value in (("first", first), ("each", each)):
             if not 0 <= value < float("inf"):
                 raise ReplyError(f"paced({name}={value!r}): a pause is a number of seconds, 0 or more.")
@@ -210,14 +210,14 @@ class Reply:
         """The fault of the order of events, if there is one."""
         return next((breach for breach in self.breaches if breach.fault.order is not None), None)
 
-    def check_door(self, door: Door | None) -> None:
-        """Raise ReplyError for a fault that the door cannot express."""
+    def check_transport(self, transport: Transport | None) -> None:
+        """Raise ReplyError for a fault that the transport cannot express."""
         for breach in self.breaches:
-            able = breach.fault.doors
-            if door is not None and door not in able:
+            able = breach.fault.transports
+            if transport is not None and transport not in able:
                 raise ReplyError(
-                    f"{self.summary}: the {door.value} door cannot express faults.{breach.fault.name}. "
-                    f"Doors that can: {', '.join(each.value for each in Door if each in able)}."
+                    f"{self.summary}: the {transport.value} transport cannot express faults.{breach.fault.name}. "
+                    f"Transports that can: {', '.join(each.value for each in Transport if each in able)}."
                 )
 
     @property

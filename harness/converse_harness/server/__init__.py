@@ -1,1 +1,1 @@
-"""The server door: HTTP/1.1 and HTTP/2 on one loopback port, for clients in any language and process."""
+"""The server transport: HTTP/1.1 and HTTP/2 on one loopback port, for clients in any language and process."""

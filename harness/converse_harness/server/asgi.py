@@ -1,4 +1,4 @@
-"""The ASGI door: the same fake under an existing server, with its workers, TLS and protocols.
+"""The ASGI transport: the same fake under an existing server, with its workers, TLS and protocols.
 
 ASGI 3 over asyncio. That a connection closes, an application says there by raising; a TCP reset it cannot say.
 """
@@ -13,8 +13,8 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from converse_harness.endpoint.script import Replies, Responder
-from converse_harness.errors import DoorError
-from converse_harness.faults.model import Door
+from converse_harness.errors import TransportError
+from converse_harness.faults.model import Transport
 from converse_harness.intercept.exchange import ResponseReader, TransportExchange
 from converse_harness.intercept.fake import Fake, RulesLevel
 from converse_harness.server.protocol import LIMITS, refusal
@@ -42,7 +42,7 @@ BROKEN: Final = (
 
 
 class _AsgiFake(Fake):
-    door = Door.ASGI
+    transport = Transport.ASGI
 
 
 class ConverseApp:
@@ -68,12 +68,12 @@ class ConverseApp:
         self.fake: Fake = _AsgiFake(*replies, seed=seed, rules=rules)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """What a server calls, once for each request. Raises DoorError for what is neither HTTP nor lifespan."""
+        """What a server calls, once for each request. Raises TransportError for what is neither HTTP nor lifespan."""
         if scope["type"] == "lifespan":
             await _live(receive, send)
             return
         if scope["type"] != "http":
-            raise DoorError(UNKNOWN_SCOPE.format(type=scope["type"]))
+            raise TransportError(UNKNOWN_SCOPE.format(type=scope["type"]))
         started = monotonic()
         body = await _body(receive)
         if body is None:

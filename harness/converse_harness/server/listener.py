@@ -20,7 +20,7 @@ from weakref import WeakSet
 
 from converse_harness.endpoint.call import Call, CallOutcome
 from converse_harness.endpoint.script import Replies, Responder
-from converse_harness.errors import DoorError
+from converse_harness.errors import TransportError
 from converse_harness.intercept import registry
 from converse_harness.intercept.clients import is_loopback
 from converse_harness.intercept.exchange import RefusingFake, TransportExchange
@@ -60,7 +60,7 @@ FAREWELL: Final = 1.0
 class ConverseServer:
     """A loopback server, HTTP/1.1 and HTTP/2 on one port, that holds any number of fakes; `with`, or start and stop.
 
-    `port` 0 is a free one. Raises DoorError where no socket can be opened. A `host` off the loopback warns.
+    `port` 0 is a free one. Raises TransportError where no socket can be opened. A `host` off the loopback warns.
 
     >>> import urllib.error, urllib.request
     >>> from converse_harness import ConverseServer
@@ -95,7 +95,7 @@ class ConverseServer:
     def script(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> ServerFake:
         """Open a fake with a URL of its own; `settings` are those of a Fake: unused, unexpected, rules, seed.
 
-        Raises ReplyError for what is no reply, DoorError if the server is not running.
+        Raises ReplyError for what is no reply, TransportError if the server is not running.
         """
         fake = self._fake_at(self._site.prefix(), *replies, **settings)
         self.recent.append(fake)
@@ -123,8 +123,8 @@ class ConverseServer:
         AWS_BEARER_TOKEN_BEDROCK; `upstream` is a URL in place of Bedrock's in the `region` (default: the
         environment's). `mode`, `match` and `pace` are as for the function `record`, and `redaction` says what is
         replaced in the file. That is written anew after each call that ended, and when the fake closes; however the
-        test ends, what was recorded is kept. Raises DoorError without credentials or a region, and ReplyError where the
-        file is not there to be played, or cannot be written, with the place where it is instead.
+        test ends, what was recorded is kept. Raises TransportError without credentials or a region, and ReplyError
+        where the file is not there to be played, or cannot be written, with the place where it is instead.
         """
         where: Options = {"upstream": upstream, "region": region, "redaction": redaction}
         options: Options = {**where, "mode": mode, "match": match, "pace": pace}
@@ -152,16 +152,16 @@ class ConverseServer:
 
     @property
     def url(self) -> str:
-        """Where the server listens. Raises DoorError if it does not."""
+        """Where the server listens. Raises TransportError if it does not."""
         if self._socket is None:
-            raise DoorError("the server is not running: use it in `with`, or call start().")
+            raise TransportError("the server is not running: use it in `with`, or call start().")
         host, port = self._socket.getsockname()[:2]
         return f"http://{_in_url(host)}:{port}"
 
     # Running
 
     def start(self) -> Self:
-        """Listen from now on. Raises DoorError if it cannot."""
+        """Listen from now on. Raises TransportError if it cannot."""
         if self._thread is None:
             self._socket, self._loop = self._listen()
             ready = threading.Event()
@@ -259,10 +259,10 @@ class ConverseServer:
         try:
             listening = _bind(self._host, self._port)
         except (OSError, OverflowError, UnicodeError) as error:
-            raise DoorError(IN_USE.format(host=self._host, port=self._port, error=error)) from error
+            raise TransportError(IN_USE.format(host=self._host, port=self._port, error=error)) from error
         except RuntimeError as error:
             if type(error).__name__ == "SocketBlockedError":
-                raise DoorError(BLOCKED) from error
+                raise TransportError(BLOCKED) from error
             raise
         try:
             if not is_loopback(f"http://{_in_url(self._host)}"):
@@ -271,7 +271,7 @@ class ConverseServer:
         except BaseException as error:
             listening.close()
             if isinstance(error, OSError):
-                raise DoorError(NO_LOOP.format(error=error)) from error
+                raise TransportError(NO_LOOP.format(error=error)) from error
             raise
 
     def _run(self, bound: socket.socket, loop: asyncio.AbstractEventLoop, ready: threading.Event) -> None:

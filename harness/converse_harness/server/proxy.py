@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Final, TypedDict, Unpack
 
 from converse_harness.endpoint.call import Call
-from converse_harness.errors import DoorError, ReplyError
+from converse_harness.errors import ReplyError, TransportError
 from converse_harness.intercept import registry
 from converse_harness.intercept.exchange import Hearing, TransportExchange, end_of
 from converse_harness.intercept.fake import Settings
@@ -121,7 +121,7 @@ class Relay:
     def ask(self, upstream: Upstream, request: Request) -> None:
         """Ask, until there is a head; a body that comes in pieces is then read on in a thread.
 
-        Raises DoorError where the credentials of the proxy are lost: then nobody was asked.
+        Raises TransportError where the credentials of the proxy are lost: then nobody was asked.
         """
         from botocore.exceptions import BotoCoreError
 
@@ -314,7 +314,7 @@ class RecordingFake(ServerFake):
         relay = Relay(exchange, self._saver.ended)
         try:
             relay.ask(self._upstream, request)
-        except DoorError as error:
+        except TransportError as error:
             return self.endpoint.fail(exchange.call, error)
         return relay
 
@@ -338,7 +338,9 @@ def nobody_is_told(call: Call, failure: Exception | None) -> None:
 def open_recording(
     url: str, mount: Mount, settings: Settings, path: str | Path, **options: Unpack[Options]
 ) -> RecordingFake:
-    """A fake at a URL that records. Raises DoorError without credentials or a region, and what `open_session` does."""
+    """A fake at a URL that records. Raises TransportError without credentials or a region, and what `open_session`
+    does.
+    """
     try:
         opened = open_session(
             Path(path),

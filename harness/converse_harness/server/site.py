@@ -1,4 +1,4 @@
-"""The fake behind the server door."""
+"""The fake behind the server transport."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, Self, Unpack
 
 from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.errors import CallError
-from converse_harness.faults.model import Door
+from converse_harness.faults.model import Transport
 from converse_harness.intercept.clients import environ
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Fake, Settings
@@ -28,7 +28,7 @@ class ServerFake(Fake):
     It is open from the start; leaving its `with` block, or `close`, ends it and what it was still saying.
     """
 
-    door = Door.SERVER
+    transport = Transport.SERVER
 
     def __init__(self, url: str, mount: Mount, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
         super().__init__(*replies, **settings)

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from converse_harness.bedrock import CONTROL_PLANE, SERVICE
 from converse_harness.endpoint.operations import control_route, route
-from converse_harness.errors import DoorError
+from converse_harness.errors import TransportError
 from converse_harness.intercept.clients import ACCESS_KEY, is_loopback
 from converse_harness.recordings.leaks import remember
 from converse_harness.secrets import mask
@@ -121,7 +121,7 @@ class Upstream:
         """Where Bedrock Runtime is."""
 
     def ask(self, request: Request) -> UpstreamAnswer:
-        """Sign a request anew and send it. Raises BotoCoreError where no answer comes, DoorError without keys."""
+        """Sign a request anew and send it. Raises BotoCoreError where no answer comes, TransportError without keys."""
         from botocore import httpsession, utils
 
         signed = self._signed(request)
@@ -154,7 +154,7 @@ class Upstream:
         try:
             keys = self._session.get_credentials().get_frozen_credentials()
         except (BotoCoreError, ClientError) as error:
-            raise DoorError(LOST.format(error=mask(str(error)))) from error
+            raise TransportError(LOST.format(error=mask(str(error)))) from error
         remember(keys.access_key, keys.secret_key, keys.token)
         signer: Any = SigV4Auth(keys, SIGNING_NAME, self.region)
         signer.add_auth(made)
@@ -176,7 +176,7 @@ class Upstream:
 def find(url: str | None, region: str | None) -> Upstream:
     """The service that this environment reaches, or the one at `url`.
 
-    Raises DoorError where there are no credentials or no region.
+    Raises TransportError where there are no credentials or no region.
     """
     from botocore.exceptions import BotoCoreError, ClientError
     from botocore.session import Session
@@ -189,14 +189,14 @@ def find(url: str | None, region: str | None) -> Upstream:
         found = region or session.get_config_variable("region") or os.environ.get("AWS_REGION") or ""
         if not found and (url is None or not token):
             purpose = "find Bedrock in" if url is None else "sign for"
-            raise DoorError(NO_REGION.format(purpose=purpose, how=HOW))
+            raise TransportError(NO_REGION.format(purpose=purpose, how=HOW))
         if not token:
             _check_keys(session)
         elif url is not None and not (url.startswith("https:") or is_loopback(url)):
-            raise DoorError(IN_CLEAR.format(url=url))
+            raise TransportError(IN_CLEAR.format(url=url))
         return Upstream(url, found, session, token)
     except (BotoCoreError, ClientError) as error:
-        raise DoorError(NO_KEYS.format(what=mask(str(error)).rstrip("."))) from error
+        raise TransportError(NO_KEYS.format(what=mask(str(error)).rstrip("."))) from error
 
 
 def _check_url(url: str) -> None:
@@ -206,15 +206,15 @@ def _check_url(url: str) -> None:
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
-        raise DoorError(NO_URL.format(url=mask(re.sub("//.*@", "//***@", url))))
+        raise TransportError(NO_URL.format(url=mask(re.sub("//.*@", "//***@", url))))
 
 
 def _check_keys(session: Any) -> None:
     credentials = session.get_credentials()
     if credentials is None:
-        raise DoorError(NO_KEYS.format(what=NOBODY))
+        raise TransportError(NO_KEYS.format(what=NOBODY))
     if credentials.get_frozen_credentials().access_key == ACCESS_KEY:
-        raise DoorError(NO_KEYS.format(what=DUMMIES))
+        raise TransportError(NO_KEYS.format(what=DUMMIES))
 
 
 def _passed_on(headers: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:

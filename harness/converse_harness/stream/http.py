@@ -1,4 +1,4 @@
-"""What doors and Endpoint pass to each other: an HTTP request in, a timed HTTP response out."""
+"""What transports and Endpoint pass to each other: an HTTP request in, a timed HTTP response out."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ GATEWAY_ERRORS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """A timed HTTP response. `headers` are in wire order and lack `Date`, which doors put first.
+    """A timed HTTP response. `headers` are in wire order and lack `Date`, which transports put first.
 
     `wait` seconds pass before its head, `failure` happens instead of it, `broken` after its last chunk.
     """

@@ -36,7 +36,7 @@ class Client:
 
     name: str
     title: str
-    door: str
+    transport: str
     requires: tuple[str, ...]
     packages: tuple[str, ...] = ()
     node: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ def clients() -> Mapping[str, Client]:
         name: Client(
             name,
             row["title"],
-            row["door"],
+            row["transport"],
             *(tuple[str, ...](row.get(key, ())) for key in ("requires", "packages", "node")),
         )
         for name, row in table.items()

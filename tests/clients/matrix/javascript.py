@@ -16,7 +16,7 @@ from tests.clients.pinned.javascript.conftest import Node, folder_with_packages
 class JavaScriptContract(MatrixContract):
     """The contract of a client that client.mjs asks with; `asked_with` is its name there."""
 
-    door = "server"
+    transport = "server"
     asked_with: ClassVar[str]
     node: ClassVar[Node]
 

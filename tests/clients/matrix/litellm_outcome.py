@@ -89,7 +89,9 @@ def asked(target: Target) -> dict[str, Any]:
 
 
 def forget_clients() -> None:
-    """Drop the HTTP clients that litellm keeps: they are those of a door that is closed, or of another event loop."""
+    """Drop the HTTP clients that litellm keeps: they are those of a transport that is closed, or of another event "
+    "loop.
+    """
     litellm.in_memory_llm_clients_cache.cache_dict.clear()
 
 

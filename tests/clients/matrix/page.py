@@ -29,7 +29,7 @@ Each client runs unchanged, in an environment of its own, against every case of 
 
 LEGEND: Final = f"""\
 `{HANDLED}` is handled, *refused* an error of the client's own where there is an answer; all else is mishandled, in
-bold. `{MISSING}`: the door of the client cannot have it, or its botocore does not know it.
+bold. `{MISSING}`: the transport of the client cannot have it, or its botocore does not know it.
 """
 
 TITLES: Final = {"ConverseStream": "Streams", "Converse": "Whole answers"}
@@ -116,7 +116,7 @@ def client_page(client: Client) -> str:
     versions = ", ".join(f"{package} {number}" for package, number in seen.get("versions", {}).items())
     parts = [
         f"# {client.title}\n",
-        f'{versions}, asked through the door "{client.door}". Back to [the matrix](../matrix.md).\n',
+        f'{versions}, asked through the transport "{client.transport}". Back to [the matrix](../matrix.md).\n',
     ]
     for operation in OPERATIONS:
         if rows := seen.get(operation):

@@ -33,7 +33,7 @@ def client(target: Target) -> Any:
 
 class _Aiobotocore(MatrixContract):
     client = "aiobotocore"
-    door = "boto"
+    transport = "boto"
 
 
 class TestStream(_Aiobotocore):

@@ -30,7 +30,7 @@ def client(target: Target) -> Any:
 
 class _Boto3(MatrixContract):
     client = "boto3"
-    door = "boto"
+    transport = "boto"
 
 
 class TestStream(_Boto3):

@@ -62,7 +62,7 @@ def outcome(message: AIMessage) -> Outcome:
 
 class _LangChain(MatrixContract):
     client = "langchain_aws"
-    door = "boto"
+    transport = "boto"
     errors = ERRORS
 
 

@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.filterwarnings(warning) for warning in WARNINGS]
 
 class _LitellmAsync(MatrixContract):
     client = "litellm_async"
-    door = "server"
+    transport = "server"
     errors = ERRORS
 
     async def consume(self, target: Target) -> Outcome:

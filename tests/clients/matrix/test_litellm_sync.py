@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.filterwarnings(warning) for warning in WARNINGS]
 
 class _LitellmSync(MatrixContract):
     client = "litellm_sync"
-    door = "httpx"
+    transport = "httpx"
     errors = ERRORS
 
 

@@ -83,7 +83,7 @@ class Conversation:
 
 class _PydanticAi(MatrixContract):
     client = "pydantic_ai"
-    door = "boto"
+    transport = "boto"
     errors = ERRORS
 
 

@@ -107,7 +107,7 @@ async def told(events: Any) -> AsyncIterator[dict[str, Any]]:
 
 class _SmithyPython(MatrixContract):
     client = "smithy_python"
-    door = "server"
+    transport = "server"
     time_limit = 5.0  # four cases wait for it
 
     @pytest.fixture(scope="class", autouse=True)

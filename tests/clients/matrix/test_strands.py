@@ -92,7 +92,7 @@ class Conversation:
 
 class _Strands(MatrixContract):
     client = "strands"
-    door = "boto"
+    transport = "boto"
     errors = ERRORS
 
 

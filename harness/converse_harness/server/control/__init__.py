@@ -59,7 +59,7 @@ class ControlApi:
     fakes: Fakes
 
     def answer(self, request: Request) -> HttpResponse:
-        """Carry a request out. `Date` is for the door to add, as everywhere."""
+        """Carry a request out. `Date` is for the transport to add, as everywhere."""
         request_id = str(
             uuid.UUID(bytes=shake_256(f"{request.method} {request.target}".encode()).digest(16), version=4)
         )

@@ -1,4 +1,4 @@
-"""The boto door for aiobotocore, with each of its back ends and event loops, and when it is imported late.
+"""The boto transport for aiobotocore, with each of its back ends and event loops, and when it is imported late.
 
 Runs in an environment of its own: aiobotocore pins a botocore that clashes with the newest boto3.
 """
@@ -26,7 +26,7 @@ from aiobotocore.awsrequest import AioAWSResponse
 from aiobotocore.config import AioConfig
 from aiobotocore.httpxsession import HttpxSession
 
-from converse_harness import BlockedConnection, DoorError, Reply, fake_converse, faults, reply
+from converse_harness import BlockedConnection, Reply, TransportError, fake_converse, faults, reply
 from converse_harness.endpoint.call import CallOutcome
 from converse_harness.faults.model import Fault
 from converse_harness.intercept.clients import ACCESS_KEY, BEARER_TOKEN
@@ -480,7 +480,7 @@ def test_gives_everything_back() -> None:
 
 def test_a_changed_aiobotocore_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aiobotocore.signers.AioRequestSigner, "get_auth_instance", lambda self, changed: None)
-    with pytest.raises(DoorError, match=r"aiobotocore \d+\.\d+.*get_auth_instance.*found \(self, changed\)"):
+    with pytest.raises(TransportError, match=r"aiobotocore \d+\.\d+.*get_auth_instance.*found \(self, changed\)"):
         fake_converse().open()
 
 

@@ -61,25 +61,25 @@ def ask(order: Order, options: dict[str, Any]) -> Result:
 
 
 ASKED: Final = [
-    (name, operation, back_end, door)
+    (name, operation, back_end, transport)
     for name, operation in CASES
     for back_end in BACK_ENDS
-    for door in ("in process", "server")
-    if (operation, back_end, door) != (STREAM, "httpx", "server")  # see the last test
+    for transport in ("in process", "server")
+    if (operation, back_end, transport) != (STREAM, "httpx", "server")  # see the last test
 ]
 
 
-@pytest.mark.parametrize(("name", "operation", "back_end", "door"), ASKED)
+@pytest.mark.parametrize(("name", "operation", "back_end", "transport"), ASKED)
 def test_scenario(
     name: str,
     operation: str,
     back_end: str,
-    door: str,
+    transport: str,
     converse_server: ConverseServer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
-    opened = fake_converse if door == "in process" else converse_server.script
+    opened = fake_converse if transport == "in process" else converse_server.script
     run(name, operation, opened, lambda order: ask(order, BACK_ENDS[back_end]))
 
 

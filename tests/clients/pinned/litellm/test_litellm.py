@@ -141,7 +141,9 @@ ASKS_AGAIN: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How litellm is called and by which door it is answered; awaited it uses aiohttp, unless it is told not to."""
+    """How litellm is called and by which transport it is answered; awaited it uses aiohttp, unless it is told not "
+    "to.
+    """
 
     ask: Ask
     in_process: bool = False

@@ -1,4 +1,4 @@
-"""What is drawn goes through the doors unchanged, and both operations give the same response."""
+"""What is drawn goes through the transports unchanged, and both operations give the same response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user's type checker must refuse of the doors: every line that ends in a comment `error`, and no other."""
+"""What a user's type checker must refuse of the transports: every line that ends in a comment `error`, and no other."""
 
 import httpx
 
@@ -24,4 +24,4 @@ def test_faults() -> None:
 
 
 def test_httpx(converse_httpx: HttpxFake) -> None:
-    httpx.Client(transport=converse_httpx.async_transport)  # error
+    httpx.Client(transport=converse_httpx.httpx_async_transport)  # error

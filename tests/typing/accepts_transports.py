@@ -1,4 +1,4 @@
-"""What a user's type checker must accept of the doors."""
+"""What a user's type checker must accept of the transports."""
 
 import httpx
 import pytest
@@ -42,7 +42,7 @@ def test_rules(converse_server: ConverseServer) -> None:
 def test_httpx(converse_httpx: HttpxFake) -> None:
     broken = reply.text("hi").broken(faults.truncated_frame).broken(faults.stall.lasting(0.5), after=1)
     converse_httpx.script(broken.broken(faults.one_chunk))
-    client = httpx.Client(transport=converse_httpx.transport)
-    asynchronous = httpx.AsyncClient(transport=converse_httpx.async_transport)
+    client = httpx.Client(transport=converse_httpx.httpx_transport)
+    asynchronous = httpx.AsyncClient(transport=converse_httpx.httpx_async_transport)
     assert client
     assert asynchronous
