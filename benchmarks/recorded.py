@@ -19,7 +19,7 @@ from converse_harness.intercept.clients import create_client
 from converse_harness.recordings.capture import Heard, exchange_lines
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.read import read
-from converse_harness.recordings.tape import header, store, text_of, write
+from converse_harness.recordings.write import header, store, text_of, write
 from converse_harness.stream.http import Request
 
 EVENTS = 50

@@ -19,7 +19,7 @@ import pytest
 
 from converse_harness import Call, Fake, Reply, faults, reply
 from converse_harness.endpoint.call import CallOutcome
-from converse_harness.server.site import ServerFake
+from converse_harness.server.mounts import ServerFake
 
 MODEL: Final = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
 QUESTION: Final = "What is it like in Zürich?"

@@ -20,7 +20,7 @@ from converse_harness import ConverseServer, Fake, Reply
 from converse_harness.faults.model import Transport
 from converse_harness.intercept.httpx import HttpxFake
 from converse_harness.server.asgi import ConverseApp
-from converse_harness.server.site import ServerFake
+from converse_harness.server.mounts import ServerFake
 from tests.clients.scenarios import (
     CASES,
     CONNECTION,

@@ -13,7 +13,7 @@ from jsonschema.exceptions import best_match
 from converse_harness import Endpoint, Reply
 from converse_harness.intercept.fake import Fake, Settings
 from converse_harness.server.control import ROUTES, ControlApi, openapi
-from converse_harness.server.site import ServerFake
+from converse_harness.server.mounts import ServerFake
 from converse_harness.stream.http import Request
 
 DOCUMENT: dict[str, Any] = json.loads(openapi())

@@ -19,7 +19,7 @@ from botocore.parsers import EventStreamJSONParser, create_parser
 
 from converse_harness import ConverseServer, bedrock, fake_converse, recording
 from converse_harness.recordings.capture import Heard, exchange_lines
-from converse_harness.recordings.tape import header, text_of, write
+from converse_harness.recordings.write import header, text_of, write
 from converse_harness.stream.frames import Decoder, encode
 from converse_harness.stream.http import Request
 from tests.oracle.conftest import SOME_AND_ALL

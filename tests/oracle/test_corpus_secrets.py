@@ -15,7 +15,7 @@ from converse_harness.recordings.capture import Heard, exchange_lines
 from converse_harness.recordings.leaks import scan, stand_in
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.redaction import Redaction
-from converse_harness.recordings.tape import Tape
+from converse_harness.recordings.write import Tape
 from converse_harness.stream.http import Request
 
 ACCOUNT = "123456789012"

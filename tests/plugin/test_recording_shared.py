@@ -9,7 +9,7 @@ from pathlib import Path
 from converse_harness import Fake, recording
 from converse_harness.plugin.recording_hooks import RecordingRun
 from converse_harness.recordings.capture import Heard
-from converse_harness.recordings.tape import Tape
+from converse_harness.recordings.write import Tape
 from converse_harness.stream.http import Request
 
 EXCHANGES = 400

@@ -12,7 +12,7 @@ import pytest
 
 from converse_harness import Endpoint, bedrock
 from converse_harness.recordings.lines import Line
-from converse_harness.recordings.tape import header, text_of
+from converse_harness.recordings.write import header, text_of
 from converse_harness.stream.http import Request
 
 NOVA: Final = "us.amazon.nova-lite-v1:0"

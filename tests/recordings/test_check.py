@@ -15,7 +15,7 @@ from converse_harness.cli import main
 from converse_harness.cli.check import MEANINGS, Sort
 from converse_harness.recordings.keys import KINDS
 from converse_harness.recordings.lines import Line
-from converse_harness.recordings.tape import store
+from converse_harness.recordings.write import store
 from tests.recordings.damaged import (
     ANSWER,
     BOTOCORE,

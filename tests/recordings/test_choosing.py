@@ -15,7 +15,7 @@ from converse_harness.recordings.play import Recording
 from converse_harness.recordings.read import parse
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.replies import RecordedExchange
-from converse_harness.recordings.tape import Tape, text_of
+from converse_harness.recordings.write import Tape, text_of
 from converse_harness.stream.http import Request
 from converse_strategies import converse_requests
 from tests.recordings.asking import (

@@ -14,7 +14,7 @@ from converse_harness.recordings.capture import Heard, exchange_lines
 from converse_harness.recordings.lines import End
 from converse_harness.recordings.read import parse
 from converse_harness.recordings.replies import reply_of
-from converse_harness.recordings.tape import header, text_of
+from converse_harness.recordings.write import header, text_of
 from converse_harness.stream.frames import Decoder, encode
 from converse_harness.stream.http import Break, HttpResponse, Request
 from converse_strategies import faulty_replies, replies

@@ -15,7 +15,7 @@ from converse_harness import ConverseHarnessError, DamagedData, recording
 from converse_harness.recordings.capture import Heard
 from converse_harness.recordings.modes import Failed, MissingRecording, Mode, keep, open_session
 from converse_harness.recordings.read import read
-from converse_harness.recordings.tape import Tape
+from converse_harness.recordings.write import Tape
 from converse_harness.stream.http import Request
 
 ANSWER = (
@@ -275,7 +275,7 @@ def test_processes_that_add_to_one_file_at_once_all_end_up_in_it(tmp_path: Path)
 CRASH = """
 import os, signal, sys
 from pathlib import Path
-from converse_harness.recordings.tape import write
+from converse_harness.recordings.write import write
 
 at, path = sys.argv[1], Path(sys.argv[2])
 real = getattr(os, at)

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import DamagedData, SecretFound, bedrock, chunk
-from converse_harness.recordings import media, tape
+from converse_harness.recordings import media, write
 from converse_harness.recordings.capture import Heard
 from converse_harness.recordings.leaks import stand_in
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.media import KEY, THRESHOLD, put_back, references, set_aside
 from converse_harness.recordings.read import DamagedRecording, read
-from converse_harness.recordings.tape import Tape, header, store
+from converse_harness.recordings.write import Tape, header, store
 from converse_harness.stream.events import encode_event, read_event
 from converse_harness.stream.frames import decode
 from converse_harness.stream.http import Request
@@ -194,10 +194,10 @@ def test_a_recording_with_media_is_added_to(tmp_path: Path) -> None:
     Tape(path, heard=[heard(LARGE, "210987654321")]).save()
     first = path.read_text().splitlines()[1:]
     tape = Tape(path, read(path).exchanges, keeps=True, heard=[heard(LARGE, "210987654321")])
-    tape.save()
-    tape.heard.append(heard(LARGE[::-1], "999988887777"))
-    tape.save()
-    tape.save()
+    write.save()
+    write.heard.append(heard(LARGE[::-1], "999988887777"))
+    write.save()
+    write.save()
     assert path.read_text().splitlines()[1:3] == first
     found = read(path).exchanges
     assert [each.request["messages"][0]["content"][0] for each in found] == [
@@ -215,7 +215,7 @@ def test_a_recording_with_media_is_added_to(tmp_path: Path) -> None:
 
 def test_a_recording_beside_another_has_its_own_media(tmp_path: Path) -> None:
     tape = Tape(tmp_path / "trip.jsonl", heard=[heard(LARGE, "210987654321")])
-    tape.save(tmp_path / "trip.failed.jsonl")
+    write.save(tmp_path / "trip.failed.jsonl")
     assert set(files_of(tmp_path)) == {"trip.failed.jsonl", NAME.replace("trip.media", "trip.failed.media")}
     assert len(read(tmp_path / "trip.failed.jsonl").exchanges) == 1
 
@@ -224,7 +224,7 @@ def test_what_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pyte
     path = tmp_path / "trip.jsonl"
     store(path, exchange([image(LARGE)]))
     before = files_of(tmp_path)
-    writes = tape.write
+    writes = write.write
 
     def full(place: Path, content: str | bytes) -> None:
         if place == path:

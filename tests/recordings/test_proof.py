@@ -28,7 +28,7 @@ from converse_harness.recordings.leaks import OWN, scan
 from converse_harness.recordings.lines import compact
 from converse_harness.recordings.read import read
 from converse_harness.recordings.replies import reply_of
-from converse_harness.recordings.tape import Tape
+from converse_harness.recordings.write import Tape
 from converse_harness.stream.events import encode_event, standard_frame
 from converse_harness.stream.frames import Decoder, Frame, Header, HeaderType, decode, encode
 from converse_harness.stream.http import Request

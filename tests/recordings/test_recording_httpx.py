@@ -34,7 +34,7 @@ from converse_harness.intercept.httpx import HttpxFake
 from converse_harness.intercept.httpx_transports import recording_async_transport, recording_transport
 from converse_harness.intercept.recorder import Recorder
 from converse_harness.recordings.read import read
-from converse_harness.recordings.tape import Tape
+from converse_harness.recordings.write import Tape
 from converse_harness.stream.events import encode_event
 
 STREAM = "converse-stream"

@@ -44,7 +44,7 @@ from converse_harness.intercept.clients import ACCESS_KEY, SECRET_KEY
 from converse_harness.recordings.read import read
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.server import upstream
-from converse_harness.server.site import ServerFake
+from converse_harness.server.mounts import ServerFake
 from converse_harness.server.upstream import Upstream, find
 from converse_harness.stream.events import encode_event
 from tests.certificates import certificate

@@ -20,7 +20,7 @@ from converse_harness.recordings.leaks import scan, stand_in
 from converse_harness.recordings.lines import Line, bytes_line, event_of, frame_bytes_of, frame_line
 from converse_harness.recordings.read import read
 from converse_harness.recordings.redaction import Redaction, normalised
-from converse_harness.recordings.tape import Tape
+from converse_harness.recordings.write import Tape
 from converse_harness.stream.events import encode_event, read_event
 from converse_harness.stream.frames import Frame, Header, HeaderType, decode, encode
 from converse_harness.stream.http import Request

@@ -12,7 +12,7 @@ from h2.errors import ErrorCodes
 from converse_harness import ConverseServer, faults, reply
 from converse_harness.endpoint.call import CallOutcome
 from converse_harness.faults.model import Fault
-from converse_harness.server.site import ServerFake
+from converse_harness.server.mounts import ServerFake
 from converse_harness.stream.frames import Decoder, Frame
 from tests.server.peers import Raw, Raw2, eventually, question
 

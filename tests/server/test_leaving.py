@@ -16,7 +16,7 @@ import pytest
 
 from converse_harness import Call, ConverseServer, Reply, TransportError, UnusedReplies, faults, reply
 from converse_harness.endpoint.call import CallOutcome
-from converse_harness.server.site import ServerFake
+from converse_harness.server.mounts import ServerFake
 from tests.server.peers import PATIENCE, Raw, Raw2, eventually, question
 
 TEXT = reply.text("one two three four five")

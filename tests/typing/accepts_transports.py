@@ -5,7 +5,7 @@ import pytest
 
 from converse_harness import ConverseServer, Fake, RefusedRequest, fake_converse, faults, reply
 from converse_harness.intercept.httpx import HttpxFake
-from converse_harness.server.site import ServerFake
+from converse_harness.server.mounts import ServerFake
 
 
 def test_server(converse_server: ConverseServer) -> None:

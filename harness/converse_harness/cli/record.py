@@ -17,7 +17,7 @@ from converse_harness.cli.terminal import BOLD, RED, Printer, add_address, add_r
 from converse_harness.endpoint.call import Call
 from converse_harness.errors import ConverseHarnessError, SecretFound, TransportError
 from converse_harness.recordings.redaction import Redaction
-from converse_harness.recordings.tape import Tape
+from converse_harness.recordings.write import Tape
 from converse_harness.server.listener import ConverseServer
 from converse_harness.server.proxy import RecordingFake, Told
 

@@ -23,7 +23,7 @@ from converse_harness.errors import TransportError
 from converse_harness.intercept.fake import RulesLevel
 from converse_harness.server.control import ROOT, id_of
 from converse_harness.server.listener import ConverseServer
-from converse_harness.server.site import ServerFake
+from converse_harness.server.mounts import ServerFake
 
 if TYPE_CHECKING:
     from converse_harness.cases import Case

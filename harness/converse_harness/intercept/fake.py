@@ -23,7 +23,7 @@ from converse_harness.errors import (
     UnusedReplies,
 )
 from converse_harness.faults.model import Transport
-from converse_harness.recordings.tape import AnyExchange, Tape
+from converse_harness.recordings.write import AnyExchange, Tape
 from converse_harness.stream.http import Request
 
 RulesLevel = Literal["off", "warn", "default", "strict"]

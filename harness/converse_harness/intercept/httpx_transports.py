@@ -32,7 +32,7 @@ from converse_harness.intercept.httpx_bodies import (
     of_library,
     read,
 )
-from converse_harness.recordings.tape import AnyExchange
+from converse_harness.recordings.write import AnyExchange
 
 NOT_OPEN: Final = (
     "a client asked Bedrock over the transport of a fake that is not open. Its test is over, or its `with` block "

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
     from converse_harness.recordings.play import Recording
     from converse_harness.recordings.redaction import Redaction
-    from converse_harness.recordings.tape import Tape
+    from converse_harness.recordings.write import Tape
 
 MISSING: Final = """
 {test} has no recording. Record it, with the credentials and the region of a real account:

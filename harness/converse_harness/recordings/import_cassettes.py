@@ -29,7 +29,7 @@ from converse_harness.recordings.cassettes import (
 from converse_harness.recordings.read import read
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.replies import reply_of
-from converse_harness.recordings.tape import Tape
+from converse_harness.recordings.write import Tape
 from converse_harness.stream.http import Request
 
 

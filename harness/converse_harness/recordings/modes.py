@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from converse_harness.recordings.matching import Match
     from converse_harness.recordings.play import Recording
     from converse_harness.recordings.redaction import Redaction
-    from converse_harness.recordings.tape import Tape
+    from converse_harness.recordings.write import Tape
 
 
 class Mode(Enum):
@@ -77,7 +77,7 @@ def open_session(
     """
     from converse_harness.recordings.play import check_how, recording
     from converse_harness.recordings.redaction import Redaction
-    from converse_harness.recordings.tape import Tape
+    from converse_harness.recordings.write import Tape
 
     redaction = redaction or Redaction()
     check_how(match, pace)

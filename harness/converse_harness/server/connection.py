@@ -15,8 +15,8 @@ from typing import Final, cast
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.server.delivery import SocketDelivery
 from converse_harness.server.h1 import Http1
+from converse_harness.server.mounts import Aside, Mounts
 from converse_harness.server.protocol import PREFACE, Arrived, Event, HttpProtocol, HttpRefused, Left, Limits
-from converse_harness.server.site import Aside, Site
 from converse_harness.stream.http import NO_REQUEST_ID, Request, error_response
 
 if sys.platform == "linux":
@@ -55,17 +55,22 @@ def _on_its_way(number: int) -> int:
 
 
 class Connection(asyncio.Protocol):
-    """Reads requests, has the site answer them, and delivers the answers."""
+    """Reads requests, has the mounts answer them, and delivers the answers."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, site: Site, limits: Limits, open_ones: set[Connection], slow: InThread
+        self,
+        loop: asyncio.AbstractEventLoop,
+        mounts: Mounts,
+        limits: Limits,
+        open_ones: set[Connection],
+        slow: InThread,
     ) -> None:
         self.loop = loop
         self.writable = True
         self.http: HttpProtocol
         self._chosen = False
         self._first = b""
-        self._site = site
+        self._mounts = mounts
         self._limits = limits
         self._open_ones = open_ones
         self._slow = slow
@@ -287,7 +292,7 @@ class Connection(asyncio.Protocol):
 
     def _ask(self, stream: int, request: Request) -> None:
         started = self.loop.time()
-        owner, give, slow, abroad = self._site.answer(request)
+        owner, give, slow, abroad = self._mounts.answer(request)
         if not slow:
             try:
                 exchange = give()

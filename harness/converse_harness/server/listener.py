@@ -26,8 +26,8 @@ from converse_harness.intercept.clients import is_loopback
 from converse_harness.intercept.exchange import RefusingFake, TransportExchange
 from converse_harness.intercept.fake import Fake, Settings
 from converse_harness.server.connection import Connection, failed
+from converse_harness.server.mounts import Mounts, ServerFake
 from converse_harness.server.protocol import LIMITS, Limits
-from converse_harness.server.site import ServerFake, Site
 from converse_harness.stream.http import HttpResponse, Request
 
 if TYPE_CHECKING:  # most never record
@@ -83,7 +83,7 @@ class ConverseServer:
         """The fake that was opened last: a property opens hundreds."""
         self.on_ended: Callable[[ServerFake, Call], None] | None = None
         """Is called when an answer of a scripted fake has ended, in the server's own thread: it must not wait."""
-        self._site = Site(self._control)
+        self._mounts = Mounts(self._control)
         self._connections: set[Connection] = set()
         self._workers: set[threading.Thread] = set()
         self._socket: socket.socket | None = None
@@ -97,7 +97,7 @@ class ConverseServer:
 
         Raises ReplyError for what is no reply, TransportError if the server is not running.
         """
-        fake = self._fake_at(self._site.prefix(), *replies, **settings)
+        fake = self._fake_at(self._mounts.prefix(), *replies, **settings)
         self.recent.append(fake)
         return fake
 
@@ -128,7 +128,7 @@ class ConverseServer:
         """
         where: Options = {"upstream": upstream, "region": region, "redaction": redaction}
         options: Options = {**where, "mode": mode, "match": match, "pace": pace}
-        fake = self._recording_at(self._site.prefix(), settings, path, **options)
+        fake = self._recording_at(self._mounts.prefix(), settings, path, **options)
         self.recent.append(fake)
         return fake
 
@@ -148,7 +148,7 @@ class ConverseServer:
     @property
     def fakes(self) -> list[ServerFake]:
         """The fakes that are open."""
-        return list(self._site.fakes.values())
+        return list(self._mounts.fakes.values())
 
     @property
     def url(self) -> str:
@@ -227,10 +227,10 @@ class ConverseServer:
             fake.endpoint.on_ended = partial(self.on_ended, fake)
         try:
             with registry.opened(RefusingFake(NOT_AIMED, fake), boto=False, url=fake.url):
-                self._site.mount(fake, prefix)
+                self._mounts.mount(fake, prefix)
                 yield
         finally:
-            self._site.unmount(fake, prefix)
+            self._mounts.unmount(fake, prefix)
             self._cut(fake)
 
     def _cut(self, fake: Fake) -> None:
@@ -276,7 +276,7 @@ class ConverseServer:
 
     def _run(self, bound: socket.socket, loop: asyncio.AbstractEventLoop, ready: threading.Event) -> None:
         def connected() -> Connection:
-            return Connection(loop, self._site, self._limits, self._connections, self._in_thread)
+            return Connection(loop, self._mounts, self._limits, self._connections, self._in_thread)
 
         try:
             asyncio.set_event_loop(loop)

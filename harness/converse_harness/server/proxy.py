@@ -23,10 +23,10 @@ from converse_harness.recordings.lines import End
 from converse_harness.recordings.matching import Match
 from converse_harness.recordings.modes import MissingRecording, Mode, OpenedRecording, keep, mode_of, open_session
 from converse_harness.recordings.redaction import Redaction
-from converse_harness.recordings.tape import PassedExchange, Tape
+from converse_harness.recordings.write import PassedExchange, Tape
 from converse_harness.secrets import mask
 from converse_harness.server.delivery import WAITING, Arriving
-from converse_harness.server.site import Mount, ServerFake
+from converse_harness.server.mounts import Mount, ServerFake
 from converse_harness.server.upstream import Upstream, UpstreamAnswer, find
 from converse_harness.stream.http import NO_REQUEST_ID, Break, Chunk, HttpResponse, Request, error_response
 

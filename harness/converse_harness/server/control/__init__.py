@@ -24,7 +24,7 @@ from converse_harness.intercept.fake import RulesLevel, Strictness
 from converse_harness.secrets import mask
 from converse_harness.server.control.arguments import ControlRefusal, ControlRefused, parse, to_bytes, too_deep
 from converse_harness.server.control.vocabulary import read_scripting, read_settings
-from converse_harness.server.site import ServerFake
+from converse_harness.server.mounts import ServerFake
 from converse_harness.stream.http import HttpResponse, Request, error_response, json_response
 
 __all__ = ["ROUTES", "ControlApi", "Fakes"]

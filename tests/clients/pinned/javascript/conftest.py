@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import pytest
 
-from converse_harness.server.site import ServerFake
+from converse_harness.server.mounts import ServerFake
 from tests.clients.scenarios import REQUEST, Order, Result, canonical
 
 HERE = Path(__file__).parent

@@ -8,7 +8,7 @@ import pytest
 
 from converse_harness import ConverseServer
 from converse_harness.faults.model import Transport
-from converse_harness.server.site import ServerFake
+from converse_harness.server.mounts import ServerFake
 from tests.clients.case_fault_outcomes import ANY_UNION, TAKEN
 from tests.clients.case_outcomes import OUTCOMES
 from tests.clients.case_rows import ANSWER, WORDS

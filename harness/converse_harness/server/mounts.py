@@ -97,7 +97,7 @@ class SiteAnswer(NamedTuple):
     abroad: bool = False
 
 
-class Site:
+class Mounts:
     """The open fakes of a server by their prefix; "" is the one that answers all other paths."""
 
     def __init__(self, control: Callable[[Request], HttpResponse]) -> None:
