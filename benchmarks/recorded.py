@@ -16,7 +16,7 @@ from benchmarks.floor import ASKED, MODEL, answered, read_stream, story
 from benchmarks.measure import Rounds, per_call, wall
 from converse_harness import ConverseServer, fake_converse, record, recording
 from converse_harness.intercept.clients import create_client
-from converse_harness.recordings.capture import Heard, exchange_lines
+from converse_harness.recordings.capture import CapturedExchange, exchange_lines
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.read import read
 from converse_harness.recordings.write import header, store, text_of, write
@@ -40,8 +40,8 @@ def _file(path: Path, events: int) -> tuple[Path, int]:
     body = json.dumps({"messages": ASKED["messages"]}).encode()
     request = Request("POST", f"/model/{MODEL.replace(':', '%3A')}/converse-stream", (), body)
     pieces = [(chunk, 0.4 + number / 50) for number, chunk in enumerate(chunks)]
-    heard = Heard(request, "ConverseStream", 200, tuple(headers.items()), 0.4, pieces)
-    write(path, text_of([header(), *exchange_lines(heard, 1)]))
+    captured = CapturedExchange(request, "ConverseStream", 200, tuple(headers.items()), 0.4, pieces)
+    write(path, text_of([header(), *exchange_lines(captured, 1)]))
     return path, len(body) + sum(map(len, chunks))
 
 

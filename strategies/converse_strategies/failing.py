@@ -21,7 +21,7 @@ from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import GATEWAY_ERRORS
 from converse_strategies import leaves, responses, shapes
 from converse_strategies.blocks import Texts, streamable
-from converse_strategies.hostile import SITES, stop_reason_with, with_blocks, witness
+from converse_strategies.hostile import PLACES, stop_reason_with, with_blocks, witness
 from converse_strategies.leaves import chosen
 
 OPERATIONS: Final = ("Converse", "ConverseStream")
@@ -30,7 +30,7 @@ UNKNOWN_EXCEPTION: Final = "unknown_exception"
 ERROR_FRAME: Final = "error_frame"
 """What `stream_errors` calls those that are not in AWS's model."""
 
-SHORT: Final = 0.01
+SHORT_SECONDS: Final = 0.01
 """Seconds that a fault lasts that must not hold up a test."""
 
 _WORDINGS: Final = {"ThrottlingException": THROTTLES, "ValidationException": OVERFLOWS}
@@ -85,7 +85,7 @@ def stream_errors(
     """
     known = (*bedrock.stream_exceptions(), *_UNMODELLED)
     name = draw(st.sampled_from(chosen("stream_errors", "names", names, known)))
-    where = draw(SITES)
+    where = draw(PLACES)
     answer = draw(responses.replies() if replies is None else replies)
     code = draw(_UNMODELLED[name]) if name in _UNMODELLED else name
     shape = code[:1].upper() + code[1:]
@@ -135,15 +135,15 @@ class FaultyReply:
     reply: Reply
 
     @property
-    def breach(self) -> FaultPlacement:
+    def placement(self) -> FaultPlacement:
         """The fault in its place: its `fault`, after `after` of the `events` events that there would be."""
-        (breach,) = self.reply.breaches
-        return breach
+        (placement,) = self.reply.placements
+        return placement
 
     @property
-    def sound(self) -> Reply:
+    def unmodified(self) -> Reply:
         """The same reply without the fault."""
-        return replace(self.reply, breaches=())
+        return replace(self.reply, placements=())
 
 
 @st.composite
@@ -158,25 +158,26 @@ def faulty_replies(
     operations: Collection[str] | None = None,
     seconds: st.SearchStrategy[float] | None = None,
 ) -> FaultyReply:
-    """Replies with exactly one fault, anywhere it can be: `case.reply`, its `case.breach`, and the `case.sound` one.
+    """Replies with exactly one fault, anywhere it can be: `case.reply`, its `case.placement`, and the `case.unmodified`
+    one.
 
-    `replies` is what is broken, `replies(kinds=kinds)` if not given; one that has no event at which the order can be
-    so broken gets blocks more, of these `kinds`. The other arguments are those of `faults`; what cannot break a reply
-    is left out. Not every fault harms: of some a client only sees that the answer comes slowly, or in other chunks. So
-    a consumer should raise, or give what it gives for `case.sound`. Raises InvalidArgument, when drawn, as `faults`
+    `replies` is what is broken, `replies(kinds=kinds)` if not given; one that has no event at which the order can be so
+    broken gets blocks more, of these `kinds`. The other arguments are those of `faults`; what cannot break a reply is
+    left out. Not every fault harms: of some a client only sees that the answer comes slowly, or in other chunks. So a
+    consumer should raise, or give what it gives for `case.unmodified`. Raises InvalidArgument, when drawn, as `faults`
     does, and where no fault is left.
 
     >>> from hypothesis import find
     >>> case = find(faulty_replies(kinds=["text"], names=["reset"]), lambda case: True)
-    >>> case.reply, case.sound
+    >>> case.reply, case.unmodified
     (<Reply 3 events, reset after 0 events>, <Reply 3 events>)
     """
     wanted = chosen("faulty_replies", "kinds", kinds, streamable())
     selected = _selected("faulty_replies", names, levels, transports, operations)
     # First, since what comes last is often the smallest.
-    fault, where = draw(st.sampled_from(selected)), draw(SITES)
+    fault, where = draw(st.sampled_from(selected)), draw(PLACES)
     answer = draw(responses.replies(kinds=wanted) if replies is None else replies)
-    if answer.breaches:
+    if answer.placements:
         raise InvalidArgument(f"faulty_replies: {answer.summary} has a fault already. Give replies= that are sound.")
     fitting = _fitting(selected, _sort_of(answer), wanted)
     if not fitting:
@@ -194,15 +195,15 @@ def _broken(answer: Reply, fault: Fault, where: int, kinds: tuple[str, ...]) -> 
     """The reply with the fault at one of its places; with blocks more if it has none for it."""
     if fault.order is not None:
         events = list(answer.events())
-        sites: Sequence[int] = fault.order.sites(events)
-        if not sites:
+        positions: Sequence[int] = fault.order.applicable_at(events)
+        if not positions:
             answer = _longer(answer, witness(fault.name, kinds) or ())
-            sites = fault.order.sites(list(answer.events()))
-        return answer.broken(fault, after=sites[where % len(sites)])
+            positions = fault.order.applicable_at(list(answer.events()))
+        return answer.broken(fault, after=positions[where % len(positions)])
     middle = answer.broken(fault)
-    if fault.place is Place.NOWHERE:
+    if fault.place is Place.WHOLE_ANSWER:
         return middle
-    places = middle.breaches[0].events + (fault.place is Place.BETWEEN)
+    places = middle.placements[0].events + (fault.place is Place.BETWEEN)
     return answer.broken(fault, after=where % places)
 
 
@@ -299,7 +300,7 @@ def _lasting(
     if fault.seconds is None:
         return fault
     if seconds is None:
-        return fault if fault.seconds == float("inf") and may_wait else fault.lasting(SHORT)
+        return fault if fault.seconds == float("inf") and may_wait else fault.lasting(SHORT_SECONDS)
     try:
         return fault.lasting(draw(seconds))
     except ReplyError as error:

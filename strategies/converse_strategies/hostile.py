@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness.bedrock.families import NEUTRAL
-from converse_harness.faults.order import BREACHES, OrderFault
+from converse_harness.faults.order import ORDER_FAULTS, OrderFault
 from converse_harness.stream.chunk import ByFamily, chunk, cut_message, default_stop_reason
 from converse_strategies.blocks import Block, Texts, streamable
 from converse_strategies.leaves import chosen
 from converse_strategies.streams import Event, stream_events
 
-SITES: Final = st.integers(0, 2**16)
+PLACES: Final = st.integers(0, 2**16)
 """Which of the places at which something can be, the first first: the remainder by their number."""
 
 
@@ -28,8 +28,8 @@ class HostileStream:
     """A stream that ConverseStream never sends, what is wrong with it, and at which of its events it was put in."""
 
     events: list[Event]
-    breach: OrderFault
-    site: int
+    fault: OrderFault
+    position: int
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Print code that makes it: hypothesis, for counterexamples, would print the breach field by field."""
@@ -39,44 +39,44 @@ class HostileStream:
             printer.pretty(self.events)
             printer.text(",")
             printer.breakable()
-            printer.text(f"breach=BREACHES[{self.breach.name!r}], site={self.site}")
+            printer.text(f"fault=ORDER_FAULTS[{self.fault.name!r}], position={self.position}")
 
 
 @st.composite
 def hostile_stream_events(
     draw: st.DrawFn,
     *,
-    breaches: Collection[str] | None = None,
+    faults: Collection[str] | None = None,
     kinds: Collection[str] | None = None,
     max_blocks: int = 3,
     texts: Texts | None = None,
 ) -> HostileStream:
     """Streams with exactly one breach of the order of events, the breach returned with the stream.
 
-    `breaches` are names from `converse_harness.faults.order.BREACHES`, all that a stream of these kinds can have if not
-    given; the other arguments are those of `stream_events`. A consumer should raise, or keep what it has and say that
-    the stream is broken; it should never report success. Raises InvalidArgument, when drawn, for an unknown breach, and
-    for one that no stream of these kinds can have.
+    `faults` are names from `converse_harness.faults.order.ORDER_FAULTS`, all that a stream of these kinds can have
+    if not given; the other arguments are those of `stream_events`. A consumer should raise, or keep what it has and say
+    that the stream is broken; it should never report success. Raises InvalidArgument, when drawn, for an unknown
+    breach, and for one that no stream of these kinds can have.
 
     >>> from hypothesis import find
-    >>> hostile = find(hostile_stream_events(breaches=["no_message_stop"]), lambda case: True)
-    >>> hostile.breach, [next(iter(event)) for event in hostile.events]
-    (<OrderBreach no_message_stop>, ['messageStart', 'metadata'])
+    >>> hostile = find(hostile_stream_events(faults=["no_message_stop"]), lambda case: True)
+    >>> hostile.fault, [next(iter(event)) for event in hostile.events]
+    (<OrderFault no_message_stop>, ['messageStart', 'metadata'])
     """
     wanted = chosen("hostile_stream_events", "kinds", kinds, streamable())
-    names = chosen("hostile_stream_events", "breaches", breaches, tuple(BREACHES))
-    breach = BREACHES[draw(_sampled(names, wanted) if breaches is None else st.sampled_from(names))]
+    names = chosen("hostile_stream_events", "faults", faults, tuple(ORDER_FAULTS))
+    fault = ORDER_FAULTS[draw(_sampled(names, wanted) if faults is None else st.sampled_from(names))]
     events = draw(stream_events(kinds=wanted, max_blocks=max_blocks, texts=texts))
-    if not breach.sites(events):
-        blocks = witness(breach.name, wanted)
+    if not fault.applicable_at(events):
+        blocks = witness(fault.name, wanted)
         if blocks is None:
             raise InvalidArgument(
-                f"hostile_stream_events: no stream of {', '.join(wanted)} can have the breach {breach.name}."
+                f"hostile_stream_events: no stream of {', '.join(wanted)} can have the breach {fault.name}."
             )
         events = with_blocks(events, blocks)
-    sites = breach.sites(events)
-    site = sites[draw(SITES) % len(sites)]
-    return HostileStream(breach.break_at(events, site), breach, site)
+    positions = fault.applicable_at(events)
+    position = positions[draw(PLACES) % len(positions)]
+    return HostileStream(fault.apply_at(events, position), fault, position)
 
 
 @cache
@@ -89,7 +89,7 @@ def witness(name: str, kinds: tuple[str, ...]) -> tuple[Block, ...] | None:
     """The fewest blocks of these kinds with which a stream can have the breach; None where it never can."""
     known = [block for kind, blocks in _WITNESSES.items() if kind in kinds for block in blocks]
     for more in ((), *((block,) for block in known), *pairwise([*known[:1], *known])):
-        if BREACHES[name].sites(with_blocks(_BARE, more)):
+        if ORDER_FAULTS[name].applicable_at(with_blocks(_BARE, more)):
             return more
     return None
 

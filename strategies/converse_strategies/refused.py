@@ -244,14 +244,14 @@ class Refused(NamedTuple):
     """A request that Bedrock refuses: the keyword arguments of boto3's `converse`, or of `converse_stream`.
 
     `operation` says of which of the two, Converse or ConverseStream; `rule` is the name of the rule that it breaks,
-    `message` what Bedrock says. `sound` is the request before it was broken, which Bedrock takes.
+    `message` what Bedrock says. `unmodified` is the request before it was broken, which Bedrock takes.
     """
 
     request: Json
     operation: str
     rule: str
     message: str
-    sound: Json
+    unmodified: Json
 
 
 MODELS: Final = (
@@ -283,7 +283,8 @@ STREAMED: Final = ("some_stream_no_tools",)
 
 @st.composite
 def refused_requests(draw: st.DrawFn, *, rules: Collection[str] | None = None, texts: Texts | None = None) -> Refused:
-    """Requests that break exactly one rule of what Bedrock refuses, each with Bedrock's message, and the `sound` one.
+    """Requests that break exactly one rule of what Bedrock refuses, each with Bedrock's message, and the `unmodified`
+    one.
 
     Their model is one that the rule is known of. `rules` are names of rules, all of them if not given; those that are
     held against requests only at the level "strict" are among them. `texts` is what is said. boto's own validation

@@ -300,7 +300,9 @@ ASKED: Final = [
 
 def can_pass(name: str, transport: Transport) -> bool:
     """Whether a transport can express the case."""
-    return all(transport in breach.fault.transports for reply in CASES[name].replies for breach in reply.breaches)
+    return all(
+        transport in placement.fault.transports for reply in CASES[name].replies for placement in reply.placements
+    )
 
 
 def asked_at(transport: Transport) -> list[tuple[str, str]]:
@@ -322,7 +324,7 @@ def sampled(transport: Transport) -> list[Any]:
     for name, operation in asked_at(transport):
         case = CASES[name]
         struck = frozenset(
-            (breach.fault.level, breach.fault.place) for reply in case.replies for breach in reply.breaches
+            (placement.fault.level, placement.fault.place) for reply in case.replies for placement in reply.placements
         )
         kind = (FAMILY[name], struck, case.stream_only, operation)
         sample.append(pytest.param(name, operation, marks=[pytest.mark.slow] if kind in kinds else []))

@@ -202,7 +202,7 @@ def asgi() -> Iterator[Uvicorn]:
 
 def asgi_can(name: str) -> bool:
     """Whether an ASGI app can express a scenario; tests/intercept/test_faults.py has those that it refuses."""
-    return all(Transport.ASGI in breach.fault.transports for breach in SCENARIOS[name].reply.breaches)
+    return all(Transport.ASGI in placement.fault.transports for placement in SCENARIOS[name].reply.placements)
 
 
 @pytest.mark.parametrize("way", WAYS)

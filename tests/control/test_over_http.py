@@ -87,7 +87,7 @@ def test_one_that_is_closed_over_http_refuses_nobody_afterwards(http: httpx.Clie
     fake = http.post(FAKES, json={"script": [{"text": "hi"}]}).json()
     assert ask(fake["url"]) == "hi"
     assert http.delete(f"{FAKES}/{fake['id']}").json()["ok"] is True
-    assert registry.guarding() is None
+    assert registry.blocking_fake() is None
 
 
 def test_what_is_wrong_is_answered_and_the_server_lives_on(http: httpx.Client) -> None:

@@ -135,7 +135,7 @@ def cases() -> Iterator[Row]:
         yield f"**{family}**", "", "", ""
         for case in make():
             if case.available:
-                yield code(case.name), case.sentence, case.must, case.source
+                yield code(case.name), case.sentence, case.required, case.source
 
 
 TABLES: Final[Tables] = {

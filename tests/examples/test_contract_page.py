@@ -57,7 +57,7 @@ def properties() -> Iterator[Row]:
     """What holds for any answer."""
     yield "property", "what is drawn", "a correct consumer"
     for each in PROPERTIES.values():
-        yield code(each.name), each.sentence, each.must
+        yield code(each.name), each.sentence, each.required
 
 
 def _codes(words: Iterable[str]) -> str:

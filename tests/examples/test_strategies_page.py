@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import converse_strategies
-from converse_harness.faults.order import BREACHES
+from converse_harness.faults.order import ORDER_FAULTS
 from converse_strategies.json_schema.reading import KEYWORDS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "strategies.md").read_text(encoding="utf-8")
@@ -22,7 +22,7 @@ FUNCTIONS = [name for name in dir(converse_strategies) if name.islower()]
 TABLES = {
     "strategy": [(name, first_sentence(name)) for name in FUNCTIONS],
     "keyword": [(name, keyword.takes.value) for name, keyword in KEYWORDS.items()],
-    "breach": [(breach.name, breach.sentence) for breach in BREACHES.values()],
+    "breach": [(placement.name, placement.sentence) for placement in ORDER_FAULTS.values()],
 }
 
 

@@ -281,7 +281,7 @@ class Breaking:
         return HttpResponse(200, (), chunks())
 
     records = False
-    heard = None
+    captured = None
 
     def ended(self, outcome: str) -> None:
         self.reported.append(outcome)

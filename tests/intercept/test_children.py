@@ -20,7 +20,7 @@ import pytest
 
 from converse_harness import BlockedConnection, fake_converse, reply
 from converse_harness.intercept.clients import ENDPOINTS
-from converse_harness.intercept.guard import NOWHERE, away_from_bedrock
+from converse_harness.intercept.guard import CLOSED_PORT_URL, away_from_bedrock
 
 Client = Callable[..., Any]
 
@@ -164,7 +164,7 @@ def test_a_program_gets_an_environment_that_leads_nowhere() -> None:
     with fake_converse():
         found = environment_of()
         assert dict(os.environ) == before
-        assert {found[name] for name in ENDPOINTS} == {NOWHERE}
+        assert {found[name] for name in ENDPOINTS} == {CLOSED_PORT_URL}
         assert found["AWS_EC2_METADATA_DISABLED"] == "true"
         assert found["PATH"] == before["PATH"]
     assert not {*ENDPOINTS, "AWS_EC2_METADATA_DISABLED"} & environment_of().keys()
@@ -179,7 +179,7 @@ def test_so_does_one_that_asyncio_starts() -> None:
         return out
 
     with fake_converse():
-        assert asyncio.run(run()).decode().strip() == NOWHERE
+        assert asyncio.run(run()).decode().strip() == CLOSED_PORT_URL
 
 
 def test_an_sdk_in_a_program_says_why_it_was_refused() -> None:
@@ -207,15 +207,21 @@ LOOPBACK = "http://127.0.0.1:8123/fake"
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({}, dict.fromkeys(ENDPOINTS, NOWHERE)),
+        ({}, dict.fromkeys(ENDPOINTS, CLOSED_PORT_URL)),
         ({"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": LOOPBACK}, {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": LOOPBACK}),
         (
             {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "http://[::1]:80"},
             {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "http://[::1]:80"},
         ),
-        ({"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "https://proxy.example"}, {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": NOWHERE}),
+        (
+            {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "https://proxy.example"},
+            {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": CLOSED_PORT_URL},
+        ),
         ({b"AWS_BEDROCK_RUNTIME_ENDPOINT": LOOPBACK.encode()}, {"AWS_BEDROCK_RUNTIME_ENDPOINT": LOOPBACK}),
-        ({"AWS_ENDPOINT_URL": LOOPBACK}, {"AWS_ENDPOINT_URL_BEDROCK": None, "AWS_BEDROCK_RUNTIME_ENDPOINT": NOWHERE}),
+        (
+            {"AWS_ENDPOINT_URL": LOOPBACK},
+            {"AWS_ENDPOINT_URL_BEDROCK": None, "AWS_BEDROCK_RUNTIME_ENDPOINT": CLOSED_PORT_URL},
+        ),
         ({"AWS_ENDPOINT_URL": "http://localhost:4566"}, {"AWS_ENDPOINT_URL_BEDROCK": None}),
         ({"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"}, {"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "false"}),
         ({"AWS_EC2_METADATA_DISABLED": "false"}, {"AWS_EC2_METADATA_DISABLED": "false"}),

@@ -54,7 +54,7 @@ def reached(status: int, headers: Iterable[tuple[str, str]], parts: Iterable[byt
 
 def patience(answer: Reply) -> float:
     """Seconds after which a client gives up: few where nothing comes, many where a slow machine may not matter."""
-    lasts = any(breach.fault.no_answer or breach.fault.seconds == float("inf") for breach in answer.breaches)
+    lasts = any(placement.fault.no_answer or placement.fault.seconds == float("inf") for placement in answer.placements)
     return 0.3 if lasts else 30.0
 
 
@@ -187,7 +187,7 @@ def test_so_do_those_of_each_case(ways: Any, way: str, operation: str) -> None:
     compared = 0
     for case in CASES.values():
         for answer in case.replies if operation == "converse-stream" or not case.stream_only else ():
-            if all(WAYS[way] in breach.fault.transports for breach in answer.breaches):
+            if all(WAYS[way] in placement.fault.transports for placement in answer.placements):
                 once = answer.times(1)
                 assert ways[way](once, operation) == rendered(once, operation), case
                 compared += 1

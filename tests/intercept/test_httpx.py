@@ -390,8 +390,8 @@ def test_inside_a_cassette_of_vcrpy_a_transport_is_answered(fake: HttpxFake, lib
 
 def test_a_cassette_of_vcrpy_can_leave_bedrock_to_the_transport(fake: HttpxFake, tmp_path: Path) -> None:
     fake.script(reply.text("hi").times(2))
-    tape = str(tmp_path / "cassette.yaml")
-    with vcr.use_cassette(tape, record_mode="none", ignore_hosts=[httpx.URL(HOST).host]):
+    writer = str(tmp_path / "cassette.yaml")
+    with vcr.use_cassette(writer, record_mode="none", ignore_hosts=[httpx.URL(HOST).host]):
         assert self_built(httpx, fake) == self_built_async(httpx, fake) == "hi"
 
 
@@ -425,10 +425,10 @@ def patched() -> Patched:
 @pytest.fixture
 def originals() -> Iterator[Patched]:
     """What everything was before the test, and must be after it."""
-    registry.settle()
+    registry.unpatch_if_idle()
     before = patched()
     yield before
-    registry.settle()
+    registry.unpatch_if_idle()
     assert patched() == before
     assert registry.current() is None
 

@@ -48,10 +48,10 @@ def originals() -> Iterator[dict[str, Any]]:
         if point.eager or point.module.partition(".")[0] in sys.stdlib_module_names:
             importlib.import_module(point.module)
     registry._outlived.clear()  # a thread of another test may end only now, or live as long as the process
-    registry.settle()
+    registry.unpatch_if_idle()
     before = attributes()
     yield before
-    registry.settle()
+    registry.unpatch_if_idle()
     assert attributes() == before
     assert registry.current() is None
 
@@ -261,7 +261,7 @@ def test_a_thread_that_outlives_its_fake_is_refused_until_a_newer_one_is_open(
     assert isinstance(worker.ask(), BlockedConnection)
     assert attributes() != originals
     worker.stop()
-    registry.settle()
+    registry.unpatch_if_idle()
     assert attributes() == originals
     assert network == []
 
@@ -442,9 +442,9 @@ def test_an_interrupted_call_is_not_held_for_ever(
             clients[0].converse(**question)
 
     def check(where: str) -> None:
-        registry.settle()
+        registry.unpatch_if_idle()
         assert attributes() == originals, where
-        assert registry.HELD.get() is None, where
+        assert registry.CURRENT_CALL.get() is None, where
 
     assert interrupt_everywhere(call, check, each_step=each_step, besides=open_and_close) > 70
     assert lock_is_free()

@@ -26,7 +26,7 @@ def test_a_cassette_of_vcrpy_around_the_test_stays_empty(
     make_client: Client, question: dict[str, Any], tmp_path: Path
 ) -> None:
     cassette = tmp_path / "cassette.yaml"
-    with vcr.use_cassette(str(cassette), record_mode="none") as tape, fake_converse(reply.text("ours").times(2)):
+    with vcr.use_cassette(str(cassette), record_mode="none") as writer, fake_converse(reply.text("ours").times(2)):
         client = make_client()
         assert text_of(client.converse(**question)) == "ours"
         assert len(list(client.converse_stream(**question)["stream"])) > 3
@@ -40,7 +40,7 @@ def test_a_cassette_of_vcrpy_around_the_test_stays_empty(
         )
         with pytest.raises(botocore.exceptions.HTTPClientError, match="cassette"):
             other.get_caller_identity()
-        assert tape.play_count == 0
+        assert writer.play_count == 0
     assert not cassette.exists()
 
 

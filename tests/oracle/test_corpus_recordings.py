@@ -18,7 +18,7 @@ from botocore.eventstream import EventStreamBuffer
 from botocore.parsers import EventStreamJSONParser, create_parser
 
 from converse_harness import ConverseServer, bedrock, fake_converse, recording
-from converse_harness.recordings.capture import Heard, exchange_lines
+from converse_harness.recordings.capture import CapturedExchange, exchange_lines
 from converse_harness.recordings.write import header, text_of, write
 from converse_harness.stream.frames import Decoder, encode
 from converse_harness.stream.http import Request
@@ -83,7 +83,7 @@ def _recorded(corpus: Path, entry: dict[str, Any], file: Path) -> Interaction:
         response["is_event_stream"],
         file,
     )
-    heard = Heard(
+    captured = CapturedExchange(
         Request("POST", made.target, (("authorization", "secret"),), made.request),
         made.operation,
         made.status,
@@ -91,7 +91,7 @@ def _recorded(corpus: Path, entry: dict[str, Any], file: Path) -> Interaction:
         0.1,
         [(piece, 0.1 + number / 100) for number, piece in enumerate(made.pieces())],
     )
-    write(file, text_of([header(), *exchange_lines(heard, 1)]))
+    write(file, text_of([header(), *exchange_lines(captured, 1)]))
     return made
 
 
@@ -227,8 +227,8 @@ def test_damage_in_a_stream_is_replayed_too(interactions: list[Interaction], cli
     for cut in (0, 1, 13, 150, len(whole.body) - 1):
         damaged = whole.body[:cut]
         request = Request("POST", whole.target, (), whole.request)
-        heard = Heard(request, whole.operation, 200, headers, 0.1, [(damaged, 0.2)])
+        captured = CapturedExchange(request, whole.operation, 200, headers, 0.1, [(damaged, 0.2)])
         file = tmp_path / f"{cut}.jsonl"
-        write(file, text_of([header(), *exchange_lines(heard, 1)]))
+        write(file, text_of([header(), *exchange_lines(captured, 1)]))
         with fake_converse(recording(file)):
             assert b"".join(asks(client, whole)["stream"]._raw_stream.stream()) == damaged

@@ -89,7 +89,7 @@ def test_cases_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     told = json.loads(capsys.readouterr().out)
     assert [each["name"] for each in told] == list(CASES)
     for each, case in zip(told, CASES.values(), strict=True):
-        assert (each["sentence"], each["must"], each["source"]) == (case.sentence, case.must, case.source)
+        assert (each["sentence"], each["required"], each["source"]) == (case.sentence, case.required, case.source)
         assert each["stream_only"] is case.stream_only
         assert each["replies"] == [reply.summary for reply in case.replies]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from converse_harness import Fake, recording
 from converse_harness.plugin.recording_hooks import RecordingRun
-from converse_harness.recordings.capture import Heard
-from converse_harness.recordings.write import Tape
+from converse_harness.recordings.capture import CapturedExchange
+from converse_harness.recordings.write import SessionWriter
 from converse_harness.stream.http import Request
 
 EXCHANGES = 400
@@ -31,11 +31,13 @@ def impatient() -> Iterator[None]:
 
 
 def test_each_exchange_answers_one_call(tmp_path: Path) -> None:
-    tape = Tape(tmp_path / "trip.jsonl")
+    writer = SessionWriter(tmp_path / "trip.jsonl")
     head = (("Content-Type", "application/json"),)
-    tape.heard += (Heard(ASKED, "Converse", 200, head, 0.1, [(ANSWER % n, 0.2)]) for n in range(EXCHANGES))
-    tape.save()
-    session = RecordingRun("test", tape.path, recording(tape.path), None)
+    writer.captured += (
+        CapturedExchange(ASKED, "Converse", 200, head, 0.1, [(ANSWER % n, 0.2)]) for n in range(EXCHANGES)
+    )
+    writer.save()
+    session = RecordingRun("test", writer.path, recording(writer.path), None)
     fakes = Fake(), Fake()
     for fake in fakes:
         session.give(fake)

@@ -15,7 +15,7 @@ from converse_harness.recordings.play import Recording
 from converse_harness.recordings.read import parse
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.replies import RecordedExchange
-from converse_harness.recordings.write import Tape, text_of
+from converse_harness.recordings.write import SessionWriter, text_of
 from converse_harness.stream.http import Request
 from converse_strategies import converse_requests
 from tests.recordings.asking import (
@@ -202,13 +202,13 @@ def test_whatever_is_recorded_is_played_for_what_was_asked(
 ) -> None:
     """Masked or not, whole sessions; by exact request and by shape in any order."""
     redaction = Redaction({re.compile(r"cust-\d+"): "cust-1"})
-    tape = Tape(Path("session.jsonl"), redaction=redaction)
+    writer = SessionWriter(Path("session.jsonl"), redaction=redaction)
     sent = [request(asked, model=model_id) for model_id, asked in map(json_of, several)]
     listening = Endpoint()
     for each in sent:
-        heard = tape.pass_on(listening.receive(each)).heard
-        heard.status, heard.pieces, heard.running = 200, [(b'{"output":{}}', 0.1)], False
-    session = Recording(tape.path, parse(text_of(tape.lines())), rule, redaction=redaction)
+        captured = writer.forward(listening.receive(each)).captured
+        captured.status, captured.pieces, captured.running = 200, [(b'{"output":{}}', 0.1)], False
+    session = Recording(writer.path, parse(text_of(writer.lines())), rule, redaction=redaction)
     endpoint = Endpoint(session)
     if rule != "order":
         sent = data.draw(st.permutations(sent))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import DamagedData, Endpoint, Reply
-from converse_harness.recordings.capture import Heard, exchange_lines
+from converse_harness.recordings.capture import CapturedExchange, exchange_lines
 from converse_harness.recordings.lines import End
 from converse_harness.recordings.read import parse
 from converse_harness.recordings.replies import reply_of
@@ -31,11 +31,11 @@ def answered(reply: Reply, operation: str) -> tuple[Request, HttpResponse]:
     return request, replace(response, chunks=tuple(response.chunks))
 
 
-def heard_of(request: Request, response: HttpResponse) -> Heard:
+def heard_of(request: Request, response: HttpResponse) -> CapturedExchange:
     """What a transport hears of it that gets every chunk for itself, 10 ms apart."""
     pieces = [(chunk.data, 0.02 + number / 100) for number, chunk in enumerate(response.chunks)]
     end = 0.02 + len(pieces) / 100
-    return Heard(
+    return CapturedExchange(
         request,
         status=response.status,
         headers=response.headers,

@@ -136,14 +136,14 @@ def masked(response: dict[str, Any]) -> dict[str, Any]:
 
 def record_with_vcrpy(cassette: Path, server: ConverseServer, other: str) -> tuple[Got, str]:
     """What a boto3 client gets while vcrpy records it, and the host that it asked."""
-    tape = vcr.VCR()
+    writer = vcr.VCR()
     options: dict[str, Any] = {}
     if cassette.suffix == ".gz":
-        tape.register_serializer("gz", Gzipped)
-        tape.register_persister(Gzipped)
+        writer.register_serializer("gz", Gzipped)
+        writer.register_persister(Gzipped)
         options = {"serializer": "gz", "before_record_response": masked}
     with server.script(*REPLIES) as fake:
-        with tape.use_cassette(str(cassette), record_mode="all", **options):
+        with writer.use_cassette(str(cassette), record_mode="all", **options):
             assert urllib3.PoolManager().request("GET", other).json() == {"hello": "you"}
             got = session(client_of(fake.url))
             assert urllib3.PoolManager().request("GET", f"{other}/again").status == 200

@@ -258,11 +258,11 @@ def test_a_stream_that_was_decoded_already(tmp_path: Path) -> None:
 
 def test_what_is_data_and_looks_like_python(tmp_path: Path) -> None:
     """What vcrpy writes for bodies that are files or iterators; nothing is called for them."""
-    with io.BytesIO(b'{"messages":[1]}') as file, vcr.use_cassette(str(tmp_path / "made.yaml")) as tape:
+    with io.BytesIO(b'{"messages":[1]}') as file, vcr.use_cassette(str(tmp_path / "made.yaml")) as writer:
         for body in (file, iter([b'{"messages":', b"[2]}"])):
             asked = VcrRequest("POST", CONVERSE, body, {"content-type": ("application/json",)})
             answer = {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": ANSWER}}
-            tape.append(asked, answer)
+            writer.append(asked, answer)
     text = (tmp_path / "made.yaml").read_text()
     assert "!!python/object/new:_io.BytesIO" in text
     assert "!!python/object/apply:builtins.iter" in text

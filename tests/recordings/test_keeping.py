@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from converse_harness import ConverseHarnessError, DamagedData, recording
-from converse_harness.recordings.capture import Heard
-from converse_harness.recordings.modes import Failed, MissingRecording, Mode, keep, open_session
+from converse_harness.recordings.capture import CapturedExchange
+from converse_harness.recordings.modes import Failed, MissingRecording, Mode, open_session, save_or_set_aside
 from converse_harness.recordings.read import read
-from converse_harness.recordings.write import Tape
+from converse_harness.recordings.write import SessionWriter
 from converse_harness.stream.http import Request
 
 ANSWER = (
@@ -25,16 +25,16 @@ ANSWER = (
 JSON = (("Content-Type", "application/json"),)
 
 
-def heard(text: str) -> Heard:
+def captured(text: str) -> CapturedExchange:
     request = f'{{"messages":[{{"role":"user","content":[{{"text":"{text}"}}]}}]}}'.encode()
     asked = Request("POST", "/model/m/converse", (), request)
-    return Heard(asked, "Converse", 200, JSON, 0.1, [(ANSWER.replace("?", text).encode(), 0.2)])
+    return CapturedExchange(asked, "Converse", 200, JSON, 0.1, [(ANSWER.replace("?", text).encode(), 0.2)])
 
 
-def tape_with(path: Path, *texts: str) -> Tape:
-    tape = Tape(path)
-    tape.heard += map(heard, texts)
-    return tape
+def tape_with(path: Path, *texts: str) -> SessionWriter:
+    writer = SessionWriter(path)
+    writer.captured += map(captured, texts)
+    return writer
 
 
 def texts_in(path: Path) -> list[str]:
@@ -59,7 +59,7 @@ def left_over(folder: Path) -> list[str]:
 def test_what_a_test_recorded_goes_where_its_end_says(
     tmp_path: Path, *, passed: bool, failed: Failed, names: list[str]
 ) -> None:
-    kept = keep(tape_with(tmp_path / "trip.jsonl", "a", "b"), passed=passed, failed=failed)
+    kept = save_or_set_aside(tape_with(tmp_path / "trip.jsonl", "a", "b"), passed=passed, failed=failed)
     assert left_over(tmp_path) == names
     assert (kept.path, kept.exchanges, kept.problem) == (tmp_path / names[0] if names else None, 2, "")
 
@@ -67,7 +67,7 @@ def test_what_a_test_recorded_goes_where_its_end_says(
 def test_aside_leaves_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "trip.jsonl"
     tape_with(path, "old").save()
-    keep(tape_with(path, "new"), passed=False)
+    save_or_set_aside(tape_with(path, "new"), passed=False)
     assert texts_in(path) == ["old"]
     assert texts_in(tmp_path / "trip.failed.jsonl") == ["new"]
 
@@ -75,8 +75,8 @@ def test_aside_leaves_what_was_there(tmp_path: Path) -> None:
 def test_nothing_that_came_is_nothing_that_is_written(tmp_path: Path) -> None:
     path = tmp_path / "trip.jsonl"
     tape_with(path, "old").save()
-    tape = Tape(path, heard=[Heard(Request("POST", "/", (), b""), running=True)])
-    kept = keep(tape, passed=True)
+    writer = SessionWriter(path, captured=[CapturedExchange(Request("POST", "/", (), b""), running=True)])
+    kept = save_or_set_aside(writer, passed=True)
     assert (kept.path, kept.exchanges) == (None, 0)
     assert texts_in(path) == ["old"]
 
@@ -96,7 +96,7 @@ def test_a_full_disk_leaves_what_was_there_and_says_where_the_rest_is(
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    kept = keep(tape_with(path, "new", "newer"), passed=True)
+    kept = save_or_set_aside(tape_with(path, "new", "newer"), passed=True)
     assert texts_in(path) == ["old"]
     assert left_over(path.parent) == ["trip.jsonl"]
     assert kept.path is not None
@@ -119,7 +119,7 @@ def test_no_disk_at_all_says_that_it_is_lost(tmp_path: Path, monkeypatch: pytest
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    kept = keep(tape_with(path, "new"), passed=True)
+    kept = save_or_set_aside(tape_with(path, "new"), passed=True)
     assert texts_in(path) == ["old"]
     assert left_over(tmp_path) == ["tmp", "trip.jsonl"]
     assert left_over(elsewhere) == []
@@ -133,7 +133,7 @@ def test_no_disk_at_all_says_that_it_is_lost(tmp_path: Path, monkeypatch: pytest
 def test_a_path_that_is_a_folder(tmp_path: Path) -> None:
     path = tmp_path / "trip.jsonl"
     path.mkdir()
-    kept = keep(tape_with(path, "new"), passed=True)
+    kept = save_or_set_aside(tape_with(path, "new"), passed=True)
     assert left_over(tmp_path) == ["trip.jsonl"]
     assert kept.path is not None
     assert texts_in(kept.path) == ["new"]
@@ -142,7 +142,7 @@ def test_a_path_that_is_a_folder(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "recordings").write_text("mine")
-    kept = keep(tape_with(tmp_path / "recordings" / "trip.jsonl", "new"), passed=True)
+    kept = save_or_set_aside(tape_with(tmp_path / "recordings" / "trip.jsonl", "new"), passed=True)
     assert kept.path is not None
     assert (tmp_path / "recordings").read_text() == "mine"
     assert "could not be written (File exists)" in kept.problem
@@ -164,7 +164,7 @@ if os.name == "posix" and os.geteuid() != 0:  # root and Windows write into such
         tape_with(path, "old").save()
         path.parent.chmod(0o500)
         try:
-            kept = keep(tape_with(path, "new"), passed=True)
+            kept = save_or_set_aside(tape_with(path, "new"), passed=True)
             assert texts_in(path) == ["old"]
             assert "could not be written (Permission denied)" in kept.problem
         finally:
@@ -183,7 +183,7 @@ def test_a_folder_in_which_nothing_can_be_made(tmp_path: Path, monkeypatch: pyte
         return opened(name, flags, mode)
 
     monkeypatch.setattr(os, "open", refuse)
-    kept = keep(tape_with(path, "new"), passed=True)
+    kept = save_or_set_aside(tape_with(path, "new"), passed=True)
     assert texts_in(path) == ["old"]
     assert kept.path is not None
     assert texts_in(kept.path) == ["new"]
@@ -193,11 +193,11 @@ def test_a_folder_in_which_nothing_can_be_made(tmp_path: Path, monkeypatch: pyte
 def test_what_it_keeps_is_damaged(tmp_path: Path) -> None:
     path = tmp_path / "trip.jsonl"
     tape_with(path, "old").save()
-    tape = open_session(path, Mode.NEW_EPISODES).tape
-    assert tape is not None
-    tape.heard.append(heard("new"))
+    writer = open_session(path, Mode.NEW_EPISODES).writer
+    assert writer is not None
+    writer.captured.append(captured("new"))
     path.write_text("{")
-    kept = keep(tape, passed=True)
+    kept = save_or_set_aside(writer, passed=True)
     assert path.read_text() == "{"
     assert f"{path} could not be written ({path}:1: this line is not JSON" in kept.problem
     assert kept.path is not None
@@ -208,11 +208,11 @@ def test_what_is_refused_is_lost_and_says_so(tmp_path: Path, monkeypatch: pytest
     class Refused(ConverseHarnessError):
         pass
 
-    def refuse(self: Tape, path: Path | None = None) -> None:
+    def refuse(self: SessionWriter, path: Path | None = None) -> None:
         raise Refused(f"{self.path} would hold an AWS key.")
 
-    monkeypatch.setattr(Tape, "save", refuse)
-    kept = keep(tape_with(tmp_path / "trip.jsonl", "new"), passed=True)
+    monkeypatch.setattr(SessionWriter, "save", refuse)
+    kept = save_or_set_aside(tape_with(tmp_path / "trip.jsonl", "new"), passed=True)
     assert kept.path is None
     assert kept.problem == (
         f"{tmp_path / 'trip.jsonl'} would hold an AWS key.\n"
@@ -223,11 +223,11 @@ def test_what_is_refused_is_lost_and_says_so(tmp_path: Path, monkeypatch: pytest
 def test_two_that_add_to_one_file_both_end_up_in_it(tmp_path: Path) -> None:
     path = tmp_path / "trip.jsonl"
     tape_with(path, "old").save()
-    one, two = (open_session(path, Mode.NEW_EPISODES).tape for _ in range(2))
+    one, two = (open_session(path, Mode.NEW_EPISODES).writer for _ in range(2))
     assert one is not None
     assert two is not None
-    one.heard.append(heard("one"))
-    two.heard.append(heard("two"))
+    one.captured.append(captured("one"))
+    two.captured.append(captured("two"))
     one.save()
     two.save()
     assert texts_in(path) == ["old", "one", "two"]
@@ -324,7 +324,7 @@ def test_modes_open_what_they_say(tmp_path: Path) -> None:
     for mode in (Mode.ONCE, Mode.NEW_EPISODES, Mode.ALL):
         opened = open_session(path, mode)
         assert opened.recording is None
-        assert opened.tape is not None
+        assert opened.writer is not None
     tape_with(path, "old").save()
     kinds = {mode: tuple(each is not None for each in open_session(path, mode)) for mode in Mode}
     assert kinds == {
@@ -333,7 +333,7 @@ def test_modes_open_what_they_say(tmp_path: Path) -> None:
         Mode.NEW_EPISODES: (True, True),
         Mode.ALL: (False, True),
     }
-    assert recording(path).must
+    assert recording(path).required
     assert not open_session(path, Mode.NONE).recording.must  # type: ignore[union-attr]
     path.write_text("{")
     for mode in (Mode.NONE, Mode.ONCE, Mode.NEW_EPISODES):

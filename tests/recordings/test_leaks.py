@@ -155,14 +155,14 @@ def test_secrets_of_this_process_are_found(monkeypatch: pytest.MonkeyPatch) -> N
         for value in ("correct horse/battery+staple", "Zürich, Bahnhofstrasse 1"):
             if form in (FORMS["UTF-16"], FORMS["escaped"]) and not value.isascii():
                 continue
-            assert [leak.kind for leak in scan(call(form(value)))] == [leaks.OWN], form(value)
+            assert [leak.kind for leak in scan(call(form(value)))] == [leaks.OWN_SECRET], form(value)
     assert scan(call("fake /run/secrets/vault-token")) == []
 
 
 def test_what_a_request_was_signed_with_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leaks, "_signed_with", set[str]())
     leaks.remember("from-the-instance-role", None, "short")
-    assert [leak.kind for leak in scan(call("from-the-instance-role, short"))] == [leaks.OWN]
+    assert [leak.kind for leak in scan(call("from-the-instance-role, short"))] == [leaks.OWN_SECRET]
 
 
 @pytest.mark.parametrize(

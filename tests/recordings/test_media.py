@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from converse_harness import DamagedData, SecretFound, bedrock, chunk
 from converse_harness.recordings import media, write
-from converse_harness.recordings.capture import Heard
+from converse_harness.recordings.capture import CapturedExchange
 from converse_harness.recordings.leaks import stand_in
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.media import KEY, THRESHOLD, put_back, references, set_aside
 from converse_harness.recordings.read import DamagedRecording, read
-from converse_harness.recordings.write import Tape, header, store
+from converse_harness.recordings.write import SessionWriter, header, store
 from converse_harness.stream.events import encode_event, read_event
 from converse_harness.stream.frames import decode
 from converse_harness.stream.http import Request
@@ -182,22 +182,24 @@ def test_media_is_written_once(tmp_path: Path) -> None:
     assert (tmp_path / NAME).read_bytes() == LARGE
 
 
-def heard(data: bytes, account: str) -> Heard:
+def captured(data: bytes, account: str) -> CapturedExchange:
     arn = f"arn:aws:bedrock:us-east-1:{account}:application-inference-profile/{account[:2]}"
     body = json.dumps({"messages": [{"role": "user", "content": [image(data), {"text": arn}]}]}).encode()
     headers = (("Content-Type", "application/json"),)
-    return Heard(Request("POST", "/model/m/converse", (), body), status=200, headers=headers, pieces=[(b"{}", 0.1)])
+    return CapturedExchange(
+        Request("POST", "/model/m/converse", (), body), status=200, headers=headers, pieces=[(b"{}", 0.1)]
+    )
 
 
 def test_a_recording_with_media_is_added_to(tmp_path: Path) -> None:
     path = tmp_path / "trip.jsonl"
-    Tape(path, heard=[heard(LARGE, "210987654321")]).save()
+    SessionWriter(path, captured=[captured(LARGE, "210987654321")]).save()
     first = path.read_text().splitlines()[1:]
-    tape = Tape(path, read(path).exchanges, keeps=True, heard=[heard(LARGE, "210987654321")])
-    write.save()
-    write.heard.append(heard(LARGE[::-1], "999988887777"))
-    write.save()
-    write.save()
+    writer = SessionWriter(path, read(path).exchanges, keeps=True, captured=[captured(LARGE, "210987654321")])
+    writer.save()
+    writer.captured.append(captured(LARGE[::-1], "999988887777"))
+    writer.save()
+    writer.save()
     assert path.read_text().splitlines()[1:3] == first
     found = read(path).exchanges
     assert [each.request["messages"][0]["content"][0] for each in found] == [
@@ -214,8 +216,8 @@ def test_a_recording_with_media_is_added_to(tmp_path: Path) -> None:
 
 
 def test_a_recording_beside_another_has_its_own_media(tmp_path: Path) -> None:
-    tape = Tape(tmp_path / "trip.jsonl", heard=[heard(LARGE, "210987654321")])
-    write.save(tmp_path / "trip.failed.jsonl")
+    writer = SessionWriter(tmp_path / "trip.jsonl", captured=[captured(LARGE, "210987654321")])
+    writer.save(tmp_path / "trip.failed.jsonl")
     assert set(files_of(tmp_path)) == {"trip.failed.jsonl", NAME.replace("trip.media", "trip.failed.media")}
     assert len(read(tmp_path / "trip.failed.jsonl").exchanges) == 1
 
@@ -231,7 +233,7 @@ def test_what_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pyte
             raise OSError(28, "No space left on device")
         writes(place, content)
 
-    monkeypatch.setattr(tape, "write", full)
+    monkeypatch.setattr(write, "write", full)
     with pytest.raises(OSError, match="No space left"):
         store(path, exchange([image(LARGE), image(LARGE + b"x")]))
     assert files_of(tmp_path) == before

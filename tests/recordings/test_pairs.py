@@ -136,7 +136,7 @@ def replay_over_httpx(file: Path, operation: str) -> Got:
 
 def can_be_sent(reply: Reply) -> bool:
     """Whether the server can, and does not wait: silence is recorded elsewhere."""
-    faults = [breach.fault for breach in reply.breaches]
+    faults = [placement.fault for placement in reply.placements]
     return all(
         Transport.SERVER in fault.transports and fault.seconds is None and not fault.no_answer for fault in faults
     )
@@ -158,7 +158,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_one_transport_records_every_transport_replays(
     way: str, converse_server: ConverseServer, reply: Reply, operation: str
 ) -> None:
-    on_body = all(breach.fault.on_body is not None for breach in reply.breaches)
+    on_body = all(placement.fault.on_body is not None for placement in reply.placements)
     assume(operation == "ConverseStream" or on_body)  # what only a stream can be
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "made.jsonl")

@@ -23,12 +23,12 @@ from hypothesis import strategies as st
 
 from converse_harness import ConverseServer, ReplyError, SecretFound, bedrock, record, recording, reply
 from converse_harness.intercept.clients import create_client
-from converse_harness.recordings.capture import Heard
-from converse_harness.recordings.leaks import OWN, scan
+from converse_harness.recordings.capture import CapturedExchange
+from converse_harness.recordings.leaks import OWN_SECRET, scan
 from converse_harness.recordings.lines import compact
 from converse_harness.recordings.read import read
 from converse_harness.recordings.replies import reply_of
-from converse_harness.recordings.write import Tape
+from converse_harness.recordings.write import SessionWriter
 from converse_harness.stream.events import encode_event, standard_frame
 from converse_harness.stream.frames import Decoder, Frame, Header, HeaderType, decode, encode
 from converse_harness.stream.http import Request
@@ -94,17 +94,17 @@ STREAM: Final = (("Content-Type", "application/vnd.amazon.eventstream"), ("x-amz
 START: Final = encode_event({"messageStart": {"role": "assistant"}}, 5)
 
 
-def answered(request: Request, body: bytes = b"{}", status: int = 200, *more: tuple[str, str]) -> Heard:
-    return Heard(request, status=status, headers=(*JSON, *more), head_at=0.1, pieces=[(body, 0.2)])
+def answered(request: Request, body: bytes = b"{}", status: int = 200, *more: tuple[str, str]) -> CapturedExchange:
+    return CapturedExchange(request, status=status, headers=(*JSON, *more), head_at=0.1, pieces=[(body, 0.2)])
 
 
-def streamed(*pieces: bytes) -> Heard:
-    return Heard(
+def streamed(*pieces: bytes) -> CapturedExchange:
+    return CapturedExchange(
         asked("ConverseStream"), status=200, headers=STREAM, head_at=0.1, pieces=[(each, 0.2) for each in pieces]
     )
 
 
-def in_requests(text: str) -> Iterator[tuple[str, Heard]]:
+def in_requests(text: str) -> Iterator[tuple[str, CapturedExchange]]:
     for operation in OPERATIONS:
         if "{" in bedrock.operation(operation).http["requestUri"]:
             yield f"{operation} label", answered(asked(operation, label=text))
@@ -118,7 +118,7 @@ def in_requests(text: str) -> Iterator[tuple[str, Heard]]:
     yield "another query", answered(Request("GET", f"/a?b={quote(text)}", (), b""))
 
 
-def in_answers(text: str) -> Iterator[tuple[str, Heard]]:
+def in_answers(text: str) -> Iterator[tuple[str, CapturedExchange]]:
     for operation in OPERATIONS:
         for place, make in places(bedrock.operation(operation).output_shape):
             yield f"{operation} answer {place}", answered(asked(operation), compact(make(text)))
@@ -136,7 +136,7 @@ def in_answers(text: str) -> Iterator[tuple[str, Heard]]:
     yield "bytes of a header", streamed(encode(Frame((Header("a", HeaderType.BYTE_ARRAY, text.encode()),), b"")))
 
 
-def in_streams(text: str) -> Iterator[tuple[str, Heard]]:
+def in_streams(text: str) -> Iterator[tuple[str, CapturedExchange]]:
     for name in (*bedrock.stream_events(), *bedrock.stream_exceptions()):
         for place, make in places(bedrock.shape(bedrock.stream_shape(name))):
             usual = standard_frame(name, compact(make(text)))
@@ -154,7 +154,7 @@ def in_streams(text: str) -> Iterator[tuple[str, Heard]]:
                 yield f"{name}{place}, {form}", streamed(*pieces)
 
 
-EVERYWHERE: Final[Mapping[str, Callable[[str], Iterator[tuple[str, Heard]]]]] = {
+EVERYWHERE: Final[Mapping[str, Callable[[str], Iterator[tuple[str, CapturedExchange]]]]] = {
     "requests": in_requests,
     "answers": in_answers,
     "streams": in_streams,
@@ -207,15 +207,15 @@ def test_secrets_in_any_field_are_found(
 ) -> None:
     own = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", own)
-    names, heard = zip(*list(EVERYWHERE[where](f"{own} {REFUSED[TOKEN]}"))[::every], strict=True)
+    names, captured = zip(*list(EVERYWHERE[where](f"{own} {REFUSED[TOKEN]}"))[::every], strict=True)
     assert len(names) > 100
     path = tmp_path / "trip.jsonl"
-    lines = Tape(path, heard=list(heard)).lines()
+    lines = SessionWriter(path, captured=list(captured)).lines()
     calls = [number for number, line in enumerate(lines, 1) if "call" in line]
     found = {(leak.kind, names[bisect_right(calls, leak.line) - 1]) for leak in scan(lines)}
-    assert [(kind, name) for name in names for kind in (TOKEN, OWN) if (kind, name) not in found] == []
+    assert [(kind, name) for name in names for kind in (TOKEN, OWN_SECRET) if (kind, name) not in found] == []
     with pytest.raises(SecretFound) as refused:
-        Tape(path, heard=list(heard[::50])).save()
+        SessionWriter(path, captured=list(captured[::50])).save()
     assert not [secret for secret in (REFUSED[TOKEN], own) if secret in str(refused.value)]
     assert list(tmp_path.iterdir()) == []
 
@@ -228,15 +228,15 @@ IN_TURN: Final = "each in turn"
 def test_what_is_masked_in_any_field_is_not_on_disk(where: str, mask: str, tmp_path: Path) -> None:
     every, masks = (EVERY.get(where, 1), list(MASKED)) if mask == IN_TURN else (1, [mask])
     made = [list(EVERYWHERE[where](MASKED[name])) for name in masks]
-    sure: list[tuple[str, Heard]] = []
+    sure: list[tuple[str, CapturedExchange]] = []
     for number in range(0, len(made[0]), every):
         turn = number // 4 % len(masks)
-        place, heard = made[turn][number]
+        place, captured = made[turn][number]
         # A mask has another length: in headers of bytes, in blobs that are no text and beyond a text it is not made.
         if place not in ("bytes of a header", "type of an event"):
-            sure.append((masks[turn], heard))
+            sure.append((masks[turn], captured))
     path = tmp_path / "trip.jsonl"
-    Tape(path, heard=[each for _, each in sure]).save()
+    SessionWriter(path, captured=[each for _, each in sure]).save()
     for name in masks:
         assert_absent(tmp_path, SECRET_PARTS[name])
     for exchange, (name, each) in zip(read(path).exchanges, sure, strict=True):
@@ -357,12 +357,12 @@ def assert_header_is_safe(name: str, value: str, side: str, folder: Path) -> Non
 def save_with_header(name: str, value: str, side: str, folder: Path) -> str:
     """What is said against an exchange with this header in its request, its answer or its error."""
     if side == "request":
-        heard = answered(asked("Converse", headers={name: value}))
+        captured = answered(asked("Converse", headers={name: value}))
     else:
         usual = tuple(each for each in JSON if each[0].lower() != name.lower())
-        heard = answered(asked("Converse"), b'{"message":"no"}', 200 if side == "answer" else 403)
-        heard.headers = (*usual, (name, value))
-    return saved(Tape(folder / "trip.jsonl", heard=[heard]))
+        captured = answered(asked("Converse"), b'{"message":"no"}', 200 if side == "answer" else 403)
+        captured.headers = (*usual, (name, value))
+    return saved(SessionWriter(folder / "trip.jsonl", captured=[captured]))
 
 
 # Whatever clients ask and models answer
@@ -415,10 +415,10 @@ def test_no_secret_gets_through(
         standard_frame(name, to_wire(members)) for event in drawn["events"] for name, members in event.items()
     )
     pieces = [stream[at : at + cut * 10] for at in range(0, len(stream), cut * 10)]
-    heard = [answered(sent, to_wire(drawn["response"])), streamed(*pieces)]
+    captured = [answered(sent, to_wire(drawn["response"])), streamed(*pieces)]
     with TemporaryDirectory() as folder:
         path = Path(folder, "trip.jsonl")
-        message = saved(Tape(path, heard=heard))
+        message = saved(SessionWriter(path, captured=captured))
         assert not any(each in message.encode() for each in readings(text))
         assert path.exists() is not bool(message)
         assert message or secret in MASKED
@@ -427,10 +427,10 @@ def test_no_secret_gets_through(
             assert message or len(read(path).exchanges) == 2
 
 
-def saved(tape: Tape) -> str:
+def saved(writer: SessionWriter) -> str:
     """What is said against saving it, nothing if it was."""
     try:
-        tape.save()
+        writer.save()
     except SecretFound as refused:
         return str(refused)
     return ""

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from converse_harness import DamagedData, bedrock, recording
-from converse_harness.recordings.capture import Heard, exchange_lines
+from converse_harness.recordings.capture import CapturedExchange, exchange_lines
 from converse_harness.recordings.keys import KINDS, ONE_OF, TYPES
-from converse_harness.recordings.legality import MOST, problems
+from converse_harness.recordings.legality import MAX_PROBLEMS, problems
 from converse_harness.recordings.lines import DEEPEST
 from converse_harness.recordings.read import DamagedRecording, parse, read
 from converse_harness.recordings.replies import RecordedExchange, reply_of
@@ -94,7 +94,7 @@ def test_many_problems_are_told_by_their_number() -> None:
     call, head, *events = STREAM[1:]
     bad = [{"t": 5, "messageStop": {"stopReason": str(number)}} for number in range(9)]
     found = problems(RecordedExchange(2, call, head, (*events[:1], *bad)))
-    assert len(found) == MOST
+    assert len(found) == MAX_PROBLEMS
     assert found[-1] == "and 5 more"
 
 
@@ -165,13 +165,15 @@ def test_every_line_of_the_table_is_complete() -> None:
 def test_what_is_nested_deep_is_kept_as_text_and_read_again() -> None:
     deep = json.dumps(nested(DEEPEST + 1), separators=(",", ":")).encode()
     path = "/model/m/converse"
-    heard = Heard(Request("POST", path, (), deep), status=200, headers=JSON_TYPE, pieces=[(deep, 0.1)])
-    call, head = exchange_lines(heard, 1)
+    captured = CapturedExchange(Request("POST", path, (), deep), status=200, headers=JSON_TYPE, pieces=[(deep, 0.1)])
+    call, head = exchange_lines(captured, 1)
     assert call["requestText"] == head["bodyText"] == deep.decode()
     parse(text(HEADER, call, head))
     deepest = json.dumps(nested(DEEPEST), separators=(",", ":")).encode()
-    heard = Heard(Request("POST", path, (), deepest), status=200, headers=JSON_TYPE, pieces=[(deepest, 0.1)])
-    call, head = exchange_lines(heard, 1)
+    captured = CapturedExchange(
+        Request("POST", path, (), deepest), status=200, headers=JSON_TYPE, pieces=[(deepest, 0.1)]
+    )
+    call, head = exchange_lines(captured, 1)
     assert call["request"] == head["body"] == nested(DEEPEST)
     parse(text(HEADER, call, head))
 
@@ -181,8 +183,8 @@ def test_an_event_that_is_nested_deep_is_kept_as_its_frame() -> None:
         {"messageStop": {"stopReason": "end_turn", "additionalModelResponseFields": nested(DEEPEST)}}, 5
     )
     asked = Request("POST", "/model/m/converse-stream", (), b"{}")
-    heard = Heard(asked, status=200, headers=STREAM_TYPE, pieces=[(data, 0.1)])
-    lines = exchange_lines(heard, 1)
+    captured = CapturedExchange(asked, status=200, headers=STREAM_TYPE, pieces=[(data, 0.1)])
+    lines = exchange_lines(captured, 1)
     assert lines[2] == {"t": 100, "frame": base64_of(data)}
     parse(text(HEADER, *lines))
 
@@ -190,10 +192,10 @@ def test_an_event_that_is_nested_deep_is_kept_as_its_frame() -> None:
 @pytest.mark.parametrize("name", ["call", "end", "status", "failed", "t", "p", "bytes", "frame", "payload", "joined"])
 def test_an_event_that_is_named_as_a_key_of_lines_is_kept_as_its_frame(name: str) -> None:
     data = encode_event({name: {"status": 1}}, 5)
-    heard = Heard(
+    captured = CapturedExchange(
         Request("POST", "/model/m/converse-stream", (), b"{}"), status=200, headers=STREAM_TYPE, pieces=[(data, 0.1)]
     )
-    lines = exchange_lines(heard, 1)
+    lines = exchange_lines(captured, 1)
     assert lines[2] == {"t": 100, "frame": base64_of(data)}
     (exchange,) = parse(text(HEADER, *lines)).exchanges
     assert exchange.faults == ["these bytes are no event of a stream."]

@@ -44,7 +44,7 @@ from converse_harness import (
 )
 from converse_harness.endpoint.call import CallOutcome
 from converse_harness.intercept import guard, registry
-from converse_harness.intercept.exchange import Hearing
+from converse_harness.intercept.exchange import Capture
 from converse_harness.intercept.recorder import Recorder
 from converse_harness.recordings.read import read
 from tests.intercept.interrupts import each_step, interrupt_everywhere
@@ -254,10 +254,10 @@ def test_the_raw_response_stays_what_it_was(server: ConverseServer, path: Path) 
             CallOutcome.COMPLETE,
             CallOutcome.CLOSED,
         ]
-        heard = [b"".join(data for data, _ in heard.pieces) for heard in recorder.tape.heard]  # type: ignore[union-attr]
-        assert heard[0] == everything == plain.read()
-        assert heard[1] == b"".join(pieces)
-        assert len(heard[1]) == len(everything)
+        captured = [b"".join(data for data, _ in captured.pieces) for captured in recorder.writer.captured]  # type: ignore[union-attr]
+        assert captured[0] == everything == plain.read()
+        assert captured[1] == b"".join(pieces)
+        assert len(captured[1]) == len(everything)
 
 
 def test_other_operations_and_blobs_are_recorded_too(path: Path) -> None:
@@ -429,7 +429,7 @@ def test_a_connection_that_is_not_made_in_time(path: Path, monkeypatch: pytest.M
 
 
 def test_a_whole_answer_that_breaks_is_marked_and_breaks_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def began(self: Hearing, status: int, headers: Any) -> None:
+    def began(self: Capture, status: int, headers: Any) -> None:
         began_really(self, status, headers)
         head_came.set()
 
@@ -439,8 +439,8 @@ def test_a_whole_answer_that_breaks_is_marked_and_breaks_again(path: Path, monke
         reset(connection)
 
     head_came = threading.Event()
-    began_really = Hearing.began
-    monkeypatch.setattr(Hearing, "began", began)
+    began_really = Capture.began
+    monkeypatch.setattr(Capture, "began", began)
     with peer(half) as url, record(path) as recorder, pytest.raises(botocore.exceptions.ConnectionClosedError):
         connect(url, **QUICK).converse(**question())
     assert recorder.calls[0].outcome is CallOutcome.CUT
@@ -571,7 +571,7 @@ def test_the_way_is_open_while_a_recorder_is_newest_and_closed_before_and_after(
     with fake_converse(unexpected="allow") as outer:
         for fake, is_open in ((record(path), True), (fake_converse(), False)):
             with fake:
-                assert (registry.guarding() is None) is is_open
+                assert (registry.blocking_fake() is None) is is_open
                 if is_open:
                     guard.check(HOST)
                     assert isinstance(botocore.session.Session().get_credentials().access_key, str)
@@ -585,7 +585,7 @@ def test_the_way_is_open_while_a_recorder_is_newest_and_closed_before_and_after(
             with pytest.raises(BlockedConnection):
                 guard.check(HOST)
         outer.endpoint.problems.clear()
-    assert registry.guarding() is None
+    assert registry.blocking_fake() is None
 
 
 def test_the_newest_fake_answers_and_the_recorder_below_after_it(server: ConverseServer, path: Path) -> None:
@@ -934,12 +934,12 @@ def test_an_interrupt_at_any_line_of_a_call_leaves_nothing_behind(path: Path, ea
         def check(where: str) -> None:
             # What is made by hand is left alone: no later response is taken for the answer to that call.
             assert type(AWSResponse("", 200, {}, io.BytesIO()).raw) is io.BytesIO, where
-            assert registry.HELD.get() is None, where
+            assert registry.CURRENT_CALL.get() is None, where
             made[-1].close()
-            eventually(given_back)
+            eventually(ended_call)
 
-        def given_back() -> bool:  # once the threads of the peer have ended
-            registry.settle()
+        def ended_call() -> bool:  # once the threads of the peer have ended
+            registry.unpatch_if_idle()
             return {key: vars(key[0])[key[1]] for key in originals} == originals
 
         assert interrupt_everywhere(act, check, make, each_step=each_step) > 40
@@ -961,7 +961,7 @@ def test_an_interrupt_at_any_line_of_closing_loses_nothing(path: Path, each_step
 
     def check(where: str) -> None:
         made[-1].close()
-        assert registry.guarding() is None, where
+        assert registry.blocking_fake() is None, where
         assert len(read(path).exchanges) == 1, where
 
     with peer(lambda c: c.sendall(body(b'{"stopReason":"end_turn"}'))) as url:

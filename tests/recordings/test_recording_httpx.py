@@ -34,7 +34,7 @@ from converse_harness.intercept.httpx import HttpxFake
 from converse_harness.intercept.httpx_transports import recording_async_transport, recording_transport
 from converse_harness.intercept.recorder import Recorder
 from converse_harness.recordings.read import read
-from converse_harness.recordings.write import Tape
+from converse_harness.recordings.write import SessionWriter
 from converse_harness.stream.events import encode_event
 
 STREAM = "converse-stream"
@@ -100,15 +100,15 @@ def recorder(path: Path, upstream: str) -> Iterator[HttpxFake]:
 
 def recorded_by(path: Path, *replies: Any) -> HttpxFake:
     fake = HttpxFake(*replies)
-    fake.tape = Tape(path)
+    fake.writer = SessionWriter(path)
     return fake
 
 
 def saved(fake: Fake) -> str:
     """The text of what it recorded."""
-    assert fake.tape is not None
-    fake.tape.save()
-    return fake.tape.path.read_text(encoding="utf-8")
+    assert fake.writer is not None
+    fake.writer.save()
+    return fake.writer.path.read_text(encoding="utf-8")
 
 
 def lines_of(fake: Fake) -> list[dict[str, Any]]:
@@ -340,14 +340,14 @@ def test_record_has_transports_for_one_client(path: Path, server: ConverseServer
 def test_boto_over_httpx_is_written_down_by_its_own_transport(path: Path, server: ConverseServer) -> None:
     """As aiobotocore does it: its call is passed on, and its HTTP session is one of httpx."""
     with server.script(reply.text("hi")) as upstream, record(path, upstream=upstream.url) as recorder:
-        held = registry.take("Converse", upstream.url)
-        before = registry.HELD.set(held)
+        held = registry.begin_call("Converse", upstream.url)
+        before = registry.CURRENT_CALL.set(held)
         try:
             assert own(httpx, recorder, upstream.url, "converse").status == 200
         finally:
-            registry.HELD.reset(before)
+            registry.CURRENT_CALL.reset(before)
             assert held is not None
-            registry.give_back(held)
+            registry.end_call(held)
     assert recorder.calls == []
 
 
@@ -364,13 +364,13 @@ def test_boto_over_httpx_is_written_down_by_its_own_transport(path: Path, server
     ],
 )
 def test_which_addresses_are_bedrocks(
-    path: Path, monkeypatch: pytest.MonkeyPatch, named: str, asked: str, heard: bool
+    path: Path, monkeypatch: pytest.MonkeyPatch, named: str, asked: str, captured: bool
 ) -> None:
     monkeypatch.setattr(httpx.HTTPTransport, "handle_request", lambda self, request: httpx.Response(200, json={}))
     monkeypatch.setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", named)
     with recorded_by(path) as recorder:
         httpx.post(asked, json=BODY)
-    assert [call.operation for call in recorder.calls] == ["Converse"] * heard
+    assert [call.operation for call in recorder.calls] == ["Converse"] * captured
 
 
 @pytest.mark.parametrize("upstream", ["127.0.0.1:8080", "ftp://x.example", "http://", "http://[", "http://x:y"])

@@ -162,7 +162,7 @@ class Service:
 
 
 @pytest.fixture
-def heard() -> Iterator[Service]:
+def captured() -> Iterator[Service]:
     with Service() as service:
         yield service
 
@@ -381,30 +381,30 @@ REQUESTS = {
 @pytest.mark.parametrize("http2", [False, True], ids=["HTTP/1.1", "HTTP/2"])
 @pytest.mark.parametrize("asked", REQUESTS)
 def test_it_is_signed_anew_for_the_service(
-    proxy: ConverseServer, heard: Service, path: Path, asked: str, http2: bool
+    proxy: ConverseServer, captured: Service, path: Path, asked: str, http2: bool
 ) -> None:
     method, where, data = REQUESTS[asked]
     with (
-        proxy.record(path, upstream=heard.url) as fake,
+        proxy.record(path, upstream=captured.url) as fake,
         httpx.Client(http1=not http2, http2=http2) as client,
     ):
         assert client.request(method, fake.url + where, content=data).status_code == 200
-    (seen,) = heard.seen
+    (seen,) = captured.seen
     assert (seen[0], seen[3]) == (method, data)
     assert seen[1].lower() == where.lower()
-    assert signature_holds(seen, heard)
+    assert signature_holds(seen, captured)
 
 
-def test_the_service_may_have_a_path_of_its_own(proxy: ConverseServer, heard: Service, path: Path) -> None:
-    with proxy.record(path, upstream=f"{heard.url}/gate/way/") as fake:
+def test_the_service_may_have_a_path_of_its_own(proxy: ConverseServer, captured: Service, path: Path) -> None:
+    with proxy.record(path, upstream=f"{captured.url}/gate/way/") as fake:
         converse(boto(fake.url, parameter_validation=False))
-    (seen,) = heard.seen
+    (seen,) = captured.seen
     assert seen[1] == "/gate/way/model/amazon.nova-lite-v1%3A0/converse"
-    assert signature_holds(seen, heard)
+    assert signature_holds(seen, captured)
 
 
 def test_what_says_what_is_asked_goes_on_and_what_says_who_asks_does_not(
-    proxy: ConverseServer, heard: Service, path: Path
+    proxy: ConverseServer, captured: Service, path: Path
 ) -> None:
     asked = {
         "Accept": "application/vnd.amazon.eventstream",
@@ -426,9 +426,9 @@ def test_what_says_what_is_asked_goes_on_and_what_says_who_asks_does_not(
         "Expect": "100-continue",
         "TE": "trailers",
     }
-    with proxy.record(path, upstream=heard.url) as fake:
+    with proxy.record(path, upstream=captured.url) as fake:
         httpx.post(target(fake), content=b"{}", headers={**asked, **dropped}).raise_for_status()
-    ((_, _, headers, _),) = heard.seen
+    ((_, _, headers, _),) = captured.seen
     lower = {name.lower(): value for name, value in headers.items()}
     assert {name.lower(): value for name, value in asked.items()}.items() <= lower.items()
     for name, value in dropped.items():
@@ -446,16 +446,16 @@ def test_what_says_what_is_asked_goes_on_and_what_says_who_asks_does_not(
 
 
 def test_a_bearer_token_goes_instead_of_a_signature(
-    proxy: ConverseServer, heard: Service, path: Path, monkeypatch: pytest.MonkeyPatch
+    proxy: ConverseServer, captured: Service, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "the-bearer-token-of-a-developer")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_DEFAULT_REGION"):
         monkeypatch.delenv(name)
     client = {"Authorization": "Bearer the-bearer-token-of-a-client"}
-    with proxy.record(path, upstream=heard.url) as fake:
+    with proxy.record(path, upstream=captured.url) as fake:
         httpx.post(target(fake), content=b"{}", headers=client).raise_for_status()
         transcript = fake.transcript
-    ((_, _, headers, _),) = heard.seen
+    ((_, _, headers, _),) = captured.seen
     assert headers["Authorization"] == "Bearer the-bearer-token-of-a-developer"
     assert not any(name.lower().startswith("x-amz-") for name in headers)
     assert "bearer-token" not in path.read_text(encoding="utf-8") + transcript
@@ -507,8 +507,8 @@ def test_the_region_is_that_of_the_environment(monkeypatch: pytest.MonkeyPatch, 
     assert find(None, None).region == "eu-north-1"
 
 
-def test_clients_are_told_the_region_in_which_is_recorded(proxy: ConverseServer, heard: Service, path: Path) -> None:
-    with proxy.record(path, upstream=heard.url, region="ap-south-1") as fake:
+def test_clients_are_told_the_region_in_which_is_recorded(proxy: ConverseServer, captured: Service, path: Path) -> None:
+    with proxy.record(path, upstream=captured.url, region="ap-south-1") as fake:
         assert fake.environ["AWS_REGION"] == fake.environ["AWS_DEFAULT_REGION"] == "ap-south-1"
         assert fake.environ["AWS_ACCESS_KEY_ID"] == ACCESS_KEY
 
@@ -577,9 +577,9 @@ def test_what_is_missing_is_said_when_it_opens(
 
 
 def test_keys_that_are_lost_on_the_way_are_said_to_the_client_and_the_test(
-    proxy: ConverseServer, heard: Service, path: Path, monkeypatch: pytest.MonkeyPatch
+    proxy: ConverseServer, captured: Service, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fake = proxy.record(path, upstream=heard.url)
+    fake = proxy.record(path, upstream=captured.url)
 
     def lose(self: Upstream, request: object) -> None:
         raise TransportError(upstream.LOST.format(error="the token has expired"))
@@ -591,7 +591,7 @@ def test_keys_that_are_lost_on_the_way_are_said_to_the_client_and_the_test(
     with pytest.raises(TransportError, match="the token has expired"), fake:
         pass
     assert not path.exists()
-    assert heard.seen == []
+    assert captured.seen == []
 
 
 def test_the_way_to_bedrock_is_open_to_the_proxy_and_to_nobody_else(
@@ -841,7 +841,7 @@ def test_what_has_come_in_full_is_kept_in_full_though_the_client_leaves(proxy: C
         with Raw(fake.url, buffer=4096) as client:
             client.send(question(fake.url, "converse"))
             assert sent.wait(20)
-            eventually(fake.tape.heard[0].is_whole)  # type: ignore[union-attr]
+            eventually(fake.writer.captured[0].is_complete)  # type: ignore[union-attr]
         eventually(lambda: fake.calls[0].outcome is not CallOutcome.RUNNING)
     assert ends(path) == [None]
 

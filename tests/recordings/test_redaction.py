@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import ReplyError
-from converse_harness.recordings.capture import Heard
+from converse_harness.recordings.capture import CapturedExchange
 from converse_harness.recordings.leaks import scan, stand_in
 from converse_harness.recordings.lines import Line, bytes_line, event_of, frame_bytes_of, frame_line
 from converse_harness.recordings.read import read
 from converse_harness.recordings.redaction import Redaction, normalised
-from converse_harness.recordings.write import Tape
+from converse_harness.recordings.write import SessionWriter
 from converse_harness.stream.events import encode_event, read_event
 from converse_harness.stream.frames import Frame, Header, HeaderType, decode, encode
 from converse_harness.stream.http import Request
@@ -174,7 +174,7 @@ def spaced(line_event: dict[str, Any], padding: int) -> bytes:
     return encode(Frame(frame.headers, json.dumps(json.loads(frame.payload), indent=1).encode()))
 
 
-def heard(data: bytes) -> Line:
+def captured(data: bytes) -> Line:
     return frame_line(decode(data), data, 5, joined=False)
 
 
@@ -194,7 +194,7 @@ def heard(data: bytes) -> Line:
     ids=["usual", "spaced", "exception", "error", "header", "no JSON", "no event"],
 )
 def test_a_frame_is_masked_with_new_checksums(data: bytes) -> None:
-    (found,) = redacted(heard(data))
+    (found,) = redacted(captured(data))
     assert frame_bytes_of(found, None) == encode(_masked(decode(data)))
     assert scan([found], own=()) == []
 
@@ -384,11 +384,11 @@ def test_an_answer_that_a_replacement_makes_illegal_says_so(tmp_path: Path) -> N
     }
     headers = (("Content-Type", "application/json"),)
     request = Request("POST", "/model/m/converse", (), b"{}")
-    heard = Heard(request, status=200, headers=headers, pieces=[(json.dumps(answer).encode(), 0.1)])
+    captured = CapturedExchange(request, status=200, headers=headers, pieces=[(json.dumps(answer).encode(), 0.1)])
     path = tmp_path / "trip.jsonl"
-    Tape(path, heard=[heard, heard]).save()
+    SessionWriter(path, captured=[captured, captured]).save()
     assert [each.faults for each in read(path).exchanges] == [[], []]
-    Tape(path, redaction=Redaction({"end_turn": "the end"}), heard=[heard, heard]).save()
+    SessionWriter(path, redaction=Redaction({"end_turn": "the end"}), captured=[captured, captured]).save()
     assert [len(each.faults) for each in read(path).exchanges] == [1, 1]
     assert list(read(path).exchanges[0].call) == ["call", "operation", "modelId", "faults", "request"]
 

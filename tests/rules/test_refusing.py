@@ -22,7 +22,7 @@ from converse_harness import (
     recording,
     reply,
 )
-from converse_harness.endpoint import KEPT
+from converse_harness.endpoint import CACHED_BODY_LIMIT
 from converse_harness.intercept.clients import create_client
 from converse_harness.stream.http import Request
 from tests.recordings.asking import counts_tokens
@@ -144,7 +144,7 @@ def test_a_malformed_request_is_no_refusal() -> None:
     assert exchange.call.refusal is None
 
 
-@pytest.mark.parametrize("size", [1, KEPT])
+@pytest.mark.parametrize("size", [1, CACHED_BODY_LIMIT])
 def test_what_was_said_of_one_request_is_not_said_of_another(size: int) -> None:
     def said(model_id: str = LLAMA, operation: str = "converse", rules: str = "default", **more: Any) -> str | None:
         body = json.dumps({"messages": [user({"text": "a" * size})], **more}).encode()

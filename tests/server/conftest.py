@@ -42,7 +42,7 @@ def nothing_is_left(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     yield
     gc.collect()  # a task that was forgotten complains when it is collected, a socket is a ResourceWarning
     eventually(lambda: not [each for each in threading.enumerate() if each not in threads])
-    registry.settle()  # once these threads have ended, nothing needs the patches
+    registry.unpatch_if_idle()  # once these threads have ended, nothing needs the patches
     assert sockets() <= open_before
     complaints = [record for when in ("setup", "call", "teardown") for record in caplog.get_records(when)]
     assert [str(record.exc_info or record.message) for record in complaints if record.levelno >= logging.ERROR] == []

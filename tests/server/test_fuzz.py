@@ -67,7 +67,7 @@ class Server:
         """The input is over: silence, then the end."""
         while self.waiting:
             self._answer(*self.waiting.pop(0))
-        if self.http.midway:
+        if self.http.mid_request:
             self._see(self.http.time_out())
         while self.waiting:
             self._answer(*self.waiting.pop(0))

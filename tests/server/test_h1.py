@@ -122,10 +122,10 @@ def test_a_request_is_one_event_however_it_is_cut(sent: bytes, size: int) -> Non
     http = Http1()
     *before, last = cut(sent, size)
     assert feed(http, *before) == []
-    assert http.midway or not before
+    assert http.mid_request or not before
     request = only(http.receive(last))
     assert (request.method, request.body) == ("POST", b'{"x": 1}')
-    assert not http.midway
+    assert not http.mid_request
     assert http.take() == b""
 
 
@@ -275,7 +275,7 @@ def test_requests_that_come_before_their_turn_wait() -> None:
         seen.append(only(events).body)
         waiting = http.backlog
         assert waiting == sum(len(whole(body=body)) for body in bodies[len(seen) :])
-        assert not http.midway
+        assert not http.mid_request
         events = answer(http, STREAM, len(seen))
     assert seen == bodies
     sent = http.take()
@@ -378,7 +378,7 @@ def test_a_refusal_after_head_has_its_body() -> None:
 def test_silence_in_the_middle_of_a_request_is_refused() -> None:
     http = Http1(Limits(silence=1.5))
     http.receive(whole()[:-1])
-    assert http.midway
+    assert http.mid_request
     status, name, message = refused(http, http.time_out())
     assert (status, name) == (408, "RequestTimeoutException")
     assert "1.5 s" in message

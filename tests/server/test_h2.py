@@ -152,7 +152,7 @@ def test_a_request_is_one_event_however_it_is_cut(size: int) -> None:
     assert arrived.request.target == PATH
     assert arrived.request.headers == (("host", "h:1"), ("content-type", "application/json"), ("x-amz-date", "now"))
     assert arrived.request.body == b'{"x": 1}'
-    assert not peer.http.midway
+    assert not peer.http.mid_request
 
 
 def test_requests_do_not_wait_for_each_other() -> None:
@@ -402,7 +402,7 @@ def test_a_body_that_is_too_long_is_refused_and_what_comes_of_it_is_not_wanted()
     assert peer.resets == {1: ErrorCodes.NO_ERROR}
     late = DataFrame(1, data=100 * b"x")
     assert peer.raw(late, late) == []
-    assert not peer.http.midway
+    assert not peer.http.mid_request
     peer.answer(3, JSON)
     assert peer.ended == {1, 3}
 
@@ -411,7 +411,7 @@ def test_silence_in_the_middle_of_a_request_is_refused() -> None:
     peer = Peer(Limits(silence=1.5))
     peer.ask(1, b"half", end=False)
     peer.exchange()
-    assert peer.http.midway
+    assert peer.http.mid_request
     status, message = refused(peer, peer.http.time_out())
     assert status == "408"
     assert "1.5 s" in message
@@ -423,7 +423,7 @@ def test_silence_while_an_answer_is_due_is_nothing() -> None:
     peer.ask(1)
     peer.ask(3, b"half", end=False)
     peer.exchange()
-    assert not peer.http.midway
+    assert not peer.http.mid_request
 
 
 def test_a_head_that_is_too_long_ends_the_connection() -> None:

@@ -22,7 +22,7 @@ from converse_harness import ConverseServer, Endpoint, Reply, StreamOrderError, 
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, usual
 from converse_harness.faults import FAULTS, NOT_SENDABLE
 from converse_harness.faults.model import Fault, FaultLevel, Place, Transport
-from converse_harness.faults.order import BREACHES
+from converse_harness.faults.order import ORDER_FAULTS
 from converse_harness.reply.body import ErrorBody
 from converse_harness.stream.grammar import check_order
 from converse_harness.stream.http import GATEWAY_ERRORS, HttpResponse, Request
@@ -214,7 +214,7 @@ def test_faults_can_be_chosen(arguments: dict[str, Any], among: Any) -> None:
 
 @given(case=faulty_replies(levels=["frames", "connection"], transports=["asgi"], operations=["Converse"]))
 def test_faults_of_replies_are_chosen_in_the_same_way(case: FaultyReply) -> None:
-    assert case.breach.fault.name in ("closed", "stall", "slow_first_byte")
+    assert case.placement.fault.name in ("closed", "stall", "slow_first_byte")
 
 
 DURATIONS: list[tuple[dict[str, Any], dict[str, str]]] = [
@@ -245,7 +245,7 @@ def test_nobody_waits_for_what_was_not_asked_for(arguments: dict[str, Any], prin
 
 
 def fault_of(case: FaultyReply) -> Fault:
-    return case.breach.fault
+    return case.placement.fault
 
 
 # Faulty replies
@@ -256,17 +256,17 @@ def test_every_fault_strikes_the_first_of_its_places_or_another(faults_too: bool
     places = {f"{place.name} {which}" for place in Place for which in ("first", "later")} - {"NOWHERE later"}
 
     def names(case: FaultyReply) -> list[str]:
-        fault, after = case.breach.fault, case.breach.after
-        sites = [0] if fault.order is None else fault.order.sites(list(case.sound.events()))
-        return [fault.name, f"{fault.place.name} {'first' if after == sites[0] else 'later'}"]
+        fault, after = case.placement.fault, case.placement.after
+        applicable_at = [0] if fault.order is None else fault.order.applicable_at(list(case.unmodified.events()))
+        return [fault.name, f"{fault.place.name} {'first' if after == applicable_at[0] else 'later'}"]
 
     assert never(faulty_replies(), places | (FAULTS.keys() if faults_too else set()), names) == set()
 
 
 @given(case=faulty_replies())
 def test_a_sound_reply_is_broken_in_the_one_place_that_is_told(client: Any, case: FaultyReply) -> None:
-    fault, after = case.breach.fault, case.breach.after
-    sound, seen = see(client, case.sound), see(client, case.reply)
+    fault, after = case.placement.fault, case.placement.after
+    sound, seen = see(client, case.unmodified), see(client, case.reply)
     assert sound.error is None
     check_order(sound.events)
     assert seen.name == error_of(fault)
@@ -290,9 +290,9 @@ def error_of(fault: Fault) -> str:
 
 def before_the_fault(case: FaultyReply, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The events of the sound reply that come all the same."""
-    if case.breach.fault.place is not Place.NOWHERE:
-        return events[: case.breach.after]
-    none = case.reply.no_answer or case.breach.fault.name in ("empty_200", "json_for_stream")
+    if case.placement.fault.place is not Place.WHOLE_ANSWER:
+        return events[: case.placement.after]
+    none = case.reply.no_answer or case.placement.fault.name in ("empty_200", "json_for_stream")
     return [] if none else events
 
 
@@ -326,27 +326,27 @@ def test_nothing_hangs_over_a_socket(converse_server: ConverseServer, client: An
 @given(case=faulty_replies(replies=errors()))
 def test_errors_can_be_broken_where_they_have_a_body(case: FaultyReply) -> None:
     assert isinstance(case.reply.body, ErrorBody)
-    assert case.breach.fault.on_body is not None
+    assert case.placement.fault.on_body is not None
 
 
 @given(case=faulty_replies(replies=stream_errors()))
 def test_streams_that_fail_can_be_broken_in_their_bytes(client: Any, case: FaultyReply) -> None:
     assert case.reply.failure is not None
-    assert case.breach.fault.level is not FaultLevel.EVENTS
+    assert case.placement.fault.level is not FaultLevel.EVENTS
     see(client, case.reply)
 
 
-SENDABLE = sorted(set(BREACHES) - set(NOT_SENDABLE))
+SENDABLE = sorted(set(ORDER_FAULTS) - set(NOT_SENDABLE))
 
 
 @pytest.mark.parametrize("name", SENDABLE)
 def test_a_reply_without_a_place_for_a_breach_gets_one(name: str) -> None:
     for bare in (reply.message(), reply.events(list(reply.text("0").events())[:1] + TAIL)):
         case = found(faulty_replies(replies=st.just(bare), names=[name]))
-        check_order([*list(case.sound.events())[:-1], TAIL[-1]])
-        assert case.breach.after in BREACHES[name].sites(list(case.sound.events()))
-        stop = next(event["messageStop"] for event in case.sound.events() if "messageStop" in event)
-        asks = any("toolUse" in str(event) for event in case.sound.events())
+        check_order([*list(case.unmodified.events())[:-1], TAIL[-1]])
+        assert case.placement.after in ORDER_FAULTS[name].applicable_at(list(case.unmodified.events()))
+        stop = next(event["messageStop"] for event in case.unmodified.events() if "messageStop" in event)
+        asks = any("toolUse" in str(event) for event in case.unmodified.events())
         assert stop["stopReason"] == ("tool_use" if asks else "end_turn")
 
 
@@ -358,7 +358,7 @@ TAIL: list[dict[str, Any]] = [
 
 @given(case=faulty_replies(kinds=["text"]))
 def test_kinds_say_which_blocks_there_are(case: FaultyReply) -> None:
-    for event in case.sound.events():
+    for event in case.unmodified.events():
         assert "contentBlockStart" not in event
         assert event.get("contentBlockDelta", {"delta": {"text": ""}})["delta"].keys() == {"text"}
 
@@ -367,16 +367,16 @@ def test_kinds_say_which_blocks_there_are(case: FaultyReply) -> None:
 def test_a_faulty_reply_is_printed_as_code(case: FaultyReply) -> None:
     names = {"FaultyReply": FaultyReply, "reply": reply, "faults": converse_harness.faults}
     made = eval(pretty(case), names)
-    assert made.breach.fault == case.breach.fault
+    assert made.placement.fault == case.placement.fault
     assert made.reply.summary == case.reply.summary
     if not case.reply.no_answer:  # what the answer would have been is not printed
-        assert made.breach == case.breach
+        assert made.placement == case.placement
         assert list(made.reply.events()) == list(case.reply.events())
 
 
 @pytest.mark.nightly
 def test_what_fails_shrinks_to_a_small_reply_and_the_first_place() -> None:
-    case = smallest(faulty_replies(), lambda case: case.breach.fault.name == "bad_crc")
+    case = smallest(faulty_replies(), lambda case: case.placement.fault.name == "bad_crc")
     assert case.reply.summary == "3 events, bad_crc after 0 events"
 
 

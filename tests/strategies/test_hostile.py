@@ -10,7 +10,7 @@ from hypothesis.errors import InvalidArgument
 from hypothesis.vendor.pretty import pretty
 
 from converse_harness import StreamOrderError, chunk
-from converse_harness.faults.order import BREACHES
+from converse_harness.faults.order import ORDER_FAULTS
 from converse_harness.stream.grammar import check_order
 from converse_strategies import HostileStream, hostile_stream_events
 from converse_strategies.blocks import streamable
@@ -23,19 +23,19 @@ from tests.strategies.conftest import found, never
 def test_every_hostile_stream_is_refused_with_its_breachs_error(case: HostileStream) -> None:
     with pytest.raises(StreamOrderError) as caught:
         check_order(case.events)
-    assert case.breach.refuses(str(caught.value))
+    assert case.fault.refuses(str(caught.value))
 
 
 def test_every_breach_comes() -> None:
-    assert never(hostile_stream_events(), BREACHES, lambda case: [case.breach.name]) == set()
+    assert never(hostile_stream_events(), ORDER_FAULTS, lambda case: [case.fault.name]) == set()
 
 
-@pytest.mark.parametrize("name", BREACHES)
+@pytest.mark.parametrize("name", ORDER_FAULTS)
 def test_a_breach_can_be_asked_for(name: str) -> None:
-    @given(case=hostile_stream_events(breaches=[name]))
+    @given(case=hostile_stream_events(faults=[name]))
     @settings(max_examples=examples(0.25))
     def only_this(case: HostileStream) -> None:
-        assert case.breach is BREACHES[name]
+        assert case.fault is ORDER_FAULTS[name]
         with pytest.raises(StreamOrderError):
             check_order(case.events)
 
@@ -49,7 +49,7 @@ def test_every_kind_of_block_has_breaches(kind: str) -> None:
     def is_refused(case: HostileStream) -> None:
         with pytest.raises(StreamOrderError) as caught:
             check_order(case.events)
-        assert case.breach.refuses(str(caught.value))
+        assert case.fault.refuses(str(caught.value))
 
     is_refused()
 
@@ -61,12 +61,12 @@ def test_a_stream_with_blocks_more_still_asks_for_its_tools() -> None:
         events = with_blocks(chunk({"role": "assistant", "content": [{"text": "a b"}]}), blocks)
         check_order(events)
         assert events[-2] == {"messageStop": {"stopReason": "tool_use"}}
-        assert BREACHES[name].sites(events)
+        assert ORDER_FAULTS[name].applicable_at(events)
 
 
 @given(case=hostile_stream_events())
 def test_what_is_printed_makes_the_same_stream(case: HostileStream) -> None:
-    assert eval(pretty(case), {"HostileStream": HostileStream, "BREACHES": BREACHES}) == case
+    assert eval(pretty(case), {"HostileStream": HostileStream, "BREACHES": ORDER_FAULTS}) == case
 
 
 @pytest.mark.parametrize(

@@ -259,17 +259,17 @@ def test_an_agent_that_trusts_the_model_is_found(shrunk: bool) -> None:
 
 def test_what_is_said_can_be_chosen() -> None:
     said = leaves.faker_texts()
-    heard: list[str] = []
+    captured: list[str] = []
 
     def ask(text: str) -> str:
-        heard.append(text)
+        captured.append(text)
         message = {"role": "user", "content": [{"text": text}]}
         create_client().converse(modelId="m", messages=[message])
         return text
 
     machine = conversation_machine(lambda: ask, texts=said, answers=said, troubles=())
     run_state_machine_as_test(machine, settings=SHORT)
-    assert all(text.endswith(".") and text.isascii() for text in heard)
+    assert all(text.endswith(".") and text.isascii() for text in captured)
 
 
 def test_a_subclass_has_rules_and_ways_to_ask_of_its_own() -> None:

@@ -56,7 +56,7 @@ def test_an_endpoint_refuses_it_in_these_words_and_takes_the_sound_one(case: Ref
         assert exchange.call.refusal is not None
         assert exchange.call.refusal.rule.name == case.rule
         assert [type(problem) for problem in endpoint.problems] == [RefusedRequest]
-        assert endpoint.exchange(over_http(case, case.sound)).response.status == 200
+        assert endpoint.exchange(over_http(case, case.unmodified)).response.status == 200
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_boto_lets_it_pass(client: Any, name: str) -> None:
                 with pytest.raises(ClientError) as caught:
                     converse(**case.request)
                 assert caught.value.response["Error"] == {"Code": "ValidationException", "Message": case.message}
-                converse(**case.sound)
+                converse(**case.unmodified)
             refusals = [call.refusal for call in fake.calls]
             assert [refusal.rule.name if refusal else None for refusal in refusals] == [name, None]
 
@@ -111,14 +111,14 @@ def test_it_is_found_small(name: str, request_: Json) -> None:
 
 @given(case=refused_requests(rules=["first_message_is_the_users"], texts=st.just("hi")))
 def test_what_is_said_can_be_chosen(case: Refused) -> None:
-    texts = {block["text"] for message in case.sound["messages"] for block in message["content"]}
+    texts = {block["text"] for message in case.unmodified["messages"] for block in message["content"]}
     assert texts == {"hi"}
 
 
 def test_changing_the_request_leaves_the_sound_one_alone() -> None:
     case = found(refused_requests(rules=["first_message_is_the_users"]))
     case.request["messages"][-1]["content"].clear()
-    assert case.sound["messages"] == [ASKED]
+    assert case.unmodified["messages"] == [ASKED]
 
 
 @pytest.mark.parametrize(

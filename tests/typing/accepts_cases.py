@@ -7,7 +7,7 @@ from converse_harness.cases import CASES, Case
 
 
 def test_each(converse_each_case: Case) -> None:
-    told: list[str] = [converse_each_case.name, converse_each_case.sentence, converse_each_case.must]
+    told: list[str] = [converse_each_case.name, converse_each_case.sentence, converse_each_case.required]
     assert told
 
 

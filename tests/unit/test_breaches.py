@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from converse_harness import ReplyError, StreamOrderError, chunk
-from converse_harness.faults.order import BREACHES, OrderFault
+from converse_harness.faults.order import ORDER_FAULTS, OrderFault
 from converse_harness.stream.grammar import check_order
 from tests.profiles import examples
 
@@ -25,29 +25,29 @@ MESSAGE = {
     ],
 }
 EVENTS = chunk(MESSAGE)
-breaches = pytest.mark.parametrize("breach", BREACHES.values(), ids=lambda breach: breach.name)
+placements = pytest.mark.parametrize("breach", ORDER_FAULTS.values(), ids=lambda placement: placement.name)
 
 
-@breaches
-def test_every_site_is_refused_with_the_breachs_own_error(breach: OrderFault) -> None:
+@placements
+def test_every_site_is_refused_with_the_breachs_own_error(placement: OrderFault) -> None:
     check_order(EVENTS)
     before = repr(EVENTS)
-    sites = breach.sites(EVENTS)
-    assert sites
-    for site in sites:
+    applicable_at = placement.applicable_at(EVENTS)
+    assert applicable_at
+    for position in applicable_at:
         with pytest.raises(StreamOrderError) as caught:
-            check_order(breach.break_at(EVENTS, site))
-        assert breach.refuses(str(caught.value)), (site, str(caught.value))
+            check_order(placement.apply_at(EVENTS, position))
+        assert placement.refuses(str(caught.value)), (position, str(caught.value))
     assert repr(EVENTS) == before
 
 
-@breaches
-def test_the_bare_stream_has_a_site_or_says_so(breach: OrderFault) -> None:
+@placements
+def test_the_bare_stream_has_a_site_or_says_so(placement: OrderFault) -> None:
     events = chunk({"role": "assistant", "content": []})
     with pytest.raises(ReplyError) as caught:
-        breach.break_at(events, len(events))
-    sites = ", ".join(map(str, breach.sites(events))) or "no event of this stream"
-    assert str(caught.value) == f"{breach.name} cannot be made at events[3]. It can be made at: {sites}."
+        placement.apply_at(events, len(events))
+    applicable_at = ", ".join(map(str, placement.applicable_at(events))) or "no event of this stream"
+    assert str(caught.value) == f"{placement.name} cannot be made at events[3]. It can be made at: {applicable_at}."
 
 
 ODD: list[dict[str, Any]] = [
@@ -64,18 +64,18 @@ ODD: list[dict[str, Any]] = [
 ]
 
 
-@breaches
+@placements
 @settings(max_examples=examples(0.5))
 @given(events=st.lists(st.sampled_from([*EVENTS, *ODD]), max_size=8))
 @example(events=EVENTS[:3])
 @example(events=EVENTS[-3:])
 @example(events=EVENTS[::-1])
-def test_any_list_of_events_has_sites_or_none(breach: OrderFault, events: list[dict[str, Any]]) -> None:
+def test_any_list_of_events_has_sites_or_none(placement: OrderFault, events: list[dict[str, Any]]) -> None:
     before = repr(events)
-    for site in range(-1, len(events) + 1):
-        if site in breach.sites(events):
-            assert breach.break_at(events, site) != events
+    for position in range(-1, len(events) + 1):
+        if position in placement.applicable_at(events):
+            assert placement.apply_at(events, position) != events
         else:
             with pytest.raises(ReplyError, match="cannot be made at"):
-                breach.break_at(events, site)
+                placement.apply_at(events, position)
     assert repr(events) == before

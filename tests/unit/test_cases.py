@@ -61,7 +61,7 @@ def test_there_are_many() -> None:
 
 def test_every_fault_is_a_case() -> None:
     for name, fault in faults.FAULTS.items():
-        assert [breach.fault.name for breach in CASES[name].reply.breaches] == [fault.name]
+        assert [placement.fault.name for placement in CASES[name].reply.placements] == [fault.name]
 
 
 @pytest.mark.parametrize("operation", ["Converse", "ConverseStream", "CountTokens"])
@@ -133,12 +133,12 @@ def test_every_location_of_citations_is_a_case() -> None:
 
 @all_cases
 def test_a_case_is_told_in_lines(case: Case) -> None:
-    for text in (case.sentence, case.must, case.source):
+    for text in (case.sentence, case.required, case.source):
         assert text.strip() == text
         assert text
         assert "\n" not in text
     assert case.sentence[-1] == "." or case.name.startswith(("overflow_", "throttled_"))
-    assert case.must.endswith(".")
+    assert case.required.endswith(".")
     assert snake(case.name) == case.name
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis.vendor.pretty import pretty
 
 from converse_harness import Endpoint, Reply, ReplyError, bedrock, reply
-from converse_harness.bedrock.families import CLIENTS, ERRORS, OURS, OVERFLOWS, RECORDED, REPORTED, THROTTLES
+from converse_harness.bedrock.families import CLIENTS, ERRORS, OVERFLOWS, OWN_WORDING, RECORDED, REPORTED, THROTTLES
 from converse_harness.stream.http import Request
 
 QUESTION = b'{"messages":[{"role":"user","content":[{"text":"hi"}]}]}'
@@ -141,9 +141,9 @@ def test_a_wording_of_throttling(name: str) -> None:
 
 def test_the_tables_say_where_each_wording_is_known_from() -> None:
     rows = [*ERRORS.values(), *THROTTLES.values(), *OVERFLOWS.values()]
-    assert {row.source for row in rows} == {RECORDED, REPORTED, OURS}
+    assert {row.source for row in rows} == {RECORDED, REPORTED, OWN_WORDING}
     assert all(row.where for row in rows if row.source == RECORDED)
-    assert not any(row.where for row in rows if row.source == OURS)
+    assert not any(row.where for row in rows if row.source == OWN_WORDING)
     assert len({row.message for row in OVERFLOWS.values()}) == len(OVERFLOWS)
     assert all(row.recognised_by and row.recognised_by <= set(CLIENTS) for row in OVERFLOWS.values())
     assert ERRORS.keys() >= bedrock.all_errors().keys() - {"ConflictException"}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from converse_harness import Endpoint, Reply, ReplyError, StreamOrderError, faults, reply
 from converse_harness.endpoint import Exchange
 from converse_harness.faults.model import DURATIONS, GARBAGE, JSON, Fault, FaultLevel, Place, Transport
-from converse_harness.faults.order import BREACHES
+from converse_harness.faults.order import ORDER_FAULTS
 from converse_harness.stream.events import decode_event, encode_event
 from converse_harness.stream.frames import PRELUDE_LENGTH, Decoder
 from converse_harness.stream.http import Break, Chunk, HttpResponse, Request
@@ -80,18 +80,18 @@ def test_every_fault_is_described(fault: Fault) -> None:
     assert (fault.order is None) is (fault.level is not FaultLevel.EVENTS)
     assert (fault.order is None) is (fault.on_stream is not None)
     assert (fault.seconds is None) is (fault.name not in DURATIONS)
-    assert (fault.place is Place.SITE) is (fault.level is FaultLevel.EVENTS)
+    assert (fault.place is Place.POSITION) is (fault.level is FaultLevel.EVENTS)
 
 
 def test_what_breaks_the_order_is_a_fault_or_cannot_be_sent() -> None:
     in_order = {name: fault.sentence for name, fault in faults.FAULTS.items() if fault.level is FaultLevel.EVENTS}
-    assert in_order == {name: row.sentence for name, row in BREACHES.items() if name not in faults.NOT_SENDABLE}
-    assert set(faults.NOT_SENDABLE) < set(BREACHES)
+    assert in_order == {name: row.sentence for name, row in ORDER_FAULTS.items() if name not in faults.NOT_SENDABLE}
+    assert set(faults.NOT_SENDABLE) < set(ORDER_FAULTS)
 
 
 def test_what_cannot_be_sent_cannot_for_the_reason_given() -> None:
     events = list(reply.text("a b").events())
-    nothing = reply.events(BREACHES["no_events"].break_at(events, 0), strict=False)
+    nothing = reply.events(ORDER_FAULTS["no_events"].apply_at(events, 0), strict=False)
     empty = sent(reply.text("a b").broken(faults.empty_200))
     assert sent(nothing).chunks == empty.chunks == []
     assert [each.response.status for each in (sent(nothing), empty)] == [200, 200]
@@ -100,7 +100,7 @@ def test_what_cannot_be_sent_cannot_for_the_reason_given() -> None:
     for name, reason in (("event_of_two_types", "a frame has one type"), ("event_without_type", "a frame has a type")):
         assert faults.NOT_SENDABLE[name] == reason
         with pytest.raises(StreamOrderError, match="an event has exactly one key, its type"):
-            encode_event(BREACHES[name].break_at(events, 0)[0])
+            encode_event(ORDER_FAULTS[name].apply_at(events, 0)[0])
 
 
 # The order of events
@@ -109,16 +109,16 @@ def test_what_cannot_be_sent_cannot_for_the_reason_given() -> None:
 @pytest.mark.parametrize("fault", [each for each in ALL if each.order], ids=lambda fault: fault.name)
 def test_the_order_is_broken_at_each_of_its_sites(fault: Fault) -> None:
     assert fault.order is not None
-    whole = next(each for each in (WHOLE, faulty(fault)) if fault.order.sites(list(each.unbroken_events())))
+    whole = next(each for each in (WHOLE, faulty(fault)) if fault.order.applicable_at(list(each.unbroken_events())))
     unbroken = list(whole.unbroken_events())
-    sites = fault.order.sites(unbroken)
-    if not whole.breaches:
-        assert whole.broken(fault).breaches[0].after == sites[len(sites) // 2]
-    for site in sites:
-        broken = Reply(whole.body).broken(fault, after=site)
-        assert broken.summary.endswith(f", {fault.name} at event {site}")
+    applicable_at = fault.order.applicable_at(unbroken)
+    if not whole.placements:
+        assert whole.broken(fault).placements[0].after == applicable_at[len(applicable_at) // 2]
+    for position in applicable_at:
+        broken = Reply(whole.body).broken(fault, after=position)
+        assert broken.summary.endswith(f", {fault.name} at event {position}")
         frames = sent(broken).chunks
-        expected = fault.order.break_at(unbroken, site)
+        expected = fault.order.apply_at(unbroken, position)
         assert list(broken.events()) == expected
         assert [next(iter(chunk.event or {})) for chunk in frames] == [next(iter(event)) for event in expected]
         assert [decode_event(Decoder().feed(chunk.data)[0])[0] for chunk in frames] == [chunk.event for chunk in frames]
@@ -324,16 +324,18 @@ def test_faults_of_different_levels_can_be_combined(data: st.DataObject, operati
             )
     endpoint, exchange = asked(answer, operation)
     chunks = list(exchange.response.chunks)
-    streams_alone = [each for each in answer.breaches if each.fault.on_body is None]
+    streams_alone = [each for each in answer.placements if each.fault.on_body is None]
     assert len(endpoint.problems) == (1 if operation == CONVERSE and streams_alone else 0)
-    assert [each.fault.level for each in answer.breaches] == [
-        level for level in FaultLevel if level in {each.fault.level for each in answer.breaches}
+    assert [each.fault.level for each in answer.placements] == [
+        level for level in FaultLevel if level in {each.fault.level for each in answer.placements}
     ]
     if endpoint.problems:
         return
-    names = {each.fault.name for each in answer.breaches}
+    names = {each.fault.name for each in answer.placements}
     breaks = {"reset": Break.RESET, "closed": Break.CLOSED, "stall": Break.STALLED}
-    forever = [each for each in answer.breaches if each.fault.name in breaks and each.fault.seconds in (None, math.inf)]
+    forever = [
+        each for each in answer.placements if each.fault.name in breaks and each.fault.seconds in (None, math.inf)
+    ]
     wrong = "wrong_content_length" in names
     expected = breaks[forever[0].fault.name] if forever else Break.CLOSED if wrong else None
     assert exchange.response.broken is expected

@@ -116,7 +116,7 @@ def cut_tool_input(json_text: str, family: Family) -> list[str]:
 
 RECORDED: Final = "recorded"
 REPORTED: Final = "reported by users"
-OURS: Final = "ours, in the manner of the recorded ones"
+OWN_WORDING: Final = "ours, in the manner of the recorded ones"
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +220,11 @@ ERRORS: Final[Mapping[str, Wording]] = {
         RECORDED,
         "req_llm",
     ),
-    "ModelErrorException": Wording(_MODEL + "An error occurred while processing your request.", OURS),
-    "ModelNotReadyException": Wording("Model is not ready for inference. Wait and try your request again.", OURS),
-    "ModelStreamErrorException": Wording(_MODEL + "An error occurred while streaming.", OURS),
+    "ModelErrorException": Wording(_MODEL + "An error occurred while processing your request.", OWN_WORDING),
+    "ModelNotReadyException": Wording(
+        "Model is not ready for inference. Wait and try your request again.", OWN_WORDING
+    ),
+    "ModelStreamErrorException": Wording(_MODEL + "An error occurred while streaming.", OWN_WORDING),
     "ModelTimeoutException": Wording(
         "Model has timed out in processing the request. Try your request again.",
         REPORTED,
@@ -233,13 +235,13 @@ ERRORS: Final[Mapping[str, Wording]] = {
         RECORDED,
         "0xPlaygrounds/rig",
     ),
-    "SerializationException": Wording("The request body is not JSON.", OURS),
-    "ServiceQuotaExceededException": Wording("Your request exceeds the service quota for your account.", OURS),
+    "SerializationException": Wording("The request body is not JSON.", OWN_WORDING),
+    "ServiceQuotaExceededException": Wording("Your request exceeds the service quota for your account.", OWN_WORDING),
     "ServiceUnavailableException": Wording(
         "Model is getting throttled. Try your request again.", RECORDED, "social-growth-studio/req_llm"
     ),
     "ThrottlingException": THROTTLES["requests"],
-    "UnknownOperationException": Wording("The requested operation is not recognized by the service.", OURS),
+    "UnknownOperationException": Wording("The requested operation is not recognized by the service.", OWN_WORDING),
     "UnrecognizedClientException": Wording(
         "The security token included in the request is invalid.", RECORDED, "newrelic/newrelic-python-agent"
     ),

@@ -6,7 +6,7 @@ case is in it if the installed botocore can read what it sends. The table is mad
 >>> from converse_harness.cases import CASES
 >>> CASES["overflow_pre"].reply
 <Reply ValidationException (400) "Input is too long for requested model.">
->>> CASES["tool_truncated_json_max_tokens"].must
+>>> CASES["tool_truncated_json_max_tokens"].required
 'Never run the tool; give the model more tokens, or fail.'
 """
 

@@ -40,8 +40,8 @@ Made = Reply | tuple[Reply, ...]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A named, canned situation: in `sentence` what happens, in `must` what a correct consumer does, in `source` how
-    it is known; each is one line.
+    """A named, canned situation: in `sentence` what happens, in `required` what a correct consumer does, in `source`
+    how it is known; each is one line.
 
     `make` writes the replies, when they are asked for. `needs` are members of AWS's model, `Shape.member`, without
     which the installed botocore cannot read them.
@@ -49,7 +49,7 @@ class Case:
 
     name: str
     sentence: str
-    must: str
+    required: str
     source: str
     make: Callable[[], Made] = field(repr=False)
     needs: tuple[str, ...] = field(default=(), repr=False)
@@ -80,7 +80,7 @@ class Case:
 def _only_streams(reply: Reply) -> bool:
     if isinstance(reply.body, ErrorBody):
         return False
-    if any(breach.fault.on_body is None for breach in reply.breaches):
+    if any(placement.fault.on_body is None for placement in reply.placements):
         return True
     if reply.failure is not None or not isinstance(reply.body, EventsBody):
         return False

@@ -265,7 +265,7 @@ def _answers() -> Iterator[Reply]:
 def _broken(fault: Fault) -> Made:
     if fault.seconds is not None and fault.seconds < float("inf"):
         fault = fault.lasting(SHORT_WAIT)
-    fits = (answer for answer in _answers() if fault.order is None or fault.order.sites([*answer.events()]))
+    fits = (answer for answer in _answers() if fault.order is None or fault.order.applicable_at([*answer.events()]))
     return next(fits).broken(fault)
 
 

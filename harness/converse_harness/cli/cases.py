@@ -49,7 +49,7 @@ def described(case: Case) -> dict[str, Any]:
     return {
         "name": case.name,
         "sentence": case.sentence,
-        "must": case.must,
+        "required": case.required,
         "source": case.source,
         "stream_only": case.stream_only,
         "replies": [reply.summary for reply in case.replies],

@@ -19,11 +19,11 @@ from converse_harness.recordings.legality import illegal
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.read import (
     DamagedRecording,
-    breaches,
     json_lines,
     problems_of,
     session_of,
     text_of_file,
+    violations,
 )
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession
 
@@ -236,7 +236,7 @@ def _of_the_model(session: RecordedSession) -> Iterator[tuple[int, Sort, str]]:
     for exchange in session.exchanges:
         for fault in exchange.faults:
             yield exchange.at, Sort.FAULT, fault
-    held = [(problem.line, problem.text) for problem in breaches(session)]
+    held = [(problem.line, problem.text) for problem in violations(session)]
     yield from ((line, Sort.ILLEGAL, text) for line, text in held)
     for exchange in session.exchanges:
         answer = [] if exchange.faults else [(exchange.at + offset, text) for offset, text in illegal(exchange)]

@@ -17,9 +17,9 @@ from converse_harness.cli.terminal import BOLD, RED, Printer, add_address, add_r
 from converse_harness.endpoint.call import Call
 from converse_harness.errors import ConverseHarnessError, SecretFound, TransportError
 from converse_harness.recordings.redaction import Redaction
-from converse_harness.recordings.write import Tape
+from converse_harness.recordings.write import SessionWriter
 from converse_harness.server.listener import ConverseServer
-from converse_harness.server.proxy import RecordingFake, Told
+from converse_harness.server.proxy import OnSaved, RecordingFake
 
 MODES: Final = {
     "all": "record everything anew",
@@ -72,12 +72,12 @@ class Places(TypedDict):
 class RecordingServer(ConverseServer):
     """A server that passes on whatever it is asked."""
 
-    def record_all(self, path: Path, *, told: Told, **options: Unpack[Places]) -> RecordingFake:
+    def record_all(self, path: Path, *, on_saved: OnSaved, **options: Unpack[Places]) -> RecordingFake:
         """As `record`, with the server's own URL. Raises TransportError."""
         upstream = options["upstream"]
         if upstream is not None and self._is_itself(upstream):
             raise TransportError(ITSELF.format(url=upstream))
-        return self._recording_at("", {}, path, told=told, **options)
+        return self._recording_at("", {}, path, on_saved=on_saved, **options)
 
     def _is_itself(self, url: str) -> bool:
         try:
@@ -99,7 +99,7 @@ class _Session:
         default_factory=queue.SimpleQueue[tuple[Call, Exception | None]]
     )
 
-    def told(self, call: Call, failure: Exception | None) -> None:
+    def on_saved(self, call: Call, failure: Exception | None) -> None:
         """A call is over; from any thread."""
         self.ended.put((call, failure))
 
@@ -115,8 +115,8 @@ class _Session:
         finally:
             while not self.ended.empty():
                 self._tell(*self.ended.get())
-        if fake is not None and fake.tape is not None:
-            self.printer.say(_written(self.path, fake.tape), BOLD)
+        if fake is not None and fake.writer is not None:
+            self.printer.say(_written(self.path, fake.writer), BOLD)
 
     def _tell(self, call: Call, failure: Exception | None) -> None:
         if failure is not None:
@@ -139,7 +139,7 @@ def record(path: Path, *, host: str, port: int, out: TextIO, err: TextIO, **opti
             try:
                 _check_writable(path)
                 start(server, err, "record")
-                fake = server.record_all(path, told=session.told, **options)
+                fake = server.record_all(path, on_saved=session.on_saved, **options)
                 what = f"{fake.upstream} into {path}"
                 for number, line in enumerate(serving(what, server.url, fake.environ, "Recording")):
                     session.printer.say(line, "" if number else BOLD)
@@ -171,14 +171,14 @@ def _what(path: Path, error: Exception) -> str:
     return str(error)
 
 
-def _written(path: Path, tape: Tape) -> str:
-    made = sum(heard.answered for heard in tape.heard)
+def _written(path: Path, writer: SessionWriter) -> str:
+    made = sum(captured.answered for captured in writer.captured)
     if not made:
         return f"Nothing came that could be recorded; {path} {'is as it was' if path.exists() else 'was not written'}."
-    total = f", which has {made + len(tape.before)} now" if tape.before else ""
-    unanswered = len(tape.heard) - made
+    total = f", which has {made + len(writer.before)} now" if writer.before else ""
+    unanswered = len(writer.captured) - made
     left_out = f" Not in it: {_counted(unanswered, 'call')} without an answer yet." if unanswered else ""
-    return f"{_counted(made, 'exchange')} {'added' if tape.before else 'written'} to {path}{total}.{left_out}"
+    return f"{_counted(made, 'exchange')} {'added' if writer.before else 'written'} to {path}{total}.{left_out}"
 
 
 def _counted(number: int, what: str) -> str:

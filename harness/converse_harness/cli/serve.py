@@ -130,7 +130,7 @@ def _pace(text: str) -> float:
     return factor
 
 
-LOOK: Final = 0.2
+LOOK_EVERY: Final = 0.2
 """Seconds between two looks at a file that is watched."""
 
 TERMINATED: Final = 128 + signal.SIGTERM
@@ -209,7 +209,7 @@ def _follow(ended: Ended, printer: Printer, fake: ServerFake | None, watcher: Wa
     """Print what happens, for ever."""
     while True:
         try:
-            _tell(ended.get(timeout=None if watcher is None else LOOK), printer)
+            _tell(ended.get(timeout=None if watcher is None else LOOK_EVERY), printer)
         except queue.Empty:
             if watcher is not None and fake is not None and watcher.changed():
                 _reload(watcher.path, how, fake, printer)

@@ -23,7 +23,7 @@ import pytest
 from converse_harness import bedrock, reply
 from converse_harness.cases import CASES, UnknownCase
 from converse_harness.contract.expectations import OVERFLOW, PROPERTIES, Unending, block_kinds, expectation_of
-from converse_harness.contract.running import PATIENT, SHORT, Adapter, Outcome, SetUpFailed, Target, ToolCall, run
+from converse_harness.contract.running import PATIENT, SHORT_TIME, Adapter, Outcome, SetUpFailed, Target, ToolCall, run
 from converse_harness.contract.verdicts import (
     FOLLOW_UP,
     HANDLED,
@@ -113,7 +113,9 @@ class ConsumerContract:
             name
             for name, case in CASES.items()
             if (cls.operation == "ConverseStream" or not case.stream_only)
-            and all(transport in breach.fault.transports for answer in case.replies for breach in answer.breaches)
+            and all(
+                transport in placement.fault.transports for answer in case.replies for placement in answer.placements
+            )
         ]
 
     # The tests
@@ -208,7 +210,7 @@ class ConsumerContract:
     def _put(self, fake: Fake, replies: Sequence[Reply]) -> tuple[Verdict, Outcome | None, int]:
         expected = expectation_of(replies)
         _answer(fake, replies, goes_on=bool(expected.answers))
-        target = Target(fake, self.operation, SHORT if any(map(_is_silent, replies)) else PATIENT)
+        target = Target(fake, self.operation, SHORT_TIME if any(map(_is_silent, replies)) else PATIENT)
         outcome = run(self.consume, target, time_limit=self.time_limit, most_calls=self.most_calls)
         calls = fake.calls
         if len(calls) > self.most_calls:
@@ -276,7 +278,7 @@ def _answer(fake: Fake, replies: Sequence[Reply], *, goes_on: bool) -> None:
 
 def _is_silent(answer: Reply) -> bool:
     """Whether a client waits in vain for an answer, or for the rest of one."""
-    return any(breach.fault.name in ("connect_timeout", "read_timeout", "stall") for breach in answer.breaches)
+    return any(placement.fault.name in ("connect_timeout", "read_timeout", "stall") for placement in answer.placements)
 
 
 def _fail(error: NotHandled | None) -> None:

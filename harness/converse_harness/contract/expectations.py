@@ -195,22 +195,24 @@ def _of_one(reply: Reply) -> Expectation:
     as_sent = answer_of(reply.events())
     if reply.failure is not None:
         return _failing(reply, whole)
-    broken = {breach.fault.name for breach in reply.breaches}
+    broken = {placement.fault.name for placement in reply.placements}
     if broken & FATAL:
-        complete = all(_is_complete(reply, breach, whole) for breach in reply.breaches if breach.fault.name in FATAL)
+        complete = all(
+            _is_complete(reply, placement, whole) for placement in reply.placements if placement.fault.name in FATAL
+        )
         return Expectation((whole,) if complete else (), True, said=whole)
     if broken <= HARMLESS:
         return Expectation((whole,), whole.incomplete)
     return Expectation((whole, as_sent), True, obscure=bool(broken & OBSCURE), said=whole)
 
 
-def _is_complete(reply: Reply, breach: FaultPlacement, whole: ExpectedAnswer) -> bool:
+def _is_complete(reply: Reply, placement: FaultPlacement, whole: ExpectedAnswer) -> bool:
     """Whether all of an answer, its messageStop too, came before it broke off."""
-    if breach.fault.place is Place.NOWHERE:
+    if placement.fault.place is Place.WHOLE_ANSWER:
         return False
     events = list(reply.events())
-    end = breach.after
-    if breach.fault.order is not None:
+    end = placement.after
+    if placement.fault.order is not None:
         end = next((number for number, event in enumerate(events) if is_exception(kind(event))), len(events))
     came = events[:end]
     stop = next((number for number, event in enumerate(came) if "messageStop" in event), None)
@@ -252,11 +254,11 @@ Draws = Callable[[Sequence[str], str, str], "SearchStrategy[Reply]"]
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """Something that holds for every answer that is drawn: in `sentence` what is drawn, in `must` what holds."""
+    """Something that holds for every answer that is drawn: in `sentence` what is drawn, in `required` what holds."""
 
     name: str
     sentence: str
-    must: str
+    required: str
     draws: Draws
 
     def check(self, put: Put, *, operation: str, transport: str, kinds: Sequence[str], examples: int) -> None:

@@ -40,7 +40,7 @@ TOOL_DESCRIPTION: Final = "The weather in a city."
 PATIENT: Final = 30.0
 """Seconds that a consumer may wait where an answer comes."""
 
-SHORT: Final = 0.5
+SHORT_TIME: Final = 0.5
 """Seconds after which it should give up where none comes."""
 
 
@@ -174,7 +174,7 @@ Adapter = Callable[[Target], Outcome | Awaitable[Outcome]]
 GRACE: Final = 1.0
 """Seconds that a consumer has to end after its fake was closed, and again after it was interrupted."""
 
-LOOK: Final = 0.05
+LOOK_EVERY: Final = 0.05
 """Seconds between two looks at what a consumer does that goes on."""
 
 
@@ -242,7 +242,7 @@ class _Run:
         """Wait for its end, for so long, and while it does not ask too often."""
         deadline = time.monotonic() + time_limit
         while (left := deadline - time.monotonic()) > 0 and len(self.target.fake.calls) <= most_calls:
-            self.thread.join(min(left, LOOK))
+            self.thread.join(min(left, LOOK_EVERY))
             if not self.thread.is_alive():
                 return True
         return not self.thread.is_alive()
@@ -268,7 +268,7 @@ class _Run:
             while self.thread.is_alive() and time.monotonic() < deadline:
                 _raise_in(cast("int", self.thread.ident))
                 self._cancel()  # it wakes an event loop
-                self.thread.join(LOOK)
+                self.thread.join(LOOK_EVERY)
             with suppress(_Stopped):
                 _raise_in(_thread.get_ident())  # Python forgets that one is left that nobody took
                 time.sleep(0)

@@ -317,7 +317,7 @@ def failure(tried: Tried, asked: Case | Property, contract: str) -> NotHandled |
     rows = [
         ("sent", "\n".join(sent)),
         ("seen", f"{verdict.why}{requests}"),
-        ("must", asked.must),
+        ("required", asked.required),
         ("alone", f'pytest -k "{contract} and {asked.name}"'),
     ]
     told = "\n".join(f"  {title:<8}{text.replace(chr(10), chr(10) + ' ' * 10)}" for title, text in rows)

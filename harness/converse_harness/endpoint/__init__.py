@@ -40,7 +40,7 @@ Handler = Callable[[Call], "Reply | Mapping[str, Any]"]
 SOCKETS: Final = (Transport.SERVER, Transport.ASGI)
 """The transports that write without being asked to."""
 
-KEPT: Final = 4096
+CACHED_BODY_LIMIT: Final = 4096
 """Bytes of the longest request whose verdict is kept."""
 
 TIME_TO_LEAVE: Final = 1.0
@@ -56,7 +56,7 @@ class Exchange:
     on_ended: Callable[[Call], None] | None = None
 
     @property
-    def heard(self) -> None:
+    def captured(self) -> None:
         """Nothing: it is answered."""
         return
 
@@ -144,7 +144,7 @@ class Endpoint:
     def _refusal(self, call: Call) -> Refusal | None:
         if call.operation not in SCRIPTED or call.malformed is not None or self.rules is RuleLevel.OFF:
             return None
-        if len(call.raw) > KEPT:
+        if len(call.raw) > CACHED_BODY_LIMIT:
             return refusal_of(RuleRequest(call.operation, call.model_id, call.body), self.rules)
         return _verdict(call.operation, call.model_id, call.raw, self.rules)
 

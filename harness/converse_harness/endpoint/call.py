@@ -50,11 +50,11 @@ class Answered:
     outcome: CallOutcome = CallOutcome.RUNNING
     waited: float = 0.0
     refusal: Refusal | None = None
-    passed_on: Callable[[], PassedOn] | None = None
+    passed_on: Callable[[], ForwardedCall] | None = None
     """What came, where the call was passed on to the real service: read when somebody asks."""
 
 
-class PassedOn(NamedTuple):
+class ForwardedCall(NamedTuple):
     """What the client took of an answer of the real service; `status` is 0 until it has begun.
 
     `summary` says it in a few words; after `at` seconds the last of it came.

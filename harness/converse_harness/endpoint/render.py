@@ -95,18 +95,21 @@ class Renderer:
         Raises ReplyError where the reply is one that only a stream can have and the call is for Converse.
         """
         streams = not isinstance(reply.body, ErrorBody) and occasion.call.operation == "ConverseStream"
-        changes = [(breach, breach.fault.on_stream if streams else breach.fault.on_body) for breach in reply.breaches]
-        for breach, change in changes:
+        changes = [
+            (placement, placement.fault.on_stream if streams else placement.fault.on_body)
+            for placement in reply.placements
+        ]
+        for placement, change in changes:
             if change is None and not streams:
                 raise ReplyError(
-                    f"{reply.summary}: only a stream can be broken by faults.{breach.fault.name}, and the client "
+                    f"{reply.summary}: only a stream can be broken by faults.{placement.fault.name}, and the client "
                     f"called {occasion.call.operation}, which answers with one whole body."
                 )
         if has_cache_point(occasion.call):
             occasion = replace(occasion, prompt=self._cache.use(occasion.call))
         response = self._recorded(reply, occasion) or self._sound(reply, occasion)
-        for breach, change in changes:
-            response = response if change is None else change(response, breach)
+        for placement, change in changes:
+            response = response if change is None else change(response, placement)
         if occasion.prompt is not None and response.status == _OK and response.failure is None:
             self._cache.keep(occasion.prompt)
         return response
@@ -174,12 +177,12 @@ def _encoded(
         delay = later
 
 
-def _broken_order(breach: FaultPlacement, reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
+def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
     """A stream whose order is broken, up to its failure; its metadata may stand anywhere."""
     sound = list(_named_events(reply, occasion))
     if isinstance(reply.body, MessageBody):
         sound.append({"metadata": _options(reply.body, reply, occasion, len(sound))})
-    events = rearranged(breach, sound)
+    events = rearranged(placement, sound)
     failure = reply.failure
     if failure is not None:
         events = [*events[: failure.after], dict(failure.event)]

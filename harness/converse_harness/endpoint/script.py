@@ -157,7 +157,7 @@ class Slot:
     place: str
     uses: int | None
     used_by: list[int] = field(default_factory=list[int])
-    must: bool = True
+    required: bool = True
     """Whether it fails the test if it is not used."""
 
     @property
@@ -168,7 +168,7 @@ class Slot:
     @property
     def unused(self) -> bool:
         """Whether it was due and was not used as often as was said."""
-        return self.must and self.uses is not None and len(self.used_by) < self.uses
+        return self.required and self.uses is not None and len(self.used_by) < self.uses
 
     @property
     def summary(self) -> str:

@@ -1,6 +1,6 @@
 """Deliberate breaches of the protocol, by name: `reply.text("a").broken(faults.reset)`.
 
-Those of the order of events are the rows of `breaches.BREACHES` that can be sent; the others are here.
+Those of the order of events are the rows of `placements.ORDER_FAULTS` that can be sent; the others are here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final
 
 from converse_harness.faults import model
 from converse_harness.faults.model import DURATIONS, EVERY_TRANSPORT, Change, Fault, FaultLevel, Place, Transport
-from converse_harness.faults.order import BREACHES
+from converse_harness.faults.order import ORDER_FAULTS
 from converse_harness.stream.http import Break, ConnectionFailure
 
 __all__ = [
@@ -89,8 +89,8 @@ NO_NOTICE: Final = f"{HANDS_OUT}; 1.40 {PROTOCOL}"
 
 
 def _order(name: str, botocore: str = HANDS_OUT) -> Fault:
-    breach = BREACHES[name]
-    return Fault(name, breach.sentence, FaultLevel.EVENTS, Place.SITE, botocore, order=breach)
+    placement = ORDER_FAULTS[name]
+    return Fault(name, placement.sentence, FaultLevel.EVENTS, Place.POSITION, botocore, order=placement)
 
 
 def _frames(name: str, sentence: str, place: Place, botocore: str, change: Change) -> Fault:
@@ -100,7 +100,7 @@ def _frames(name: str, sentence: str, place: Place, botocore: str, change: Chang
 def _no_answer(failure: ConnectionFailure, sentence: str, botocore: str, transports: frozenset[Transport]) -> Fault:
     change = model.give_no_answer(failure)
     name = failure.value.replace(" ", "_")
-    return Fault(name, sentence, FaultLevel.CONNECTION, Place.NOWHERE, botocore, None, change, change, transports)
+    return Fault(name, sentence, FaultLevel.CONNECTION, Place.WHOLE_ANSWER, botocore, None, change, change, transports)
 
 
 # The order of events, and unions.
@@ -170,7 +170,7 @@ cut_in_headers: Final = _frames(
     model.cut(model.in_headers),
 )
 garbage_after_end: Final = _frames(
-    "garbage_after_end", "Bytes that are no frame follow the last one.", Place.NOWHERE, CHECKSUM, model.add_garbage
+    "garbage_after_end", "Bytes that are no frame follow the last one.", Place.WHOLE_ANSWER, CHECKSUM, model.add_garbage
 )
 
 # HTTP.
@@ -179,7 +179,7 @@ one_byte_chunks: Final = Fault(
     "one_byte_chunks",
     "Every byte travels in an HTTP chunk of its own; nothing else is wrong.",
     FaultLevel.HTTP,
-    Place.NOWHERE,
+    Place.WHOLE_ANSWER,
     HANDS_OUT,
     on_stream=model.send_bytewise,
 )
@@ -187,7 +187,7 @@ one_chunk: Final = Fault(
     "one_chunk",
     "All frames travel in one HTTP chunk; nothing else is wrong.",
     FaultLevel.HTTP,
-    Place.NOWHERE,
+    Place.WHOLE_ANSWER,
     HANDS_OUT,
     on_stream=model.send_together,
 )
@@ -195,7 +195,7 @@ empty_200: Final = Fault(
     "empty_200",
     "The answer is a 200 without a body.",
     FaultLevel.HTTP,
-    Place.NOWHERE,
+    Place.WHOLE_ANSWER,
     ENDS,
     on_stream=model.send_nothing,
     on_body=model.send_nothing,
@@ -204,7 +204,7 @@ json_for_stream: Final = Fault(
     "json_for_stream",
     "The answer is a 200 with JSON where a stream is due.",
     FaultLevel.HTTP,
-    Place.NOWHERE,
+    Place.WHOLE_ANSWER,
     CHECKSUM,
     on_stream=model.send_json,
 )
@@ -212,7 +212,7 @@ wrong_content_length: Final = Fault(
     "wrong_content_length",
     "The Content-Length says more than is sent before the connection is closed.",
     FaultLevel.HTTP,
-    Place.NOWHERE,
+    Place.WHOLE_ANSWER,
     NO_NOTICE,
     on_stream=model.promise_too_much,
     on_body=model.promise_too_much,
@@ -254,7 +254,7 @@ slow_first_byte: Final = Fault(
     "slow_first_byte",
     "Nothing is sent for a second, not even the head; `.lasting(seconds)` for another time.",
     FaultLevel.CONNECTION,
-    Place.NOWHERE,
+    Place.WHOLE_ANSWER,
     HANDS_OUT,
     on_stream=model.wait,
     on_body=model.wait,

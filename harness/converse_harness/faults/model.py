@@ -35,10 +35,10 @@ class FaultLevel(Enum):
 class Place(Enum):
     """What a fault's `after` is counted to."""
 
-    SITE = "one of the events at which the order can be broken so"
+    POSITION = "one of the events at which the order can be broken so"
     BETWEEN = "between two events"
     IN_EVENT = "in the event that follows"
-    NOWHERE = "the answer as a whole"
+    WHOLE_ANSWER = "the answer as a whole"
 
 
 class Transport(Enum):
@@ -78,7 +78,7 @@ class Fault:
     @property
     def no_answer(self) -> bool:
         """Whether it stands in the place of any answer."""
-        return self.level is FaultLevel.CONNECTION and self.place is Place.NOWHERE and self.seconds is None
+        return self.level is FaultLevel.CONNECTION and self.place is Place.WHOLE_ANSWER and self.seconds is None
 
     def lasting(self, seconds: float) -> Fault:
         """The same for that many seconds. Raises ReplyError for a fault that does not last, and for no duration.
@@ -124,9 +124,9 @@ class FaultPlacement:
     def summary(self) -> str:
         """A few words for people."""
         match self.fault.place:
-            case Place.SITE:
+            case Place.POSITION:
                 return f"{self.fault.name} at event {self.after}"
-            case Place.NOWHERE:
+            case Place.WHOLE_ANSWER:
                 return self.fault.name
             case _:
                 return f"{self.fault.name} after {self.after} events"
@@ -134,7 +134,7 @@ class FaultPlacement:
 
 def place(fault: Fault, after: int | None, events: int) -> FaultPlacement:
     """The fault in an answer of that many events; in the middle if nothing is said. Raises ReplyError."""
-    if fault.place is Place.NOWHERE:
+    if fault.place is Place.WHOLE_ANSWER:
         if after is not None:
             raise ReplyError(f"broken({fault.name}, after={after!r}): it is of the whole answer; leave out after=.")
         return FaultPlacement(fault, 0, events)
@@ -147,26 +147,26 @@ def place(fault: Fault, after: int | None, events: int) -> FaultPlacement:
     return FaultPlacement(fault, chosen, events)
 
 
-def rearranged(breach: FaultPlacement, events: Iterable[Event]) -> list[dict[str, Any]]:
+def rearranged(placement: FaultPlacement, events: Iterable[Event]) -> list[dict[str, Any]]:
     """The events with the order broken; all of them, if the breach is not one of the order."""
     listed = list(events)
-    order = breach.fault.order
-    return [dict(event) for event in listed] if order is None else order.break_at(listed, breach.after)
+    order = placement.fault.order
+    return [dict(event) for event in listed] if order is None else order.apply_at(listed, placement.after)
 
 
 def place_in_order(fault: Fault, order: OrderFault, after: int | None, events: Sequence[Event]) -> FaultPlacement:
     """The fault at one of its sites in these events; at the middle one if nothing is said. Raises ReplyError."""
-    sites = order.sites(events)
-    if not sites:
+    positions = order.applicable_at(events)
+    if not positions:
         kinds = ", ".join(map(kind, events)) or "none"
         raise ReplyError(
             f"broken({fault.name}): no event of this reply can be so broken. Its events: {kinds}. "
             "Break a reply that has such an event, or break this one otherwise."
         )
-    chosen = sites[len(sites) // 2] if after is None else after
-    if type(chosen) is not int or chosen not in sites:
+    chosen = positions[len(positions) // 2] if after is None else after
+    if type(chosen) is not int or chosen not in positions:
         raise ReplyError(
-            f"broken({fault.name}, after={after!r}): in this reply it can be at event {', '.join(map(str, sites))}."
+            f"broken({fault.name}, after={after!r}): in this reply it can be at event {', '.join(map(str, positions))}."
         )
     return FaultPlacement(fault, chosen, len(events))
 
@@ -199,14 +199,14 @@ def in_middle(data: bytes) -> int:
 
 def on_frames(change: Callable[[Iterator[Chunk], FaultPlacement], Iterator[Chunk]]) -> Change:
     """A change of a stream's frames, each in a chunk of its own."""
-    return lambda response, breach: replace(response, chunks=change(iter(response.chunks), breach))
+    return lambda response, placement: replace(response, chunks=change(iter(response.chunks), placement))
 
 
 def cut(cut: Cut) -> Change:
     """Cut the frame that follows and send nothing more; the HTTP response ends as it should."""
 
-    def cut_frames(chunks: Iterator[Chunk], breach: FaultPlacement) -> Iterator[Chunk]:
-        yield from islice(chunks, breach.after)
+    def cut_frames(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
+        yield from islice(chunks, placement.after)
         for following in islice(chunks, 1):
             yield Chunk(following.data[: cut(following.data)], following.delay)
 
@@ -216,8 +216,8 @@ def cut(cut: Cut) -> Change:
 def flip(place: int | None) -> Change:
     """Flip the lowest bit of one byte of the frame that follows; of its last if None."""
 
-    def flip_frame(chunks: Iterator[Chunk], breach: FaultPlacement) -> Iterator[Chunk]:
-        yield from islice(chunks, breach.after)
+    def flip_frame(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
+        yield from islice(chunks, placement.after)
         for following in islice(chunks, 1):
             data = bytearray(following.data)
             data[-1 if place is None else place] ^= 1
@@ -231,11 +231,11 @@ PRELUDE_CRC: Final = PRELUDE_LENGTH - 1
 """The last byte of the CRC in the prelude."""
 
 
-def _with_garbage(chunks: Iterator[Chunk], breach: FaultPlacement) -> Iterator[Chunk]:
+def _with_garbage(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
     return chain(chunks, [Chunk(GARBAGE)])
 
 
-def _bytewise(chunks: Iterator[Chunk], breach: FaultPlacement) -> Iterator[Chunk]:
+def _bytewise(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
     for chunk in chunks:
         delay = chunk.delay
         for place in range(len(chunk.data) - 1):
@@ -244,7 +244,7 @@ def _bytewise(chunks: Iterator[Chunk], breach: FaultPlacement) -> Iterator[Chunk
         yield chunk._replace(data=chunk.data[-1:], delay=delay)
 
 
-def _together(chunks: Iterator[Chunk], breach: FaultPlacement) -> Iterator[Chunk]:
+def _together(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
     listed = list(chunks)
     events = [event for chunk in listed for event in (chunk.event, *chunk.more) if event is not None]
     data = b"".join(chunk.data for chunk in listed)
@@ -257,20 +257,20 @@ send_bytewise: Final = on_frames(_bytewise)
 send_together: Final = on_frames(_together)
 
 
-def send_nothing(response: HttpResponse, breach: FaultPlacement) -> HttpResponse:
+def send_nothing(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
     """200 and no body; a stream is chunked all the same."""
     changes = {"Content-Length": "0"}
     kept = tuple((name, changes.get(name, value)) for name, value in response.headers if name in ORDINARY_HEADERS)
     return replace(response, status=200, headers=kept, chunks=())
 
 
-def send_json(response: HttpResponse, breach: FaultPlacement) -> HttpResponse:
+def send_json(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
     """200 with JSON where a stream is due."""
     changes = {"Content-Type": "application/json", "Transfer-Encoding": str(len(JSON))}
     return replace(response, headers=_with_length(response.headers, changes), chunks=(Chunk(JSON),))
 
 
-def promise_too_much(response: HttpResponse, breach: FaultPlacement) -> HttpResponse:
+def promise_too_much(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
     """A Content-Length of one byte more than there is; then the connection is closed."""
     chunks = tuple(response.chunks)
     promised = str(sum(len(chunk.data) for chunk in chunks) + 1)
@@ -292,9 +292,9 @@ def _with_length(headers: Iterable[tuple[str, str]], changes: Mapping[str, str])
 def break_stream(broken: Break, *, cut: Cut | None = None) -> Change:
     """What happens to the connection after some events, or in the middle of the one that follows."""
 
-    def breaking(response: HttpResponse, breach: FaultPlacement) -> HttpResponse:
+    def breaking(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
         chunks = iter(response.chunks)
-        sent: Iterator[Chunk] = islice(chunks, breach.after)
+        sent: Iterator[Chunk] = islice(chunks, placement.after)
         if cut is not None:
             rest = (Chunk(each.data[: cut(each.data)], each.delay) for each in islice(chunks, 1))
             sent = chain(sent, rest)
@@ -306,22 +306,22 @@ def break_stream(broken: Break, *, cut: Cut | None = None) -> Change:
 def break_body(broken: Break) -> Change:
     """The same at that part of a whole body; its Content-Length still says all of it."""
 
-    def breaking(response: HttpResponse, breach: FaultPlacement) -> HttpResponse:
+    def breaking(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
         (chunk,) = response.chunks
-        data = chunk.data[: int(len(chunk.data) * breach.part)]
+        data = chunk.data[: int(len(chunk.data) * placement.part)]
         return replace(response, chunks=(Chunk(data, chunk.delay),), broken=broken)
 
     return breaking
 
 
-def stall_stream(response: HttpResponse, breach: FaultPlacement) -> HttpResponse:
+def stall_stream(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
     """Silence after some events: for ever, or for some seconds."""
-    seconds = breach.fault.seconds or math.inf
+    seconds = placement.fault.seconds or math.inf
     if seconds == math.inf:
-        return break_stream(Break.STALLED)(response, breach)
+        return break_stream(Break.STALLED)(response, placement)
 
     def later(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-        yield from islice(chunks, breach.after)
+        yield from islice(chunks, placement.after)
         for following in islice(chunks, 1):
             yield following._replace(delay=following.delay + seconds)
         yield from chunks
@@ -329,22 +329,22 @@ def stall_stream(response: HttpResponse, breach: FaultPlacement) -> HttpResponse
     return replace(response, chunks=later(iter(response.chunks)))
 
 
-def stall_body(response: HttpResponse, breach: FaultPlacement) -> HttpResponse:
+def stall_body(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
     """Silence at that part of a whole body."""
-    seconds = breach.fault.seconds or math.inf
+    seconds = placement.fault.seconds or math.inf
     if seconds == math.inf:
-        return break_body(Break.STALLED)(response, breach)
+        return break_body(Break.STALLED)(response, placement)
     (chunk,) = response.chunks
-    at = int(len(chunk.data) * breach.part)
+    at = int(len(chunk.data) * placement.part)
     parts = (Chunk(chunk.data[:at], chunk.delay), Chunk(chunk.data[at:], seconds))
     return replace(response, chunks=tuple(part for part in parts if part.data))
 
 
-def wait(response: HttpResponse, breach: FaultPlacement) -> HttpResponse:
+def wait(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
     """Nothing is sent for some seconds, not even the head."""
-    return replace(response, wait=response.wait + (breach.fault.seconds or 0.0))
+    return replace(response, wait=response.wait + (placement.fault.seconds or 0.0))
 
 
 def give_no_answer(failure: ConnectionFailure) -> Change:
     """No answer at all."""
-    return lambda response, breach: HttpResponse(0, (), (), failure)
+    return lambda response, placement: HttpResponse(0, (), (), failure)

@@ -1,7 +1,7 @@
 """Every way to break the order of a stream's events, as one table: what `grammar` refuses, by name.
 
-A breach takes a complete, legal stream and gives one with this fault and no other. `sites` are the positions at which
-it can be put into a given list of events, perhaps none; `break_at` makes the stream; `refusal` is what the
+A breach takes a complete, legal stream and gives one with this fault and no other. `applicable_at` are the positions at
+which it can be put into a given list of events, perhaps none; `apply_at` makes the stream; `refusal` is what the
 StreamOrderError says.
 """
 
@@ -48,64 +48,64 @@ class OrderFault:
     where: Where
     rewrite: Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]
 
-    def sites(self, events: Events) -> list[int]:
+    def applicable_at(self, events: Events) -> list[int]:
         """The positions at which it can be made; events that are none of a legal stream have no other breach."""
         return [place for place in range(len(events)) if self.where(events, place)]
 
-    def break_at(self, events: Events, site: int) -> list[dict[str, Any]]:
+    def apply_at(self, events: Events, position: int) -> list[dict[str, Any]]:
         """The stream with the breach at one of its sites; the events given stay as they are. Raises ReplyError.
 
         >>> from converse_harness import chunk
         >>> events = chunk({"role": "assistant", "content": []})
-        >>> [next(iter(event)) for event in BREACHES["no_message_stop"].break_at(events, 1)]
+        >>> [next(iter(event)) for event in ORDER_FAULTS["no_message_stop"].apply_at(events, 1)]
         ['messageStart', 'metadata']
         """
-        if site not in range(len(events)) or not self.where(events, site):
-            sites = ", ".join(map(str, self.sites(events))) or "no event of this stream"
-            raise ReplyError(f"{self.name} cannot be made at events[{site}]. It can be made at: {sites}.")
-        return self.rewrite([copy.deepcopy(dict(event)) for event in events], site)
+        if position not in range(len(events)) or not self.where(events, position):
+            positions = ", ".join(map(str, self.applicable_at(events))) or "no event of this stream"
+            raise ReplyError(f"{self.name} cannot be made at events[{position}]. It can be made at: {positions}.")
+        return self.rewrite([copy.deepcopy(dict(event)) for event in events], position)
 
     def refuses(self, message: str) -> bool:
         """Whether a StreamOrderError's message is the one of this breach."""
         return re.search(self.refusal, message) is not None
 
     def __repr__(self) -> str:
-        return f"<OrderBreach {self.name}>"
+        return f"<OrderFault {self.name}>"
 
 
-def _drop(events: list[dict[str, Any]], site: int) -> list[dict[str, Any]]:
-    return events[:site] + events[site + 1 :]
+def _drop(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
+    return events[:position] + events[position + 1 :]
 
 
-def _repeat(events: list[dict[str, Any]], site: int) -> list[dict[str, Any]]:
-    return [*events[: site + 1], copy.deepcopy(events[site]), *events[site + 1 :]]
+def _repeat(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
+    return [*events[: position + 1], copy.deepcopy(events[position]), *events[position + 1 :]]
 
 
-def _nothing(events: list[dict[str, Any]], site: int) -> list[dict[str, Any]]:
+def _nothing(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
     return []
 
 
-def _swap(events: list[dict[str, Any]], site: int) -> list[dict[str, Any]]:
-    return [*events[:site], events[site + 1], events[site], *events[site + 2 :]]
+def _swap(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
+    return [*events[:position], events[position + 1], events[position], *events[position + 2 :]]
 
 
 def _insert(event: dict[str, Any]) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]:
     """Put an event behind the site, a block's event with the index of the block that is open there."""
 
-    def rewrite(events: list[dict[str, Any]], site: int) -> list[dict[str, Any]]:
+    def rewrite(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
         (name,) = event
         given = copy.deepcopy(event)
         if name == "contentBlockDelta":
-            (at,) = events[site].values()
+            (at,) = events[position].values()
             given[name]["contentBlockIndex"] = at["contentBlockIndex"]
-        return [*events[: site + 1], given, *events[site + 1 :]]
+        return [*events[: position + 1], given, *events[position + 1 :]]
 
     return rewrite
 
 
 def _change(edit: Callable[[dict[str, Any]], None]) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]:
-    def rewrite(events: list[dict[str, Any]], site: int) -> list[dict[str, Any]]:
-        edit(events[site])
+    def rewrite(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
+        edit(events[position])
         return events
 
     return rewrite
@@ -114,8 +114,8 @@ def _change(edit: Callable[[dict[str, Any]], None]) -> Callable[[list[dict[str, 
 def _renumber(by: int) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]:
     """From the site on, every block's index is that much more."""
 
-    def rewrite(events: list[dict[str, Any]], site: int) -> list[dict[str, Any]]:
-        for place in range(site, len(events)):
+    def rewrite(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
+        for place in range(position, len(events)):
             if of_block(events, place):
                 (members,) = events[place].values()
                 members["contentBlockIndex"] += by
@@ -127,10 +127,10 @@ def _renumber(by: int) -> Callable[[list[dict[str, Any]], int], list[dict[str, A
 def _move(name: str) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]:
     """Put the one event of a type behind the site."""
 
-    def rewrite(events: list[dict[str, Any]], site: int) -> list[dict[str, Any]]:
+    def rewrite(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
         (moved,) = (event for event in events if name in event)
         rest = [event for event in events if event is not moved]
-        return [*rest[: site + 1], moved, *rest[site + 1 :]]
+        return [*rest[: position + 1], moved, *rest[position + 1 :]]
 
     return rewrite
 
@@ -342,5 +342,5 @@ _TABLE: Final = (
     ),
 )
 
-BREACHES: Final[Mapping[str, OrderFault]] = {breach.name: breach for breach in _TABLE}
+ORDER_FAULTS: Final[Mapping[str, OrderFault]] = {placement.name: placement for placement in _TABLE}
 """Every breach by its name."""

@@ -28,7 +28,7 @@ from converse_harness.intercept.keys_and_waits import (
     with_dummies,
     without_keys,
 )
-from converse_harness.intercept.registry import HELD
+from converse_harness.intercept.registry import CURRENT_CALL
 from converse_harness.stream.http import Break
 
 
@@ -37,20 +37,20 @@ def hold_call(original: Any) -> Any:
 
     @functools.wraps(original)
     async def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
-        held = registry.take(operation_model.name, self.host) if is_bedrock(self._endpoint_prefix) else None
+        held = registry.begin_call(operation_model.name, self.host) if is_bedrock(self._endpoint_prefix) else None
         if held is None:
             return await original(self, request_dict, operation_model)
-        before = HELD.get()
+        before = CURRENT_CALL.get()
         try:
             try:
-                HELD.set(held)
+                CURRENT_CALL.set(held)
                 return await original(self, request_dict, operation_model)
             finally:
-                HELD.set(before)
-                registry.give_back(held)
+                CURRENT_CALL.set(before)
+                registry.end_call(held)
         finally:
             # Again, for an interrupt in the first one: no later call may believe that it is this one.
-            HELD.set(before)
+            CURRENT_CALL.set(before)
 
     return _send_request
 
@@ -61,13 +61,13 @@ def answer(original: Any) -> Any:
 
     @functools.wraps(original)
     async def _send(self: Any, request: Any) -> Any:
-        fake = registry.answering(self.host) if is_bedrock(self._endpoint_prefix) else None
+        fake = registry.fake_for_call(self.host) if is_bedrock(self._endpoint_prefix) else None
         if fake is None:
             return await original(self, request)
         started = monotonic()
         exchange = ask(fake, self, request)
-        if exchange.heard is not None:
-            return await forward_async(exchange, exchange.heard, self, functools.partial(original, self, request))
+        if exchange.captured is not None:
+            return await forward_async(exchange, exchange.captured, self, functools.partial(original, self, request))
         response = exchange.response
         if response.wait:
             await sleep_of(self)(wait_for(exchange, self, request.url))
@@ -212,7 +212,7 @@ class AioDeferredCredentials(DeferredCredentials):
 
     async def get_frozen_credentials(self) -> Any:
         """What a signer asks for."""
-        if registry.guarding() is not None:
+        if registry.blocking_fake() is not None:
             return DummyCredentials().get_frozen_credentials()
         credentials = await self._session.get_credentials()
         return None if credentials is None else await credentials.get_frozen_credentials()

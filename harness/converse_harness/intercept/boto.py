@@ -27,7 +27,7 @@ from converse_harness.intercept import registry
 from converse_harness.intercept.exchange import OpenFake, ResponseReader, TransportExchange, headers
 from converse_harness.intercept.forward_boto import forward
 from converse_harness.intercept.keys_and_waits import is_bedrock
-from converse_harness.intercept.registry import HELD
+from converse_harness.intercept.registry import CURRENT_CALL
 from converse_harness.stream.http import Break, ConnectionFailure, HttpResponse, Request
 
 FAILURES = {
@@ -44,20 +44,20 @@ def hold_call(original: Any) -> Any:
 
     @functools.wraps(original)
     def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
-        held = registry.take(operation_model.name, self.host) if is_bedrock(self._endpoint_prefix) else None
+        held = registry.begin_call(operation_model.name, self.host) if is_bedrock(self._endpoint_prefix) else None
         if held is None:
             return original(self, request_dict, operation_model)
-        before = HELD.get()
+        before = CURRENT_CALL.get()
         try:
             try:
-                HELD.set(held)
+                CURRENT_CALL.set(held)
                 return original(self, request_dict, operation_model)
             finally:
-                HELD.set(before)
-                registry.give_back(held)
+                CURRENT_CALL.set(before)
+                registry.end_call(held)
         finally:
             # Again, for an interrupt in the first one: no later call may believe that it is this one.
-            HELD.set(before)
+            CURRENT_CALL.set(before)
 
     return _send_request
 
@@ -68,13 +68,13 @@ def answer(original: Any) -> Any:
 
     @functools.wraps(original)
     def _send(self: Any, request: Any) -> Any:
-        fake = registry.answering(self.host) if is_bedrock(self._endpoint_prefix) else None
+        fake = registry.fake_for_call(self.host) if is_bedrock(self._endpoint_prefix) else None
         if fake is None:
             return original(self, request)
         started = monotonic()
         exchange = ask(fake, self, request)
-        if exchange.heard is not None:
-            return forward(exchange, exchange.heard, self, functools.partial(original, self, request))
+        if exchange.captured is not None:
+            return forward(exchange, exchange.captured, self, functools.partial(original, self, request))
         response = exchange.response
         if response.wait:
             time.sleep(wait_for(exchange, self, request.url))
@@ -165,7 +165,7 @@ def read_to_the_break(body: BotoBody, url: str) -> None:
 
 def ask(fake: OpenFake, endpoint: Any, request: Any) -> TransportExchange:
     """Ask the fake. Raises botocore's exception for a scripted connection failure."""
-    held = HELD.get()
+    held = CURRENT_CALL.get()
     exchange = fake.exchange(
         read_request(request, endpoint.host),
         service=endpoint._endpoint_prefix,
@@ -297,7 +297,7 @@ def leave_bedrock(original: Any) -> Any:
     def answer_the_rest(self: Any, event_name: str, request: Any, **kwargs: Any) -> Any:
         _, _, service = event_name.partition(".")
         # A call that is held and not guarded is passed on, to the real Bedrock and no other fake.
-        if is_bedrock(service) and (HELD.get() is not None or registry.guarding() is not None):
+        if is_bedrock(service) and (CURRENT_CALL.get() is not None or registry.blocking_fake() is not None):
             return None
         return original(self, event_name, request, **kwargs)
 

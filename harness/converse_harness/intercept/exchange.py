@@ -9,12 +9,12 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final, Protocol
 
 from converse_harness.errors import BlockedConnection
-from converse_harness.recordings.capture import Heard
+from converse_harness.recordings.capture import CapturedExchange
 from converse_harness.recordings.lines import End
 from converse_harness.stream.http import Chunk, ConnectionFailure
 
 if TYPE_CHECKING:
-    from converse_harness.recordings.capture import Heard
+    from converse_harness.recordings.capture import CapturedExchange
     from converse_harness.stream.http import Chunk, HttpResponse, Request
 
 
@@ -27,7 +27,7 @@ class TransportExchange(Protocol):
         ...
 
     @property
-    def heard(self) -> Heard | None:
+    def captured(self) -> CapturedExchange | None:
         """Where the transport writes what comes back, if it is to pass the request on; None if it is to answer."""
         ...
 
@@ -43,7 +43,7 @@ class TransportExchange(Protocol):
         """
 
 
-class Guarding(Protocol):
+class BlockingFake(Protocol):
     """What of a fake is needed where it does not answer boto clients."""
 
     @property
@@ -63,7 +63,7 @@ class Guarding(Protocol):
         """Record a refused connection, so that the test fails even where the error is swallowed."""
 
 
-class OpenFake(Guarding, Protocol):
+class OpenFake(BlockingFake, Protocol):
     """What a transport sees of a fake that answers. All methods are called from any thread."""
 
     def exchange(self, request: Request, *, service: str, operation: str) -> TransportExchange:
@@ -80,7 +80,7 @@ class RefusingFake:
     `behind` is the fake that must know; None in another process, where the error itself is all that can be done.
     """
 
-    def __init__(self, message: str, behind: Guarding | None = None) -> None:
+    def __init__(self, message: str, behind: BlockingFake | None = None) -> None:
         self.message = message
         self.behind = behind
 
@@ -126,7 +126,7 @@ OUTLIVED = (
 )
 
 
-def refuse(fake: Guarding, message: str) -> BlockedConnection:
+def refuse(fake: BlockingFake, message: str) -> BlockedConnection:
     """A BlockedConnection that `fake` knows of."""
     error = BlockedConnection(message)
     fake.block(error)
@@ -213,25 +213,25 @@ FAILURES: Final = {
 """What botocore and httpx raise in place of an answer; everything else is a connection that did not come about."""
 
 
-class Hearing:
+class Capture:
     """Fills in what a fake hears of one call. The first end counts.
 
     Where each piece of a long stream passes, append `(data, monotonic() - started)` to `pieces` itself.
     """
 
-    __slots__ = ("_exchange", "_over", "heard", "pieces", "started")
+    __slots__ = ("_exchange", "_over", "captured", "pieces", "started")
 
-    def __init__(self, exchange: TransportExchange, heard: Heard) -> None:
+    def __init__(self, exchange: TransportExchange, captured: CapturedExchange) -> None:
         self._exchange = exchange
         self._over = False
-        self.heard = heard
-        self.pieces = heard.pieces
+        self.captured = captured
+        self.pieces = captured.pieces
         self.started = monotonic()
 
     def began(self, status: int, headers: Iterable[tuple[str, str]]) -> None:
         """The head of the answer came."""
-        heard = self.heard
-        heard.headers, heard.head_at, heard.status = tuple(headers), monotonic() - self.started, status
+        captured = self.captured
+        captured.headers, captured.head_at, captured.status = tuple(headers), monotonic() - self.started, status
 
     def took(self, data: bytes) -> None:
         """The client takes a piece of the body."""
@@ -246,9 +246,9 @@ class Hearing:
         """The client closes it, or drops it; this may come from a finalizer, and after the end."""
         if self._over:
             return
-        if self.heard.is_whole():
+        if self.captured.is_complete():
             self.complete()
-        elif self.heard.status:
+        elif self.captured.status:
             self._end(End.CLOSED_BY_CLIENT, "closed by client")
         else:
             # For whoever replays it: no answer came for as long as the client waited.
@@ -258,20 +258,20 @@ class Hearing:
         """This was raised in place of the rest of the answer, or of all of it."""
         if not isinstance(error, Exception):
             self.left()  # it was cancelled or interrupted
-        elif self.heard.status:
+        elif self.captured.status:
             self._end(end_of(error), "cut")
         else:
             self._fail(failure_of(error), "cut")
 
     def _fail(self, failure: ConnectionFailure, outcome: str) -> None:
         if not self._over:
-            self.heard.failure = failure
+            self.captured.failure = failure
             self._end(None, outcome)
 
     def _end(self, end: End | None, outcome: str) -> None:
         if not self._over:
             self._over = True
-            self.heard.ended, self.heard.ended_at = end, monotonic() - self.started
+            self.captured.ended, self.captured.ended_at = end, monotonic() - self.started
             self._exchange.ended(outcome)
 
 

@@ -23,7 +23,7 @@ from converse_harness.errors import (
     UnusedReplies,
 )
 from converse_harness.faults.model import Transport
-from converse_harness.recordings.write import AnyExchange, Tape
+from converse_harness.recordings.write import AnyExchange, SessionWriter
 from converse_harness.stream.http import Request
 
 RulesLevel = Literal["off", "warn", "default", "strict"]
@@ -128,7 +128,7 @@ class Fake:
             if value not in STRICTNESS:
                 raise ReplyError(f"{name}={value!r}; one of {', '.join(map(repr, STRICTNESS))}.")
         self.endpoint = Endpoint(*replies, seed=seed, rules=rules, transport=self.transport)
-        self.tape: Tape | None = None
+        self.writer: SessionWriter | None = None
         self._sleeps = sleeps
         self._strict_unused = unused == "fail"
         self._allowed = () if unexpected == "fail" else (UnexpectedCall, RefusedRequest)
@@ -247,7 +247,7 @@ class Fake:
     @property
     def records(self) -> bool:
         """Whether what the script does not answer is passed on to the real service, and recorded."""
-        return self.tape is not None
+        return self.writer is not None
 
     @property
     def sleeps(self) -> bool:
@@ -262,8 +262,8 @@ class Fake:
                 slot = self.endpoint.choose(call)
             except Exception as error:  # noqa: BLE001 - what a predicate raises must fail the test
                 return self.endpoint.fail(call, error)
-            if slot is None and self.tape is not None and call.operation not in self.endpoint.handlers:
-                return self.tape.pass_on(call, request)
+            if slot is None and self.writer is not None and call.operation not in self.endpoint.handlers:
+                return self.writer.forward(call, request)
         return self.endpoint.answer(call, slot)
 
     def take_turns_with(self, other: Fake) -> None:

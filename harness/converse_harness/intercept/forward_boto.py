@@ -17,91 +17,93 @@ from time import monotonic
 from typing import Any, Final, cast
 
 from converse_harness.errors import TransportError
-from converse_harness.intercept.exchange import Hearing, TransportExchange
+from converse_harness.intercept.exchange import Capture, TransportExchange
 from converse_harness.intercept.httpx_bodies import AsyncTee, of_library
-from converse_harness.recordings.capture import Heard
+from converse_harness.recordings.capture import CapturedExchange
 
-Tee = Callable[[Any, Hearing], None]
+Tee = Callable[[Any, Capture], None]
 """Makes a raw response tell a Hearing what is taken of it."""
 
-_PASSING: ContextVar[tuple[Hearing, Tee] | None] = ContextVar("converse_harness_passing", default=None)
+_FORWARDING_BOTO: ContextVar[tuple[Capture, Tee] | None] = ContextVar("converse_harness_passing", default=None)
 """The attempt that is being sent in this context, until it has an answer."""
 
-NOT_HEARD: Final = (
+_NOT_CAPTURED: Final = (
     "cannot record a call to Bedrock: {what}, of which nothing can be heard. Record with an HTTP session of botocore's "
     "or aiobotocore's own, or through the recording proxy: `converse-harness record`"
 )
 
 
-def forward(exchange: TransportExchange, heard: Heard, endpoint: Any, send: Callable[[], Any]) -> Any:
+def forward(exchange: TransportExchange, captured: CapturedExchange, endpoint: Any, send: Callable[[], Any]) -> Any:
     """Send one attempt as botocore would. What is raised is what the client sees."""
-    with passing(exchange, heard, tee) as hearing:
-        return check_heard(hearing, endpoint, send())
+    with forwarding_response(exchange, captured, tee) as capture:
+        return check_captured(capture, endpoint, send())
 
 
 @contextmanager
-def passing(exchange: TransportExchange, heard: Heard, how: Tee) -> Generator[Hearing, None, None]:
+def forwarding_response(
+    exchange: TransportExchange, captured: CapturedExchange, how: Tee
+) -> Generator[Capture, None, None]:
     """Hears of the attempt that is sent in the block."""
-    hearing = Hearing(exchange, heard)
-    before = _PASSING.get()
+    capture = Capture(exchange, captured)
+    before = _FORWARDING_BOTO.get()
     try:
         try:
-            _PASSING.set((hearing, how))
-            yield hearing
+            _FORWARDING_BOTO.set((capture, how))
+            yield capture
         except BaseException as error:
-            hearing.broke(error)
+            capture.broke(error)
             raise
         finally:
-            _PASSING.set(before)
+            _FORWARDING_BOTO.set(before)
     finally:
         # Again, for an interrupt in the first one: no later response may be taken for the answer to this attempt.
-        _PASSING.set(before)
+        _FORWARDING_BOTO.set(before)
 
 
-def check_heard(hearing: Hearing, endpoint: Any, response: Any) -> Any:
+def check_captured(capture: Capture, endpoint: Any, response: Any) -> Any:
     """The response. Raises TransportError where it came by a way that cannot be heard."""
-    if not hearing.heard.status:
+    if not capture.captured.status:
         session = type(endpoint.http_session).__qualname__
         raise TransportError(
-            NOT_HEARD.format(what=f"the HTTP session {session} answered with a response made elsewhere")
+            _NOT_CAPTURED.format(what=f"the HTTP session {session} answered with a response made elsewhere")
         )
     return response
 
 
-def hear_response(original: Any) -> Any:
+def capture_response(original: Any) -> Any:
     """`AWSResponse.__init__`, also of aiobotocore: the head of an answer is there, and nothing of its body is read."""
 
     @functools.wraps(original)
     def __init__(self: Any, url: Any, status_code: Any, headers: Any, raw: Any) -> None:  # noqa: N807 - it stands for it
         original(self, url, status_code, headers, raw)
-        passing = _PASSING.get()
-        if passing is not None:
-            hearing, how = passing
-            hearing.began(status_code, self.headers.items())
-            how(raw, hearing)
+        forwarding_response = _FORWARDING_BOTO.get()
+        if forwarding_response is not None:
+            capture, how = forwarding_response
+            capture.began(status_code, self.headers.items())
+            how(raw, capture)
 
     return __init__
 
 
-def tee(raw: Any, hearing: Hearing) -> None:
+def tee(raw: Any, capture: Capture) -> None:
     """A response of urllib3 tells what is taken of it. Raises TransportError for one of another kind."""
-    become(raw, _CapturedResponse, _converse_harness=hearing)
+    become(raw, _CapturedResponse, _converse_harness=capture)
 
 
 def become(raw: Any, methods: type, **attributes: object) -> None:
     """Give a response of a library these methods before its own. Raises TransportError for one that cannot have "
     "them.
     """
-    kind = class_of(raw)
+    kind = captured_class(raw)
     try:
         for name, value in attributes.items():
             setattr(raw, name, value)
         raw.__class__ = _subclass(kind, methods)
     except (AttributeError, TypeError) as error:
-        raise TransportError(NOT_HEARD.format(what=f"a raw response is a {kind.__qualname__}")) from error
+        raise TransportError(_NOT_CAPTURED.format(what=f"a raw response is a {kind.__qualname__}")) from error
 
 
-def class_of(thing: object) -> Any:
+def captured_class(thing: object) -> Any:
     """The class of an object of a library that has no types."""
     return type(thing)
 
@@ -115,7 +117,7 @@ def _subclass(kind: Any, methods: type) -> Any:
 class _CapturedResponse:
     """What urllib3's response class does otherwise: whoever takes bytes of its body comes through here."""
 
-    _converse_harness: Hearing
+    _converse_harness: Capture
 
     def read(self, *args: Any, **kwargs: Any) -> Any:
         above: Any = super()
@@ -126,29 +128,29 @@ class _CapturedResponse:
         return self._converse_harness_take(above.read1, args, kwargs)
 
     def _converse_harness_take(self, read: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        hearing = self._converse_harness
+        capture = self._converse_harness
         try:
             data = read(*args, **kwargs)
         except BaseException as error:
-            hearing.broke(error)
+            capture.broke(error)
             raise
-        hearing.took(data)
+        capture.took(data)
         if cast("Any", self).closed:
-            hearing.complete()
+            capture.complete()
         return data
 
     def read_chunked(self, *args: Any, **kwargs: Any) -> Iterator[bytes]:
         above: Any = super()
-        hearing = self._converse_harness
-        took, started = hearing.pieces.append, hearing.started
+        capture = self._converse_harness
+        took, started = capture.pieces.append, capture.started
         try:
             for data in above.read_chunked(*args, **kwargs):
                 took((data, monotonic() - started))
                 yield data
         except BaseException as error:
-            hearing.broke(error)
+            capture.broke(error)
             raise
-        hearing.complete()
+        capture.complete()
 
     def close(self) -> None:
         # urllib3 closes it itself where it finds it broken, which is still to be raised.
@@ -171,27 +173,27 @@ WHOLE: Final = 65_536
 
 
 async def forward_async(
-    exchange: TransportExchange, heard: Heard, endpoint: Any, send: Callable[[], Awaitable[Any]]
+    exchange: TransportExchange, captured: CapturedExchange, endpoint: Any, send: Callable[[], Awaitable[Any]]
 ) -> Any:
     """Send one attempt as aiobotocore would. What is raised is what the client sees."""
-    with passing(exchange, heard, tee_async) as hearing:
-        return check_heard(hearing, endpoint, await send())
+    with forwarding_response(exchange, captured, tee_async) as capture:
+        return check_captured(capture, endpoint, await send())
 
 
-def tee_async(raw: Any, hearing: Hearing) -> None:
+def tee_async(raw: Any, capture: Capture) -> None:
     """A response of httpx or of aiohttp tells what is taken of it. Raises TransportError for one of another kind."""
     if hasattr(raw, "aiter_raw"):
-        library = sys.modules[class_of(raw).__module__.partition(".")[0]]
-        raw.stream = of_library(AsyncTee, library, "AsyncByteStream")(raw.stream, hearing)
+        library = sys.modules[captured_class(raw).__module__.partition(".")[0]]
+        raw.stream = of_library(AsyncTee, library, "AsyncByteStream")(raw.stream, capture)
     else:
         chunked = raw.headers.get("Transfer-Encoding", "").lower() == "chunked"
-        become(raw, _CapturedAsyncResponse, content=HeardContent(raw.content, hearing, chunked=chunked))
+        become(raw, _CapturedAsyncResponse, content=_CapturedContent(raw.content, capture, chunked=chunked))
 
 
 class _CapturedAsyncResponse:
     """What aiohttp's response class does otherwise: it sees when the client leaves."""
 
-    content: HeardContent
+    content: _CapturedContent
 
     def close(self) -> None:
         self.content.left()
@@ -209,12 +211,12 @@ class _CapturedAsyncResponse:
         above.__del__(*args)
 
 
-class HeardContent:
+class _CapturedContent:
     """In place of aiohttp's StreamReader, which has no room for more: what takes bytes from it goes through here."""
 
-    def __init__(self, content: Any, hearing: Hearing, *, chunked: bool) -> None:
+    def __init__(self, content: Any, capture: Capture, *, chunked: bool) -> None:
         self._content = content
-        self._hearing = hearing
+        self._hearing = capture
         self._chunked = chunked
         self._in_chunk = False
 
@@ -263,18 +265,18 @@ class HeardContent:
 
     def iter_chunks(self) -> Any:
         """By HTTP chunks."""
-        return class_of(self._content).iter_chunks(self)
+        return captured_class(self._content).iter_chunks(self)
 
     def iter_chunked(self, n: int) -> Any:
         """By so many bytes."""
-        return class_of(self._content).iter_chunked(self, n)
+        return captured_class(self._content).iter_chunked(self, n)
 
     def iter_any(self) -> Any:
         """By what is there."""
-        return class_of(self._content).iter_any(self)
+        return captured_class(self._content).iter_any(self)
 
     def __aiter__(self) -> Any:
-        return class_of(self._content).__aiter__(self)
+        return captured_class(self._content).__aiter__(self)
 
     async def _taken(self, coming: Awaitable[Any]) -> Any:
         try:

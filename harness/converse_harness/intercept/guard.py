@@ -62,7 +62,7 @@ LIBRARIES = {
 """Which transport answers which library. The one nearest to the socket counts; OTHERS stands for all that are not here.
 """
 
-OTHERS = "socket"
+ANY_SOCKET = "socket"
 
 EVENTS = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.connect": 1, "socket.sendto": 1}
 """Audit events of the interpreter, with the position of the host, or of the address that begins with it."""
@@ -96,7 +96,7 @@ def is_bedrock_host(host: object) -> bool:
 def check(host: object) -> None:
     """Raises BlockedConnection for a host of Bedrock while a fake is open, or in a thread that outlived one."""
     if _on and is_bedrock_host(host):
-        fake = registry.guarding()
+        fake = registry.blocking_fake()
         if fake is not None:
             raise exchange.refuse(fake, _message(fake, host))
 
@@ -104,7 +104,7 @@ def check(host: object) -> None:
 def _message(fake: exchange.OpenFake, host: object) -> str:
     if isinstance(fake, exchange.RefusingFake) and fake.behind is None:
         return fake.message  # in a child process no transport helps
-    if registry.current() is None and registry.HELD.get() is None:
+    if registry.current() is None and registry.CURRENT_CALL.get() is None:
         return exchange.OUTLIVED.format(name=threading.current_thread().name)
     name = host.decode("ascii") if isinstance(host, bytes | bytearray) else str(host)
     library = _library()
@@ -118,7 +118,7 @@ def _library() -> str:
         if library in LIBRARIES:
             return library
         frame = frame.f_back
-    return OTHERS
+    return ANY_SOCKET
 
 
 def _audit(event: str, args: tuple[Any, ...]) -> None:
@@ -224,7 +224,9 @@ def _host_in(target: str) -> str | None:
         return None
 
 
-NOWHERE = "http://127.0.0.1:1/this-process-was-started-inside-a-converse-harness-fake--give-it-converse_server.environ"
+CLOSED_PORT_URL = (
+    "http://127.0.0.1:1/this-process-was-started-inside-a-converse-harness-fake--give-it-converse_server.environ"
+)
 SPAWNED = (
     "a call to Bedrock from process {child}, which process {parent} started while a converse-harness fake was open "
     "there. A fake answers in its own process only. Give the child the loopback server: use the fixture "
@@ -248,7 +250,7 @@ def start_process(original: Any) -> Any:
 
     @functools.wraps(original)
     def start(self: Any) -> Any:
-        if registry.guarding() is None:
+        if registry.blocking_fake() is None:
             return original(self)
         self._converse_harness = _RefuseInChild()
         try:
@@ -278,7 +280,7 @@ def start_program(original: Any) -> Any:
 
     @functools.wraps(original)
     def start_elsewhere(*args: Any, **kwargs: Any) -> Any:
-        if registry.guarding() is None:
+        if registry.blocking_fake() is None:
             return original(*args, **kwargs)
         bound = parameters.bind(*args, **kwargs)
         bound.arguments["env"] = away_from_bedrock(bound.arguments.get("env"))
@@ -294,7 +296,7 @@ def away_from_bedrock(env: Mapping[Any, Any] | None) -> dict[str, str]:
     for name in ENDPOINTS:
         covered = everywhere and name.startswith("AWS_ENDPOINT_URL_") and name not in child
         if not covered and not is_loopback(child.get(name, "")):
-            child[name] = NOWHERE
+            child[name] = CLOSED_PORT_URL
     # A real key; and boto refuses any over plain HTTP, which is what the loopback speaks.
     child.pop("AWS_BEARER_TOKEN_BEDROCK", None)
     child["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] = "false"

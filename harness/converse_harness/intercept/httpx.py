@@ -21,7 +21,7 @@ from converse_harness.intercept.guard import is_bedrock_host
 from converse_harness.intercept.httpx_transports import (
     ask,
     ask_async,
-    listening,
+    capturing,
     recording_async_transport,
     recording_is_on,
     recording_transport,
@@ -91,14 +91,14 @@ class HttpxFake(Fake):
         try:
             with registry.opened(RefusingFake(NOT_BOTO, self), boto=False):
                 try:
-                    registry.alone(lambda: _enter(self, routes))
-                    with listening(self, respx=True):
+                    registry.locked(lambda: _enter(self, routes))
+                    with capturing(self, respx=True):
                         yield
                 finally:
-                    registry.alone(lambda: _leave(routes))
+                    registry.locked(lambda: _leave(routes))
         finally:
             # Again, for an interrupt at the transport of the first one: leaving twice does nothing.
-            registry.alone(lambda: _leave(routes))
+            registry.locked(lambda: _leave(routes))
 
 
 def _enter(fake: HttpxFake, routes: list[_Route]) -> None:

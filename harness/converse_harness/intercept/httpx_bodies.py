@@ -13,8 +13,8 @@ from time import monotonic
 from typing import Any, Final
 
 from converse_harness.endpoint.operations import route
-from converse_harness.intercept.exchange import Hearing, ResponseReader, TransportExchange, headers
-from converse_harness.recordings.capture import Heard
+from converse_harness.intercept.exchange import Capture, ResponseReader, TransportExchange, headers
+from converse_harness.recordings.capture import CapturedExchange
 from converse_harness.stream.http import Break, Chunk, ConnectionFailure, Request
 
 FAILURES: Final = {
@@ -149,58 +149,64 @@ def of_library(kind: type, httpx: Any, *bases: str) -> Any:
     return type(kind.__name__, (kind, *(getattr(httpx, base) for base in bases)), {})
 
 
-PASSING: ContextVar[bool] = ContextVar("converse_harness_passing", default=False)
+FORWARDING_HTTPX: ContextVar[bool] = ContextVar("converse_harness_passing", default=False)
 """Whether a transport passes a call on in this context: one that it is made of must not write it down again."""
 
 OF_THE_ENCODED: Final = ("content-encoding", "content-length")
 """Headers that are not true of a body that was decoded."""
 
 
-def forward(httpx: Any, exchange: TransportExchange, heard: Heard, request: Any, send: Callable[[Any], Any]) -> Any:
+def forward(
+    httpx: Any, exchange: TransportExchange, captured: CapturedExchange, request: Any, send: Callable[[Any], Any]
+) -> Any:
     """The response that `send` gives, whose body is written down while the client reads it."""
-    hearing = Hearing(exchange, heard)
-    with _passing(hearing):
+    capture = Capture(exchange, captured)
+    with _passing(capture):
         response = send(request)
-    return _overheard(httpx, response, hearing, of_library(SyncTee, httpx, "SyncByteStream"))
+    return _with_capture(httpx, response, capture, of_library(SyncTee, httpx, "SyncByteStream"))
 
 
 async def forward_async(
-    httpx: Any, exchange: TransportExchange, heard: Heard, request: Any, send: Callable[[Any], Awaitable[Any]]
+    httpx: Any,
+    exchange: TransportExchange,
+    captured: CapturedExchange,
+    request: Any,
+    send: Callable[[Any], Awaitable[Any]],
 ) -> Any:
     """The same for an asynchronous client."""
-    hearing = Hearing(exchange, heard)
-    with _passing(hearing):
+    capture = Capture(exchange, captured)
+    with _passing(capture):
         response = await send(request)
-    return _overheard(httpx, response, hearing, of_library(AsyncTee, httpx, "AsyncByteStream"))
+    return _with_capture(httpx, response, capture, of_library(AsyncTee, httpx, "AsyncByteStream"))
 
 
 @contextmanager
-def _passing(hearing: Hearing) -> Generator[None, None, None]:
+def _passing(capture: Capture) -> Generator[None, None, None]:
     # Set to what it was and not reset with a token: an interrupt may come before there is one.
-    before = PASSING.get()
+    before = FORWARDING_HTTPX.get()
     try:
-        PASSING.set(True)
+        FORWARDING_HTTPX.set(True)
         yield
     except BaseException as error:
-        hearing.broke(error)
+        capture.broke(error)
         raise
     finally:
-        PASSING.set(before)
+        FORWARDING_HTTPX.set(before)
 
 
-def _overheard(httpx: Any, response: Any, hearing: Hearing, tee: Callable[[Any, Hearing], Any]) -> Any:
+def _with_capture(httpx: Any, response: Any, capture: Capture, tee: Callable[[Any, Capture], Any]) -> Any:
     """The response, with a body that is written down as it is read."""
     pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers.raw]
     whole = _whole(httpx, response)
     if whole is None:
-        hearing.began(response.status_code, pairs)
-        response.stream = tee(response.stream, hearing)
+        capture.began(response.status_code, pairs)
+        response.stream = tee(response.stream, capture)
         return response
     if not isinstance(response.stream, httpx.ByteStream):
         pairs = [(name, value) for name, value in pairs if name.lower() not in OF_THE_ENCODED]
-    hearing.began(response.status_code, pairs)
-    hearing.took(whole)
-    hearing.complete()
+    capture.began(response.status_code, pairs)
+    capture.took(whole)
+    capture.complete()
     return response
 
 
@@ -221,9 +227,9 @@ def _whole(httpx: Any, response: Any) -> bytes | None:
 class Tee:
     """The body of a response on its way from another transport to a client."""
 
-    def __init__(self, stream: Any, hearing: Hearing) -> None:
+    def __init__(self, stream: Any, capture: Capture) -> None:
         self._stream = stream
-        self._hearing = hearing
+        self._hearing = capture
 
     def __del__(self) -> None:
         self._hearing.left()

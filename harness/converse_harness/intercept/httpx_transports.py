@@ -24,7 +24,7 @@ from converse_harness.intercept.clients import ENDPOINTS
 from converse_harness.intercept.fake import Fake
 from converse_harness.intercept.guard import is_bedrock_host
 from converse_harness.intercept.httpx_bodies import (
-    PASSING,
+    FORWARDING_HTTPX,
     answer,
     answer_async,
     forward,
@@ -64,7 +64,7 @@ _open: tuple[HttpxRegistration, ...] = ()
 
 
 @contextmanager
-def listening(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generator[None, None, None]:
+def capturing(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generator[None, None, None]:
     """For a `with` block the clients of httpx and httpx2 are this fake's, for what they ask Bedrock or `upstream`.
 
     Raises ReplyError for an `upstream` that is no URL.
@@ -74,13 +74,13 @@ def listening(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generat
     entry = HttpxRegistration(fake, upstream, respx, os.getpid())
     try:
         try:
-            registry.alone(lambda: _listen(entry))
+            registry.locked(lambda: _listen(entry))
             yield
         finally:
-            registry.alone(lambda: _forget(entry))
+            registry.locked(lambda: _forget(entry))
     finally:
         # Again, for an interrupt at the transport of the first one: forgetting twice does nothing.
-        registry.alone(lambda: _forget(entry))
+        registry.locked(lambda: _forget(entry))
 
 
 def _listen(entry: HttpxRegistration) -> None:
@@ -159,7 +159,7 @@ def fake_for(request: Any, library: str) -> Fake | None:
         return None
     if opened.fake.records:
         # What a transport passes on, or the boto transport, is written down there.
-        return None if PASSING.get() or registry.HELD.get() is not None else opened.fake
+        return None if FORWARDING_HTTPX.get() or registry.CURRENT_CALL.get() is not None else opened.fake
     return None if opened.respx and library == RESPX_SEES else opened.fake
 
 
@@ -279,8 +279,8 @@ def ask(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], Any]) -> Any
     request.read()
     started = monotonic()
     exchange = exchange_of(fake, request)
-    if exchange.heard is not None:
-        return forward(httpx, exchange, exchange.heard, request, send)
+    if exchange.captured is not None:
+        return forward(httpx, exchange, exchange.captured, request, send)
     return answer(httpx, exchange, request, started)
 
 
@@ -294,15 +294,15 @@ async def ask_async(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], 
         exchange = await run_sync(partial(exchange_of, fake, request))
     else:
         exchange = exchange_of(fake, request)
-    if exchange.heard is not None:
-        return await forward_async(httpx, exchange, exchange.heard, request, send)
+    if exchange.captured is not None:
+        return await forward_async(httpx, exchange, exchange.captured, request, send)
     return await answer_async(httpx, exchange, request, started)
 
 
 # What is replaced in the libraries: see `points`
 
 
-def heard(library: str) -> Callable[[Any], Any]:
+def captured(library: str) -> Callable[[Any], Any]:
     """`HTTPTransport.handle_request`: what Bedrock is asked goes to the newest fake, which answers or hears it."""
 
     def replace(original: Any) -> Any:
@@ -318,7 +318,7 @@ def heard(library: str) -> Callable[[Any], Any]:
     return replace
 
 
-def heard_async(library: str) -> Callable[[Any], Any]:
+def captured_async(library: str) -> Callable[[Any], Any]:
     """The same for `AsyncHTTPTransport.handle_async_request`."""
 
     def replace(original: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 from converse_harness.intercept import registry
 from converse_harness.intercept.clients import ACCESS_KEY, BEARER_TOKEN, REGION, SECRET_KEY
 from converse_harness.intercept.exchange import OpenFake
-from converse_harness.intercept.registry import HELD
+from converse_harness.intercept.registry import CURRENT_CALL
 
 CREATING: ContextVar[bool] = ContextVar("converse_harness_creating", default=False)
 """True while a client for Bedrock is being made under a fake: its credentials are looked up later, if ever."""
@@ -67,7 +67,7 @@ def remembered(signer: Any, auth: Any) -> Any:
 
 def signs_for_fake(signer: Any) -> bool:
     """Whether this signer's request will be answered, or refused, by a fake."""
-    return is_bedrock(signer._service_id) and registry.guarding() is not None
+    return is_bedrock(signer._service_id) and registry.blocking_fake() is not None
 
 
 def with_dummies(signer: Any, credentials: object) -> Any:
@@ -96,7 +96,7 @@ class DeferredCredentials:
         self._session = session
 
     def _resolve(self) -> Any:
-        return DummyCredentials() if registry.guarding() is not None else self._session.get_credentials()
+        return DummyCredentials() if registry.blocking_fake() is not None else self._session.get_credentials()
 
     def get_frozen_credentials(self) -> Any:
         """What a signer asks for; None where the session has no credentials."""
@@ -155,7 +155,7 @@ def create_without_keys(original: Any) -> Any:
 
 def bind_for_fake(original: Any, session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The arguments with a region, or None for a client that is none of ours."""
-    if registry.guarding() is None or not is_bedrock(args[0] if args else kwargs.get("service_name")):
+    if registry.blocking_fake() is None or not is_bedrock(args[0] if args else kwargs.get("service_name")):
         return None
     bound = signature(original).bind(session, *args, **kwargs)
     given = (bound.arguments.get("config"), session.get_default_client_config())
@@ -167,7 +167,7 @@ def bind_for_fake(original: Any, session: Any, args: tuple[Any, ...], kwargs: di
 
 def skips_call_waits() -> OpenFake | None:
     """The fake that skips the waits of the call that runs here; None where they are slept."""
-    held = HELD.get()
+    held = CURRENT_CALL.get()
     return None if held is None else held.skips_waits
 
 
@@ -278,7 +278,7 @@ def without_drain(original: Any) -> Any:
 
     @functools.wraps(original)
     def acquire(self: Any, capacity_amount: int) -> Any:
-        held = HELD.get()
+        held = CURRENT_CALL.get()
         return original(self, capacity_amount) if held is None or held.records else True
 
     return acquire

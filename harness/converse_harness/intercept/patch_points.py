@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from converse_harness.intercept import aioboto, boto, forward_boto, guard, keys_and_waits
-from converse_harness.intercept.httpx_transports import heard, heard_async
+from converse_harness.intercept.httpx_transports import captured, captured_async
 from converse_harness.intercept.patches import ANY, Patches, Point
 
 _ME = ("self",)
@@ -42,7 +42,7 @@ POINTS = (
     _boto("botocore.endpoint", "Endpoint._send_request", _CALL, boto.hold_call),
     _boto("botocore.endpoint", "Endpoint._do_get_response", _ATTEMPT, None, mentions=("_send",)),
     _boto("botocore.endpoint", "Endpoint._send", _SEND, boto.answer),
-    _boto("botocore.awsrequest", "AWSResponse.__init__", _RESPONSE, forward_boto.hear_response),
+    _boto("botocore.awsrequest", "AWSResponse.__init__", _RESPONSE, forward_boto.capture_response),
     Point("aiobotocore.endpoint", "AioEndpoint._send_request", _CALL, aioboto.hold_call),
     Point("aiobotocore.endpoint", "AioEndpoint._do_get_response", _ATTEMPT, None, mentions=("_send",)),
     Point("aiobotocore.endpoint", "AioEndpoint._send", _SEND, aioboto.answer),
@@ -71,10 +71,10 @@ POINTS = (
     Point("aiobotocore.retries.bucket", "AsyncTokenBucket.acquire", _BUCKET, keys_and_waits.acquire_at_once_async),
     Point("strands.event_loop._retry", "asyncio", None, _in_test),
     # Clients of httpx and httpx2; those of httpx are answered through respx by an HttpxFake
-    Point("httpx", "HTTPTransport.handle_request", _REQUEST, heard("httpx")),
-    Point("httpx", "AsyncHTTPTransport.handle_async_request", _REQUEST, heard_async("httpx")),
-    Point("httpx2", "HTTPTransport.handle_request", _REQUEST, heard("httpx2")),
-    Point("httpx2", "AsyncHTTPTransport.handle_async_request", _REQUEST, heard_async("httpx2")),
+    Point("httpx", "HTTPTransport.handle_request", _REQUEST, captured("httpx")),
+    Point("httpx", "AsyncHTTPTransport.handle_async_request", _REQUEST, captured_async("httpx")),
+    Point("httpx2", "HTTPTransport.handle_request", _REQUEST, captured("httpx2")),
+    Point("httpx2", "AsyncHTTPTransport.handle_async_request", _REQUEST, captured_async("httpx2")),
     # The guard
     Point("socket", "socket.connect", ANY, guard.checked_address, inherited=True),
     Point("socket", "socket.connect_ex", ANY, guard.checked_address, inherited=True),

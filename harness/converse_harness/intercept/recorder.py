@@ -12,8 +12,8 @@ from typing import Any, Unpack
 from converse_harness.errors import ReplyError
 from converse_harness.intercept.fake import Settings
 from converse_harness.intercept.httpx_transports import (
+    capturing,
     library_of,
-    listening,
     recording_async_transport,
     recording_transport,
 )
@@ -24,9 +24,9 @@ from converse_harness.recordings.modes import (
     Failed,
     MissingRecording,
     Mode,
-    keep,
     mode_of,
     open_session,
+    save_or_set_aside,
 )
 from converse_harness.recordings.redaction import Redaction
 
@@ -89,7 +89,7 @@ class Recorder(BotoFake):
     @contextmanager
     def _transport(self) -> Generator[None, None, None]:
         try:
-            played, self.tape = open_session(
+            played, self.writer = open_session(
                 self.path, self._mode, match=self._match, pace=self._pace, redaction=self._redaction
             )
         except MissingRecording as error:
@@ -97,7 +97,7 @@ class Recorder(BotoFake):
         self._passed, self._kept, self.saved = True, False, None
         if played is not None:
             self.script(played)
-        with super()._transport(), listening(self, self._upstream):
+        with super()._transport(), capturing(self, self._upstream):
             yield
 
     def close(self) -> None:
@@ -109,9 +109,9 @@ class Recorder(BotoFake):
     def _close(self) -> str:
         """Close, and write the file; what went wrong with that."""
         super().close()
-        if self.tape is None or self._kept:
+        if self.writer is None or self._kept:
             return ""
-        kept = keep(self.tape, passed=self._passed and not self.failures(), failed=self._failed)
+        kept = save_or_set_aside(self.writer, passed=self._passed and not self.failures(), failed=self._failed)
         self.saved, self._kept = kept.path, True
         return f"record({str(self.path)!r}): {kept.problem}" if kept.problem else ""
 

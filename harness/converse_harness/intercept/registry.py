@@ -3,7 +3,8 @@
 Three things are looked up here, and nowhere else:
 
 * `current()`: the newest open fake;
-* `answering()`: the fake that must answer a boto call right now, which is the one under which it began. That call is
+* `fake_for_call()`: the fake that must answer a boto call right now, which is the one under which it began. That call
+is
   refused when its fake was closed meanwhile, and so is a thread that outlived the fake it was born under. A call
   belongs to the fake of the server at whose URL it is aimed, else to the newest that answers boto clients, else to the
   newest of another transport, which refuses it unless it is aimed at this machine itself. One that records and is newer
@@ -39,28 +40,28 @@ class _Entry:
     threads that lived when it opened, `callers` those that called under it.
     """
 
-    __slots__ = ("answers", "before", "boto", "callers", "closed", "fake", "opener", "url")
+    __slots__ = ("before", "boto", "callers", "closed", "fake", "opener", "responder", "url")
 
     def __init__(self, fake: OpenFake, *, boto: bool, url: str) -> None:
         self.fake = fake
         self.boto = boto
         self.url = url
-        self.answers: OpenFake = fake
+        self.responder: OpenFake = fake
         self.closed = False
         self.before = WeakSet(threading.enumerate())
         self.callers: WeakSet[threading.Thread] = WeakSet()
         self.opener = threading.current_thread()
 
-    def serves(self, endpoint: str) -> bool:
+    def is_endpoint_of(self, endpoint: str) -> bool:
         """Whether the endpoint of a client is the URL of this fake."""
         return bool(self.url) and f"{endpoint}/".startswith(f"{self.url}/")
 
-    def lets_pass(self, endpoint: str) -> bool:
+    def allows_connection(self, endpoint: str) -> bool:
         """Whether a boto call to that endpoint may open a connection: to this machine, where no fake answers it."""
         return not self.boto and is_loopback(endpoint)
 
 
-class Held:
+class ActiveCall:
     """One running call, all its attempts: the fake under which it began, and its operation."""
 
     __slots__ = ("__weakref__", "entry", "operation")
@@ -76,30 +77,30 @@ class Held:
         What goes to the real service anyway may end there; of what comes after the recording is saved nobody hears.
         """
         if self.entry.closed and not self.records:
-            raise refuse(self.entry.answers, CLOSED_MEANWHILE)
-        return self.entry.answers
+            raise refuse(self.entry.responder, CLOSED_MEANWHILE)
+        return self.entry.responder
 
     @property
     def records(self) -> bool:
         """Whether this call may go to the real service."""
-        return self.entry.answers.records
+        return self.entry.responder.records
 
     @property
     def skips_waits(self) -> OpenFake | None:
         """The fake to which skipped retry waits are reported; None where they are slept."""
-        fake = self.entry.answers
+        fake = self.entry.responder
         return None if fake.sleeps else fake
 
 
-HELD: ContextVar[Held | None] = ContextVar("converse_harness_held", default=None)
+CURRENT_CALL: ContextVar[ActiveCall | None] = ContextVar("converse_harness_held", default=None)
 """The call that runs in this context."""
 
-PASSING_ON: ContextVar[bool] = ContextVar("converse_harness_passing_on", default=False)
+FORWARDING: ContextVar[bool] = ContextVar("converse_harness_passing_on", default=False)
 """Whether a server passes on a recorded call in this context: nobody else may use the way that this opens."""
 
 _lock = threading.RLock()
 _entries: tuple[_Entry, ...] = ()
-_running: WeakSet[Held] = WeakSet()
+_running: WeakSet[ActiveCall] = WeakSet()
 """Weak, so that a call that was interrupted between any two lines is not held for ever."""
 _outlived: WeakKeyDictionary[threading.Thread, OpenFake] = WeakKeyDictionary()
 _ours: WeakSet[threading.Thread] = WeakSet()
@@ -108,7 +109,7 @@ _ours: WeakSet[threading.Thread] = WeakSet()
 def current() -> OpenFake | None:
     """The newest open fake, or None."""
     entries = _entries
-    return entries[-1].answers if entries else None
+    return entries[-1].responder if entries else None
 
 
 def open_fake(fake: OpenFake, *, boto: bool = True, url: str = "") -> None:
@@ -148,14 +149,14 @@ def opened(fake: OpenFake, *, boto: bool = True, url: str = "") -> Generator[Non
         close_fake(fake)
 
 
-def take(operation: str, endpoint: str) -> Held | None:
+def begin_call(operation: str, endpoint: str) -> ActiveCall | None:
     """A boto call begins: the fake it belongs to from now on, or None if it is none of ours. Raises BlockedConnection.
 
     `endpoint` is the URL that the client was given, or that botocore chose.
     """
     entry = _entry_for(endpoint)
     if entry is not None:
-        held = Held(entry, operation)
+        held = ActiveCall(entry, operation)
         entry.callers.add(threading.current_thread())
         _running.add(held)
         return held
@@ -168,61 +169,61 @@ def _entry_for(endpoint: str) -> _Entry | None:
     newest_first = _entries[::-1]
     answers = None
     for entry in newest_first:
-        if entry.serves(endpoint):
+        if entry.is_endpoint_of(endpoint):
             return entry
         if entry.boto and answers is None:
             answers = entry
-            if entry.answers.records:
+            if entry.responder.records:
                 break
     return answers or next(iter(newest_first), None)
 
 
-def give_back(held: Held) -> None:
-    """A call that `take` gave has ended."""
+def end_call(held: ActiveCall) -> None:
+    """A call that `begin_call` gave has ended."""
     _running.discard(held)
     if not _entries:
-        settle()
+        unpatch_if_idle()
 
 
-def answering(endpoint: str) -> OpenFake | None:
+def fake_for_call(endpoint: str) -> OpenFake | None:
     """The fake that must answer a boto client's request right now, or None where it may go its way.
 
     Raises BlockedConnection.
     """
-    held = HELD.get()
+    held = CURRENT_CALL.get()
     if held is not None:
         fake = held.fake
-        return None if held.entry.lets_pass(endpoint) else fake
+        return None if held.entry.allows_connection(endpoint) else fake
     entry = _entry_for(endpoint)
     if entry is not None:
-        return None if entry.lets_pass(endpoint) else entry.answers
+        return None if entry.allows_connection(endpoint) else entry.responder
     if _outlived and not is_loopback(endpoint):
         refuse_outlived()
     return None
 
 
-def guarding() -> OpenFake | None:
+def blocking_fake() -> OpenFake | None:
     """The fake in whose name another way to Bedrock is stopped right now, or None where it is free.
 
     A fake that records stops nobody: what it passes on is sent with real keys, to where it was going.
     """
-    if PASSING_ON.get():
+    if FORWARDING.get():
         return None
-    held = HELD.get()
-    fake = current() if held is None else held.entry.answers
+    held = CURRENT_CALL.get()
+    fake = current() if held is None else held.entry.responder
     if fake is None:
         return _outlived.get(threading.current_thread()) if _outlived else None
     return None if fake.records else fake
 
 
 @contextmanager
-def passing_on() -> Generator[None, None, None]:
+def forwarding() -> Generator[None, None, None]:
     """For a `with` block this context, and no other, reaches the real service with real keys."""
-    token = PASSING_ON.set(True)
+    token = FORWARDING.set(True)
     try:
         yield
     finally:
-        PASSING_ON.reset(token)
+        FORWARDING.reset(token)
 
 
 def refuse_outlived() -> None:
@@ -240,17 +241,17 @@ def inherit(thread: threading.Thread) -> None:
         _outlived[thread] = fake
 
 
-def settle() -> None:
+def unpatch_if_idle() -> None:
     """Take the patches out if nothing needs them any longer."""
     if not _needed():
         _locked(_take_out, otherwise=_take_out)
 
 
 def _needed() -> bool:
-    return bool(_entries or _running or _alive_outside())
+    return bool(_entries or _running or _outlived_threads_run())
 
 
-def _alive_outside() -> bool:
+def _outlived_threads_run() -> bool:
     threads = [reference() for reference in _outlived.keyrefs()]
     return any(thread is not None and thread.is_alive() for thread in threads)
 
@@ -288,7 +289,7 @@ def _remember_threads(entry: _Entry) -> None:
     free = (entry.opener, threading.current_thread(), *_ours)
     for thread in threading.enumerate():
         if thread not in free and (thread in entry.callers or thread not in entry.before):
-            _outlived[thread] = entry.answers
+            _outlived[thread] = entry.responder
 
 
 def _take_out() -> None:
@@ -299,13 +300,13 @@ def _take_out() -> None:
 def _locked(step: Callable[[], None], *, otherwise: Callable[[], None]) -> None:
     """Run `step` alone; where it fails or is interrupted, run `otherwise`, which must cope with anything half done."""
     try:
-        alone(step)
+        locked(step)
     except BaseException:
-        alone(otherwise)
+        locked(otherwise)
         raise
 
 
-def alone(step: Callable[[], None]) -> None:
+def locked(step: Callable[[], None]) -> None:
     """Run `step` while no other thread opens or closes a fake. Safe to interrupt."""
     try:
         _lock.acquire()
@@ -324,7 +325,7 @@ def _after_fork_in_child() -> None:
     _running.clear()
     refusing = RefusingFake(FORKED.format(child=os.getpid(), parent=os.getppid()))
     for entry in _entries:
-        entry.answers, entry.boto = refusing, False
+        entry.responder, entry.boto = refusing, False
 
 
 if hasattr(os, "register_at_fork"):

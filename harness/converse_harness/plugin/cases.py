@@ -35,8 +35,8 @@ def _give_each_case(request: pytest.FixtureRequest) -> Case:
 
     The case's replies come first, then "OK." for whatever else is asked; `-k overflow` picks cases by name, and
     `@pytest.mark.parametrize("converse_each_case", ["throttle_mid"], indirect=True)` names some. The value is the Case:
-    `name`, `sentence`, `must`. The fake is that of the fixture `converse`. A test that asks for no answer fails; one
-    that calls Converse alone is skipped where only a stream can be so. `converse-harness cases` lists them.
+    `name`, `sentence`, `required`. The fake is that of the fixture `converse`. A test that asks for no answer fails;
+    one that calls Converse alone is skipped where only a stream can be so. `converse-harness cases` lists them.
     """
     if not hasattr(request, "param"):
         pytest.fail(NOT_COLLECTED, pytrace=False)

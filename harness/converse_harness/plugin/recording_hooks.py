@@ -27,14 +27,14 @@ from converse_harness.plugin.recording import (
 from converse_harness.plugin.recording_reports import TALLY, Reports, tell
 from converse_harness.plugin.settings import own_fakes, refuse_inside_given, settings_of
 from converse_harness.recordings.choices import failed_path
-from converse_harness.recordings.modes import Failed, MissingRecording, Mode, keep, open_session
+from converse_harness.recordings.modes import Failed, MissingRecording, Mode, open_session, save_or_set_aside
 
 if TYPE_CHECKING:
     from converse_harness.endpoint.script import Queue, Slot
     from converse_harness.intercept.fake import Fake
     from converse_harness.recordings.play import Recording
     from converse_harness.recordings.redaction import Redaction
-    from converse_harness.recordings.write import Tape
+    from converse_harness.recordings.write import SessionWriter
 
 MISSING: Final = """
 {test} has no recording. Record it, with the credentials and the region of a real account:
@@ -87,7 +87,7 @@ class RecordingRun:
     nodeid: str
     path: Path
     recording: Recording | None = None
-    tape: Tape | None = None
+    writer: SessionWriter | None = None
     refused: tuple[str, str] | None = None
     note: str = ""
     passed: bool = True
@@ -111,7 +111,7 @@ class RecordingRun:
         self._fakes.append(fake)
         if self.recording is not None or self.refused is not None:
             fake.script(self)
-        fake.tape = self.tape
+        fake.writer = self.writer
 
     @property
     def answers(self) -> bool:
@@ -195,7 +195,7 @@ def _answer(item: pytest.Item) -> None:
     session = item.stash.get(SESSION, None)
     if session is None or session.answers:
         return
-    from converse_harness.intercept.httpx_transports import listening
+    from converse_harness.intercept.httpx_transports import capturing
     from converse_harness.intercept.in_process import BotoFake
 
     fake, transports = BotoFake(**settings_of(item)), ExitStack()
@@ -209,7 +209,7 @@ def _answer(item: pytest.Item) -> None:
     item.addfinalizer(close)
     transports.callback(fake.close)
     fake.open()
-    transports.enter_context(listening(fake))
+    transports.enter_context(capturing(fake))
 
 
 def give(item: pytest.Item, fake: Fake) -> None:
@@ -234,10 +234,10 @@ def _session(item: pytest.Item, name: object = None, **how: Any) -> RecordingRun
     except MissingRecording:
         return RecordingRun(item.nodeid, path, refused=(f"has no reply: {here} is not there.", _missing(item, path)))
     note = NOT_RECORDED.format(first=first, path=here) if second and mode is Mode.NEW_EPISODES else ""
-    if opened.tape is not None:
+    if opened.writer is not None:
         note = NO_ACCOUNT.format(setting=setting_of_run(config))
     played = None if opened.recording is None else replace(opened.recording, path=here)
-    return RecordingRun(item.nodeid, path, played, opened.tape, note=note)
+    return RecordingRun(item.nodeid, path, played, opened.writer, note=note)
 
 
 def _missing(item: pytest.Item, path: Path) -> str:
@@ -285,8 +285,8 @@ def pytest_runtest_makereport(
 
 def _advise(session: RecordingRun, error: BaseException) -> None:
     """Add what a person cannot know from the error alone."""
-    no_account = session.tape is not None and any(type(each).__name__ in NO_ACCOUNT_ERRORS for each in _chain(error))
-    if session.note and (no_account or (session.tape is None and isinstance(error, UnexpectedCall))):
+    no_account = session.writer is not None and any(type(each).__name__ in NO_ACCOUNT_ERRORS for each in _chain(error))
+    if session.note and (no_account or (session.writer is None and isinstance(error, UnexpectedCall))):
         error.add_note(session.note)
 
 
@@ -327,9 +327,11 @@ def _keep(config: pytest.Config, session: RecordingRun) -> list[str]:
     left = session.unplayed()
     if left and session.passed:
         tally.unplayed.append((session.nodeid, shown(config, session.path), len(session.slots), left))
-    if session.tape is None:
+    if session.writer is None:
         return []
-    kept = keep(session.tape, passed=session.passed, failed=Failed(config.getoption("--converse-record-failed")))
+    kept = save_or_set_aside(
+        session.writer, passed=session.passed, failed=Failed(config.getoption("--converse-record-failed"))
+    )
     if kept.problem:
         return [kept.problem.replace(f"{config.rootpath}{os.sep}", "")]
     if kept.exchanges:

@@ -13,7 +13,7 @@ import pytest
 
 from converse_harness.errors import ReplyError
 from converse_harness.plugin.recording import MARKER, folder, path_of, settings_of_recording, shown
-from converse_harness.recordings.choices import FAILED_SUFFIX, OPENED, SUFFIX, identity
+from converse_harness.recordings.choices import FAILED_SUFFIX, SUFFIX, USED_FILES, identity
 
 OUTPUT: Final = "converse_recordings"
 """The key under which a worker of xdist tells the controller."""
@@ -68,7 +68,7 @@ class Tally:
             "kept": self.kept,
             "unplayed": self.unplayed,
             "problems": self.problems,
-            "used": sorted(self.used | OPENED),
+            "used": sorted(self.used | USED_FILES),
             "collected": self.collected,
             "whole": self.whole,
         }
@@ -186,7 +186,7 @@ def _unused(config: pytest.Config, tally: Tally) -> Iterator[str]:
     root = folder(config)
     if not _whole(config, tally) or not root.is_dir():
         return
-    used = tally.used | OPENED | {identity(config.rootpath / path) for path, *_ in tally.kept if path}
+    used = tally.used | USED_FILES | {identity(config.rootpath / path) for path, *_ in tally.kept if path}
     files = (path for path in sorted(root.rglob(f"*{SUFFIX}")) if identity(path) not in used and _is_recording(path))
     lines = [
         f"    {shown(config, path)}{' (of a test that did not pass)' if path.name.endswith(FAILED_SUFFIX) else ''}"

@@ -70,7 +70,7 @@ def _definitions(metafunc: pytest.Metafunc) -> Mapping[str, Sequence[pytest.Fixt
 FIXTURES: Final[dict[object, str | None]] = {}
 """The functions of our fixtures; those of variants with their names in the table."""
 
-KEPT: Final = pytest.StashKey["list[pytest.FixtureDef[Any]]"]()
+ASKED_FIXTURES: Final = pytest.StashKey["list[pytest.FixtureDef[Any]]"]()
 """Those of our fixtures that have been asked for, on the session's config."""
 
 NOT_COLLECTED: Final = """\
@@ -142,7 +142,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> None:
     """Remember those of our fixtures that have a value."""
     if fixturedef.func in FIXTURES:
-        kept = request.config.stash.setdefault(KEPT, [])
+        kept = request.config.stash.setdefault(ASKED_FIXTURES, [])
         if fixturedef not in kept:
             kept.append(fixturedef)
 
@@ -150,7 +150,7 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.Fix
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Make each value anew that a test before this one may have changed."""
-    for definition in item.config.stash.get(KEPT, ()):
+    for definition in item.config.stash.get(ASKED_FIXTURES, ()):
         if definition.cached_result is not None and definition.cached_result[2] is None:
             _, path, no_error = definition.cached_result
             name = FIXTURES[definition.func]

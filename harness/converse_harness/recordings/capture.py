@@ -37,7 +37,7 @@ LAST: Final = ((":event-type", "metadata"), (":message-type", "exception"), (":m
 
 
 @dataclass(slots=True, eq=False)
-class Heard:
+class CapturedExchange:
     """One call that is passed on, filled in by a transport while its answer comes.
 
     All times are seconds since the request was sent. `pieces` are the parts of the body as they arrived: with HTTP/1.1
@@ -65,7 +65,7 @@ class Heard:
         """The value of a response header, by its name in lower case."""
         return next((value for key, value in self.headers if key.lower() == name), None)
 
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether nothing is missing, although the client has not asked whether there is more."""
         data = b"".join(piece for piece, _ in self.pieces)
         length = self.header("content-length")
@@ -80,9 +80,9 @@ class Heard:
         return bool(frames) and any(frames[-1].get(name) == value for name, value in LAST)
 
 
-def exchange_lines(heard: Heard, number: int) -> list[Line]:
+def exchange_lines(captured: CapturedExchange, number: int) -> list[Line]:
     """The lines of one exchange; `number` is that of its call, from 1. An answer that is not legal has its `faults`."""
-    return with_faults([_call_line(heard, number), *_answer_lines(heard)])
+    return with_faults([_call_line(captured, number), *_answer_lines(captured)])
 
 
 def with_faults(lines: Sequence[Line]) -> list[Line]:
@@ -96,8 +96,8 @@ def with_faults(lines: Sequence[Line]) -> list[Line]:
     return [call, *answer]
 
 
-def _call_line(heard: Heard, number: int) -> Line:
-    request = heard.request
+def _call_line(captured: CapturedExchange, number: int) -> Line:
+    request = captured.request
     found = route(request) or control_route(request)
     path, _, query = request.target.partition("?")
     line: Line = {"call": number}
@@ -117,38 +117,41 @@ def _call_line(heard: Heard, number: int) -> Line:
     return line | (request_members(request.body) if request.body else {})
 
 
-def _answer_lines(heard: Heard) -> Iterator[Line]:
-    if heard.failure is not None:
-        yield {"t": _ms(heard.ended_at), "failed": heard.failure.value}
+def _answer_lines(captured: CapturedExchange) -> Iterator[Line]:
+    if captured.failure is not None:
+        yield {"t": _ms(captured.ended_at), "failed": captured.failure.value}
         return
-    data = b"".join(piece for piece, _ in heard.pieces)
-    streams = heard.status == 200 and (heard.header("content-type") == STREAM or _begins_with_a_frame(data))
-    head = _head_line(heard, data, streams=streams)
+    data = b"".join(piece for piece, _ in captured.pieces)
+    streams = captured.status == 200 and (captured.header("content-type") == STREAM or _begins_with_a_frame(data))
+    head = _head_line(captured, data, streams=streams)
     if streams:
         yield head
-        yield from _stream_lines(heard)
+        yield from _stream_lines(captured)
     else:
         yield head | body_members("body", data)
-    if heard.running and not heard.is_whole():
+    if captured.running and not captured.is_complete():
         # As if the client had left here: what comes after is not in the recording.
-        yield {"t": _ms(heard.pieces[-1][1] if heard.pieces else heard.head_at), "end": End.CLOSED_BY_CLIENT.value}
-    elif heard.ended is not None:
-        yield {"t": _ms(heard.ended_at), "end": heard.ended.value}
-    elif _is_short(heard, data):
+        yield {
+            "t": _ms(captured.pieces[-1][1] if captured.pieces else captured.head_at),
+            "end": End.CLOSED_BY_CLIENT.value,
+        }
+    elif captured.ended is not None:
+        yield {"t": _ms(captured.ended_at), "end": captured.ended.value}
+    elif _is_short(captured, data):
         # A newer botocore takes no notice of it. Whoever replays it must not wait for the rest.
-        yield {"t": _ms(heard.ended_at), "end": End.CLOSED.value}
+        yield {"t": _ms(captured.ended_at), "end": End.CLOSED.value}
 
 
-def _is_short(heard: Heard, data: bytes) -> bool:
+def _is_short(captured: CapturedExchange, data: bytes) -> bool:
     """Whether a body ended before its Content-Length says."""
-    length = heard.header("content-length") or ""
+    length = captured.header("content-length") or ""
     return length.isdecimal() and len(data) < int(length)
 
 
-def _head_line(heard: Heard, data: bytes, *, streams: bool) -> Line:
-    at = heard.head_at if streams or not heard.pieces else heard.pieces[-1][1]
-    line: Line = {"t": _ms(at), "status": heard.status}
-    error = heard.header("x-amzn-errortype")
+def _head_line(captured: CapturedExchange, data: bytes, *, streams: bool) -> Line:
+    at = captured.head_at if streams or not captured.pieces else captured.pieces[-1][1]
+    line: Line = {"t": _ms(at), "status": captured.status}
+    error = captured.header("x-amzn-errortype")
     name, _, _ = (error or "").partition(":")
     if (
         error is not None
@@ -157,19 +160,19 @@ def _head_line(heard: Heard, data: bytes, *, streams: bool) -> Line:
     ):
         line["type"] = name
         error = None
-    request_id = heard.header("x-amzn-requestid")
+    request_id = captured.header("x-amzn-requestid")
     if request_id is not None and is_header(request_id):
         line["requestId"] = request_id
     unusual: dict[str, str | None] = {}
     if error is not None:
         unusual["x-amzn-ErrorType"] = error
-    content_type = heard.header("content-type")
+    content_type = captured.header("content-type")
     if content_type != (STREAM if streams else JSON):
         unusual["Content-Type"] = content_type
-    length = heard.header("content-length")
+    length = captured.header("content-length")
     if length is not None and (streams or length != str(len(data))):
         unusual |= {"Transfer-Encoding": None, "Content-Length": length} if streams else {"Content-Length": length}
-    unusual |= {key: value for key, value in heard.headers if key.lower().startswith(KEPT_HEADERS)}
+    unusual |= {key: value for key, value in captured.headers if key.lower().startswith(KEPT_HEADERS)}
     kept = {name: value for name, value in unusual.items() if value is None or is_header(value)}
     return line | ({"headers": kept} if kept else {})
 
@@ -183,10 +186,10 @@ def _begins_with_a_frame(data: bytes) -> bool:
     return len(data) > PRELUDE_LENGTH
 
 
-def _stream_lines(heard: Heard) -> Iterator[Line]:
+def _stream_lines(captured: CapturedExchange) -> Iterator[Line]:
     decoder = Decoder()
     read = 0
-    for data, at in heard.pieces:
+    for data, at in captured.pieces:
         joined = False
         try:
             frames = decoder.feed(data)
@@ -198,7 +201,7 @@ def _stream_lines(heard: Heard) -> Iterator[Line]:
             read += len(raw)
             joined = True
     # From the first damage on, or what was cut off: bytes, in the pieces in which they came.
-    for data, at in heard.pieces:
+    for data, at in captured.pieces:
         if read >= len(data):
             read -= len(data)
             continue

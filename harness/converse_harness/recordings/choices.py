@@ -30,7 +30,7 @@ FAILED: Final = {
 """What becomes of what a test recorded that did not pass. The first is the default."""
 
 
-OPENED: Final[set[str]] = set()
+USED_FILES: Final[set[str]] = set()
 """The files, as `identity` has them."""
 
 

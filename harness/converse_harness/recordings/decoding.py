@@ -21,7 +21,7 @@ DEPTH: Final = 6
 LARGE: Final = 64 * 1024
 """Texts from this length on are searched one by one, shorter ones together."""
 
-MOST: Final = 64 * 1024 * 1024
+MAX_DECODED: Final = 64 * 1024 * 1024
 """Bytes that are unpacked from one compressed text at most."""
 
 Path = tuple[str | int, ...]
@@ -231,7 +231,7 @@ def unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
     """What gzip, zlib or zip have packed into these bytes; nothing where they are none of these, or damaged."""
     if data[:2] in (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda"):
         try:
-            yield "gzip", zlib.decompressobj(wbits=47).decompress(data, MOST)  # 32 + 15: gzip or zlib
+            yield "gzip", zlib.decompressobj(wbits=47).decompress(data, MAX_DECODED)  # 32 + 15: gzip or zlib
         except zlib.error:
             return
     elif data[:4] == b"PK\x03\x04":
@@ -239,7 +239,7 @@ def unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
-    left = MOST
+    left = MAX_DECODED
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for each in archive.infolist():

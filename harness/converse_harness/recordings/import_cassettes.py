@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from converse_harness.endpoint.operations import Route, control_route, route
 from converse_harness.errors import DamagedData
-from converse_harness.recordings.capture import Heard, exchange_lines
+from converse_harness.recordings.capture import CapturedExchange, exchange_lines
 from converse_harness.recordings.cassettes import (
     CannotImport,
     Interaction,
@@ -29,7 +29,7 @@ from converse_harness.recordings.cassettes import (
 from converse_harness.recordings.read import read
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.replies import reply_of
-from converse_harness.recordings.write import Tape
+from converse_harness.recordings.write import SessionWriter
 from converse_harness.stream.http import Request
 
 
@@ -76,7 +76,7 @@ class Imported:
 
 @dataclass(slots=True)
 class _Tracks:
-    heard: list[Heard] = field(default_factory=list[Heard])
+    captured: list[CapturedExchange] = field(default_factory=list[CapturedExchange])
     reserialised: list[bool] = field(default_factory=list[bool])
     alone: Counter[str] = field(default_factory=Counter[str])
     problems: list[CannotImport] = field(default_factory=list[CannotImport])
@@ -105,26 +105,26 @@ def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redacti
             tracks.problems.append(CannotImport(source, interaction.line, str(error)))
     if tracks.problems:
         raise CannotImportAll(tracks.problems)
-    if not tracks.heard:
+    if not tracks.captured:
         return Imported((), tracks.alone)
-    Tape(target, redaction=redaction or Redaction(), heard=tracks.heard).save()
+    SessionWriter(target, redaction=redaction or Redaction(), captured=tracks.captured).save()
     return Imported(tuple(_verdicts(target, tracks)), tracks.alone)
 
 
 def _verdicts(target: Path, tracks: _Tracks) -> Iterator[ImportVerdict]:
     """What a client of the written file gets, beside what the cassette has."""
     exchanges = read(target).exchanges
-    for number, (exchange, heard, reserialised) in enumerate(
-        zip(exchanges, tracks.heard, tracks.reserialised, strict=True), 1
+    for number, (exchange, captured, reserialised) in enumerate(
+        zip(exchanges, tracks.captured, tracks.reserialised, strict=True), 1
     ):
         recorded = reply_of(exchange).recorded
         chunks = () if recorded is None else recorded.response.chunks
-        if b"".join(chunk.data for chunk in chunks) == b"".join(piece for piece, _ in heard.pieces):
+        if b"".join(chunk.data for chunk in chunks) == b"".join(piece for piece, _ in captured.pieces):
             yield ImportVerdict.RESERIALISED if reserialised else ImportVerdict.EQUAL
         else:
             yield (
                 ImportVerdict.DIFFERENT
-                if [*exchange.lines()] == exchange_lines(heard, number)
+                if [*exchange.lines()] == exchange_lines(captured, number)
                 else ImportVerdict.MASKED
             )
 
@@ -151,7 +151,7 @@ def _take(interaction: Interaction, hosts: Hosts, tracks: _Tracks) -> None:
         answered = decoded(answered, headers)
     pieces = [(piece, 0.0) for piece in pieces_of(answered)]
     kept = tuple(kept_headers(headers, status, pieces, answered))
-    tracks.heard.append(Heard(sent, found.operation, status, kept, pieces=pieces))
+    tracks.captured.append(CapturedExchange(sent, found.operation, status, kept, pieces=pieces))
     tracks.reserialised.append(reserialised)
 
 

@@ -14,7 +14,7 @@ from converse_harness.recordings.decoding import Joined, Path, View, is_dict, is
 from converse_harness.recordings.lines import Line, event_of
 from converse_harness.secrets import ACCOUNT_BY_NAME, ACCOUNT_IN_ARN, MASK, STAND_IN, matches, secret_span
 
-OWN: Final = "a secret of this process"
+OWN_SECRET: Final = "a secret of this process"
 """The kind of a value that is in the environment, or that a request was signed with."""
 
 SHORTEST_OWN: Final = 16
@@ -156,7 +156,7 @@ def _secrets_in(group: Joined, own: Iterable[str]) -> Iterator[tuple[View, str]]
         for text in {value, value.encode().decode("latin-1")}:
             at = group.text.find(text)
             while at >= 0:
-                yield group.view_at(at), OWN
+                yield group.view_at(at), OWN_SECRET
                 at = group.text.find(text, at + 1)
 
 

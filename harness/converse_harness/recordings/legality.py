@@ -18,7 +18,7 @@ from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.stream.frames import Decoder
 from converse_harness.stream.grammar import ERROR_FRAME, StreamOrder
 
-MOST: Final = 5
+MAX_PROBLEMS: Final = 5
 """The most problems of one answer that are told; of the others their number."""
 
 NEWER: Final = frozenset({FindingKind.UNKNOWN, FindingKind.ENUM, FindingKind.UNION})
@@ -44,7 +44,11 @@ _LIMITS: Final = frozenset({"min", "max", "pattern", "enum"})
 def problems(exchange: RecordedExchange) -> list[str]:
     """What AWS would not have sent, in words; empty where the answer is legal. The recorder writes it as `faults`."""
     found = [text for _, text in illegal(exchange)]
-    return found if len(found) <= MOST else [*found[: MOST - 1], f"and {len(found) - MOST + 1} more"]
+    return (
+        found
+        if len(found) <= MAX_PROBLEMS
+        else [*found[: MAX_PROBLEMS - 1], f"and {len(found) - MAX_PROBLEMS + 1} more"]
+    )
 
 
 def is_newer(header: Line) -> bool:

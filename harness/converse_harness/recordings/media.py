@@ -60,7 +60,7 @@ def set_aside(lines: Sequence[Line], recording: Path) -> tuple[list[Line], dict[
     for line in lines:
         if "call" in line:
             operation = str(line.get("operation", ""))
-        made.append(_Aside(folder_of(recording), files).line(line, operation))
+        made.append(_Externalized(folder_of(recording), files).line(line, operation))
     return made, files
 
 
@@ -109,7 +109,7 @@ def _references(value: Any) -> Iterator[str]:
             yield from _references(item)
 
 
-class _Aside:
+class _Externalized:
     """Takes media out of lines into `files`."""
 
     def __init__(self, folder: str, files: dict[str, bytes]) -> None:

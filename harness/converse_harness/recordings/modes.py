@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Missed, Queue
 from converse_harness.errors import ConverseHarnessError, DamagedData, ReplyError
-from converse_harness.recordings.choices import FAILED, MODES, OPENED, failed_path, identity
+from converse_harness.recordings.choices import FAILED, MODES, USED_FILES, failed_path, identity
 
 if TYPE_CHECKING:
     from converse_harness.recordings.matching import Match
     from converse_harness.recordings.play import Recording
     from converse_harness.recordings.redaction import Redaction
-    from converse_harness.recordings.write import Tape
+    from converse_harness.recordings.write import SessionWriter
 
 
 class Mode(Enum):
@@ -46,7 +46,7 @@ class OpenedRecording(NamedTuple):
     """What a fake is given: a recording to play, a tape for what that does not answer, or both."""
 
     recording: Recording | None
-    tape: Tape | None
+    writer: SessionWriter | None
 
 
 def mode_of(value: Mode | str) -> Mode:
@@ -64,33 +64,33 @@ def open_session(
     *,
     match: Match = "shape",
     pace: float | str = 0.0,
-    must: bool = False,
+    required: bool = False,
     again: str = "",
     redaction: Redaction | None = None,
 ) -> OpenedRecording:
     """What is there to be played at `path`, and where the rest is recorded, as the mode says.
 
-    `must` says whether an exchange that is not played fails the test, `again` how it is recorded again, `redaction`
-    what is replaced in what is recorded. Nothing is written before `Tape.save`. Raises MissingRecording where only a
-    file could answer and none is there, DamagedRecording for one that is none, and ReplyError for a `match` or a `pace`
-    that is none.
+    `required` says whether an exchange that is not played fails the test, `again` how it is recorded again, `redaction`
+    what is replaced in what is recorded. Nothing is written before `SessionWriter.save`. Raises MissingRecording where
+    only a file could answer and none is there, DamagedRecording for one that is none, and ReplyError for a `match` or a
+    `pace` that is none.
     """
     from converse_harness.recordings.play import check_how, recording
     from converse_harness.recordings.redaction import Redaction
-    from converse_harness.recordings.write import Tape
+    from converse_harness.recordings.write import SessionWriter
 
     redaction = redaction or Redaction()
     check_how(match, pace)
-    OPENED.add(identity(path))
+    USED_FILES.add(identity(path))
     if mode is Mode.ALL:
-        return OpenedRecording(None, Tape(path, redaction=redaction))
+        return OpenedRecording(None, SessionWriter(path, redaction=redaction))
     if not path.exists():
         if mode is Mode.NONE:
             raise MissingRecording(path)
-        return OpenedRecording(None, Tape(path, redaction=redaction))
-    found = replace(recording(path, match=match, pace=pace, redaction=redaction), must=must, again=again)
+        return OpenedRecording(None, SessionWriter(path, redaction=redaction))
+    found = replace(recording(path, match=match, pace=pace, redaction=redaction), required=required, again=again)
     if mode is Mode.NEW_EPISODES:
-        return OpenedRecording(found, Tape(path, found.exchanges, keeps=True, redaction=redaction))
+        return OpenedRecording(found, SessionWriter(path, found.exchanges, keeps=True, redaction=redaction))
     return OpenedRecording(found, None)
 
 
@@ -127,7 +127,7 @@ FAILED_MEANINGS: Final[Mapping[Failed, str]] = {failed: FAILED[failed.value] for
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SavedRecording:
     """What became of the exchanges on a tape.
 
     `path` is the file that has them now, None where none has; `problem` says what went wrong, and where they are.
@@ -138,42 +138,44 @@ class Kept:
     problem: str = ""
 
 
-def keep(tape: Tape, *, passed: bool, failed: Failed = Failed.ASIDE) -> Kept:
+def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = Failed.ASIDE) -> SavedRecording:
     """Write what is on a tape, as its test ended. A tape without an answer writes nothing; what was there stays."""
-    exchanges = _answered(tape)
+    exchanges = _answered(writer)
     if not exchanges or (failed is Failed.DROP and not passed):
-        return Kept(exchanges)
+        return SavedRecording(exchanges)
     aside = not passed and failed is Failed.ASIDE
-    path = failed_path(tape.path) if aside else tape.path
+    path = failed_path(writer.path) if aside else writer.path
     try:
-        tape.save(path)
+        writer.save(path)
     except (OSError, DamagedData) as error:
-        return _elsewhere(tape, path, error)
+        return _elsewhere(writer, path, error)
     except ConverseHarnessError as error:
-        return Kept(exchanges, problem=f"{error}\n{_lost(exchanges)}")
-    return Kept(exchanges, path)
+        return SavedRecording(exchanges, problem=f"{error}\n{_lost(exchanges)}")
+    return SavedRecording(exchanges, path)
 
 
-def _elsewhere(tape: Tape, path: Path, error: Exception) -> Kept:
+def _elsewhere(writer: SessionWriter, path: Path, error: Exception) -> SavedRecording:
     """A folder of its own among the temporary files takes what its place would not."""
-    exchanges = _answered(tape)
+    exchanges = _answered(writer)
     refused = f"{path} could not be written ({_reason(error)}); what was there is as it was."
     try:
         other = Path(tempfile.mkdtemp(prefix="converse-recording-"), path.name)
         try:
-            tape.save(other)
+            writer.save(other)
         except BaseException:
             with suppress(OSError):
                 other.parent.rmdir()
             raise
     except (OSError, ConverseHarnessError) as second:
         nowhere = f"Nor could a temporary file ({_reason(second)})."
-        return Kept(exchanges, problem=f"{refused} {nowhere} {_lost(exchanges)}")
-    return Kept(exchanges, other, f"{refused} {_number(exchanges)} kept in {other}: move it there, or record again.")
+        return SavedRecording(exchanges, problem=f"{refused} {nowhere} {_lost(exchanges)}")
+    return SavedRecording(
+        exchanges, other, f"{refused} {_number(exchanges)} kept in {other}: move it there, or record again."
+    )
 
 
-def _answered(tape: Tape) -> int:
-    return sum(heard.answered for heard in tape.heard)
+def _answered(writer: SessionWriter) -> int:
+    return sum(captured.answered for captured in writer.captured)
 
 
 def _lost(exchanges: int) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Missed, Queue, Slot
 from converse_harness.errors import ReplyError
-from converse_harness.recordings.choices import OPENED, identity
+from converse_harness.recordings.choices import USED_FILES, identity
 from converse_harness.recordings.matching import (
     MATCHES,
     Match,
@@ -39,7 +39,7 @@ RECORDED: Final = "recorded"
 class Recording:
     """A recorded session, made by `recording`: goes wherever replies go, and can be played any number of times.
 
-    `match`, `pace` and `redaction` as for `recording`; `must` says whether an exchange that is not played fails the
+    `match`, `pace` and `redaction` as for `recording`; `required` says whether an exchange that is not played fails the
     test; `again` is the command that records it again, for messages.
     """
 
@@ -47,7 +47,7 @@ class Recording:
     session: RecordedSession = field(repr=False)
     match: Match = "shape"
     pace: float = 0.0
-    must: bool = True
+    required: bool = True
     again: str = ""
     redaction: Redaction | None = None
     _keys: dict[tuple[Match, bool, int], str] = field(
@@ -101,7 +101,7 @@ class Playing(Queue):
         super().__init__(name)
         self.recording = recording
         self.slots += (
-            Slot(reply_of(exchange, recording.pace), f"{name}.{number}", 1, must=recording.must)
+            Slot(reply_of(exchange, recording.pace), f"{name}.{number}", 1, required=recording.required)
             for number, exchange in enumerate(recording.exchanges)
         )
         self._all = tuple(self.slots)
@@ -227,7 +227,7 @@ def recording(
     """
     factor = check_how(match, pace)
     where = Path(path)
-    OPENED.add(identity(where))
+    USED_FILES.add(identity(where))
     try:
         session = read(where)
     except OSError as error:

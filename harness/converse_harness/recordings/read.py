@@ -218,12 +218,12 @@ def parse(text: str, path: object = "<recording>", *, legal: bool = True) -> Rec
     for problem in problems_of(lines):
         raise DamagedRecording(path, problem.line, problem.text, problem.advice or MEND)
     session = session_of(lines)
-    for problem in breaches(session) if legal else ():
+    for problem in violations(session) if legal else ():
         raise DamagedRecording(path, problem.line, problem.text, problem.advice)
     return session
 
 
-def breaches(session: RecordedSession) -> Iterator[Problem]:
+def violations(session: RecordedSession) -> Iterator[Problem]:
     """What AWS would not have sent, in the answers that are not said to be faulty."""
     held_against_others = other_models(session.header)
     for exchange in session.exchanges:

@@ -18,10 +18,10 @@ from secrets import token_hex
 from typing import Final
 
 from converse_harness.endpoint import Exchange
-from converse_harness.endpoint.call import Call, CallOutcome, PassedOn
+from converse_harness.endpoint.call import Call, CallOutcome, ForwardedCall
 from converse_harness.errors import StreamOrderError
 from converse_harness.recordings import replies as recorded
-from converse_harness.recordings.capture import Heard, exchange_lines, with_faults
+from converse_harness.recordings.capture import CapturedExchange, exchange_lines, with_faults
 from converse_harness.recordings.leaks import refuse, remember
 from converse_harness.recordings.lines import FORMAT, VERSION, Line, dump
 from converse_harness.recordings.media import set_aside
@@ -165,11 +165,11 @@ UNANSWERED: Final = HttpResponse(0, (), ())
 
 
 @dataclass(frozen=True, slots=True)
-class PassedExchange:
-    """A call that is passed on: the transport fills in `heard` and reports how it ended."""
+class ForwardedExchange:
+    """A call that is passed on: the transport fills in `captured` and reports how it ended."""
 
     call: Call
-    heard: Heard
+    captured: CapturedExchange
 
     @property
     def response(self) -> HttpResponse:
@@ -178,22 +178,22 @@ class PassedExchange:
 
     @property
     def taken(self) -> list[tuple[Chunk, float]]:
-        """Nothing: see `heard`."""
+        """Nothing: see `captured`."""
         return []
 
     def ended(self, outcome: str) -> None:
         """The answer ended, with the value of an Outcome; only the first report counts."""
         if self.call.answered.outcome is CallOutcome.RUNNING:
-            self.heard.running = False
+            self.captured.running = False
             self.call.answered.outcome = CallOutcome(outcome)
 
 
-AnyExchange = Exchange | PassedExchange
+AnyExchange = Exchange | ForwardedExchange
 """A call that is answered, or passed on."""
 
 
 @dataclass(slots=True, eq=False)
-class Tape:
+class SessionWriter:
     """The calls that are passed on and what came back; for several threads.
 
     `path` is where `save` writes them, `before` what the file held already. One that `keeps` takes the file as it is
@@ -205,20 +205,20 @@ class Tape:
     before: tuple[recorded.RecordedExchange, ...] = ()
     keeps: bool = False
     redaction: Redaction = field(default_factory=Redaction)
-    heard: list[Heard] = field(default_factory=list[Heard])
+    captured: list[CapturedExchange] = field(default_factory=list[CapturedExchange])
     _own: Counter[str] = field(default_factory=Counter[str])
     """What it wrote itself into a file that it keeps."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def pass_on(self, call: Call, request: Request | None = None) -> PassedExchange:
+    def forward(self, call: Call, request: Request | None = None) -> ForwardedExchange:
         """Take a call that is to be passed on; `request` is its request with the secrets that the call has masked."""
         if request is not None:
             remember(*header_secrets(request.headers))
-        heard = Heard(call.request, call.operation, running=True)
+        captured = CapturedExchange(call.request, call.operation, running=True)
         with self._lock:
-            self.heard.append(heard)
-        call.answered.passed_on = _Taken(heard, call.number)
-        return PassedExchange(call, heard)
+            self.captured.append(captured)
+        call.answered.passed_on = _Taken(captured, call.number)
+        return ForwardedExchange(call, captured)
 
     def lines(self) -> list[Line]:
         """The lines of the file: its header, what was there before, what was heard, redacted.
@@ -229,9 +229,9 @@ class Tape:
         for exchange in self.before:
             lines += exchange.lines()
         kept = len(lines)
-        answered = [heard for heard in self.heard if heard.answered]
-        for number, heard in enumerate(answered, len(self.before) + 1):
-            lines += exchange_lines(heard, number)
+        answered = [captured for captured in self.captured if captured.answered]
+        for number, captured in enumerate(answered, len(self.before) + 1):
+            lines += exchange_lines(captured, number)
         redacted = self.redaction.redacted(lines, kept)
         return lines if redacted == lines else list(_as_legal_as_they_are(redacted))
 
@@ -281,29 +281,29 @@ def _unnumbered(exchange: recorded.RecordedExchange) -> str:
 class _Taken:
     """What the client took of an answer, by now; read anew while more comes."""
 
-    def __init__(self, heard: Heard, number: int) -> None:
-        self._heard = heard
+    def __init__(self, captured: CapturedExchange, number: int) -> None:
+        self._heard = captured
         self._number = number
-        self._read: tuple[object, PassedOn] | None = None
+        self._read: tuple[object, ForwardedCall] | None = None
 
-    def __call__(self) -> PassedOn:
-        heard = self._heard
-        now = (heard.status, len(heard.pieces), heard.running)
+    def __call__(self) -> ForwardedCall:
+        captured = self._heard
+        now = (captured.status, len(captured.pieces), captured.running)
         if self._read is None or self._read[0] != now:
-            self._read = now, _taken(heard, self._number)
+            self._read = now, _taken(captured, self._number)
         return self._read[1]
 
 
-def _taken(heard: Heard, number: int) -> PassedOn:
-    call, head, *rest = exchange_lines(heard, number)
+def _taken(captured: CapturedExchange, number: int) -> ForwardedCall:
+    call, head, *rest = exchange_lines(captured, number)
     events = tuple(line for line in rest if "end" not in line)
     reply = reply_of(recorded.RecordedExchange(1, call, head, events))
     chunks = () if reply.recorded is None else tuple(reply.recorded.response.chunks)
     times = [line["t"] / 1000 for line in events if not line.get("joined")]
     taken = tuple(zip(chunks, times, strict=False)) if events else ()
     whole = _whole(reply.body) if head.get("status") == 200 else None
-    at = heard.pieces[-1][1] if heard.pieces else max(heard.head_at, heard.ended_at)
-    return PassedOn(heard.status, taken, whole, _summary(reply) if heard.answered else "", at)
+    at = captured.pieces[-1][1] if captured.pieces else max(captured.head_at, captured.ended_at)
+    return ForwardedCall(captured.status, taken, whole, _summary(reply) if captured.answered else "", at)
 
 
 def _summary(reply: Reply) -> str:

@@ -180,32 +180,36 @@ Call = tuple[str, Sequence[Any], Mapping[str, Any]]
 
 
 def written(
-    body: WrittenBody, failure: StreamFailure | None, breaches: Sequence[FaultPlacement], pace: Pace, uses: int
+    body: WrittenBody, failure: StreamFailure | None, placements: Sequence[FaultPlacement], pace: Pace, uses: int
 ) -> Iterator[Call]:
     """The calls that make a reply of these parts."""
-    alone = next((breach.fault.name for breach in breaches if breach.fault.no_answer), None)
+    alone = next((placement.fault.name for placement in placements if placement.fault.no_answer), None)
     yield _written_body(body) if alone is None else (alone, (), {})
     if isinstance(body, ErrorBody) and body.headers:
         waits = dict(body.headers)
         given = {"seconds": waits.get("retry-after"), "ms": waits.get("retry-after-ms")}
         yield "retry_after", (), {name: int(value) for name, value in given.items() if value is not None}
     # In the order in which they must be said: a failure counts the events of a broken order.
-    for breach in breaches:
-        if breach.fault.level is FaultLevel.EVENTS:
-            yield _written_breach(breach)
+    for placement in placements:
+        if placement.fault.level is FaultLevel.EVENTS:
+            yield _written_breach(placement)
     if failure is not None:
         yield _written_failure(failure)
-    for breach in breaches:
-        if breach.fault.level is not FaultLevel.EVENTS and not breach.fault.no_answer:
-            yield _written_breach(breach)
+    for placement in placements:
+        if placement.fault.level is not FaultLevel.EVENTS and not placement.fault.no_answer:
+            yield _written_breach(placement)
     if pace != UNPACED:
         yield "paced", (), {"first": pace.first, "each": pace.each}
     if uses > 1:
         yield "times", (uses,), {}
 
 
-def _written_breach(breach: FaultPlacement) -> Call:
-    return "broken", (breach.fault,), {} if breach.fault.place is Place.NOWHERE else {"after": breach.after}
+def _written_breach(placement: FaultPlacement) -> Call:
+    return (
+        "broken",
+        (placement.fault,),
+        {} if placement.fault.place is Place.WHOLE_ANSWER else {"after": placement.after},
+    )
 
 
 def _written_failure(failure: StreamFailure) -> Call:

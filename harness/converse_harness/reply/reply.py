@@ -49,7 +49,7 @@ class Reply:
     body: Body
     uses: int = 1
     failure: StreamFailure | None = None
-    breaches: tuple[FaultPlacement, ...] = ()
+    placements: tuple[FaultPlacement, ...] = ()
     pace: Pace = UNPACED
     recorded: Recorded | None = None
 
@@ -128,9 +128,9 @@ class Reply:
 
     def _check_uncounted(self, then: str) -> None:
         """Raise ReplyError where a fault was placed by the number of its event, and that would change."""
-        for breach in self.breaches:
-            if breach.fault.place in (Place.BETWEEN, Place.IN_EVENT):
-                raise ReplyError(f"{then} before broken(faults.{breach.fault.name}), which counts events.")
+        for placement in self.placements:
+            if placement.fault.place in (Place.BETWEEN, Place.IN_EVENT):
+                raise ReplyError(f"{then} before broken(faults.{placement.fault.name}), which counts events.")
 
     def broken(self, fault: Fault, *, after: int | None = None) -> Reply:
         """Break the protocol, by the name of a fault; after that many events, half of them if not given.
@@ -147,19 +147,20 @@ class Reply:
         """
         if type(fault) is not Fault:
             raise ReplyError(f"broken({fault!r}): a fault by its name, for instance faults.reset.")
-        for breach in self.breaches:
-            if breach.fault.level is fault.level:
+        for placement in self.placements:
+            if placement.fault.level is fault.level:
                 raise ReplyError(
-                    f"broken({fault.name}): {breach.fault.name} breaks the same level already ({fault.level.value}); a "
+                    f"broken({fault.name}): {placement.fault.name} breaks the same level already "
+                    f"({fault.level.value}); a "
                     "reply has one fault of each."
                 )
-        if self.breaches and (self.no_answer or fault.no_answer):
+        if self.placements and (self.no_answer or fault.no_answer):
             raise ReplyError(
                 f"broken({fault.name}): {self.summary}: where no answer comes, nothing else can be broken."
             )
-        breach = self._placed(fault, after)
+        placement = self._placed(fault, after)
         recorded = self.recorded if fault.order is None else None
-        return replace(self, breaches=tuple(sorted((*self.breaches, breach), key=_level)), recorded=recorded)
+        return replace(self, placements=tuple(sorted((*self.placements, placement), key=_level)), recorded=recorded)
 
     def _placed(self, fault: Fault, after: int | None) -> FaultPlacement:
         if fault.order is not None:
@@ -208,32 +209,32 @@ class Reply:
     @property
     def order_breach(self) -> FaultPlacement | None:
         """The fault of the order of events, if there is one."""
-        return next((breach for breach in self.breaches if breach.fault.order is not None), None)
+        return next((placement for placement in self.placements if placement.fault.order is not None), None)
 
     def check_transport(self, transport: Transport | None) -> None:
         """Raise ReplyError for a fault that the transport cannot express."""
-        for breach in self.breaches:
-            able = breach.fault.transports
+        for placement in self.placements:
+            able = placement.fault.transports
             if transport is not None and transport not in able:
                 raise ReplyError(
-                    f"{self.summary}: the {transport.value} transport cannot express faults.{breach.fault.name}. "
+                    f"{self.summary}: the {transport.value} transport cannot express faults.{placement.fault.name}. "
                     f"Transports that can: {', '.join(each.value for each in Transport if each in able)}."
                 )
 
     @property
     def no_answer(self) -> bool:
         """Whether the connection fails in the place of any answer."""
-        return bool(self.breaches) and self.breaches[-1].fault.no_answer
+        return bool(self.placements) and self.placements[-1].fault.no_answer
 
     def events(self, family: Family | None = None) -> Iterator[dict[str, Any]]:
         """The stream as events, without the failure: as `family` cuts it, or neutrally where events are counted.
 
         Raises ReplyError for an error, which has none.
         """
-        breach = self.order_breach
-        if breach is None:
+        placement = self.order_breach
+        if placement is None:
             return self.unbroken_events(family)
-        return iter(rearranged(breach, self.unbroken_events()))
+        return iter(rearranged(placement, self.unbroken_events()))
 
     def unbroken_events(self, family: Family | None = None) -> Iterator[dict[str, Any]]:
         """The events as they would be in their right order."""
@@ -242,7 +243,7 @@ class Reply:
                 for event in events:
                     yield dict(event)
             case MessageBody() as body:
-                counted = any(breach.fault.place is not Place.NOWHERE for breach in self.breaches)
+                counted = any(placement.fault.place is not Place.WHOLE_ANSWER for placement in self.placements)
                 neutral = counted or self.failure is not None or body.pieces is not None
                 cut_by = NEUTRAL if neutral or family is None else family
                 message = {"role": body.role, "content": body.content}
@@ -262,12 +263,12 @@ class Reply:
     def summary(self) -> str:
         """One line for people: `tool_use get_weather {"city": "Zürich"}`."""
         if self.no_answer:
-            parts = [self.breaches[-1].summary]
+            parts = [self.placements[-1].summary]
         else:
             parts = [summarize_body(self.body)]
             if self.failure is not None:
                 parts.append(f"{self.failure.name} after {self.failure.after} events")
-            parts += [breach.summary for breach in self.breaches]
+            parts += [placement.summary for placement in self.placements]
         if self.uses > 1:
             parts.append(f"{self.uses} times")
         return ", ".join(parts)
@@ -282,7 +283,7 @@ class Reply:
             printer.text(repr(self))  # no code makes it: it is read from a recording
             return
         for number, (function, arguments, options) in enumerate(
-            written(self.body, self.failure, self.breaches, self.pace, self.uses)
+            written(self.body, self.failure, self.placements, self.pace, self.uses)
         ):
             named = [("", value) for value in arguments] + [(f"{name}=", value) for name, value in options.items()]
             opening = f"{'.' if number else 'reply.'}{function}("
@@ -303,5 +304,5 @@ def _check_name(call: str, name: str) -> None:
         )
 
 
-def _level(breach: FaultPlacement) -> int:
-    return list(FaultLevel).index(breach.fault.level)
+def _level(placement: FaultPlacement) -> int:
+    return list(FaultLevel).index(placement.fault.level)

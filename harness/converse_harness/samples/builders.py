@@ -101,7 +101,7 @@ _REDACTED: Final = b"EXAMPLE-ENCRYPTED-REASONING"
 
 _CONTENT_BLOCKS: Final = _by_path(
     {
-        "text": lambda: content.LOOK,
+        "text": lambda: content.LOOK_FIRST,
         "image": content.image,
         "document": content.document,
         "video": content.video,

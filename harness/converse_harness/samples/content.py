@@ -153,7 +153,7 @@ def context() -> Any:
 
 TRAVELLER: Final = "Judith Foster"
 QUESTION: Final = "What should I pack for two days in Zürich?"
-LOOK: Final = "Let me look at the forecast for Zürich."
+LOOK_FIRST: Final = "Let me look at the forecast for Zürich."
 ANSWER: Final = "Pack a rain jacket: it rains on Saturday, at 12 °C. Sunday will be sunny, at 17 °C."
 SYSTEM: Final = "You help travellers. Look at the forecast before you tell them what to pack."
 
@@ -165,7 +165,7 @@ def user_role() -> str:
 
 def text_block() -> dict[str, Any]:
     """A text."""
-    return {"text": LOOK}
+    return {"text": LOOK_FIRST}
 
 
 def message() -> dict[str, Any]:
@@ -235,7 +235,7 @@ def start() -> dict[str, Any]:
 
 def delta() -> dict[str, Any]:
     """A piece of a text."""
-    return {"text": LOOK[:15]}
+    return {"text": LOOK_FIRST[:15]}
 
 
 def indexed_delta() -> dict[str, Any]:

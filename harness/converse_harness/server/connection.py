@@ -15,7 +15,7 @@ from typing import Final, cast
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.server.delivery import SocketDelivery
 from converse_harness.server.h1 import Http1
-from converse_harness.server.mounts import Aside, Mounts
+from converse_harness.server.mounts import Mounts, PlainExchange
 from converse_harness.server.protocol import PREFACE, Arrived, Event, HttpProtocol, HttpRefused, Left, Limits
 from converse_harness.stream.http import NO_REQUEST_ID, Request, error_response
 
@@ -27,7 +27,7 @@ LINGER: Final = struct.pack("ii", 0, 0)
 LINGER_NOT: Final = struct.pack("ii", 1, 0)
 """SO_LINGER with no time: closing a socket then resets the connection."""
 
-HEARD_OUT: Final = 1 << 30
+DRAIN_LIMIT: Final = 1 << 30
 """Bytes that are still read after the last word, so that a client that is writing comes to reading it."""
 
 LOOK_AGAIN: Final = 0.005
@@ -37,14 +37,14 @@ CUT: Final = object()
 """The owner of an answer that was cut before it was there."""
 
 InThread = Callable[[Callable[[], TransportExchange], Callable[[TransportExchange], None], bool], None]
-"""Runs the first in a thread, and the second with its result in the event loop; the third is `Answer.abroad`."""
+"""Runs the first in a thread, and the second with its result in the event loop; the third is `Answer.forwards`."""
 
 
 def failed(loop: asyncio.AbstractEventLoop, error: Exception) -> TransportExchange:
     """The answer where we made a mistake ourselves: told to the event loop, which logs it."""
     loop.call_exception_handler({"message": "converse-harness could not answer a request", "exception": error})
     body = json.dumps({"message": f"converse-harness could not answer: {type(error).__name__}: {error}"}).encode()
-    return Aside(error_response("InternalServerException", 500, body, NO_REQUEST_ID))
+    return PlainExchange(error_response("InternalServerException", 500, body, NO_REQUEST_ID))
 
 
 def _on_its_way(number: int) -> int:
@@ -84,7 +84,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport
         self._resetting = False
         self._linger = LINGER
-        self._hearing_out = 0
+        self._draining = 0
         """How much more is read before the connection closes."""
 
     # What asyncio says
@@ -98,9 +98,9 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes came."""
-        if self._hearing_out:
-            self._hearing_out = max(0, self._hearing_out - len(data))
-            if not self._hearing_out:
+        if self._draining:
+            self._draining = max(0, self._draining - len(data))
+            if not self._draining:
                 self._transport.abort()
             return
         self._heard = self.loop.time()
@@ -155,22 +155,22 @@ class Connection(asyncio.Protocol):
     def flush(self) -> None:
         """Write what the protocol has to say; after its last word, close."""
         out = self.http.take()
-        if out and not (self._hearing_out or self._transport.is_closing()):
+        if out and not (self._draining or self._transport.is_closing()):
             self._transport.write(out)
         if self.http.done and not (self._deliveries or self._thinking or self._resetting):
             self._close()
 
     def _close(self) -> None:
         self._close_by(LINGER)
-        if self.http.unheard or self._hearing_out:
-            self._hear_out()
+        if self.http.unread or self._draining:
+            self._drain()
         else:
             self._transport.close()
 
-    def _hear_out(self) -> None:
+    def _drain(self) -> None:
         """To close on a client that still sends would reset the connection, and it could not read what was sent."""
-        if not (self._hearing_out or self._transport.is_closing()):
-            self._hearing_out = HEARD_OUT
+        if not (self._draining or self._transport.is_closing()):
+            self._draining = DRAIN_LIMIT
             self._transport.write_eof()
             self._transport.resume_reading()
 
@@ -192,7 +192,7 @@ class Connection(asyncio.Protocol):
         self._deliveries.clear()
         self._thinking = dict.fromkeys(self._thinking, CUT)
         self._close_by(LINGER)
-        self._hear_out()
+        self._drain()
 
     def reset(self) -> None:
         """Reset the connection once everything has arrived (RST)."""
@@ -274,7 +274,7 @@ class Connection(asyncio.Protocol):
         self._handling = True
         try:
             while self._events:
-                if self._resetting or self._hearing_out or self._transport.is_closing():
+                if self._resetting or self._draining or self._transport.is_closing():
                     self._events.clear()
                     break
                 self._handle_one(self._events.popleft())
@@ -286,13 +286,13 @@ class Connection(asyncio.Protocol):
             case Arrived(stream, request):
                 self._ask(stream, request)
             case HttpRefused(stream, response):
-                self._deliver(stream, Aside(response), self)
+                self._deliver(stream, PlainExchange(response), self)
             case Left(stream):
                 self._left(stream)
 
     def _ask(self, stream: int, request: Request) -> None:
         started = self.loop.time()
-        owner, give, slow, abroad = self._mounts.answer(request)
+        owner, give, slow, forwards = self._mounts.answer(request)
         if not slow:
             try:
                 exchange = give()
@@ -313,7 +313,7 @@ class Connection(asyncio.Protocol):
                 return
             self.flush()
 
-        self._slow(give, answered, abroad)
+        self._slow(give, answered, forwards)
 
     def _deliver(self, stream: int, exchange: TransportExchange, owner: object, started: float | None = None) -> None:
         delivery = SocketDelivery(self, stream, exchange, owner, self.loop.time() if started is None else started)
@@ -334,15 +334,15 @@ class Connection(asyncio.Protocol):
 
     def _watch(self) -> None:
         """Look again when the peer may have been silent for too long."""
-        midway = not self._chosen or self.http.midway
-        limit = self._limits.silence if midway or self._hearing_out else self._limits.idle
+        mid_request = not self._chosen or self.http.mid_request
+        limit = self._limits.silence if mid_request or self._draining else self._limits.idle
         if self._deliveries or self._thinking:
             self._heard = self.loop.time()
         left = self._heard + limit - self.loop.time()
         if left > 0:
             self._timer = self.loop.call_later(min(left, self._limits.silence), self._watch)
             return
-        if midway and not self._hearing_out:
+        if mid_request and not self._draining:
             if not self._chosen:
                 if not self._first:
                     self._transport.close()

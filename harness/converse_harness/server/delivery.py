@@ -22,8 +22,8 @@ WAITING: Final = Chunk(b"", math.inf)
 class Arriving(Iterator[Chunk]):
     """Chunks that come from elsewhere while the answer is sent: the next one may be WAITING."""
 
-    def wakes(self, woken: Callable[[], None]) -> None:
-        """Call `woken`, in any thread, when it is worth asking again after WAITING."""
+    def set_waker(self, waker: Callable[[], None]) -> None:
+        """Call `waker`, in any thread, when it is worth asking again after WAITING."""
         raise NotImplementedError
 
 
@@ -112,7 +112,7 @@ class SocketDelivery:
         self._timer = None
         response = self.exchange.response
         if isinstance(response.chunks, Arriving):
-            response.chunks.wakes(self._wake)
+            response.chunks.set_waker(self._wake)
         self._chunks = iter(response.chunks)
         self._advance()
         if any(name == "Transfer-Encoding" for name, _ in response.headers):
@@ -185,10 +185,10 @@ class SocketDelivery:
         if self._due <= self.link.loop.time():
             self._ripe = True
             return False
-        self._timer = self.link.loop.call_at(self._due, self._ring)
+        self._timer = self.link.loop.call_at(self._due, self._on_timer)
         return True
 
-    def _ring(self) -> None:
+    def _on_timer(self) -> None:
         self._timer, self._ripe = None, True
         self.run()
 

@@ -24,7 +24,7 @@ class Http1:
 
     def __init__(self, limits: Limits = LIMITS) -> None:
         self.done = False
-        self.unheard = False
+        self.unread = False
         self._limits = limits
         self._h11 = self._reader()
         self._out: list[bytes] = []
@@ -42,7 +42,7 @@ class Http1:
         return h11.Connection(h11.SERVER, max_incomplete_event_size=self._limits.head)
 
     @property
-    def midway(self) -> bool:
+    def mid_request(self) -> bool:
         """Whether part of a request is there."""
         return not self._answering and (self._head is not None or bool(self._h11.trailing_data[0]))
 
@@ -115,7 +115,7 @@ class Http1:
         self._head, self._body = None, bytearray()
         self._last = self._answering = True
         self._silent = False
-        self.unheard = status != 408
+        self.unread = status != 408
         self._stream += 1
         return [HttpRefused(self._stream, refusal(status, problem, self._limits))]
 

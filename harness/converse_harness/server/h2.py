@@ -80,7 +80,7 @@ class Http2:
 
     def __init__(self, limits: Limits = LIMITS) -> None:
         self.done = False
-        self.unheard = False
+        self.unread = False
         self._limits = limits
         self._h2 = _Connection(H2Configuration(client_side=False, header_encoding=None))
         self._h2.local_settings = Settings(
@@ -108,7 +108,7 @@ class Http2:
         self._leaving = False
 
     @property
-    def midway(self) -> bool:
+    def mid_request(self) -> bool:
         """Whether part of a request is there."""
         return bool(self._coming) and not self._open
 

@@ -47,7 +47,7 @@ BLOCKED: Final = (
     "`converse_httpx`, which need no socket"
 )
 IN_USE: Final = "the loopback server cannot listen on {host}:{port}: {error}. Choose another port, or 0 for a free one"
-ABROAD: Final = (
+NOT_LOOPBACK: Final = (
     "the server listens on {host}, which other machines can reach: whoever does can read what is asked and script "
     "answers. Keep to 127.0.0.1 unless a container has to reach it"
 )
@@ -266,7 +266,7 @@ class ConverseServer:
             raise
         try:
             if not is_loopback(f"http://{_in_url(self._host)}"):
-                warnings.warn(ABROAD.format(host=self._host or "all addresses"), stacklevel=3)
+                warnings.warn(NOT_LOOPBACK.format(host=self._host or "all addresses"), stacklevel=3)
             return listening, asyncio.SelectorEventLoop()
         except BaseException as error:
             listening.close()
@@ -312,7 +312,7 @@ class ConverseServer:
         self._loop.stop()
 
     def _in_thread(
-        self, give: Callable[[], TransportExchange], answered: Callable[[TransportExchange], None], abroad: bool
+        self, give: Callable[[], TransportExchange], answered: Callable[[TransportExchange], None], forwards: bool
     ) -> None:
         """Run functions of a script, or ask somebody else, where that blocks nobody."""
         loop = self._loop
@@ -332,7 +332,7 @@ class ConverseServer:
                 self._workers.discard(threading.current_thread())
 
         worker = threading.Thread(target=work, name="converse-harness function", daemon=True)
-        if abroad:
+        if forwards:
             registry.exempt(worker)
         else:
             self._workers.add(worker)

@@ -62,21 +62,21 @@ class ServerFake(Fake):
 CONTROL: Final = "/__converse"
 """Where the control API is, beside the prefixes of the fakes."""
 
-NOBODY: Final = (
+NO_FAKE_THERE: Final = (
     "no fake is open at {prefix} of this converse-harness server: it was closed, or the URL is not that of a fake "
     "(fake.url)."
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
+class PlainExchange:
     """The exchange of a request that is no fake's."""
 
     response: HttpResponse
     taken: list[tuple[Chunk, float]] = field(default_factory=list[tuple[Chunk, float]])
 
     @property
-    def heard(self) -> None:
+    def captured(self) -> None:
         """Nothing: it is answered."""
         return
 
@@ -87,14 +87,14 @@ class Aside:
 class SiteAnswer(NamedTuple):
     """Who answers a request and how.
 
-    `slow`: it may take its time, so not in the event loop; `abroad`: the time of somebody else, for whom nobody waits
+    `slow`: it may take its time, so not in the event loop; `forwards`: the time of somebody else, for whom nobody waits
     when the server stops.
     """
 
     owner: object
     give: Callable[[], TransportExchange]
     slow: bool
-    abroad: bool = False
+    forwards: bool = False
 
 
 class Mounts:
@@ -123,7 +123,7 @@ class Mounts:
         prefix = "/" + request.target[1:].partition("/")[0].partition("?")[0]
         if prefix == CONTROL:
             return SiteAnswer(
-                self, lambda: Aside(self._control(request)), slow=True
+                self, lambda: PlainExchange(self._control(request)), slow=True
             )  # checks against the service model
         fake = self.fakes.get(prefix)
         if fake is not None:
@@ -131,9 +131,9 @@ class Mounts:
         fake = self.fakes.get("")
         if fake is not None:
             return _of(fake, request)
-        message = json.dumps({"message": NOBODY.format(prefix=prefix)}).encode()
+        message = json.dumps({"message": NO_FAKE_THERE.format(prefix=prefix)}).encode()
         nobody = error_response("UnknownOperationException", 404, message, NO_REQUEST_ID)
-        return SiteAnswer(self, lambda: Aside(nobody), slow=False)
+        return SiteAnswer(self, lambda: PlainExchange(nobody), slow=False)
 
 
 def _of(fake: ServerFake, request: Request) -> SiteAnswer:
@@ -148,6 +148,6 @@ def _of(fake: ServerFake, request: Request) -> SiteAnswer:
             problem.__cause__ = error
             fake.endpoint.problems.append(problem)
             body = json.dumps({"message": str(problem)}).encode()
-            return Aside(error_response("ValidationException", 400, body, NO_REQUEST_ID))
+            return PlainExchange(error_response("ValidationException", 400, body, NO_REQUEST_ID))
 
-    return SiteAnswer(fake, give, slow=fake.runs_functions or fake.records, abroad=fake.records)
+    return SiteAnswer(fake, give, slow=fake.runs_functions or fake.records, forwards=fake.records)

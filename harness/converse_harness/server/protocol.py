@@ -91,15 +91,15 @@ def refusal(status: int, problem: str, limits: Limits) -> HttpResponse:
 class HttpProtocol(Protocol):
     """One connection, without I/O: bytes in, events out; answers in, bytes out.
 
-    `done`: nothing more will be said or heard; close when what is there is sent. `unheard`: the peer may be in the
+    `done`: nothing more will be said or heard; close when what is there is sent. `unread`: the peer may be in the
     middle of saying something for all that.
     """
 
     done: bool
-    unheard: bool
+    unread: bool
 
     @property
-    def midway(self) -> bool:
+    def mid_request(self) -> bool:
         """Whether part of a request is there, and no answer is due."""
         ...
 

@@ -16,14 +16,21 @@ from typing import Final, TypedDict, Unpack
 from converse_harness.endpoint.call import Call
 from converse_harness.errors import ReplyError, TransportError
 from converse_harness.intercept import registry
-from converse_harness.intercept.exchange import Hearing, TransportExchange, end_of
+from converse_harness.intercept.exchange import Capture, TransportExchange, end_of
 from converse_harness.intercept.fake import Settings
-from converse_harness.recordings.capture import Heard
+from converse_harness.recordings.capture import CapturedExchange
 from converse_harness.recordings.lines import End
 from converse_harness.recordings.matching import Match
-from converse_harness.recordings.modes import MissingRecording, Mode, OpenedRecording, keep, mode_of, open_session
+from converse_harness.recordings.modes import (
+    MissingRecording,
+    Mode,
+    OpenedRecording,
+    mode_of,
+    open_session,
+    save_or_set_aside,
+)
 from converse_harness.recordings.redaction import Redaction
-from converse_harness.recordings.write import PassedExchange, Tape
+from converse_harness.recordings.write import ForwardedExchange, SessionWriter
 from converse_harness.secrets import mask
 from converse_harness.server.delivery import WAITING, Arriving
 from converse_harness.server.mounts import Mount, ServerFake
@@ -62,11 +69,11 @@ class Pieces(Arriving):
         self._next = 0
         self._over = False
         self._asleep = False
-        self._woken: Callable[[], None] | None = None
+        self._waker: Callable[[], None] | None = None
 
-    def wakes(self, woken: Callable[[], None]) -> None:
+    def set_waker(self, waker: Callable[[], None]) -> None:
         """Call this after WAITING, when there is something."""
-        self._woken = woken
+        self._waker = waker
 
     def __next__(self) -> Chunk:
         while True:
@@ -83,9 +90,9 @@ class Pieces(Arriving):
 
     def came(self) -> None:
         """There is one more."""
-        if self._asleep and self._woken is not None:
+        if self._asleep and self._waker is not None:
             self._asleep = False
-            self._woken()
+            self._waker()
 
     def end(self) -> None:
         """There will be no more."""
@@ -96,20 +103,20 @@ class Pieces(Arriving):
 class Relay:
     """One call on its way to the service and back."""
 
-    def __init__(self, passed: PassedExchange, over: Callable[[Call], None]) -> None:
+    def __init__(self, passed: ForwardedExchange, over: Callable[[Call], None]) -> None:
         self._call = passed.call
-        self._heard: Heard = passed.heard
-        self._hearing = Hearing(passed, passed.heard)
+        self._heard: CapturedExchange = passed.captured
+        self._hearing = Capture(passed, passed.captured)
         self._over = over
         self._lock = threading.RLock()
         self._answer: UpstreamAnswer | None = None
         self._whole = False
         """Whether all of the answer is there, taken or not."""
-        self._pieces = Pieces(passed.heard.pieces)
+        self._pieces = Pieces(passed.captured.pieces)
         self.response = HttpResponse(0, (), ())
 
     @property
-    def heard(self) -> None:
+    def captured(self) -> None:
         """Nothing: this one answers."""
         return
 
@@ -126,7 +133,7 @@ class Relay:
         from botocore.exceptions import BotoCoreError
 
         try:
-            with registry.passing_on():
+            with registry.forwarding():
                 answer = upstream.ask(request)
         except BotoCoreError as error:
             self._end(partial(self._hearing.broke, error))
@@ -195,7 +202,7 @@ def _for_the_client(answer: UpstreamAnswer) -> Iterator[tuple[str, str]]:
     yield "Connection", "keep-alive"
 
 
-Told = Callable[[Call, Exception | None], None]
+OnSaved = Callable[[Call, Exception | None], None]
 """Is called when a call is over and on disk, or with what kept it from being written; it must not wait."""
 
 
@@ -210,9 +217,9 @@ class Saver:
     calls that end meanwhile are written together.
     """
 
-    def __init__(self, tape: Tape, told: Told) -> None:
-        self._tape = tape
-        self._told = told
+    def __init__(self, writer: SessionWriter, on_saved: OnSaved) -> None:
+        self._writer = writer
+        self._on_saved = on_saved
         self._ended: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
         self._unsaved: list[Call] = []
         self._failed = False
@@ -231,7 +238,7 @@ class Saver:
         self._ended.put(None)
         self._thread.join()
         if self._unsaved or self._failed:
-            kept = keep(self._tape, passed=True)
+            kept = save_or_set_aside(self._writer, passed=True)
             problem = ReplyError(kept.problem) if kept.problem else None
             self._tell(problem)
             if problem is not None:
@@ -261,7 +268,7 @@ class Saver:
     def _save(self) -> None:
         failure: Exception | None = None
         try:
-            self._tape.save()
+            self._writer.save()
         except Exception as error:  # noqa: BLE001 - whoever is told knows it; it is tried again, and raised in the end
             failure = error
         self._failed = failure is not None
@@ -269,7 +276,7 @@ class Saver:
 
     def _tell(self, failure: Exception | None) -> None:
         for call in self._unsaved:
-            self._told(call, failure)
+            self._on_saved(call, failure)
 
 
 class RecordingFake(ServerFake):
@@ -280,15 +287,21 @@ class RecordingFake(ServerFake):
     """
 
     def __init__(
-        self, url: str, mount: Mount, opened: OpenedRecording, upstream: Upstream | None, told: Told, settings: Settings
+        self,
+        url: str,
+        mount: Mount,
+        opened: OpenedRecording,
+        upstream: Upstream | None,
+        on_saved: OnSaved,
+        settings: Settings,
     ) -> None:
         self._upstream = upstream
-        self._saver = None if opened.tape is None else Saver(opened.tape, told)
+        self._saver = None if opened.writer is None else Saver(opened.writer, on_saved)
 
         @contextmanager
         def saved(fake: ServerFake) -> Generator[None, None, None]:
-            fake.tape = opened.tape
-            fake.endpoint.on_ended = lambda call: told(call, None)
+            fake.writer = opened.writer
+            fake.endpoint.on_ended = lambda call: on_saved(call, None)
             with self._saver or nullcontext(), mount(fake):
                 yield
 
@@ -309,7 +322,7 @@ class RecordingFake(ServerFake):
     def answer(self, request: Request) -> TransportExchange:
         """Answer one request with what was recorded, or pass it on, which takes as long as the real service does."""
         exchange = self.exchange(request)
-        if self._upstream is None or self._saver is None or not isinstance(exchange, PassedExchange):
+        if self._upstream is None or self._saver is None or not isinstance(exchange, ForwardedExchange):
             return exchange
         relay = Relay(exchange, self._saver.ended)
         try:
@@ -328,10 +341,10 @@ class Options(TypedDict, total=False):
     match: Match
     pace: float | str
     redaction: Redaction | None
-    told: Told
+    on_saved: OnSaved
 
 
-def nobody_is_told(call: Call, failure: Exception | None) -> None:
+def _ignored(call: Call, failure: Exception | None) -> None:
     """What failed is raised when the fake closes."""
 
 
@@ -352,6 +365,6 @@ def open_recording(
         )
     except MissingRecording as error:
         raise ReplyError(f'{error} Make it: ConverseServer.record({str(path)!r}, mode="once").') from error
-    with registry.passing_on():
-        found = None if opened.tape is None else find(options.get("upstream"), options.get("region"))
-    return RecordingFake(url, mount, opened, found, options.get("told", nobody_is_told), settings)
+    with registry.forwarding():
+        found = None if opened.writer is None else find(options.get("upstream"), options.get("region"))
+    return RecordingFake(url, mount, opened, found, options.get("on_saved", _ignored), settings)

@@ -40,7 +40,7 @@ NO_KEYS: Final = (
     "environment, as boto3 finds them: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN), or "
     "AWS_PROFILE, or " + BEARER
 )
-NOBODY: Final = "botocore found none in the environment, in a profile, or by the role of this machine"
+NO_CREDENTIALS: Final = "botocore found none in the environment, in a profile, or by the role of this machine"
 DUMMIES: Final = "the environment has the dummy keys of a fake, which somebody exported in this shell"
 NO_REGION: Final = (
     "there is no region to {purpose}: none was given, and botocore found none in AWS_DEFAULT_REGION or a profile. Give "
@@ -212,7 +212,7 @@ def _check_url(url: str) -> None:
 def _check_keys(session: Any) -> None:
     credentials = session.get_credentials()
     if credentials is None:
-        raise TransportError(NO_KEYS.format(what=NOBODY))
+        raise TransportError(NO_KEYS.format(what=NO_CREDENTIALS))
     if credentials.get_frozen_credentials().access_key == ACCESS_KEY:
         raise TransportError(NO_KEYS.format(what=DUMMIES))
 

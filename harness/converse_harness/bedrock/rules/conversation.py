@@ -114,7 +114,7 @@ def ends_with_the_assistant(asked: RuleRequest) -> Iterator[RuleViolation]:
         yield RuleViolation(at(len(asked.messages) - 1, None, "role"))
 
 
-MOST: Final = 5
+MAX_DOCUMENTS: Final = 5
 
 CITED_SOURCES: Final = ("text", "content")
 """Sources that are only for documents with citations."""
@@ -142,7 +142,7 @@ def names_twice(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 def too_many(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The request has more than five documents."""
-    for path, _ in list(shown(asked, "document"))[MOST:]:
+    for path, _ in list(shown(asked, "document"))[MAX_DOCUMENTS:]:
         yield RuleViolation(path)
 
 
