@@ -12,7 +12,7 @@ MASK: Final = "***"
 
 Headers = tuple[tuple[str, str], ...]
 
-SECRET_HEADERS: Final = frozenset(
+_SECRET_HEADERS: Final = frozenset(
     {"api-key", "authorization", "cookie", "proxy-authorization", "x-amz-security-token", "x-api-key"}
 )
 
@@ -231,7 +231,7 @@ def mask(text: str) -> str:
 
 def mask_headers(headers: Headers) -> Headers:
     """The headers with the values of the secret ones masked."""
-    return tuple((name, MASK if name.lower() in SECRET_HEADERS else value) for name, value in headers)
+    return tuple((name, MASK if name.lower() in _SECRET_HEADERS else value) for name, value in headers)
 
 
 def header_secrets(headers: Headers) -> Iterator[str]:
@@ -243,5 +243,5 @@ def header_secrets(headers: Headers) -> Iterator[str]:
     for name, value in headers:
         if name.lower() == "cookie":
             yield from (each.partition("=")[2].strip() for each in value.split(";"))
-        elif name.lower() in SECRET_HEADERS and not value.startswith("AWS4-"):
+        elif name.lower() in _SECRET_HEADERS and not value.startswith("AWS4-"):
             yield value.split()[-1] if value.strip() else ""

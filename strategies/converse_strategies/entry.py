@@ -39,7 +39,7 @@ _OTHERS: Final[Mapping[str, tuple[str, str, str]]] = {
 }
 """A module, its class, and the module and function of the class's strategy."""
 
-MODULES: Final = frozenset({*(f"{_TYPES}{subject}" for subject in _SUBJECTS), *_OTHERS})
+_MODULES: Final = frozenset({*(f"{_TYPES}{subject}" for subject in _SUBJECTS), *_OTHERS})
 """The modules whose classes `st.from_type` knows."""
 
 
@@ -50,7 +50,7 @@ def register() -> None:
     """
     if _HOOK not in sys.meta_path:
         sys.meta_path.insert(0, _HOOK)
-    for name in MODULES & sys.modules.keys():
+    for name in _MODULES & sys.modules.keys():
         _register_classes(sys.modules[name])
 
 
@@ -95,4 +95,4 @@ def _late(key: str, place: str, name: str) -> Callable[[Any], SearchStrategy[Any
     return make
 
 
-_HOOK: Final = ImportHook(MODULES, _register_classes)
+_HOOK: Final = ImportHook(_MODULES, _register_classes)

@@ -24,19 +24,19 @@ from converse_strategies.blocks import Texts, streamable
 from converse_strategies.hostile import PLACES, stop_reason_with, with_blocks, witness
 from converse_strategies.leaves import chosen
 
-OPERATIONS: Final = ("Converse", "ConverseStream")
+_OPERATIONS: Final = ("Converse", "ConverseStream")
 
-UNKNOWN_EXCEPTION: Final = "unknown_exception"
-ERROR_FRAME: Final = "error_frame"
+_UNKNOWN_EXCEPTION: Final = "unknown_exception"
+_ERROR_FRAME: Final = "error_frame"
 """What `stream_errors` calls those that are not in AWS's model."""
 
-SHORT_SECONDS: Final = 0.01
+_SHORT_SECONDS: Final = 0.01
 """Seconds that a fault lasts that must not hold up a test."""
 
 _WORDINGS: Final = {"ThrottlingException": THROTTLES, "ValidationException": OVERFLOWS}
 _UNMODELLED: Final = {
-    UNKNOWN_EXCEPTION: st.sampled_from(("futureException", "modelOverloadedException")),
-    ERROR_FRAME: st.sampled_from(("InternalFailure", "InternalError", "ServiceUnavailable")),
+    _UNKNOWN_EXCEPTION: st.sampled_from(("futureException", "modelOverloadedException")),
+    _ERROR_FRAME: st.sampled_from(("InternalFailure", "InternalError", "ServiceUnavailable")),
 }
 """What those are called on the wire: names that no model has, and codes that AWS uses elsewhere."""
 
@@ -92,9 +92,9 @@ def stream_errors(
     message = draw(_messages(shape) if messages is None else messages)
     try:
         after = where % max(1, sum(1 for _ in answer.events()))
-        if name == ERROR_FRAME:
+        if name == _ERROR_FRAME:
             return answer.error_frame_after(after, code, leaves.visible(message))
-        if name == UNKNOWN_EXCEPTION:
+        if name == _UNKNOWN_EXCEPTION:
             return answer.fails_after(after, code, message, strict=False)
         return answer.fails_after(after, code, message, **_members(draw, shape))
     except ReplyError as error:
@@ -259,7 +259,7 @@ def _selected(
         ()
         if transports is None
         else chosen(function, "transports", transports, tuple(transport.value for transport in Transport)),
-        () if operations is None else chosen(function, "operations", operations, OPERATIONS),
+        () if operations is None else chosen(function, "operations", operations, _OPERATIONS),
     )
     found = _of(*asked)
     if names is None and not _may_wait(names, transports):
@@ -300,7 +300,7 @@ def _lasting(
     if fault.seconds is None:
         return fault
     if seconds is None:
-        return fault if fault.seconds == float("inf") and may_wait else fault.lasting(SHORT_SECONDS)
+        return fault if fault.seconds == float("inf") and may_wait else fault.lasting(_SHORT_SECONDS)
     try:
         return fault.lasting(draw(seconds))
     except ReplyError as error:
@@ -309,7 +309,7 @@ def _lasting(
 
 @cache
 def _error_names() -> tuple[str, ...]:
-    modelled = dict.fromkeys(name for operation in OPERATIONS for name in bedrock.errors(operation))
+    modelled = dict.fromkeys(name for operation in _OPERATIONS for name in bedrock.errors(operation))
     return (*modelled, *(name for name in bedrock.all_errors() if name in GATEWAY_ERRORS))
 
 

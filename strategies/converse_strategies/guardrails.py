@@ -147,11 +147,11 @@ def _known(policy: str, shape: bedrock.Shape) -> bool:
     return policy == _REASONING or (all(actions) and len(lists) == len(shape.members))
 
 
-Wanted = tuple[tuple[str, ...], frozenset[str]]
+_Wanted = tuple[tuple[str, ...], frozenset[str]]
 """Policies, each with an entry of one of these actions; the simplest first."""
 
 
-def _wanted(function: str, policies: Collection[str] | None, actions: Collection[str] | None) -> Wanted:
+def _wanted(function: str, policies: Collection[str] | None, actions: Collection[str] | None) -> _Wanted:
     asked = frozenset(chosen(function, "policies", policies, guardrail_policies()))
     allowed = frozenset(chosen(function, "actions", actions, tuple(REASONS)))
     fitting = _fitting(asked, allowed)
@@ -168,13 +168,13 @@ def _fitting(policies: frozenset[str], actions: frozenset[str]) -> tuple[str, ..
     return tuple(name for name in guardrail_policies() if name in policies and _layouts(name, actions))
 
 
-def _unblocked(wanted: Wanted) -> Wanted:
+def _unblocked(wanted: _Wanted) -> _Wanted:
     policies, actions = wanted
     milder = actions - {"BLOCKED"}
     return _fitting(frozenset(policies), milder), milder
 
 
-def _draw_assessment(draw: st.DrawFn, id: str, wanted: Wanted, least: int, texts: Texts) -> Assessment:
+def _draw_assessment(draw: st.DrawFn, id: str, wanted: _Wanted, least: int, texts: Texts) -> Assessment:
     policies, actions = wanted
     assessment: Assessment = {}
     units: set[str] = set()
@@ -209,12 +209,12 @@ def _draw_policy(draw: st.DrawFn, policy: str, actions: frozenset[str], texts: T
     return {name: draw(_entry_lists(shape, actions, texts)) if filled else [] for name, shape, filled in layout}
 
 
-Layout = tuple[tuple[str, str, bool], ...]
+_Layout = tuple[tuple[str, str, bool], ...]
 """The lists of a policy: name, shape of an entry, and whether there are entries."""
 
 
 @cache
-def _layouts(policy: str, actions: frozenset[str]) -> tuple[Layout, ...]:
+def _layouts(policy: str, actions: frozenset[str]) -> tuple[_Layout, ...]:
     """The ways in which a policy's lists can be filled, at least one; none where no entry has such an action."""
     shape = bedrock.member("GuardrailAssessment", policy)
     if policy == _REASONING:
@@ -229,16 +229,16 @@ def _layouts(policy: str, actions: frozenset[str]) -> tuple[Layout, ...]:
 
 
 @cache
-def _sampled_layouts(policy: str, actions: frozenset[str]) -> st.SearchStrategy[Layout]:
+def _sampled_layouts(policy: str, actions: frozenset[str]) -> st.SearchStrategy[_Layout]:
     return st.sampled_from(_layouts(policy, actions))
 
 
-Form = tuple[tuple[str, Any], ...]
+_Form = tuple[tuple[str, Any], ...]
 """The members of an entry of which there are only so many combinations: its enums, and `detected`."""
 
 
 @cache
-def _forms(entry: str, actions: frozenset[str]) -> tuple[Form, ...]:
+def _forms(entry: str, actions: frozenset[str]) -> tuple[_Form, ...]:
     """What an entry can be but for its texts and numbers, the simplest first."""
     members = bedrock.shape(entry).members
     required = bedrock.shape(entry).metadata.get("required", ())
@@ -246,7 +246,7 @@ def _forms(entry: str, actions: frozenset[str]) -> tuple[Form, ...]:
     choices: list[tuple[str | None, ...]] = [
         values if name in required else (None, *values) for name, values in enums.items() if name != "action"
     ]
-    found: list[Form] = []
+    found: list[_Form] = []
     for detected, action in product((False, True), reversed(enums["action"])):
         if action not in actions or not (detected or action == "NONE"):
             continue
@@ -285,7 +285,7 @@ def _entries(entry: str, actions: frozenset[str], texts: Texts) -> st.SearchStra
     free = {name: texts for name, each in members.items() if each.type_name == "string" and not bedrock.enum(each.name)}
     numbers = {"numbers": _TWO_PERCENTAGES} if "threshold" in members else {}
 
-    def entry_of(drawn: tuple[Form, dict[str, Any]]) -> dict[str, Any]:
+    def entry_of(drawn: tuple[_Form, dict[str, Any]]) -> dict[str, Any]:
         form, rest = dict(drawn[0]), drawn[1]
         if numbers:
             rest = _grounding(*rest["numbers"], detected=form["detected"])

@@ -22,7 +22,7 @@ ToolUse = Mapping[str, Any]
 TROUBLES: Final = ("throttle", "overflow", "break_stream", "misuse_tool")
 """The rules in which something goes wrong; a tool can be misused where there is one."""
 
-THROTTLES: Final = 2
+_THROTTLES: Final = 2
 """How often in a row the service throttles: boto3 asks at least three times in each of its retry modes."""
 
 _rule = cast("Callable[..., Callable[[Callable[..., None]], Any]]", rule)
@@ -248,7 +248,7 @@ def conversation_machine(
     arguments: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         "chat": exchange,
         "use_tools": {**exchange, "uses": st.lists(uses, min_size=1, max_size=3), "at_once": st.booleans()},
-        "throttle": {**exchange, **some, "times": st.integers(1, THROTTLES)},
+        "throttle": {**exchange, **some, "times": st.integers(1, _THROTTLES)},
         "overflow": {**exchange, **some},
         "break_stream": {**exchange, **some, "after": st.integers(0, 9), "exception": st.deferred(_exceptions)},
         "misuse_tool": {**exchange, "use": wrong},

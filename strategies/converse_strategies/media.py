@@ -29,19 +29,19 @@ Text = Callable[[Sequence[str]], bytes]
 """(paragraphs) -> a file that holds them, as lines, paragraphs or rows."""
 
 
-def txt(paragraphs: Sequence[str]) -> bytes:
+def _txt(paragraphs: Sequence[str]) -> bytes:
     r"""The paragraphs, a line each, in UTF-8.
 
-    >>> txt(["one", "two"])
+    >>> _txt(["one", "two"])
     b'one\ntwo'
     """
     return "\n".join(paragraphs).encode()
 
 
-def md(paragraphs: Sequence[str]) -> bytes:
+def _md(paragraphs: Sequence[str]) -> bytes:
     r"""Markdown: the first paragraph is the heading.
 
-    >>> md(["one", "two"])
+    >>> _md(["one", "two"])
     b'# one\n\ntwo'
     """
     return "\n\n".join((f"# {paragraphs[0]}", *paragraphs[1:])).encode()
@@ -93,7 +93,7 @@ _OPUS: Final = _unpacked("""
 eNrzT08PZmBigAJGKN2Sc1OFUdi/oLTYIzUxhREo3LAbLOEPUs6CrByEE99J6TEKgJSHJKYXw2QBiHcOHw==
 """)
 
-TEXTS: Final[Mapping[str, Text]] = {"txt": txt, "md": md, "csv": csv, "html": html}
+TEXTS: Final[Mapping[str, Text]] = {"txt": _txt, "md": _md, "csv": csv, "html": html}
 """Writers of the formats of AWS's DocumentFormat that are plain text, the simplest first."""
 
 DOCUMENTS: Final[Mapping[str, bytes]] = {
@@ -185,7 +185,7 @@ AUDIOS: Final[Mapping[str, bytes]] = {
 
 Texts = st.SearchStrategy[str]
 Block = dict[str, Any]
-Pair = tuple[str, str]
+_Pair = tuple[str, str]
 """The member of a source, and a format; empty where the block says none."""
 
 _SIDE: Final = 16
@@ -315,7 +315,7 @@ _SOURCES: Final = ("bytes", "text", "content", "s3Location")
 @cache
 def _pairs(
     function: str, kind: str, formats: tuple[str, ...] | None, sources: tuple[str, ...] | None
-) -> st.SearchStrategy[Pair]:
+) -> st.SearchStrategy[_Pair]:
     """The sources and formats that go together. Raises InvalidArgument."""
     if not bedrock.has_shape(f"{kind}Block"):
         raise InvalidArgument(

@@ -68,7 +68,7 @@ def user_messages(
     {'role': 'user', 'content': [{'text': '0'}]}
     """
     some = leaves.visible_texts(texts)
-    return {"role": "user", "content": draw_user_content(draw, user_kinds(kinds), some, max_blocks, Used())}
+    return {"role": "user", "content": _draw_user_content(draw, _user_kinds(kinds), some, max_blocks, Used())}
 
 
 @st.composite
@@ -124,13 +124,13 @@ class Used:
         self.documents.add(document["name"])
 
 
-def user_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
+def _user_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
     """The members of ContentBlock that a user may send and the installed botocore knows. Raises InvalidArgument."""
     known = tuple(name for name in _USER if bedrock.has_member("ContentBlock", name))
     return chosen("user_messages", "kinds", kinds, known)
 
 
-def draw_user_content(
+def _draw_user_content(
     draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, max_blocks: int, used: Used
 ) -> list[Block]:
     """The content of one message of a user, within what its request has left of what is limited."""
@@ -248,7 +248,7 @@ def conversations(
     some = leaves.visible_texts(texts)
     of_assistant, of_user = _kinds_of(kinds, tools)
     used = Used()
-    opening = draw_user_content(draw, of_user, some, 2, used)
+    opening = _draw_user_content(draw, of_user, some, 2, used)
     specs = st.sampled_from(_specs(tools)) if tools else None
     turns = draw(st.lists(_turn(of_assistant, of_user, some, specs, used), min_size=min_turns, max_size=max_turns))
     rename_tools([use, result] for turn in turns for use, result in turn.tools)
@@ -275,7 +275,7 @@ def _turn(
     answer = sorted(draw(_answers(of_assistant, texts, specs)), key=_place)
     uses = [block["toolUse"] for block in answer if "toolUse" in block]
     results = [_result(draw, use, used) for use in uses]
-    said = draw_user_content(draw, of_user, texts, 2, used) if not results or draw(st.booleans()) else []
+    said = _draw_user_content(draw, of_user, texts, 2, used) if not results or draw(st.booleans()) else []
     content = [*({"toolResult": result} for result in results), *said]
     return _Turn(
         [{"role": "assistant", "content": answer}, {"role": "user", "content": content}],
@@ -317,7 +317,7 @@ def _kinds_of(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The kinds of the assistant and of the user; a role for which none is left has text."""
     streamed = [kind for kind in streamable() if kind in _ANSWERED]
-    said = user_kinds(None)
+    said = _user_kinds(None)
     wanted = chosen("conversations", "kinds", kinds, [*streamed, *(kind for kind in said if kind not in streamed)])
     streamed = [kind for kind in streamed if kind in wanted]
     if tools is not None and not _specs(tools):

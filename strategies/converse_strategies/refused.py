@@ -277,7 +277,7 @@ MODELS: Final = (
 )
 """A model for each rule, at least."""
 
-STREAMED: Final = ("some_stream_no_tools",)
+_STREAMED: Final = ("some_stream_no_tools",)
 """The rules that are of ConverseStream alone."""
 
 
@@ -299,7 +299,7 @@ def refused_requests(draw: st.DrawFn, *, rules: Collection[str] | None = None, t
     names = chosen("refused_requests", "rules", rules, [rule.name for rule in RULES if rule.name in BREAKS])
     rule = draw(st.sampled_from([each for each in RULES if each.name in names]))
     of_rule = [model_id for model_id in MODELS if model_id in rule.models]
-    stream = rule.name in STREAMED
+    stream = rule.name in _STREAMED
     operation = "ConverseStream" if stream else "Converse"
     model_ids = st.sampled_from(of_rule)
     sound = draw(converse_requests(model_ids=model_ids, kinds=["text"], max_turns=1, texts=texts, stream=stream))

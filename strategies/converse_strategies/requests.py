@@ -32,7 +32,7 @@ LEAST_MOST_TOKENS: Final = 2048
 PROMPT: Final = "arn:aws:bedrock:us-east-1:123456789012:prompt/ABCDEFGHIJ:1"
 """A prompt of Prompt management, as a model id. The account is AWS's example."""
 
-ANY_MODEL: Final = "my-model"
+_ANY_MODEL: Final = "my-model"
 """The id of no model: what no single family takes is sent to it."""
 
 
@@ -83,7 +83,9 @@ def converse_requests(
     _limit_cache_points(request)
     asked = RuleRequest("ConverseStream" if stream else "Converse", model_id, _sent(request))
     if not model_id:
-        takers = [each for each in leaves.MODEL_IDS if refusal_of(replace(asked, model_id=each)) is None] or [ANY_MODEL]
+        takers = [each for each in leaves.MODEL_IDS if refusal_of(replace(asked, model_id=each)) is None] or [
+            _ANY_MODEL
+        ]
         request["modelId"] = takers[which % len(takers)]
     else:
         assume(refusal_of(asked) is None)

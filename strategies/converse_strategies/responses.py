@@ -114,11 +114,11 @@ _HEADERS: Final = (("Content-Type", "application/json"), ("Accept", "application
 
 
 @st.composite
-def calls(draw: st.DrawFn, *, texts: Texts | None = None) -> Call:
+def _calls(draw: st.DrawFn, *, texts: Texts | None = None) -> Call:
     """Calls of Converse and ConverseStream: a conversation that Bedrock takes, and an answer that arrived whole.
 
     >>> from hypothesis import find
-    >>> call = find(calls(), lambda call: True)
+    >>> call = find(_calls(), lambda call: True)
     >>> call.operation, call.status, call.outcome.value
     ('Converse', 200, 'complete')
     """

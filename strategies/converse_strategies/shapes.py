@@ -17,7 +17,7 @@ from converse_strategies import leaves
 
 Strings = st.SearchStrategy[str]
 
-ANYTHING: Final = r"[\s\S]*"
+_ANYTHING: Final = r"[\s\S]*"
 """The pattern that refuses nothing."""
 
 
@@ -31,7 +31,7 @@ def strings(pattern: str | None, low: int = 0, high: int | None = None) -> Strin
     >>> find(strings("arn:aws:bedrock:[a-z0-9-]{1,20}:[0-9]{12}:guardrail/[a-z0-9]+"), lambda text: True)
     'arn:aws:bedrock:0:000000000000:guardrail/0'
     """
-    readable = java.compiled(pattern) if pattern and pattern != ANYTHING else None
+    readable = java.compiled(pattern) if pattern and pattern != _ANYTHING else None
     if readable is None:
         return st.text(min_size=low, max_size=high)
     drawn = st.from_regex(readable, fullmatch=True)
@@ -40,7 +40,7 @@ def strings(pattern: str | None, low: int = 0, high: int | None = None) -> Strin
 
 Strategy = st.SearchStrategy[Any]
 Draw = Callable[[st.DrawFn], Any]
-Overrides = tuple[tuple[str, Strategy], ...]
+_Overrides = tuple[tuple[str, Strategy], ...]
 
 MOST_ITEMS: Final = 3
 """Items of a list and entries of a map, unless the model asks for more."""
@@ -89,7 +89,7 @@ def values(
 
 
 @lru_cache(maxsize=1024)
-def _compiled(shape: str, overrides: Overrides, texts: st.SearchStrategy[str] | None) -> Draw:
+def _compiled(shape: str, overrides: _Overrides, texts: st.SearchStrategy[str] | None) -> Draw:
     if texts is not None:
         _check_type(texts, st.SearchStrategy, "texts", "a strategy of str: st.text()")
     try:
@@ -237,7 +237,7 @@ def _string(shape: bedrock.Shape) -> Strategy:
 
 
 def _is_free(shape: bedrock.Shape) -> bool:
-    return not shape.enum and shape.metadata.get("pattern", ANYTHING) == ANYTHING
+    return not shape.enum and shape.metadata.get("pattern", _ANYTHING) == _ANYTHING
 
 
 def _lengths(shape: bedrock.Shape) -> tuple[int, int | None]:

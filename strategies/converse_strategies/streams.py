@@ -64,7 +64,7 @@ def chunkings(draw: st.DrawFn, message: Mapping[str, object]) -> list[Event]:
     """
     try:
         whole = chunk(message)
-        return [*cut_message(message, DrawnCutter(draw)), *whole[-2:]]
+        return [*cut_message(message, _DrawnCutter(draw)), *whole[-2:]]
     except (ReplyError, KeyError, TypeError, AttributeError) as error:
         raise InvalidArgument(f"chunkings({message!r}): not an AWS Message that can be streamed: {error}") from error
 
@@ -89,7 +89,7 @@ def chunked_messages(
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnCutter:
+class _DrawnCutter:
     """Cuts as hypothesis likes, shrinking towards one delta for each block."""
 
     draw: st.DrawFn
@@ -247,7 +247,7 @@ def draw_options(draw: st.DrawFn, traces: st.SearchStrategy[dict[str, Any]] | No
 
 def _cutter(draw: st.DrawFn, family: str | None) -> Cutter:
     if family is None:
-        return DrawnCutter(draw)
+        return _DrawnCutter(draw)
     if family not in FAMILIES:
         raise InvalidArgument(
             f"stream_events(family={family!r}) is no model family. One of: {', '.join(FAMILIES)}; None cuts anywhere."

@@ -49,7 +49,7 @@ class Checks:
         if known is not None:
             return known
         if is_document(shape):
-            check: Check = document
+            check: Check = _document
         elif shape.type_name == "structure":
             return self._structure(shape, fresh)
         elif shape.type_name in ("list", "map"):
@@ -80,11 +80,11 @@ class Checks:
             elif isinstance(row, ExtraValue):
                 modelled = shape.members.get(row.member)
                 name = modelled.name if modelled else f"{shape.name}.{row.member}"
-                members[row.member] = string(name, (*(modelled.enum if modelled else ()), row.value))
+                members[row.member] = _string(name, (*(modelled.enum if modelled else ()), row.value))
         return check
 
 
-def string(
+def _string(
     name: str, enum: Sequence[str] = (), low: int | None = None, high: int | None = None, pattern: str | None = None
 ) -> Check:
     """The check of a string shape; lengths are in characters."""
@@ -105,7 +105,7 @@ def string(
     return check
 
 
-def integer(name: str, type_name: str = "integer", low: int | None = None, high: int | None = None) -> Check:
+def _integer(name: str, type_name: str = "integer", low: int | None = None, high: int | None = None) -> Check:
     """The check of an integer or long shape; a bool is none."""
     least, most = INTEGERS[type_name]
     least, most = least if low is None else max(least, low), most if high is None else min(most, high)
@@ -118,7 +118,7 @@ def integer(name: str, type_name: str = "integer", low: int | None = None, high:
     return check
 
 
-def real(name: str, low: float | None = None, high: float | None = None) -> Check:
+def _real(name: str, low: float | None = None, high: float | None = None) -> Check:
     """The check of a float or double shape; an int is one, a bool, a NaN or an infinity is none."""
 
     def check(value: Any) -> Sequence[Finding]:
@@ -130,7 +130,7 @@ def real(name: str, low: float | None = None, high: float | None = None) -> Chec
     return check
 
 
-def blob(name: str, low: int | None = None, high: int | None = None) -> Check:
+def _blob(name: str, low: int | None = None, high: int | None = None) -> Check:
     """The check of a blob shape; lengths are in bytes, before base64."""
 
     def check(value: Any) -> Sequence[Finding]:
@@ -141,7 +141,7 @@ def blob(name: str, low: int | None = None, high: int | None = None) -> Check:
     return check
 
 
-def encoded_blob(shape: Shape) -> Check:
+def _encoded_blob(shape: Shape) -> Check:
     """The check of a blob in JSON; lengths are in bytes, as far as the length of its base64 tells."""
     low, high = _limits(shape)
 
@@ -153,12 +153,12 @@ def encoded_blob(shape: Shape) -> Check:
     return check
 
 
-def boolean(name: str) -> Check:
+def _boolean(name: str) -> Check:
     """The check of a boolean shape."""
     return lambda value: () if isinstance(value, bool) else [findings.wrong_type(name, "boolean", value)]
 
 
-def timestamp(name: str) -> Check:
+def _timestamp(name: str) -> Check:
     """The check of a timestamp shape."""
 
     def check(value: Any) -> Sequence[Finding]:
@@ -168,7 +168,7 @@ def timestamp(name: str) -> Check:
     return check
 
 
-def document(value: Any, name: str = "Document") -> Sequence[Finding]:
+def _document(value: Any, name: str = "Document") -> Sequence[Finding]:
     """The check of free-form JSON. AWS leaves members out rather than send null: only what is inside may be None."""
     if value is None:
         return [findings.wrong_type(name, "document", value)]
@@ -193,7 +193,7 @@ def _json(value: Any, name: str) -> Sequence[Finding]:
 
 def _object(name: str) -> Check:
     def check(value: Any) -> Sequence[Finding]:
-        return document(value, name) if is_object(value) else [findings.wrong_type(name, "structure", value)]
+        return _document(value, name) if is_object(value) else [findings.wrong_type(name, "structure", value)]
 
     return check
 
@@ -247,22 +247,26 @@ def _limits(shape: Shape) -> tuple[Any, Any]:
 
 
 _SCALARS: Final[Mapping[str, Callable[[Shape], Check]]] = {
-    "string": lambda shape: string(shape.name, tuple(shape.enum), *_limits(shape), shape.metadata.get("pattern")),
-    "integer": lambda shape: integer(shape.name, "integer", *_limits(shape)),
-    "long": lambda shape: integer(shape.name, "long", *_limits(shape)),
-    "float": lambda shape: real(shape.name, *_limits(shape)),
-    "double": lambda shape: real(shape.name, *_limits(shape)),
-    "boolean": lambda shape: boolean(shape.name),
-    "blob": lambda shape: blob(shape.name, *_limits(shape)),
-    "timestamp": lambda shape: timestamp(shape.name),
+    "string": lambda shape: _string(shape.name, tuple(shape.enum), *_limits(shape), shape.metadata.get("pattern")),
+    "integer": lambda shape: _integer(shape.name, "integer", *_limits(shape)),
+    "long": lambda shape: _integer(shape.name, "long", *_limits(shape)),
+    "float": lambda shape: _real(shape.name, *_limits(shape)),
+    "double": lambda shape: _real(shape.name, *_limits(shape)),
+    "boolean": lambda shape: _boolean(shape.name),
+    "blob": lambda shape: _blob(shape.name, *_limits(shape)),
+    "timestamp": lambda shape: _timestamp(shape.name),
 }
 
-_EXTRA_MEMBERS: Final[Mapping[str, Callable[[str], Check]]] = {"integer": integer, "string": string, "object": _object}
+_EXTRA_MEMBERS: Final[Mapping[str, Callable[[str], Check]]] = {
+    "integer": _integer,
+    "string": _string,
+    "object": _object,
+}
 
 
 _CHECKS: Final = Checks(BEYOND_MODEL)
 
-JSON_CHECKS: Final = Checks(BEYOND_MODEL, encoded_blob)
+JSON_CHECKS: Final = Checks(BEYOND_MODEL, _encoded_blob)
 """The same for values in which blobs are base64, as requests have them."""
 
 

@@ -146,7 +146,7 @@ def _map(inner: list[Reader]) -> Reader:
     return read
 
 
-Encode = Callable[[Any], str]
+_Encode = Callable[[Any], str]
 
 
 def to_json(shape_name: str, value: object) -> str:
@@ -171,20 +171,20 @@ def from_json(shape_name: str, parsed: object) -> Any:
     return _decode(body_shape(shape_name), parsed)
 
 
-_ENCODERS: Final[dict[str, Encode]] = {}
+_ENCODERS: Final[dict[str, _Encode]] = {}
 
 
-def _compile(shape_name: str) -> Encode:
+def _compile(shape_name: str) -> _Encode:
     # Shapes may contain themselves, so encoders refer to each other by `fresh`; they are published once complete, so
     # that another thread never meets half of one.
-    fresh: dict[str, Encode] = {}
+    fresh: dict[str, _Encode] = {}
     encode = _encoder(body_shape(shape_name), fresh)
     _ENCODERS.update(fresh)
     _ENCODERS[shape_name] = encode
     return encode
 
 
-def _encoder(shape: Shape, fresh: dict[str, Encode]) -> Encode:
+def _encoder(shape: Shape, fresh: dict[str, _Encode]) -> _Encode:
     if is_document(shape):
         return _document
     if shape.type_name == "timestamp":
@@ -195,12 +195,12 @@ def _encoder(shape: Shape, fresh: dict[str, Encode]) -> Encode:
     if known is not None:
         return known
     if shape.type_name == "structure":
-        members: dict[str, tuple[str, Encode]] = {}
+        members: dict[str, tuple[str, _Encode]] = {}
         fresh[shape.name] = encode = _keyed(members, _document)
         for name, each in shape.members.items():
             members[name] = f"{encode_basestring(name)}:", _encoder(each, fresh)
         return encode
-    inner: list[Encode] = []
+    inner: list[_Encode] = []
     if shape.type_name == "list":
         fresh[shape.name] = encode = _listed(inner)
         inner.append(_encoder(shape.member, fresh))
@@ -210,7 +210,7 @@ def _encoder(shape: Shape, fresh: dict[str, Encode]) -> Encode:
     return encode
 
 
-def _keyed(members: Mapping[str, tuple[str, Encode]], encode_other: Encode) -> Encode:
+def _keyed(members: Mapping[str, tuple[str, _Encode]], encode_other: _Encode) -> _Encode:
     def encode(value: Any) -> str:
         if not is_object(value):
             return _document(value)
@@ -232,7 +232,7 @@ def _keyed(members: Mapping[str, tuple[str, Encode]], encode_other: Encode) -> E
     return encode
 
 
-def _listed(inner: list[Encode]) -> Encode:
+def _listed(inner: list[_Encode]) -> _Encode:
     def encode(value: Any) -> str:
         if not is_array(value):
             return _document(value)
@@ -297,7 +297,7 @@ def _document(value: Any) -> str:
         ) from error
 
 
-_SCALARS: Final[Mapping[str, Encode]] = {
+_SCALARS: Final[Mapping[str, _Encode]] = {
     "string": _string,
     "integer": _integer,
     "long": _integer,

@@ -45,7 +45,7 @@ class Finding:
         return replace(self, steps=(step, *self.steps))
 
 
-TYPES: Final[Mapping[str, str]] = {
+_TYPES: Final[Mapping[str, str]] = {
     "structure": "a dict",
     "map": "a dict",
     "list": "a list",
@@ -64,7 +64,7 @@ TYPES: Final[Mapping[str, str]] = {
 
 def wrong_type(shape: str, type_name: str, value: object) -> Finding:
     """The value is of another type; None gets the advice to leave its member out."""
-    expected = TYPES[type_name]
+    expected = _TYPES[type_name]
     came = "None" if value is None else f"{shown(value)} ({type(value).__name__})"
     advice = ", or its member left out" if value is None else ""
     return Finding(FindingKind.TYPE, shape, f"is {came}; it must be {expected}{advice} ({_model(shape)}).", expected)
@@ -73,7 +73,7 @@ def wrong_type(shape: str, type_name: str, value: object) -> Finding:
 def not_utf8(shape: str, value: str) -> Finding:
     """A str with a surrogate that stands alone: half of a character."""
     text = f"is {shown(value)}, which holds a lone surrogate; UTF-8 cannot carry that, leave it out ({_model(shape)})."
-    return Finding(FindingKind.TYPE, shape, text, TYPES["string"])
+    return Finding(FindingKind.TYPE, shape, text, _TYPES["string"])
 
 
 def wrong_key(shape: str, key: object) -> Finding:
@@ -81,13 +81,13 @@ def wrong_key(shape: str, key: object) -> Finding:
     text = (
         f"has the key {shown(key)} ({type(key).__name__}); a key must be a str that UTF-8 can carry ({_model(shape)})."
     )
-    return Finding(FindingKind.TYPE, shape, text, TYPES["string"])
+    return Finding(FindingKind.TYPE, shape, text, _TYPES["string"])
 
 
 def endless(shape: str) -> Finding:
     """A free-form document has no end, or is nested deeper than Python can follow."""
-    text = f"contains itself or is nested too deeply; it must be {TYPES['document']} ({_model(shape)})."
-    return Finding(FindingKind.TYPE, shape, text, TYPES["document"])
+    text = f"contains itself or is nested too deeply; it must be {_TYPES['document']} ({_model(shape)})."
+    return Finding(FindingKind.TYPE, shape, text, _TYPES["document"])
 
 
 def not_one(shape: str, came: Sequence[object], members: Sequence[str]) -> Finding:
@@ -207,7 +207,7 @@ def is_utf8(value: str) -> bool:
     return value.isascii() or not any("\ud800" <= each <= "\udfff" for each in value)
 
 
-OTHERWISE_IN_JAVA: Final = (r"\v", r"\z", r"\Z", r"\0")
+_OTHERWISE_IN_JAVA: Final = (r"\v", r"\z", r"\Z", r"\0")
 """What Python reads as something else; what only Java can read (`\\p{Alpha}`, `\\h`) Python refuses by itself."""
 
 _SET_OPERATORS: Final = ("[", "&&", "||", "--", "~~")
@@ -225,7 +225,7 @@ def compiled(pattern: str) -> re.Pattern[str] | None:
     >>> compiled(r"\p{Alpha}+") is None
     True
     """
-    if any(construct in pattern for construct in OTHERWISE_IN_JAVA):
+    if any(construct in pattern for construct in _OTHERWISE_IN_JAVA):
         return None
     parts: list[str] = []
     for atom in _ATOMS.findall(pattern):

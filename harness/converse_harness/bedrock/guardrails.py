@@ -13,7 +13,7 @@ from converse_harness.bedrock.beyond import MayBeAbsent
 from converse_harness.errors import ReplyError
 
 BOTH: Final = ("input", "output")
-OUTPUT: Final = ("output",)
+_OUTPUT: Final = ("output",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +60,14 @@ POLICIES: Final[Mapping[str, Policy]] = {
     "grounding": Policy(
         "contextualGroundingPolicy",
         "filters",
-        OUTPUT,
+        _OUTPUT,
         "contextualGroundingPolicyUnits",
         {"type": "GROUNDING", "threshold": 0.75, "score": 0.25},
     ),
     "automated_reasoning": Policy(
         "automatedReasoningPolicy",
         "findings",
-        OUTPUT,
+        _OUTPUT,
         "automatedReasoningPolicyUnits",
         {
             "invalid": {
@@ -108,10 +108,10 @@ VERSION: Final = "DRAFT"
 INPUT_CHARACTERS: Final = 40
 """How long an input is said to be; as in the recorded block, since a reply is written before its request is known."""
 
-UNIT: Final = 1000
+_UNIT: Final = 1000
 """Characters of a text unit, which guardrails are paid by. Source: AWS's prices."""
 
-LATENCIES: Final[Mapping[str, int]] = {"input": 195, "output": 250}
+_LATENCIES: Final[Mapping[str, int]] = {"input": 195, "output": 250}
 """Milliseconds, as recorded."""
 
 _LEFT_OUT: Final = {(row.shape, row.member) for row in bedrock.BEYOND_MODEL if isinstance(row, MayBeAbsent)}
@@ -202,7 +202,7 @@ def _findings(assessment: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], t
 
 def units(side: str, characters: int, *assessments: Mapping[str, Any]) -> dict[str, int]:
     """The GuardrailUsage of a side: every policy that found something on either side looks at all that it can."""
-    used = max(1, -(-characters // UNIT))
+    used = max(1, -(-characters // _UNIT))
     policies = [policy for each in assessments for policy in policies_in(each) if side in policy.sides]
     counters = {policy.counter: used for policy in policies}
     return {name: counters.get(name, 0) for name in bedrock.shape("GuardrailUsage").members}
@@ -213,7 +213,7 @@ def measured(
 ) -> dict[str, Any]:
     """The assessment with metrics and the details of the guardrail; what it has of them wins."""
     metrics = {
-        "guardrailProcessingLatency": LATENCIES[side],
+        "guardrailProcessingLatency": _LATENCIES[side],
         "usage": dict(usage),
         "guardrailCoverage": {"textCharacters": {"guarded": characters, "total": characters}},
         **assessment.get("invocationMetrics", {}),
@@ -273,10 +273,10 @@ def in_json(trace: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**trace, "guardrail": {**guardrail, "modelOutput": []}}
 
 
-MASK: Final = re.compile(r"\{([^{}]+)\}")
+_MASK: Final = re.compile(r"\{([^{}]+)\}")
 """What stands in a masked text for what was found: the type of personal data, or the name of a regular expression."""
 
-EXAMPLES: Final[Mapping[str, str]] = {
+_EXAMPLES: Final[Mapping[str, str]] = {
     "ADDRESS": "Zürich",
     "EMAIL": "ada@example.com",
     "NAME": "Ada Lovelace",
@@ -292,7 +292,7 @@ def unmasked(text: str) -> str:
     >>> unmasked("I am {NAME}, booking {Booking}.")
     'I am Ada Lovelace, booking Booking.'
     """
-    return MASK.sub(lambda mask: EXAMPLES.get(mask[1], mask[1].replace("_", " ").capitalize()), text)
+    return _MASK.sub(lambda mask: _EXAMPLES.get(mask[1], mask[1].replace("_", " ").capitalize()), text)
 
 
 def masks(text: str, original: str) -> list[tuple[str, str]]:
@@ -303,13 +303,13 @@ def masks(text: str, original: str) -> list[tuple[str, str]]:
     >>> masks("I live in {ADDRESS}.", "I live in Rome.")
     [('ADDRESS', 'Rome')]
     """
-    names = MASK.findall(text)
+    names = _MASK.findall(text)
     if not names:
         raise ReplyError(
             f"{text!r} has no mask. Write what was masked as Bedrock does, 'My name is {{NAME}}.' for instance; or "
             "give what was found as policy={...}."
         )
-    pattern = "(.+?)".join(re.escape(part) for part in MASK.split(text)[::2])
+    pattern = "(.+?)".join(re.escape(part) for part in _MASK.split(text)[::2])
     stood = re.fullmatch(pattern, original, re.DOTALL)
     if stood is None:
         raise ReplyError(

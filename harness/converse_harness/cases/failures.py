@@ -30,14 +30,14 @@ _MUST_BY_STATUS: Final[Mapping[int, str]] = {
 }
 """What a correct consumer does with an HTTP error."""
 
-HELPERS: Final[Mapping[str, str]] = {
+_HELPERS: Final[Mapping[str, str]] = {
     "InternalServerException": "internal_server_error",
     "ThrottlingException": "throttled",
     "ValidationException": "invalid_model_id",
 }
 """The functions of `reply` that are not called as their errors are, and give their names to the cases."""
 
-MEMBERS: Final[Mapping[str, Mapping[str, Any]]] = {
+_MEMBERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "modelStreamErrorException": {"originalStatusCode": 500, "originalMessage": "CUDA error: out of memory"},
 }
 """What exceptions have beside their message."""
@@ -46,13 +46,13 @@ _NOT_HTTP: Final = ("ModelStreamErrorException",)
 """Errors of streams alone: in AWS's model no operation has them as its answer."""
 
 
-def error_name(error: str) -> str:
+def _error_name(error: str) -> str:
     """The name of an error's case: that of its function in `reply`, if it has one.
 
-    >>> error_name("ThrottlingException"), error_name("ModelTimeoutException")
+    >>> _error_name("ThrottlingException"), _error_name("ModelTimeoutException")
     ('throttled', 'model_timeout')
     """
-    return HELPERS.get(error, snake(error.removesuffix("Exception")))
+    return _HELPERS.get(error, snake(error.removesuffix("Exception")))
 
 
 def _known_from(wording: Wording) -> str:
@@ -67,7 +67,7 @@ def error_cases() -> Iterator[Case]:
         status = bedrock.all_errors()[name].status
         sender = "the gateway before Bedrock" if name in GATEWAY_ERRORS else "Bedrock"
         yield Case(
-            error_name(name),
+            _error_name(name),
             f"In place of an answer {sender} sends {status} {name}.",
             _MUST_BY_STATUS[status],
             _known_from(wording),
@@ -146,7 +146,7 @@ def _first_words(text: str) -> str:
 
 
 def _fails(answer: Reply, after: int, exception: str, message: str | None = None) -> Reply:
-    return answer.fails_after(after, exception, message, **MEMBERS.get(exception, {}))
+    return answer.fails_after(after, exception, message, **_MEMBERS.get(exception, {}))
 
 
 def _in_text(exception: str, message: str | None = None) -> Reply:
@@ -166,7 +166,7 @@ def _at_end(exception: str) -> Made:
     return _fails(answer, len([*answer.events()]) - 1, exception)
 
 
-PLACES: Final[Mapping[str, tuple[Callable[[str], Made], str, str]]] = {
+_PLACES: Final[Mapping[str, tuple[Callable[[str], Made], str, str]]] = {
     "first_frame": (_as_first, "The first frame is {}; the next call is answered.", "{}"),
     "mid": (_in_text, "After part of the text comes {}.", "Never take the part for whole. {}"),
     "in_tool_input": (_in_tool, "In the middle of a tool's input comes {}.", "Never run the tool. {}"),
@@ -178,7 +178,7 @@ PLACES: Final[Mapping[str, tuple[Callable[[str], Made], str, str]]] = {
 }
 """Where an exception frame can be: how it is made, what happens, what a consumer does beside what the error says."""
 
-SHORT: Final[Mapping[tuple[str, str], str]] = {
+_SHORT: Final[Mapping[tuple[str, str], str]] = {
     ("throttlingException", "first_frame"): "throttle_first_frame",
     ("throttlingException", "mid"): "throttle_mid",
     ("modelStreamErrorException", "mid"): "model_stream_error",
@@ -189,9 +189,9 @@ SHORT: Final[Mapping[tuple[str, str], str]] = {
 def frame_cases() -> Iterator[Case]:
     """Errors inside the stream: every modelled exception at every place, and what is not modelled."""
     for exception, shape in bedrock.stream_exceptions().items():
-        for place, (make, sentence, must) in PLACES.items():
+        for place, (make, sentence, must) in _PLACES.items():
             yield Case(
-                SHORT.get((exception, place), f"{snake(exception)}_{place}"),
+                _SHORT.get((exception, place), f"{snake(exception)}_{place}"),
                 sentence.format(exception),
                 must.format(_MUST_BY_STATUS[shape.status]),
                 RECORDED if (exception, place) == ("validationException", "first_frame") else MODEL,
@@ -247,7 +247,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
 }
 """What happens, where the fault's own sentence says how to use it."""
 
-SHORT_WAIT: Final = 0.1
+_SHORT_WAIT: Final = 0.1
 """Seconds that a fault lasts whose end a client waits for."""
 
 
@@ -264,7 +264,7 @@ def _answers() -> Iterator[Reply]:
 
 def _broken(fault: Fault) -> Made:
     if fault.seconds is not None and fault.seconds < float("inf"):
-        fault = fault.lasting(SHORT_WAIT)
+        fault = fault.lasting(_SHORT_WAIT)
     fits = (answer for answer in _answers() if fault.order is None or fault.order.applicable_at([*answer.events()]))
     return next(fits).broken(fault)
 

@@ -21,7 +21,7 @@ _KEEP_REASONING: Final = "Send the reasoning back in the next request exactly as
 _KEEP_METADATA: Final = "Keep what it knows of the metadata, and ignore the rest."
 
 
-def text(**options: Any) -> Made:
+def _text(**options: Any) -> Made:
     """The plain answer that other cases build on, with further members."""
     return reply.message({"text": ANSWER}, **options)
 
@@ -36,7 +36,7 @@ def _image() -> Made:
 
 def cases() -> Iterator[Case]:
     """Text, reasoning, other content."""
-    yield Case("text_basic", "One text in several deltas.", _JOIN, RECORDED, lambda: text(usage=USAGE))
+    yield Case("text_basic", "One text in several deltas.", _JOIN, RECORDED, lambda: _text(usage=USAGE))
     yield Case(
         "text_bytewise",
         "A text that is not ASCII arrives byte by byte, an HTTP chunk for each.",
@@ -121,7 +121,7 @@ def metadata_cases() -> Iterator[Case]:
         "Usage with cache reads, writes and their details, performance, service tier, prompt router.",
         "Count 110 input tokens, 60 of them read from the cache and 40 written to it.",
         "each member recorded, or from AWS's model",
-        lambda: text(usage=details, performance_config=fast, service_tier=priority, trace=router),
+        lambda: _text(usage=details, performance_config=fast, service_tier=priority, trace=router),
         (tier, of_cache),
     )
     yield Case(
@@ -136,14 +136,14 @@ def metadata_cases() -> Iterator[Case]:
         "The usage has tokens that were read from the cache and written to it.",
         "Count them as input that is paid differently: 10 + 60 + 40.",
         RECORDED,
-        lambda: text(usage=cached),
+        lambda: _text(usage=cached),
     )
     yield Case(
         "metadata_cache_details",
         "The usage says for how long what was written stays in the cache.",
         _KEEP_METADATA,
         RECORDED_WHOLE,
-        lambda: text(usage=details),
+        lambda: _text(usage=details),
         (of_cache,),
     )
     yield Case(
@@ -151,14 +151,14 @@ def metadata_cases() -> Iterator[Case]:
         "The metadata says which latency the request was served with.",
         _KEEP_METADATA,
         RECORDED_WHOLE,
-        lambda: text(performance_config=fast),
+        lambda: _text(performance_config=fast),
     )
     yield Case(
         "metadata_service_tier",
         "The metadata says which service tier the request was served in.",
         _KEEP_METADATA,
         RECORDED_WHOLE,
-        lambda: text(service_tier=priority),
+        lambda: _text(service_tier=priority),
         (tier,),
     )
     yield Case(
@@ -166,14 +166,14 @@ def metadata_cases() -> Iterator[Case]:
         "The trace says which model a prompt router chose.",
         _KEEP_METADATA,
         MODEL,
-        lambda: text(trace=router),
+        lambda: _text(trace=router),
     )
     yield Case(
         "additional_fields",
         "The answer has additionalModelResponseFields, as a request asked for.",
         "Keep them, or ignore them.",
         RECORDED_WHOLE,
-        lambda: text(stop_reason="stop_sequence", additional={"stop_sequence": "\n\nHuman:"}),
+        lambda: _text(stop_reason="stop_sequence", additional={"stop_sequence": "\n\nHuman:"}),
     )
 
 
@@ -229,8 +229,8 @@ def future_cases() -> Iterator[Case]:
     )
 
 
-FORECAST: Final = "Zürich: 18 °C, sunny. Bern: 16 °C, rain."
-_TEXT: Final[Mapping[str, Any]] = {"name": "forecast", "format": "txt", "source": {"text": FORECAST}}
+_FORECAST: Final = "Zürich: 18 °C, sunny. Bern: 16 °C, rain."
+_TEXT: Final[Mapping[str, Any]] = {"name": "forecast", "format": "txt", "source": {"text": _FORECAST}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ class Cited:
         return citing(self.source, self.quote, **self.where)
 
 
-CITED: Final[Mapping[str, Cited]] = {
+_CITED: Final[Mapping[str, Cited]] = {
     "documentChar": Cited(_TEXT, "characters of a document", RECORDED, quote="18 °C, sunny"),
     "documentPage": Cited(
         {"name": "forecast", "format": "pdf", "source": {"bytes": b"%PDF-1.7"}},
@@ -258,13 +258,13 @@ CITED: Final[Mapping[str, Cited]] = {
         "18 °C, sunny",
     ),
     "documentChunk": Cited(
-        {"name": "forecast", "source": {"content": [{"text": FORECAST}]}},
+        {"name": "forecast", "source": {"content": [{"text": _FORECAST}]}},
         "chunks of a document",
         RECORDED,
         quote="18 °C, sunny",
     ),
     "searchResultLocation": Cited(
-        {"source": "https://example.com/forecast", "title": "Forecast", "content": [{"text": FORECAST}]},
+        {"source": "https://example.com/forecast", "title": "Forecast", "content": [{"text": _FORECAST}]},
         "blocks of a search result",
         MODEL,
         quote="18 °C, sunny",
@@ -277,7 +277,7 @@ _KEEP: Final = "Keep each citation with the text that follows it in its block, o
 
 
 def _cite(kind: str) -> Made:
-    return reply.cited("It is ", "18 °C and sunny", CITED[kind].citation(), " in Zürich.")
+    return reply.cited("It is ", "18 °C and sunny", _CITED[kind].citation(), " in Zürich.")
 
 
 def citation_cases() -> Iterator[Case]:
@@ -287,7 +287,7 @@ def citation_cases() -> Iterator[Case]:
         "A text leans on a passage of a document; the citation comes before its text, as AWS sends it.",
         _KEEP,
         RECORDED,
-        lambda: reply.cited("18 °C and sunny in Zürich.", CITED["documentChar"].citation()),
+        lambda: reply.cited("18 °C and sunny in Zürich.", _CITED["documentChar"].citation()),
     )
     yield Case(
         "citation_several",
@@ -310,15 +310,15 @@ def citation_cases() -> Iterator[Case]:
         "Keep the citations with the text before them, or leave them out.",
         "recorded answers of Nova, with pages of the web",
         lambda: reply.message(
-            {"text": ANSWER}, {"citationsContent": {"citations": [CITED["documentChar"].citation()]}}
+            {"text": ANSWER}, {"citationsContent": {"citations": [_CITED["documentChar"].citation()]}}
         ),
     )
     for kind in locations():
-        if kind in CITED:
+        if kind in _CITED:
             yield Case(
                 f"citation_{snake(kind)}",
-                f"A text leans on {CITED[kind].words} ({kind}).",
+                f"A text leans on {_CITED[kind].words} ({kind}).",
                 _KEEP,
-                CITED[kind].known,
+                _CITED[kind].known,
                 partial(_cite, kind),
             )

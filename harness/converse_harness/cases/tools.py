@@ -11,7 +11,7 @@ from converse_harness.cases.case import MEASURED, RECORDED, Case, Made
 from converse_harness.cases.messages import ANSWER, USAGE
 
 TOOL: Final = "get_weather"
-IDS: Final = ("tooluse_aaaaaaaaaaaaaaaaaaaaaa", "tooluse_bbbbbbbbbbbbbbbbbbbbbb")
+_IDS: Final = ("tooluse_aaaaaaaaaaaaaaaaaaaaaa", "tooluse_bbbbbbbbbbbbbbbbbbbbbb")
 
 
 def _tool_stream(*blocks: Mapping[str, Any], stop: str = "tool_use") -> list[Mapping[str, Any]]:
@@ -25,7 +25,7 @@ def _tool_stream(*blocks: Mapping[str, Any], stop: str = "tool_use") -> list[Map
 
 
 def _start(index: int) -> dict[str, Any]:
-    start = {"toolUse": {"toolUseId": IDS[index], "name": TOOL}}
+    start = {"toolUse": {"toolUseId": _IDS[index], "name": TOOL}}
     return {"contentBlockStart": {"contentBlockIndex": index, "start": start}}
 
 
@@ -55,13 +55,13 @@ def _parallel() -> Made:
 
 def _server_tool() -> Made:
     """What Nova's code interpreter did on the server, and the answer that leans on it."""
-    used = {"toolUseId": IDS[0], "name": "nova_code_interpreter"}
+    used = {"toolUseId": _IDS[0], "name": "nova_code_interpreter"}
     done = {"stdOut": "18\n", "stdErr": "", "exitCode": 0, "isError": False}
     return reply.message(
         {"toolUse": {**used, "type": "server_tool_use", "input": {"snippet": "print(9 * 2)"}}},
         {
             "toolResult": {
-                "toolUseId": IDS[0],
+                "toolUseId": _IDS[0],
                 "type": "nova_code_interpreter_result",
                 "status": "success",
                 "content": [{"json": done}],

@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any, Final
 
-COMMANDS: Final[Mapping[str, str]] = {
+_COMMANDS: Final[Mapping[str, str]] = {
     "demo": "run a real boto client through a tool loop against the fake",
     "serve": "serve a script, or the control API, to other processes and languages",
     "cases": "list the catalogue: what can go wrong in an answer, by name",
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"converse-harness {version('converse-harness')}")
     commands = parser.add_subparsers(title="commands", dest="command", required=True, metavar="COMMAND")
-    for name, meaning in COMMANDS.items():
+    for name, meaning in _COMMANDS.items():
         command = commands.add_parser(name, help=meaning)
         if name in arguments:  # the others would only be loaded
             _module(name).add_arguments(command)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from converse_harness.cases import Case
 
-NOTHING_FOUND: Final = 2
+_NOTHING_FOUND: Final = 2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,10 +33,10 @@ def run(_parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     found = [case for name, case in CASES.items() if glob is None or glob in name or fnmatchcase(name, glob)]
     if not found:
         Printer(sys.stderr).say(f"converse-harness cases: {_not_found(glob or '')}", RED)
-        return NOTHING_FOUND
+        return _NOTHING_FOUND
     printer = Printer(sys.stdout)
     if given.json:
-        printer.say(json.dumps([described(case) for case in found], indent=2))
+        printer.say(json.dumps([_described(case) for case in found], indent=2))
         return 0
     width = max(len(case.name) for case in found)
     for case in found:
@@ -44,7 +44,7 @@ def run(_parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     return 0
 
 
-def described(case: Case) -> dict[str, Any]:
+def _described(case: Case) -> dict[str, Any]:
     """A case in JSON; `replies` are the answers to calls in a row, in a few words each."""
     return {
         "name": case.name,

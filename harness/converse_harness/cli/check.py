@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from converse_harness.cli.terminal import Printer
 
 
-CLEAN: Final = 0
-FOUND: Final = 1
+_CLEAN: Final = 0
+_FOUND: Final = 1
 """The exit codes; that of wrong usage is 2."""
 
-DESCRIPTION: Final = (
+_DESCRIPTION: Final = (
     "Check recordings: their format, whether AWS could have sent what they say, secrets, files of media, and whether "
     "the installed botocore's model still knows what was asked and answered. One line for each finding, as FILE:LINE: "
     "SORT: TEXT. The exit code is 0 where nothing was found, 1 where something was, 2 for wrong usage. Faults that a "
@@ -45,7 +45,7 @@ DESCRIPTION: Final = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `check` takes."""
-    parser.description = DESCRIPTION
+    parser.description = _DESCRIPTION
     parser.add_argument(
         "paths", metavar="PATH", nargs="+", type=Path, help="a recording, or a folder: all *.jsonl files in it"
     )
@@ -58,19 +58,19 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
 
     files: dict[Path, None] = {}
     for path in given.paths:
-        found = recordings_in(path) if path.exists() else []
+        found = _recordings_in(path) if path.exists() else []
         if not found:
             parser.error(f"{path}: {'there is no recording (*.jsonl) in it' if path.exists() else 'is not there'}")
         files |= dict.fromkeys(found)
     checked = [check_file(file) for file in files]
     findings = [finding for each in checked for finding in each.findings]
-    findings += [finding for path in given.paths if path.is_dir() for finding in left_over(path)]
+    findings += [finding for path in given.paths if path.is_dir() for finding in _left_over(path)]
     printer = Printer(sys.stdout)
     if given.json:
         printer.say(json.dumps([_described(finding) for finding in findings], indent=2))
     else:
         _print(findings, checked, printer)
-    return FOUND if any(finding.sort is not Sort.FAULT for finding in findings) else CLEAN
+    return _FOUND if any(finding.sort is not Sort.FAULT for finding in findings) else _CLEAN
 
 
 def _print(findings: Sequence[CheckFinding], checked: Sequence[Checked], printer: Printer) -> None:
@@ -111,7 +111,7 @@ def _described(finding: CheckFinding) -> dict[str, object]:
     }
 
 
-SUFFIX: Final = ".jsonl"
+_SUFFIX: Final = ".jsonl"
 
 
 class Sort(Enum):
@@ -156,9 +156,9 @@ class Checked(NamedTuple):
     exchanges: int = 0
 
 
-def recordings_in(path: Path) -> list[Path]:
+def _recordings_in(path: Path) -> list[Path]:
     """The recordings in a folder and all the folders in it, in their order; a file is one itself."""
-    return sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path]
+    return sorted(path.rglob(f"*{_SUFFIX}")) if path.is_dir() else [path]
 
 
 def check_file(path: Path) -> Checked:
@@ -190,10 +190,10 @@ def check_file(path: Path) -> Checked:
     return Checked(_sorted(found), len(session.exchanges))
 
 
-def left_over(folder: Path) -> Iterator[CheckFinding]:
+def _left_over(folder: Path) -> Iterator[CheckFinding]:
     """The folders of media in a folder whose recording is not there."""
     for path in sorted(folder.rglob(f"*{media.FOLDER_SUFFIX}")):
-        recording = path.with_suffix(SUFFIX)
+        recording = path.with_suffix(_SUFFIX)
         if path.is_dir() and not recording.exists():
             yield CheckFinding(path, None, Sort.MEDIA, f"these are the media of {recording.name}, which is not there.")
 

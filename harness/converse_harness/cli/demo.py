@@ -21,13 +21,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(_parser: argparse.ArgumentParser, _given: argparse.Namespace) -> int:
     """Show it."""
-    show(sys.stdout)
+    _show(sys.stdout)
     return 0
 
 
-MODEL = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
+_MODEL = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
 
-TOOLS = {
+_TOOLS = {
     "tools": [
         {
             "toolSpec": {
@@ -38,7 +38,7 @@ TOOLS = {
     ]
 }
 
-NEXT = """
+_NEXT = """
 That was botocore's own client, parser and signing; only the network was missing. In a test of yours:
 
     from converse_harness import reply
@@ -54,7 +54,7 @@ pytest finds the fixture `converse` by itself; `pytest --fixtures` and `pytest -
 """
 
 
-def show(out: TextIO) -> None:
+def _show(out: TextIO) -> None:
     """Run the tool loop and print every event as it arrives; in colour on a terminal."""
     bold, dim, plain = ("\033[1m", "\033[2m", "\033[0m") if out.isatty() else ("", "", "")
 
@@ -70,7 +70,7 @@ def show(out: TextIO) -> None:
         messages: list[dict[str, Any]] = [{"role": "user", "content": [{"text": "What is it like in Zürich?"}]}]
         say("you    What is it like in Zürich?", bold)
         while True:
-            stream = client.converse_stream(modelId=MODEL, messages=messages, toolConfig=TOOLS)["stream"]
+            stream = client.converse_stream(modelId=_MODEL, messages=messages, toolConfig=_TOOLS)["stream"]
             for event in stream:
                 say("       " + json.dumps(event, ensure_ascii=False), dim)
             response = fake.calls[-1].response
@@ -83,4 +83,4 @@ def show(out: TextIO) -> None:
             result = {"toolUseId": tool["toolUseId"], "content": [{"text": "18 °C, sunny"}], "status": "success"}
             messages.append({"role": "user", "content": [{"toolResult": result}]})
         say(f"model  {response.message['content'][0]['text']}", bold)
-    say(NEXT)
+    say(_NEXT)

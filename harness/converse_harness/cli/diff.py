@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from converse_harness.recordings.compare import Compared
     from converse_harness.recordings.replies import RecordedExchange, RecordedSession
 
-EQUAL: Final = 0
-DIFFERENT: Final = 1
-TROUBLE: Final = 2
+_EQUAL: Final = 0
+_DIFFERENT: Final = 1
+_TROUBLE: Final = 2
 """The exit codes; the last one is also that of wrong usage."""
 
-GREEN: Final = "32"
+_GREEN: Final = "32"
 
-DESCRIPTION: Final = (
+_DESCRIPTION: Final = (
     "Show what differs between two recordings. Exchanges that ask the same belong together, or else those of the same "
     "shape. Where a request or an answer differs, each place is shown by its path, - as the first file has it, + as "
     "the second has it; of a stream the events that differ. The exit code is 0 where nothing does, 1 where something "
@@ -30,7 +30,7 @@ DESCRIPTION: Final = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `diff` takes."""
-    parser.description = DESCRIPTION
+    parser.description = _DESCRIPTION
     parser.add_argument("old", metavar="A.jsonl", type=Path, help="a recording")
     parser.add_argument("new", metavar="B.jsonl", type=Path, help="the recording that it is compared with")
     parser.add_argument("--times", action="store_true", help="compare when things came as well")
@@ -54,17 +54,17 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
             sessions.append(read(path, legal=False))
         except DamagedRecording as error:
             Printer(sys.stderr).say(f"converse-harness diff: {error}", RED)
-            return TROUBLE
+            return _TROUBLE
         except OSError as error:
             Printer(sys.stderr).say(f"converse-harness diff: {path}: {error.strerror or error}", RED)
-            return TROUBLE
+            return _TROUBLE
     old, new = sessions
     found = compare(old, new, times=given.times, chance=given.bytes)
     _print(found, (given.old, given.new), Printer(sys.stdout))
     if any(not each.equal for each in found):
-        return DIFFERENT
+        return _DIFFERENT
     _say_what_was_left_out(old, new, given, Printer(sys.stdout))
-    return EQUAL
+    return _EQUAL
 
 
 def _print(found: Sequence[Compared], paths: tuple[Path, Path], printer: Printer) -> None:
@@ -77,11 +77,11 @@ def _print(found: Sequence[Compared], paths: tuple[Path, Path], printer: Printer
         there = [(sign, path, one) for sign, path, one in zip("-+", paths, (each.old, each.new), strict=True) if one]
         if len(there) == 1:
             ((sign, path, one),) = there
-            printer.say(f"{sign} {_place(path, one)}  {_summary(one)}", RED if sign == "-" else GREEN)
+            printer.say(f"{sign} {_place(path, one)}  {_summary(one)}", RED if sign == "-" else _GREEN)
         else:
             printer.say(f"{'  '.join(_place(path, one) for _, path, one in there)}  {_summary(there[0][2])}", BOLD)
             for line in (line for difference in each.found for line in lines_of(difference)):
-                printer.say(f"  {line}", RED if line.startswith("-") else GREEN)
+                printer.say(f"  {line}", RED if line.startswith("-") else _GREEN)
         printer.say()
     printer.say(_totals(found))
 

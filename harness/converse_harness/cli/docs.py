@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-NOTHING_FOUND: Final = 2
+_NOTHING_FOUND: Final = 2
 
 _HEADING: Final = re.compile(r"(#+) (.+)")
 _FENCE: Final = "```"
@@ -58,7 +58,7 @@ def run(_parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
         shown = section_of(page, lines, given.section or section) if given.section or section else lines
     except LookupError as error:
         Printer(sys.stderr).say(f"converse-harness docs: {error.args[0]}", RED)
-        return NOTHING_FOUND
+        return _NOTHING_FOUND
     bold = {heading.line for heading in headings(shown)}
     for number, line in enumerate(shown):
         if not _COMMENT.fullmatch(line):

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from converse_harness.recordings.import_cassettes import Hosts, Imported
     from converse_harness.recordings.redaction import Redaction
 
-CASSETTES: Final = re.compile(r"\.(?:yaml|yml|json)(?:\.gz)?$", re.IGNORECASE)
+_CASSETTES: Final = re.compile(r"\.(?:yaml|yml|json)(?:\.gz)?$", re.IGNORECASE)
 """How the names of cassettes end in a folder; for the name of the recording it is cut off."""
 
-PATIENCE: Final = 2.0
+_PATIENCE: Final = 2.0
 """Seconds without a word before the progress is shown."""
 
-SHOWN_HOSTS: Final = 5
+_SHOWN_HOSTS: Final = 5
 
-DESCRIPTION: Final = (
+_DESCRIPTION: Final = (
     "Make recordings of vcrpy's cassettes: YAML or JSON, plain or gzip, as pytest-recording and others write them. "
     "Interactions with Bedrock become exchanges, in their order; others are left alone and counted. What is written is "
     "read again, and each answer that it replays compared with the cassette's. A cassette has no times: a recording of "
@@ -38,7 +38,7 @@ DESCRIPTION: Final = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `import` takes."""
-    parser.description = DESCRIPTION
+    parser.description = _DESCRIPTION
     parser.add_argument("paths", metavar="CASSETTE", nargs="+", type=Path, help="a cassette, or a folder of them")
     parser.add_argument(
         "-o",
@@ -72,7 +72,7 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     return _Import(hosts, redaction, given.force, sys.stdout, sys.stderr).run(jobs)
 
 
-class Job(NamedTuple):
+class _Job(NamedTuple):
     """A cassette, the recording that it becomes, and whether it was named or found in a folder."""
 
     source: Path
@@ -87,27 +87,27 @@ def _host(text: str) -> str:
     return name
 
 
-def _jobs(parser: argparse.ArgumentParser, paths: Sequence[Path], output: Path | None) -> Iterator[Job]:
+def _jobs(parser: argparse.ArgumentParser, paths: Sequence[Path], output: Path | None) -> Iterator[_Job]:
     one_file = output is not None and output.suffix == ".jsonl"
     if one_file and (len(paths) > 1 or paths[0].is_dir()):
         parser.error(f"import: {output} is one recording; for several cassettes -o is a folder")
     for path in paths:
         if path.is_dir():
-            found = sorted(each for each in path.rglob("*") if CASSETTES.search(each.name) and each.is_file())
+            found = sorted(each for each in path.rglob("*") if _CASSETTES.search(each.name) and each.is_file())
             if not found:
                 parser.error(f"import: in {path} is no file that ends in .yaml, .yml or .json, with or without .gz")
             for each in found:
                 folder = each.parent if output is None else output / each.parent.relative_to(path)
-                yield Job(each, folder / _recording_name(each), named=False)
+                yield _Job(each, folder / _recording_name(each), named=False)
         elif path.exists():
             folder = path.parent if output is None else output
-            yield Job(path, output if one_file and output else folder / _recording_name(path), named=True)
+            yield _Job(path, output if one_file and output else folder / _recording_name(path), named=True)
         else:
             parser.error(f"import: there is no {path}")
 
 
 def _recording_name(cassette: Path) -> str:
-    return f"{CASSETTES.sub('', cassette.name)}.jsonl"
+    return f"{_CASSETTES.sub('', cassette.name)}.jsonl"
 
 
 @dataclass(slots=True)
@@ -125,7 +125,7 @@ class _Import:
     without: int = 0
     refused: int = 0
 
-    def run(self, jobs: Sequence[Job]) -> int:
+    def run(self, jobs: Sequence[_Job]) -> int:
         """Import every cassette, and say what became of each and of all."""
         from converse_harness.cli.terminal import Printer
         from converse_harness.recordings.import_cassettes import ImportVerdict
@@ -140,7 +140,7 @@ class _Import:
             printer.say(line)
         return 1 if self.refused or self.verdicts[ImportVerdict.DIFFERENT.value] else 0
 
-    def _one(self, job: Job, printer: Printer, progress: _Progress) -> None:
+    def _one(self, job: _Job, printer: Printer, progress: _Progress) -> None:
         from converse_harness.errors import ConverseHarnessError, SecretFound
         from converse_harness.recordings.cassettes import CannotImport, NoCassette
         from converse_harness.recordings.import_cassettes import CannotImportAll, import_cassette
@@ -168,7 +168,7 @@ class _Import:
                 progress.clear()
                 printer.say(f"{job.source} -> {job.target}: {_line(imported)}")
 
-    def _check(self, job: Job) -> None:
+    def _check(self, job: _Job) -> None:
         """Refuse to overwrite what was there, or what another cassette just became."""
         from converse_harness.recordings.cassettes import CannotImport
 
@@ -187,7 +187,7 @@ class _Import:
         for line in problem.splitlines():
             Printer(self.err).say(f"converse-harness import: {line}", RED)
 
-    def _count(self, job: Job, imported: Imported) -> None:
+    def _count(self, job: _Job, imported: Imported) -> None:
         self.alone.update(imported.alone)
         self.verdicts.update(verdict.value for verdict in imported.verdicts)
         if imported.verdicts:
@@ -206,7 +206,7 @@ class _Import:
         if self.without:
             yield f"Nothing of Bedrock in {_several(self.without, 'file')}."
         if self.alone:
-            hosts = [f"{count} to {host or 'no host'}" for host, count in self.alone.most_common(SHOWN_HOSTS)]
+            hosts = [f"{count} to {host or 'no host'}" for host, count in self.alone.most_common(_SHOWN_HOSTS)]
             more = len(self.alone) - len(hosts)
             listed = ", ".join([*hosts, *([f"{_several(more, 'more host')}"] if more else [])])
             yield f"{_several(self.alone.total(), 'interaction')} left alone: {listed}."
@@ -247,7 +247,7 @@ class _Progress:
     def step(self) -> None:
         """The next cassette begins."""
         self.done += 1
-        if self.out.isatty() and time.monotonic() - self.started > PATIENCE:
+        if self.out.isatty() and time.monotonic() - self.started > _PATIENCE:
             print(f"\r{self.done} of {self.total} cassettes", end="", file=self.out, flush=True)
             self.shown = True
 

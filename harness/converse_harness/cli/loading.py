@@ -19,10 +19,10 @@ from converse_harness.recordings.matching import Match
 from converse_harness.recordings.play import recording
 from converse_harness.reply.reply import Reply
 
-EXAMPLE: Final = 'from converse_harness import reply\n\n    script = [reply.text("hi")]'
+_EXAMPLE: Final = 'from converse_harness import reply\n\n    script = [reply.text("hi")]'
 
 
-RECORDING: Final = ".jsonl"
+_RECORDING: Final = ".jsonl"
 """How the name of a recording ends; every other file is Python."""
 
 
@@ -64,7 +64,7 @@ def load_case(case: Case) -> Script:
 
 def load(path: Path, how: How = HOW) -> Script:
     """The script that a file defines, run afresh, or with the recording that it is. Raises CannotServe."""
-    if path.suffix == RECORDING:
+    if path.suffix == _RECORDING:
         return _with_recording(path, how)
     try:
         source = path.read_bytes()
@@ -77,7 +77,7 @@ def load(path: Path, how: How = HOW) -> Script:
         script = [script]
     if not isinstance(script, list | tuple):
         came = "defines no `script`" if script is None else f"defines `script` as {type(script).__name__}"
-        raise CannotServe(f"{path}: {came}; it must be a list of replies or a Script:\n\n    {EXAMPLE}")
+        raise CannotServe(f"{path}: {came}; it must be a list of replies or a Script:\n\n    {_EXAMPLE}")
     loaded = Script()
     for index, responder in enumerate(cast("list[object]", script)):
         try:

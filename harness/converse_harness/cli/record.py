@@ -1,4 +1,4 @@
-"""`converse-harness record`: a proxy that passes calls on to Bedrock and records them, for any program and language."""
+"""`converse-harness _record`: a proxy that passes calls on to Bedrock and records them, for any program and language."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from converse_harness.recordings.write import SessionWriter
 from converse_harness.server.listener import ConverseServer
 from converse_harness.server.proxy import OnSaved, RecordingFake
 
-MODES: Final = {
+_MODES: Final = {
     "all": "record everything anew",
     "new_episodes": "play what the file has, add what it has not",
 }
@@ -38,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--upstream", metavar="URL", help="pass calls on to this URL (default: Bedrock in the region)")
     parser.add_argument("--region", metavar="REGION", help="the AWS region (default: that of the environment)")
     add_address(parser)
-    modes = "; ".join(f"{name}: {meaning}" for name, meaning in MODES.items())
-    parser.add_argument("--mode", choices=MODES, default="all", help=f"{modes} (default: %(default)s)")
+    modes = "; ".join(f"{name}: {meaning}" for name, meaning in _MODES.items())
+    parser.add_argument("--mode", choices=_MODES, default="all", help=f"{modes} (default: %(default)s)")
     add_redact(parser)
 
 
@@ -51,17 +51,17 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
         "mode": given.mode,
         "redaction": redaction_of(parser, given),
     }
-    return record(given.file, out=sys.stdout, err=sys.stderr, **address_of(given), **places)
+    return _record(given.file, out=sys.stdout, err=sys.stderr, **address_of(given), **places)
 
 
-ITSELF: Final = "{url} is where the proxy itself listens; give the URL that it is to pass calls on to"
-UNWRITABLE: Final = "{path} cannot be written: {problem}."
-AGAIN: Final = "It is tried again with the next call."
-REDACT: Final = "Here that is --redact 'PATTERN => REPLACEMENT'."
+_ITSELF: Final = "{url} is where the proxy itself listens; give the URL that it is to pass calls on to"
+_UNWRITABLE: Final = "{path} cannot be written: {problem}."
+_AGAIN: Final = "It is tried again with the next call."
+_REDACT: Final = "Here that is --redact 'PATTERN => REPLACEMENT'."
 
 
 class Places(TypedDict):
-    """Where calls go, and what becomes of the file: see `ConverseServer.record`."""
+    """Where calls go, and what becomes of the file: see `ConverseServer._record`."""
 
     upstream: str | None
     region: str | None
@@ -69,14 +69,14 @@ class Places(TypedDict):
     redaction: Redaction
 
 
-class RecordingServer(ConverseServer):
+class _RecordingServer(ConverseServer):
     """A server that passes on whatever it is asked."""
 
     def record_all(self, path: Path, *, on_saved: OnSaved, **options: Unpack[Places]) -> RecordingFake:
-        """As `record`, with the server's own URL. Raises TransportError."""
+        """As `_record`, with the server's own URL. Raises TransportError."""
         upstream = options["upstream"]
         if upstream is not None and self._is_itself(upstream):
-            raise TransportError(ITSELF.format(url=upstream))
+            raise TransportError(_ITSELF.format(url=upstream))
         return self._recording_at("", {}, path, on_saved=on_saved, **options)
 
     def _is_itself(self, url: str) -> bool:
@@ -108,7 +108,7 @@ class _Session:
         while True:
             self._tell(*self.ended.get())
 
-    def end(self, server: RecordingServer, fake: RecordingFake | None) -> None:
+    def end(self, server: _RecordingServer, fake: RecordingFake | None) -> None:
         """Stop, and say what is on disk. Raises what keeps it from getting there."""
         try:
             server.stop()
@@ -120,11 +120,11 @@ class _Session:
 
     def _tell(self, call: Call, failure: Exception | None) -> None:
         if failure is not None:
-            self.complaints.say(f"converse-harness record: {_what(self.path, failure)} {AGAIN}", RED)
+            self.complaints.say(f"converse-harness record: {_what(self.path, failure)} {_AGAIN}", RED)
         self.printer.call("", call)
 
 
-def record(path: Path, *, host: str, port: int, out: TextIO, err: TextIO, **options: Unpack[Places]) -> int:
+def _record(path: Path, *, host: str, port: int, out: TextIO, err: TextIO, **options: Unpack[Places]) -> int:
     """Record into a file until interrupted.
 
     The result is the exit code: 1 if it cannot start, or the recording cannot be written, 143 if terminated.
@@ -132,7 +132,7 @@ def record(path: Path, *, host: str, port: int, out: TextIO, err: TextIO, **opti
     Raises KeyboardInterrupt.
     """
     session = _Session(path, Printer(out), Printer(err))
-    server = RecordingServer(host=host, port=port)
+    server = _RecordingServer(host=host, port=port)
     fake: RecordingFake | None = None
     try:
         with terminated_by_signal():
@@ -165,9 +165,9 @@ def _check_writable(path: Path) -> None:
 
 def _what(path: Path, error: Exception) -> str:
     if isinstance(error, SecretFound):
-        return f"{error} {REDACT}"
+        return f"{error} {_REDACT}"
     if isinstance(error, OSError):
-        return UNWRITABLE.format(path=path, problem=error.strerror or error)
+        return _UNWRITABLE.format(path=path, problem=error.strerror or error)
     return str(error)
 
 

@@ -1,4 +1,4 @@
-"""`converse-harness serve`: the fake for other processes and languages."""
+"""`converse-harness _serve`: the fake for other processes and languages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `serve` takes."""
+    """What `_serve` takes."""
     parser.description = (
         "Serve the fake over HTTP/1.1 and HTTP/2 until Ctrl-C, and print a line for every call. The control API at "
         "/__converse opens more fakes, each with a script and a URL of its own."
@@ -81,7 +81,7 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
         parser.error("serve: --match and --pace are for a recording (.jsonl)")
     from converse_harness.cli.loading import How
 
-    return serve(
+    return _serve(
         given.file,
         how=How(**played),
         case=given.case,
@@ -130,7 +130,7 @@ def _pace(text: str) -> float:
     return factor
 
 
-LOOK_EVERY: Final = 0.2
+_LOOK_EVERY: Final = 0.2
 """Seconds between two looks at a file that is watched."""
 
 TERMINATED: Final = 128 + signal.SIGTERM
@@ -142,7 +142,7 @@ class Terminated(BaseException):
     """Somebody asked the process to end (SIGTERM)."""
 
 
-def serve(
+def _serve(
     file: Path | None,
     *,
     how: How = HOW,
@@ -209,7 +209,7 @@ def _follow(ended: Ended, printer: Printer, fake: ServerFake | None, watcher: Wa
     """Print what happens, for ever."""
     while True:
         try:
-            _tell(ended.get(timeout=None if watcher is None else LOOK_EVERY), printer)
+            _tell(ended.get(timeout=None if watcher is None else _LOOK_EVERY), printer)
         except queue.Empty:
             if watcher is not None and fake is not None and watcher.changed():
                 _reload(watcher.path, how, fake, printer)

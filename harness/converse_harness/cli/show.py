@@ -16,26 +16,26 @@ if TYPE_CHECKING:
     from converse_harness.recordings.replies import RecordedExchange, RecordedSession
     from converse_harness.recordings.timeline import Piece, TimelineRow
 
-TROUBLE: Final = 1
+_TROUBLE: Final = 1
 """The exit code for a file that cannot be read; that of wrong usage is 2."""
 
-PAUSE: Final = 1000
+_PAUSE: Final = 1000
 """The milliseconds without anything from which on a pause is shown."""
 
-ASKED_LINES: Final = 3
-ANSWERED_LINES: Final = 20
+_ASKED_LINES: Final = 3
+_ANSWERED_LINES: Final = 20
 """The most lines of a text that was asked or answered; `--full` shows all."""
 
-WIDTH: Final = 100
-NARROWEST: Final = 50
+_WIDTH: Final = 100
+_NARROWEST: Final = 50
 """Where there is no terminal, and the least that is laid out for."""
 
-INDENT: Final = 12
-LABEL: Final = 11
-MARGIN: Final = INDENT + LABEL + 2
+_INDENT: Final = 12
+_LABEL: Final = 11
+_MARGIN: Final = _INDENT + _LABEL + 2
 """The columns before a label, of a label, and before what was said."""
 
-STYLES: Final = {
+_STYLES: Final = {
     **dict.fromkeys(("fault", "failed", "error", "exception", "end", "bytes"), "31"),
     **dict.fromkeys(("reasoning", "stop", "usage", "before"), "2"),
     **dict.fromkeys(("tool_use", "tool_result"), "36"),
@@ -44,7 +44,7 @@ STYLES: Final = {
 }
 """The colours of labels."""
 
-DESCRIPTION: Final = (
+_DESCRIPTION: Final = (
     "Show what was asked and answered: text as it streamed, each line with the seconds since the request, reasoning, "
     "tools, citations, verdicts of guardrails, errors, usage. Pauses of a second and more are marked. What AWS would "
     "not have sent is shown as well. The exit code is 1 for a file that cannot be read."
@@ -61,7 +61,7 @@ class Laid(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `show` takes."""
-    parser.description = DESCRIPTION
+    parser.description = _DESCRIPTION
     parser.add_argument("file", metavar="FILE", type=Path, help="a recording")
     parser.add_argument("--call", metavar="N", type=int, help="only the exchange of this call, counted from 1")
     parser.add_argument("--full", action="store_true", help="all of what is long")
@@ -76,20 +76,20 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
         session = read(given.file, legal=False)
     except DamagedRecording as error:
         Printer(sys.stderr).say(f"converse-harness show: {error}", RED)
-        return TROUBLE
+        return _TROUBLE
     except OSError as error:
         Printer(sys.stderr).say(f"converse-harness show: {given.file}: {error.strerror or error}", RED)
-        return TROUBLE
+        return _TROUBLE
     count = len(session.exchanges)
     if given.call is not None and not 1 <= given.call <= count:
         parser.error(f"show --call {given.call}: {given.file} has {_counted(count, 'call')}")
     printer = Printer(sys.stdout)
-    width = max(NARROWEST, shutil.get_terminal_size((WIDTH, 0)).columns)
+    width = max(_NARROWEST, shutil.get_terminal_size((_WIDTH, 0)).columns)
     _show_header(given.file, session, printer)
     for exchange in session.exchanges:
         if given.call in (None, exchange.call["call"]):
             printer.say()
-            _show(exchange, printer, width - MARGIN, full=given.full)
+            _show(exchange, printer, width - _MARGIN, full=given.full)
     return 0
 
 
@@ -109,12 +109,12 @@ def _show(exchange: RecordedExchange, printer: Printer, width: int, *, full: boo
     title = " ".join(filter(None, (f"call {exchange.call['call']} ", exchange.operation, exchange.model_id)))
     printer.say(_plain(title), BOLD)
     for _, line in _wrapped(", ".join(_facts(exchange)), width):
-        printer.say(" " * INDENT + _plain(line), DIM)
+        printer.say(" " * _INDENT + _plain(line), DIM)
     for row in asked(exchange):
-        _show_row(row, printer, width, None if full else ASKED_LINES)
+        _show_row(row, printer, width, None if full else _ASKED_LINES)
     before: int | None = None
     for row in answered(exchange):
-        before = _show_row(row, printer, width, None if full else ANSWERED_LINES, before)
+        before = _show_row(row, printer, width, None if full else _ANSWERED_LINES, before)
 
 
 def _facts(exchange: RecordedExchange) -> Iterator[str]:
@@ -142,16 +142,16 @@ def _show_row(
     shown = lines if most is None else lines[:most]
     label, at_before = row.label, None
     for line in shown:
-        if before is not None and line.at is not None and line.at - before >= PAUSE:
-            printer.say(f"{'':{MARGIN}}({_seconds(line.at - before)} pause)", DIM)
+        if before is not None and line.at is not None and line.at - before >= _PAUSE:
+            printer.say(f"{'':{_MARGIN}}({_seconds(line.at - before)} pause)", DIM)
         at = _seconds(line.at) if line.at is not None and line.at != at_before else ""
-        time = printer.styled(f"{at:>{INDENT - 2}}", DIM)
-        named = printer.styled(f"{_plain(label):<{LABEL}}", STYLES.get(row.label, ""))
+        time = printer.styled(f"{at:>{_INDENT - 2}}", DIM)
+        named = printer.styled(f"{_plain(label):<{_LABEL}}", _STYLES.get(row.label, ""))
         printer.say(f"{time}  {named}  {_plain(line.text)}".rstrip())
         label, at_before = "", line.at
         before = before if line.until is None else line.until
     if len(lines) > len(shown):
-        printer.say(f"{'':{MARGIN}}... {_counted(len(lines) - len(shown), 'more line')} (--full shows all)", DIM)
+        printer.say(f"{'':{_MARGIN}}... {_counted(len(lines) - len(shown), 'more line')} (--full shows all)", DIM)
     return before if not lines or lines[-1].until is None else lines[-1].until
 
 
@@ -160,7 +160,7 @@ def laid_out(pieces: Sequence[Piece], width: int) -> Iterator[Laid]:
     cuts = [
         number
         for number, (piece, following) in enumerate(pairwise(pieces), 1)
-        if piece.at is not None and following.at is not None and following.at - piece.at >= PAUSE
+        if piece.at is not None and following.at is not None and following.at - piece.at >= _PAUSE
     ]
     for start, end in zip([0, *cuts], [*cuts, len(pieces)], strict=True) if pieces else ():
         part = pieces[start:end]

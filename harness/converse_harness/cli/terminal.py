@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from converse_harness.recordings.redaction import Redaction
 
 
-EXPORTED: Final = (
+_EXPORTED: Final = (
     ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME",),
     ("AWS_BEDROCK_RUNTIME_ENDPOINT",),
     ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_DEFAULT_REGION"),
 )
 """The variables that a shell needs, a line each: for the SDKs, for litellm, for both."""
 
-TEXT: Final = 24
-SUMMARY: Final = 40
-REFUSAL: Final = 160
+_TEXT: Final = 24
+_SUMMARY: Final = 40
+_REFUSAL: Final = 160
 """The most that is shown of what was asked, of what was answered, and of why there was no answer."""
 
 BOLD: Final = "1"
@@ -63,7 +63,7 @@ class Printer:
 
     def call(self, id: str, call: Call) -> None:
         """Print what was asked and what became of it; `id` is of the fake, empty for the server's own."""
-        self.now(call_line(id, call), RED if is_unexpected(call) else DIM if call.operation == "CountTokens" else "")
+        self.now(_call_line(id, call), RED if _is_unexpected(call) else DIM if call.operation == "CountTokens" else "")
 
 
 def serving(what: str | None, url: str, environ: Mapping[str, str], doing: str = "Serving") -> list[str]:
@@ -72,7 +72,7 @@ def serving(what: str | None, url: str, environ: Mapping[str, str], doing: str =
     if what is None:
         head = f"Serving the control API on {url}        {protocols}"
         return [head, "", f"  POST {url}{FAKES} opens a fake; {url}/__converse/openapi.json describes it", ""]
-    exports = [f"  export {' '.join(f'{name}={shlex.quote(environ[name])}' for name in names)}" for names in EXPORTED]
+    exports = [f"  export {' '.join(f'{name}={shlex.quote(environ[name])}' for name in names)}" for names in _EXPORTED]
     return [f"{doing} {what} on {url}        {protocols}", "", *exports, ""]
 
 
@@ -89,18 +89,18 @@ def counted(script: Script) -> str:
     return " and ".join(parts)
 
 
-def call_line(id: str, call: Call) -> str:
+def _call_line(id: str, call: Call) -> str:
     """A call in one line: who asked what, what was answered, how many events, how long it took."""
     fake = f"{id:<8} " if id else ""
     operation = call.operation or f"{call.request.method} {call.request.target}"
-    asked = shorten(call.last_user_text, TEXT)
-    if is_unexpected(call):
-        answered = _cut(_refused(call), REFUSAL)
+    asked = shorten(call.last_user_text, _TEXT)
+    if _is_unexpected(call):
+        answered = _cut(_refused(call), _REFUSAL)
     else:
-        answered = f"{_cut(call.summary or str(call.status or ''), SUMMARY):<{SUMMARY}}"
+        answered = f"{_cut(call.summary or str(call.status or ''), _SUMMARY):<{_SUMMARY}}"
     counts = f"{len(call.events)} events" if call.operation == "ConverseStream" and call.status == 200 else ""
     taken = f"{1000 * at:.0f} ms" if (at := _taken_at(call)) is not None else ""
-    line = f"{fake}{operation:<14}  {call.model_id:<26} {asked:<{TEXT}}  -> {answered} {counts:>10} {taken:>8}"
+    line = f"{fake}{operation:<14}  {call.model_id:<26} {asked:<{_TEXT}}  -> {answered} {counts:>10} {taken:>8}"
     if call.attempt > 1:
         line += f"  attempt {call.attempt}"
     if call.refusal is not None and call.reply is not None and call.reply.recorded is None:
@@ -110,7 +110,7 @@ def call_line(id: str, call: Call) -> str:
     return "".join(each if each.isprintable() else "\ufffd" for each in mask(line.rstrip()))
 
 
-def is_unexpected(call: Call) -> bool:
+def _is_unexpected(call: Call) -> bool:
     """Whether the fake had no reply for it."""
     return call.reply is None and call.answered.passed_on is None and call.status >= 400
 

@@ -93,7 +93,7 @@ class ConsumerContract:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        check(cls, cls.__name__)
+        _check(cls, cls.__name__)
 
     def consume(self, target: Target) -> Outcome | Awaitable[Outcome]:
         """Ask the target with the consumer, and say what it made of the answer; may be a coroutine function.
@@ -108,7 +108,7 @@ class ConsumerContract:
     @classmethod
     def cases(cls) -> list[str]:
         """The names of the cases that the operation can have and the transport can express."""
-        transport = TRANSPORTS[cls.transport]
+        transport = _TRANSPORTS[cls.transport]
         return [
             name
             for name, case in CASES.items()
@@ -249,9 +249,9 @@ def _name_of(request: pytest.FixtureRequest) -> str:
 
 def _opened(transport: str, request: pytest.FixtureRequest) -> Fake:
     """A fake that leaves it to the verdict what an unused reply or a refused request means."""
-    if TRANSPORTS[transport] is Transport.SERVER:
+    if _TRANSPORTS[transport] is Transport.SERVER:
         return cast("Fake", request.getfixturevalue("converse_server").script(unused="allow", unexpected="allow"))
-    if TRANSPORTS[transport] is Transport.HTTPX:
+    if _TRANSPORTS[transport] is Transport.HTTPX:
         from converse_harness.intercept.httpx import HttpxFake
 
         return HttpxFake(unused="allow", unexpected="allow").open()
@@ -287,7 +287,7 @@ def _fail(error: NotHandled | None) -> None:
 
 
 OPERATIONS: Final = ("ConverseStream", "Converse")
-TRANSPORTS: Final[Mapping[str, Transport]] = {
+_TRANSPORTS: Final[Mapping[str, Transport]] = {
     transport.value: transport for transport in (Transport.BOTO, Transport.HTTPX, Transport.SERVER)
 }
 
@@ -305,9 +305,9 @@ SETTINGS: Final[Mapping[str, str]] = {
 """The settings of a contract, each with what it means."""
 
 
-def check(contract: type[ConsumerContract], where: str) -> None:
+def _check(contract: type[ConsumerContract], where: str) -> None:
     """Raises ReplyError for a setting that is none, at the line that wrote it."""
-    for name, allowed in (("transport", tuple(TRANSPORTS)), ("operation", OPERATIONS)):
+    for name, allowed in (("transport", tuple(_TRANSPORTS)), ("operation", OPERATIONS)):
         if (value := getattr(contract, name)) not in allowed:
             raise ReplyError(f"{where}.{name} = {value!r}; one of {', '.join(map(repr, allowed))}.")
     if not _is_number(contract.time_limit, int, float):

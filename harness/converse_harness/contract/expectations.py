@@ -137,7 +137,7 @@ class Expectation:
         return [call for answer in self.answers for call in answer.tool_calls]
 
 
-def answer_of(events: Iterable[Mapping[str, Any]]) -> ExpectedAnswer:
+def _answer_of(events: Iterable[Mapping[str, Any]]) -> ExpectedAnswer:
     """What events say, be they in order or not: deltas belong together by their contentBlockIndex.
 
     A tool use of the type server_tool_use is not to be run, so it is none here.
@@ -191,8 +191,8 @@ def _of_one(reply: Reply) -> Expectation:
         return Expectation((), True, _names(reply.body.name, reply.body.members.get("message")))
     if reply.no_answer:
         return Expectation((), True)
-    whole = answer_of(reply.unbroken_events())
-    as_sent = answer_of(reply.events())
+    whole = _answer_of(reply.unbroken_events())
+    as_sent = _answer_of(reply.events())
     if reply.failure is not None:
         return _failing(reply, whole)
     broken = {placement.fault.name for placement in reply.placements}
@@ -216,7 +216,7 @@ def _is_complete(reply: Reply, placement: FaultPlacement, whole: ExpectedAnswer)
         end = next((number for number, event in enumerate(events) if is_exception(kind(event))), len(events))
     came = events[:end]
     stop = next((number for number, event in enumerate(came) if "messageStop" in event), None)
-    return stop is not None and answer_of(came[: stop + 1]) == whole
+    return stop is not None and _answer_of(came[: stop + 1]) == whole
 
 
 def _failing(reply: Reply, whole: ExpectedAnswer) -> Expectation:
@@ -228,7 +228,7 @@ def _failing(reply: Reply, whole: ExpectedAnswer) -> Expectation:
     names: frozenset[str] = frozenset()
     if name != ERROR_FRAME and (names := _names(name[:1].upper() + name[1:], members.get("message"))):
         names |= {STREAM_ERRORS.get(name, name)}
-    return Expectation((whole,) if complete else (), True, names, said=answer_of(came))
+    return Expectation((whole,) if complete else (), True, names, said=_answer_of(came))
 
 
 def _names(name: str, message: object) -> frozenset[str]:

@@ -171,10 +171,10 @@ class Target:
 Adapter = Callable[[Target], Outcome | Awaitable[Outcome]]
 """Asks the target with the consumer and says what that made of it; a coroutine function is run to its end."""
 
-GRACE: Final = 1.0
+_GRACE: Final = 1.0
 """Seconds that a consumer has to end after its fake was closed, and again after it was interrupted."""
 
-LOOK_EVERY: Final = 0.05
+_LOOK_EVERY: Final = 0.05
 """Seconds between two looks at what a consumer does that goes on."""
 
 
@@ -242,7 +242,7 @@ class _Run:
         """Wait for its end, for so long, and while it does not ask too often."""
         deadline = time.monotonic() + time_limit
         while (left := deadline - time.monotonic()) > 0 and len(self.target.fake.calls) <= most_calls:
-            self.thread.join(min(left, LOOK_EVERY))
+            self.thread.join(min(left, _LOOK_EVERY))
             if not self.thread.is_alive():
                 return True
         return not self.thread.is_alive()
@@ -251,24 +251,24 @@ class _Run:
         """Let it end: what it waits for is closed; what it does in a loop is interrupted."""
         self.target.fake.close()
         self._cancel()
-        self.thread.join(GRACE)
+        self.thread.join(_GRACE)
         if self.thread.is_alive():
             tried = _thread.allocate_lock()
             tried.acquire()
             with _unraised():
                 _thread.start_new_thread(self._interrupt, (tried,))
-                tried.acquire(timeout=3 * GRACE)
+                tried.acquire(timeout=3 * _GRACE)
 
     def _interrupt(self, tried: _thread.LockType) -> None:
         # While an interruption waits for another thread, a traced thread of CPython 3.11 comes no further than the next
         # call of a Python function. So this one is started where neither coverage nor a debugger traces it, and whoever
         # stops the consumer waits for a lock, which is a call of C.
-        deadline = time.monotonic() + GRACE
+        deadline = time.monotonic() + _GRACE
         try:
             while self.thread.is_alive() and time.monotonic() < deadline:
                 _raise_in(cast("int", self.thread.ident))
                 self._cancel()  # it wakes an event loop
-                self.thread.join(LOOK_EVERY)
+                self.thread.join(_LOOK_EVERY)
             with suppress(_Stopped):
                 _raise_in(_thread.get_ident())  # Python forgets that one is left that nobody took
                 time.sleep(0)

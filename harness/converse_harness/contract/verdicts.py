@@ -110,7 +110,7 @@ def judge(
 def _judge_error(
     expected: Expectation, outcome: Outcome, errors: Mapping[type[BaseException] | str, Iterable[str]]
 ) -> Verdict:
-    name = error_name(outcome.error)
+    name = _error_name(outcome.error)
     if name in ACCIDENTS:
         return mishandled(Flaw.WRONG_ERROR, f"{name} is an accident of code{_said(outcome.error)}")
     strange = [call for call in outcome.tool_calls if _runs(call) and not _is_one_of(call, _all_tools(expected))]
@@ -118,7 +118,7 @@ def _judge_error(
         return mishandled(Flaw.CORRUPTED, f"tool call that was not sent whole: {_shown(strange[0])}")
     if not expected.failure:
         return Verdict(VerdictLevel.REFUSED, None, f"{name}{_said(outcome.error)}")
-    stands_for = meaning_of(outcome.error, errors)
+    stands_for = _meaning_of(outcome.error, errors)
     if expected.names and stands_for and not expected.names & stands_for:
         wanted = " or ".join(sorted(expected.names))
         return mishandled(Flaw.WRONG_ERROR, f"{name} says {' or '.join(sorted(stands_for))}; it was {wanted}")
@@ -196,7 +196,7 @@ def _is_one_of(given: ToolCall, calls: Iterable[tuple[str, Any]]) -> bool:
     return any(_same(given, call) for call in calls)
 
 
-def error_name(error: BaseException | str | None) -> str:
+def _error_name(error: BaseException | str | None) -> str:
     """The name of an error: AWS's, where it has one, else that of its class."""
     if error is None or isinstance(error, str):
         return error or ""
@@ -207,14 +207,14 @@ def error_name(error: BaseException | str | None) -> str:
             return type(error).__name__
 
 
-def meaning_of(
+def _meaning_of(
     error: BaseException | str | None, errors: Mapping[type[BaseException] | str, Iterable[str]]
 ) -> frozenset[str]:
     """The errors of AWS that an error may stand for: as the contract says, else by its name; none if neither tells."""
     for known, names in errors.items():
         if error == known if isinstance(known, str) else isinstance(error, known):
             return frozenset(names)
-    name = error_name(error)
+    name = _error_name(error)
     name = name[:1].upper() + name[1:]
     return frozenset({name}) if name in bedrock.all_errors() else frozenset()
 
@@ -278,7 +278,7 @@ class Seen:
             "text": outcome.text,
             "tool_calls": calls,
             "stop_reason": outcome.stop_reason,
-            "error": error_name(outcome.error),
+            "error": _error_name(outcome.error),
             "why": self.verdict.why,
         }
 

@@ -37,13 +37,13 @@ from converse_harness.stream.http import Chunk, HttpResponse, Request, error_res
 Handler = Callable[[Call], "Reply | Mapping[str, Any]"]
 """Answers an operation that is not scripted: with the members of its output, or with a Reply that is an error."""
 
-SOCKETS: Final = (Transport.SERVER, Transport.ASGI)
+_SOCKETS: Final = (Transport.SERVER, Transport.ASGI)
 """The transports that write without being asked to."""
 
 CACHED_BODY_LIMIT: Final = 4096
 """Bytes of the longest request whose verdict is kept."""
 
-TIME_TO_LEAVE: Final = 1.0
+_TIME_TO_LEAVE: Final = 1.0
 """Seconds in which a client behind a socket closes, where the one that was recorded did."""
 
 
@@ -234,7 +234,7 @@ class Endpoint:
         a socket is given the time to leave.
         """
         yield from chunks
-        yield Chunk(b"", TIME_TO_LEAVE if self.transport in SOCKETS else 0.0)
+        yield Chunk(b"", _TIME_TO_LEAVE if self.transport in _SOCKETS else 0.0)
         problem = UnexpectedCall(recorded_no_further(call))
         self.problems.append(problem)
         raise problem

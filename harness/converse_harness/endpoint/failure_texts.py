@@ -12,9 +12,9 @@ from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import NAMED, NOT_USED, SCRIPTED, Missed, Script, Slot, describe
 from converse_harness.secrets import mask
 
-WIDTH: Final = 48
+_WIDTH: Final = 48
 
-ROWS: Final = 50
+_ROWS: Final = 50
 """The most replies of a script that are listed."""
 
 _ANSWERED: Final = (bedrock.SERVICE, bedrock.CONTROL_PLANE)
@@ -48,14 +48,14 @@ def unexpected_call(script: Script, call: Call) -> str:
         first, advice = f"call {call.number} has no reply left.", "retry"
     else:
         first, advice = f"call {call.number} has no reply left.", "tool loop" if call.tool_results else "another turn"
-    return mask(f"{first}\n\n{arrived([call])}\n{scripted(script, call)}\n\n{_ADVICE[advice]}")
+    return mask(f"{first}\n\n{_arrived([call])}\n{_scripted(script, call)}\n\n{_ADVICE[advice]}")
 
 
 def _missed(script: Script, call: Call, missed: Sequence[Missed]) -> str:
     """What the recordings say of a call, and what else is scripted."""
-    head = arrived([call])
+    head = _arrived([call])
     if describe(script, recordings=False):
-        head += f"\n{scripted(script, call, recordings=False)}"
+        head += f"\n{_scripted(script, call, recordings=False)}"
     if len(missed) == 1:
         return mask(f"{missed[0].first}\n\n{head}\n{missed[0].told}")
     first = f"call {call.number} matches no exchange of {len(missed)} recordings."
@@ -84,7 +84,7 @@ def unknown_operation(call: Call) -> str:
     if call.operation is None:
         return mask(
             f"{call.request.method} {call.request.target} is no operation of {' or '.join(_ANSWERED)}.\n\n"
-            f"{arrived([call])}\n\n"
+            f"{_arrived([call])}\n\n"
             "Look at the endpoint URL that the client was given: it is fake.url, with nothing added. Other services of "
             "Bedrock are not answered.   More: converse-harness docs server clients-find-it-by-their-environment"
         )
@@ -94,7 +94,7 @@ def unknown_operation(call: Call) -> str:
     )
     return mask(
         f"{call.operation} is not scripted: the fake answers {', '.join((*SCRIPTED, *NAMED))}.\n\n"
-        f"{arrived([call])}\n\n{no_handler(call.operation) or handled}"
+        f"{_arrived([call])}\n\n{no_handler(call.operation) or handled}"
     )
 
 
@@ -129,7 +129,7 @@ def recorded_no_further(call: Call) -> str:
     return mask(
         f"call {call.number} reads on where its recording ends: the client that was recorded had stopped reading "
         "there, so what comes after is not known.\n\n"
-        f"{arrived([call])}\n\nRecord the session again with a client that reads to the end."
+        f"{_arrived([call])}\n\nRecord the session again with a client that reads to the end."
     )
 
 
@@ -137,28 +137,28 @@ def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]
     """Which replies no call asked for."""
     count = sum((slot.uses or 0) - len(slot.used_by) for slot in unused)
     first = f"{count} scripted repl{'ies were' if count != 1 else 'y was'} not used."
-    asked = arrived(calls) if calls else "arrived   nothing: no call reached the fake"
+    asked = _arrived(calls) if calls else "arrived   nothing: no call reached the fake"
     advice = (
         'Remove what the test does not need, or allow it: @pytest.mark.converse(unused="allow").   '
         "More: converse-harness docs scripting unused-replies"
     )
-    return mask(f"{first}\n\n{scripted(script)}\n{asked}\n\n{advice}")
+    return mask(f"{first}\n\n{_scripted(script)}\n{asked}\n\n{advice}")
 
 
-def arrived(calls: Sequence[Call]) -> str:
+def _arrived(calls: Sequence[Call]) -> str:
     """The calls that came in, one a line."""
     rows = [call.asked if len(calls) == 1 else f"{call.number}. {call.asked}" for call in calls]
     return _column("arrived", [(row, "") for row in rows])
 
 
-def scripted(script: Script, call: Call | None = None, *, recordings: bool = True) -> str:
+def _scripted(script: Script, call: Call | None = None, *, recordings: bool = True) -> str:
     """The script, one reply a line, with what became of each."""
     described = describe(script, call, recordings=recordings)
     rows = [(f"{number}. {what}", state) for number, (what, state) in enumerate(described, 1)]
-    if len(rows) > ROWS:
+    if len(rows) > _ROWS:
         # Of a long recording what was not used says more than what was.
         left = [row for row in rows if row[1].startswith(NOT_USED)]
-        kept = (left or rows)[:ROWS]
+        kept = (left or rows)[:_ROWS]
         rows = [*kept, (f"and {len(rows) - len(kept)} more", "")]
     return _column("scripted", rows or [("nothing", "")])
 
@@ -181,6 +181,6 @@ def transcript(calls: Iterable[Call]) -> str:
 
 
 def _column(title: str, rows: Sequence[tuple[str, str]]) -> str:
-    width = min(WIDTH, max((len(what) for what, _ in rows), default=0))
+    width = min(_WIDTH, max((len(what) for what, _ in rows), default=0))
     lines = [f"{what:<{width}}     {state}".rstrip() for what, state in rows]
     return "\n".join(f"{title if not number else '':<10}{line}" for number, line in enumerate(lines))

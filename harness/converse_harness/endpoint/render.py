@@ -43,7 +43,7 @@ STREAM_ERRORS: Final = {"modelStreamErrorException": "ModelErrorException"}
 """The HTTP error that stands for an exception frame on plain Converse, where it is not the one of the same name: no
 operation without a stream has ModelStreamErrorException in AWS's model; both are 424."""
 
-WITHOUT_CACHE_KEYS: Final = re.compile(r"claude-(?:instant|v2|2|3-(?:haiku|sonnet|opus|5))")
+_WITHOUT_CACHE_KEYS: Final = re.compile(r"claude-(?:instant|v2|2|3-(?:haiku|sonnet|opus|5))")
 """Claude models whose JSON usage is recorded without cache keys (24 of 24); newer ones always have them (180)."""
 
 _CACHE_SIZE: Final = 64
@@ -253,7 +253,7 @@ def usage(occasion: Occasion, body: MessageBody, given: Mapping[str, Any] | None
     if given is None:
         counted["serverToolUsage"] = {}
         always = call.operation == "Converse" and "claude" in call.model_id
-        if occasion.prompt is not None or (always and not WITHOUT_CACHE_KEYS.search(call.model_id)):
+        if occasion.prompt is not None or (always and not _WITHOUT_CACHE_KEYS.search(call.model_id)):
             counted |= {"cacheReadInputTokens": read, "cacheReadInputTokenCount": read}
             counted |= {"cacheWriteInputTokens": written, "cacheWriteInputTokenCount": written}
     parts = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")

@@ -31,7 +31,7 @@ class Replies(Protocol):
 Pattern = str | re.Pattern[str]
 """A glob, which must match the whole text, case-sensitively; or a compiled pattern, which is searched."""
 
-SUBJECTS: Final[dict[str, Callable[[Call], str | list[str]]]] = {
+_SUBJECTS: Final[dict[str, Callable[[Call], str | list[str]]]] = {
     "model": lambda call: call.model_id,
     "last_user_text": lambda call: call.last_user_text,
     "system": lambda call: call.system_text,
@@ -42,7 +42,7 @@ SUBJECTS: Final[dict[str, Callable[[Call], str | list[str]]]] = {
 
 NOT_USED: Final = "not used"
 
-FALLBACK: Final = "always"
+_FALLBACK: Final = "always"
 """The name of the queue that answers all other calls."""
 
 
@@ -104,7 +104,7 @@ class Condition:
         if not given:
             raise ReplyError("when() without a condition matches every call; use script() or always() for that.")
         for name, value in given.items():
-            if name in SUBJECTS and not isinstance(value, str | re.Pattern):
+            if name in _SUBJECTS and not isinstance(value, str | re.Pattern):
                 raise ReplyError(f"when({name}={value!r}): a glob such as '*haiku*', or a compiled re.Pattern.")
         if self.predicate is not None and not callable(self.predicate):
             raise ReplyError(f"when({self.predicate!r}): the predicate is a function of the call.")
@@ -119,7 +119,7 @@ class Condition:
     def misses(self, call: Call) -> list[str]:
         """Why the call does not match, a phrase for each part that does not hold; empty where it matches."""
         found: list[str] = []
-        for name, subject in SUBJECTS.items():
+        for name, subject in _SUBJECTS.items():
             pattern = getattr(self, name)
             if pattern is not None and not _matches(pattern, value := subject(call)):
                 found.append(f"{name} is {shorten(value) if isinstance(value, str) else value}")
@@ -249,7 +249,7 @@ class Queue:
         del slot  # all of a queue have that in common
         if self.condition is not None:
             return f"{self.condition}: "
-        return f"{self.name}: " if self.name == FALLBACK else ""
+        return f"{self.name}: " if self.name == _FALLBACK else ""
 
     def explain(self, call: Call) -> Missed | None:
         """Why it does not answer a call; None where what is in it says it all."""
@@ -268,7 +268,7 @@ class Script:
         self.whens: list[Queue] = []
         self.recordings: list[Queue] = []
         self.ordered = Queue("script")
-        self.fallback = Queue(FALLBACK)
+        self.fallback = Queue(_FALLBACK)
 
     def choose(self, call: Call, *, refused: bool = False) -> Slot | None:
         """Use up the reply for this call, or None if there is none.

@@ -176,7 +176,7 @@ Cut = Callable[[bytes], int]
 GARBAGE: Final = b"\r\n<!-- served by a proxy -->\r\n"
 JSON: Final = b'{"message":"This is JSON, and a stream of events is due."}'
 
-ORDINARY_HEADERS: Final = frozenset({*JSON_HEADERS, *STREAM_HEADERS})
+_ORDINARY_HEADERS: Final = frozenset({*JSON_HEADERS, *STREAM_HEADERS})
 """The headers that are not those of an error."""
 
 _HEADERS_LENGTH: Final = slice(4, 8)
@@ -197,7 +197,7 @@ def in_middle(data: bytes) -> int:
     return len(data) // 2
 
 
-def on_frames(change: Callable[[Iterator[Chunk], FaultPlacement], Iterator[Chunk]]) -> Change:
+def _on_frames(change: Callable[[Iterator[Chunk], FaultPlacement], Iterator[Chunk]]) -> Change:
     """A change of a stream's frames, each in a chunk of its own."""
     return lambda response, placement: replace(response, chunks=change(iter(response.chunks), placement))
 
@@ -210,7 +210,7 @@ def cut(cut: Cut) -> Change:
         for following in islice(chunks, 1):
             yield Chunk(following.data[: cut(following.data)], following.delay)
 
-    return on_frames(cut_frames)
+    return _on_frames(cut_frames)
 
 
 def flip(place: int | None) -> Change:
@@ -224,7 +224,7 @@ def flip(place: int | None) -> Change:
             yield following._replace(data=bytes(data))
         yield from chunks
 
-    return on_frames(flip_frame)
+    return _on_frames(flip_frame)
 
 
 PRELUDE_CRC: Final = PRELUDE_LENGTH - 1
@@ -252,15 +252,15 @@ def _together(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Ch
         yield Chunk(data, sum(chunk.delay for chunk in listed), events[0] if events else None, tuple(events[1:]))
 
 
-add_garbage: Final = on_frames(_with_garbage)
-send_bytewise: Final = on_frames(_bytewise)
-send_together: Final = on_frames(_together)
+add_garbage: Final = _on_frames(_with_garbage)
+send_bytewise: Final = _on_frames(_bytewise)
+send_together: Final = _on_frames(_together)
 
 
 def send_nothing(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
     """200 and no body; a stream is chunked all the same."""
     changes = {"Content-Length": "0"}
-    kept = tuple((name, changes.get(name, value)) for name, value in response.headers if name in ORDINARY_HEADERS)
+    kept = tuple((name, changes.get(name, value)) for name, value in response.headers if name in _ORDINARY_HEADERS)
     return replace(response, status=200, headers=kept, chunks=())
 
 

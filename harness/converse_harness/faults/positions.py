@@ -45,7 +45,7 @@ def is_a(*types: str) -> Where:
 START: Final = is_a("contentBlockStart")
 DELTA: Final = is_a("contentBlockDelta")
 CLOSE: Final = is_a("contentBlockStop")
-END: Final = is_a("messageStop", "metadata")
+_END: Final = is_a("messageStop", "metadata")
 
 
 def anywhere(events: Events, place: int) -> bool:
@@ -70,7 +70,7 @@ def not_last(events: Events, place: int) -> bool:
 
 def before_the_end(events: Events, place: int) -> bool:
     """An event that is followed by others, and is none of the end."""
-    return not_last(events, place) and not END(events, place)
+    return not_last(events, place) and not _END(events, place)
 
 
 def before_the_one(name: str, where: Where) -> Where:

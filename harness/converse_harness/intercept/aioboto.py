@@ -70,16 +70,16 @@ def answer(original: Any) -> Any:
             return await forward_async(exchange, exchange.captured, self, functools.partial(original, self, request))
         response = exchange.response
         if response.wait:
-            await sleep_of(self)(wait_for(exchange, self, request.url))
+            await _sleep_of(self)(wait_for(exchange, self, request.url))
         body = AioBody(exchange, started, self, request.url)
         if not request.stream_output and (response.broken is not None or outlasts(response, patience(self))):
-            await read_to_the_break(body, self, request.url)
+            await _read_to_the_break(body, self, request.url)
         return response_class(request.url, response.status, headers(exchange), body)
 
     return _send
 
 
-def broken_stream(endpoint: Any, broken: Break) -> Exception:
+def _broken_stream(endpoint: Any, broken: Break) -> Exception:
     """What the library that this endpoint sends with raises to whoever reads a stream that breaks."""
     session = type(endpoint.http_session).__module__
     errors: Any
@@ -93,19 +93,19 @@ def broken_stream(endpoint: Any, broken: Break) -> Exception:
     return cast("Exception", errors.ClientPayloadError(f"Response payload is not completed: {broken.value}"))
 
 
-async def read_to_the_break(body: AioBody, endpoint: Any, url: str) -> None:
+async def _read_to_the_break(body: AioBody, endpoint: Any, url: str) -> None:
     """Raises what aiobotocore makes of a whole body that breaks: its own retry rules then apply."""
     import botocore.exceptions
 
     try:
         await body.read()
     except Exception as error:
-        if isinstance(error, type(broken_stream(endpoint, Break.STALLED))):
+        if isinstance(error, type(_broken_stream(endpoint, Break.STALLED))):
             raise botocore.exceptions.ReadTimeoutError(endpoint_url=url, error=error) from error
         raise botocore.exceptions.ConnectionClosedError(endpoint_url=url, request=None, error=error) from error
 
 
-def sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
+def _sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
     """How this endpoint sleeps for real, in the event loop that it runs in."""
     ours = getattr(endpoint, "_sleep", None)
     # Ours skips retry waits: below it is the one that does not. With aiohttp, and in older releases, asyncio it is.
@@ -127,7 +127,7 @@ class AioBody:
 
     def __init__(self, exchange: TransportExchange, started: float, endpoint: Any, url: str) -> None:
         broken = exchange.response.broken
-        failure = None if broken is None else broken_stream(endpoint, broken)
+        failure = None if broken is None else _broken_stream(endpoint, broken)
         self._delivery = ResponseReader(exchange, started, failure)
         self._endpoint = endpoint
         self._due = 0.0
@@ -145,10 +145,10 @@ class AioBody:
         if chunk is not None and chunk.delay:
             if chunk.delay > patience(self._endpoint):
                 delivery.close()
-                raise broken_stream(self._endpoint, Break.STALLED)
+                raise _broken_stream(self._endpoint, Break.STALLED)
             # A client may give up waiting (a timeout of its own) and ask again later: the chunk stays due.
             self._due = self._due or monotonic() + chunk.delay
-            await sleep_of(self._endpoint)(max(0.0, self._due - monotonic()))
+            await _sleep_of(self._endpoint)(max(0.0, self._due - monotonic()))
             self._due = 0.0
             chunk = delivery.chunk
         if chunk is None:
@@ -199,7 +199,7 @@ class _Chunks:
         return data, True
 
 
-class AioDummyCredentials(DummyCredentials):
+class _AioDummyCredentials(DummyCredentials):
     """Keys that are none."""
 
     async def get_frozen_credentials(self) -> Any:
@@ -207,7 +207,7 @@ class AioDummyCredentials(DummyCredentials):
         return super().get_frozen_credentials()
 
 
-class AioDeferredCredentials(DeferredCredentials):
+class _AioDeferredCredentials(DeferredCredentials):
     """What a client made under a fake holds in place of credentials: its session's, looked up when they are needed."""
 
     async def get_frozen_credentials(self) -> Any:
@@ -236,7 +236,7 @@ def sign_with_dummies(original: Any) -> Any:
     async def get_auth_instance(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not signs_for_fake(self):
             return remembered(self, await original(self, *args, **kwargs))
-        return await original(with_dummies(self, AioDummyCredentials()), *args, **without_keys(kwargs))
+        return await original(with_dummies(self, _AioDummyCredentials()), *args, **without_keys(kwargs))
 
     return get_auth_instance
 
@@ -247,7 +247,7 @@ def defer_credentials(original: Any) -> Any:
     @functools.wraps(original)
     async def get_credentials(self: Any) -> Any:
         if CREATING.get() and self._credentials is None:
-            return AioDeferredCredentials(self)
+            return _AioDeferredCredentials(self)
         return await original(self)
 
     return get_credentials

@@ -30,7 +30,7 @@ from converse_harness.intercept.keys_and_waits import is_bedrock
 from converse_harness.intercept.registry import CURRENT_CALL
 from converse_harness.stream.http import Break, ConnectionFailure, HttpResponse, Request
 
-FAILURES = {
+_FAILURES = {
     ConnectionFailure.REFUSED: "EndpointConnectionError",
     ConnectionFailure.CONNECT_TIMEOUT: "ConnectTimeoutError",
     ConnectionFailure.READ_TIMEOUT: "ReadTimeoutError",
@@ -78,10 +78,10 @@ def answer(original: Any) -> Any:
         response = exchange.response
         if response.wait:
             time.sleep(wait_for(exchange, self, request.url))
-        failure, waits = broken_body(response, request.url), patience(self)
+        failure, waits = _broken_body(response, request.url), patience(self)
         body = BotoBody(exchange, started, failure, waits, request.url)
         if not request.stream_output and (failure is not None or outlasts(response, waits)):
-            read_to_the_break(body, request.url)
+            _read_to_the_break(body, request.url)
         return AWSResponse(request.url, response.status, headers(exchange), body)
 
     return _send
@@ -110,7 +110,7 @@ def patience(endpoint: Any) -> float:
     return float(timeout) if isinstance(timeout, int | float) else math.inf
 
 
-def broken_body(response: HttpResponse, url: str) -> Exception | None:
+def _broken_body(response: HttpResponse, url: str) -> Exception | None:
     """What urllib3 raises to whoever reads a body that breaks; None where it does not, or boto takes no notice."""
     from urllib3.exceptions import ProtocolError
 
@@ -123,12 +123,12 @@ def broken_body(response: HttpResponse, url: str) -> Exception | None:
         case Break.CLOSED if holds_bodies_to_their_length():
             return ProtocolError("Connection broken: IncompleteRead")
         case Break.STALLED:
-            return timed_out(url)
+            return _timed_out(url)
         case _:
             return None
 
 
-def timed_out(url: str) -> Exception:
+def _timed_out(url: str) -> Exception:
     """What urllib3 raises to whoever waits too long for the next byte."""
     from urllib3.exceptions import ReadTimeoutError
 
@@ -150,7 +150,7 @@ def holds_bodies_to_their_length() -> bool:
     return not any("enforce_content_length" in each for each in constants if isinstance(each, str | tuple))
 
 
-def read_to_the_break(body: BotoBody, url: str) -> None:
+def _read_to_the_break(body: BotoBody, url: str) -> None:
     """Raises what botocore makes of a whole body that breaks: its own retry rules then apply."""
     import botocore.exceptions
     from urllib3.exceptions import HTTPError, ReadTimeoutError
@@ -167,7 +167,7 @@ def ask(fake: OpenFake, endpoint: Any, request: Any) -> TransportExchange:
     """Ask the fake. Raises botocore's exception for a scripted connection failure."""
     held = CURRENT_CALL.get()
     exchange = fake.exchange(
-        read_request(request, endpoint.host),
+        _read_request(request, endpoint.host),
         service=endpoint._endpoint_prefix,
         operation="" if held is None else held.operation,
     )
@@ -176,11 +176,11 @@ def ask(fake: OpenFake, endpoint: Any, request: Any) -> TransportExchange:
         import botocore.exceptions
 
         exchange.ended("cut")
-        raise getattr(botocore.exceptions, FAILURES[failure])(endpoint_url=request.url, error=failure.value)
+        raise getattr(botocore.exceptions, _FAILURES[failure])(endpoint_url=request.url, error=failure.value)
     return exchange
 
 
-def read_request(request: Any, host: str) -> Request:
+def _read_request(request: Any, host: str) -> Request:
     """A prepared request of botocore as Bedrock would get it: without the path that an `endpoint_url` may have."""
     target = _target(request.url)
     base = _target(host).rstrip("/")
@@ -258,7 +258,7 @@ class BotoBody(io.RawIOBase):
 
     def _pause(self, delay: float) -> None:
         if delay > self._patience:
-            self._delivery.failure = timed_out(self._url)
+            self._delivery.failure = _timed_out(self._url)
             raise self._delivery.failure
         time.sleep(delay)
 

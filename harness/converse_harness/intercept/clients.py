@@ -36,7 +36,7 @@ ACCOUNT: Final = {
 """An account that is none, and nothing that sends a client past the endpoint it is given (JavaScript's refuses one
 together with FIPS or dual-stack) or to a machine's metadata."""
 
-LOCAL: Final = "127.0.0.1,localhost"
+_LOCAL: Final = "127.0.0.1,localhost"
 
 
 def environ(url: str, outer: Mapping[str, str]) -> dict[str, str]:
@@ -44,7 +44,7 @@ def environ(url: str, outer: Mapping[str, str]) -> dict[str, str]:
 
     `outer` is the environment that they will be added to.
     """
-    unproxied = {name: f"{outer[name]},{LOCAL}" if outer.get(name) else LOCAL for name in ("NO_PROXY", "no_proxy")}
+    unproxied = {name: f"{outer[name]},{_LOCAL}" if outer.get(name) else _LOCAL for name in ("NO_PROXY", "no_proxy")}
     return {**dict.fromkeys(ENDPOINTS, url), **ACCOUNT, **unproxied}
 
 

@@ -198,7 +198,7 @@ class ResponseReader:
         self.end("closed by client")
 
 
-FAILURES: Final = {
+_FAILURES: Final = {
     "EndpointConnectionError": ConnectionFailure.REFUSED,
     "ConnectError": ConnectionFailure.REFUSED,
     "ConnectTimeoutError": ConnectionFailure.CONNECT_TIMEOUT,
@@ -261,7 +261,7 @@ class Capture:
         elif self.captured.status:
             self._end(end_of(error), "cut")
         else:
-            self._fail(failure_of(error), "cut")
+            self._fail(_failure_of(error), "cut")
 
     def _fail(self, failure: ConnectionFailure, outcome: str) -> None:
         if not self._over:
@@ -275,10 +275,10 @@ class Capture:
             self._exchange.ended(outcome)
 
 
-def failure_of(error: BaseException) -> ConnectionFailure:
+def _failure_of(error: BaseException) -> ConnectionFailure:
     """What happened in place of an answer."""
     names = (type(each).__name__ for each in _causes(error))
-    return next((FAILURES[name] for name in names if name in FAILURES), ConnectionFailure.REFUSED)
+    return next((_FAILURES[name] for name in names if name in _FAILURES), ConnectionFailure.REFUSED)
 
 
 def end_of(error: BaseException) -> End:

@@ -43,7 +43,7 @@ class Settings(TypedDict, total=False):
     rules: RulesLevel
 
 
-STRICTNESS: Final[tuple[str, ...]] = get_args(Strictness)
+_STRICTNESS: Final[tuple[str, ...]] = get_args(Strictness)
 
 
 class Scripted:
@@ -125,8 +125,8 @@ class Fake:
         rules: RulesLevel = "default",
     ) -> None:
         for name, value in (("unused", unused), ("unexpected", unexpected)):
-            if value not in STRICTNESS:
-                raise ReplyError(f"{name}={value!r}; one of {', '.join(map(repr, STRICTNESS))}.")
+            if value not in _STRICTNESS:
+                raise ReplyError(f"{name}={value!r}; one of {', '.join(map(repr, _STRICTNESS))}.")
         self.endpoint = Endpoint(*replies, seed=seed, rules=rules, transport=self.transport)
         self.writer: SessionWriter | None = None
         self._sleeps = sleeps

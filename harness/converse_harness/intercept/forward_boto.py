@@ -35,8 +35,8 @@ _NOT_CAPTURED: Final = (
 
 def forward(exchange: TransportExchange, captured: CapturedExchange, endpoint: Any, send: Callable[[], Any]) -> Any:
     """Send one attempt as botocore would. What is raised is what the client sees."""
-    with forwarding_response(exchange, captured, tee) as capture:
-        return check_captured(capture, endpoint, send())
+    with forwarding_response(exchange, captured, _tee) as capture:
+        return _check_captured(capture, endpoint, send())
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def forwarding_response(
         _FORWARDING_BOTO.set(before)
 
 
-def check_captured(capture: Capture, endpoint: Any, response: Any) -> Any:
+def _check_captured(capture: Capture, endpoint: Any, response: Any) -> Any:
     """The response. Raises TransportError where it came by a way that cannot be heard."""
     if not capture.captured.status:
         session = type(endpoint.http_session).__qualname__
@@ -85,16 +85,16 @@ def capture_response(original: Any) -> Any:
     return __init__
 
 
-def tee(raw: Any, capture: Capture) -> None:
+def _tee(raw: Any, capture: Capture) -> None:
     """A response of urllib3 tells what is taken of it. Raises TransportError for one of another kind."""
-    become(raw, _CapturedResponse, _converse_harness=capture)
+    _become(raw, _CapturedResponse, _converse_harness=capture)
 
 
-def become(raw: Any, methods: type, **attributes: object) -> None:
+def _become(raw: Any, methods: type, **attributes: object) -> None:
     """Give a response of a library these methods before its own. Raises TransportError for one that cannot have "
     "them.
     """
-    kind = captured_class(raw)
+    kind = _captured_class(raw)
     try:
         for name, value in attributes.items():
             setattr(raw, name, value)
@@ -103,7 +103,7 @@ def become(raw: Any, methods: type, **attributes: object) -> None:
         raise TransportError(_NOT_CAPTURED.format(what=f"a raw response is a {kind.__qualname__}")) from error
 
 
-def captured_class(thing: object) -> Any:
+def _captured_class(thing: object) -> Any:
     """The class of an object of a library that has no types."""
     return type(thing)
 
@@ -168,7 +168,7 @@ class _CapturedResponse:
         above.__del__()
 
 
-WHOLE: Final = 65_536
+_WHOLE: Final = 65_536
 """Parts of one HTTP chunk are put together up to this many bytes."""
 
 
@@ -176,18 +176,18 @@ async def forward_async(
     exchange: TransportExchange, captured: CapturedExchange, endpoint: Any, send: Callable[[], Awaitable[Any]]
 ) -> Any:
     """Send one attempt as aiobotocore would. What is raised is what the client sees."""
-    with forwarding_response(exchange, captured, tee_async) as capture:
-        return check_captured(capture, endpoint, await send())
+    with forwarding_response(exchange, captured, _tee_async) as capture:
+        return _check_captured(capture, endpoint, await send())
 
 
-def tee_async(raw: Any, capture: Capture) -> None:
+def _tee_async(raw: Any, capture: Capture) -> None:
     """A response of httpx or of aiohttp tells what is taken of it. Raises TransportError for one of another kind."""
     if hasattr(raw, "aiter_raw"):
-        library = sys.modules[captured_class(raw).__module__.partition(".")[0]]
+        library = sys.modules[_captured_class(raw).__module__.partition(".")[0]]
         raw.stream = of_library(AsyncTee, library, "AsyncByteStream")(raw.stream, capture)
     else:
         chunked = raw.headers.get("Transfer-Encoding", "").lower() == "chunked"
-        become(raw, _CapturedAsyncResponse, content=_CapturedContent(raw.content, capture, chunked=chunked))
+        _become(raw, _CapturedAsyncResponse, content=_CapturedContent(raw.content, capture, chunked=chunked))
 
 
 class _CapturedAsyncResponse:
@@ -255,7 +255,7 @@ class _CapturedContent:
         """A part of an HTTP chunk, and whether that ends with it."""
         data, ends = await self._taken(self._content.readchunk())
         pieces = self._hearing.pieces
-        if data and self._in_chunk and len(pieces[-1][0]) < WHOLE:
+        if data and self._in_chunk and len(pieces[-1][0]) < _WHOLE:
             pieces[-1] = (pieces[-1][0] + data, monotonic() - self._hearing.started)
             self._took(b"")
         else:
@@ -265,18 +265,18 @@ class _CapturedContent:
 
     def iter_chunks(self) -> Any:
         """By HTTP chunks."""
-        return captured_class(self._content).iter_chunks(self)
+        return _captured_class(self._content).iter_chunks(self)
 
     def iter_chunked(self, n: int) -> Any:
         """By so many bytes."""
-        return captured_class(self._content).iter_chunked(self, n)
+        return _captured_class(self._content).iter_chunked(self, n)
 
     def iter_any(self) -> Any:
         """By what is there."""
-        return captured_class(self._content).iter_any(self)
+        return _captured_class(self._content).iter_any(self)
 
     def __aiter__(self) -> Any:
-        return captured_class(self._content).__aiter__(self)
+        return _captured_class(self._content).__aiter__(self)
 
     async def _taken(self, coming: Awaitable[Any]) -> Any:
         try:

@@ -25,7 +25,7 @@ from converse_harness.intercept import exchange, registry
 from converse_harness.intercept.clients import ENDPOINTS, is_loopback
 from converse_harness.intercept.exchange import RefusingFake
 
-DOMAINS = (
+_DOMAINS = (
     "amazonaws.com",
     "api.aws",
     "amazonaws.com.cn",
@@ -43,31 +43,31 @@ DOMAINS = (
 )
 """Where AWS is: a plain and a dual-stack domain for each partition of botocore's `partitions.json`."""
 
-HOSTS = re.compile(
+_HOSTS = re.compile(
     r"(?:^|\.)bedrock(?:-[a-z0-9-]+)?"  # bedrock, bedrock-runtime, bedrock-runtime-fips; below it, what a service adds
     r"\.[a-z0-9-]+"  # the region
-    rf"(?:\.vpce)?\.(?:{'|'.join(map(re.escape, DOMAINS))})\.?$",
+    rf"(?:\.vpce)?\.(?:{'|'.join(map(re.escape, _DOMAINS))})\.?$",
     re.IGNORECASE,
 )
 """A host of any Bedrock service: `bedrock-runtime-fips.us-east-1.amazonaws.com`, `vpce-1.bedrock.eu-west-1.vpce...`."""
 
-SERVER = "the loopback server: use the fixture `converse_server` and give the client its `fake.environ` or `fake.url`"
-HTTPX = "the httpx transport: use the fixture `converse_httpx`"
-LIBRARIES = {
-    "httpx": HTTPX,
-    "httpx2": HTTPX,
-    "aiohttp": SERVER,
-    "urllib3": SERVER,
+_SERVER = "the loopback server: use the fixture `converse_server` and give the client its `fake.environ` or `fake.url`"
+_HTTPX = "the httpx transport: use the fixture `converse_httpx`"
+_LIBRARIES = {
+    "httpx": _HTTPX,
+    "httpx2": _HTTPX,
+    "aiohttp": _SERVER,
+    "urllib3": _SERVER,
 }
 """Which transport answers which library. The one nearest to the socket counts; OTHERS stands for all that are not here.
 """
 
-ANY_SOCKET = "socket"
+_ANY_SOCKET = "socket"
 
-EVENTS = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.connect": 1, "socket.sendto": 1}
+_EVENTS = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.connect": 1, "socket.sendto": 1}
 """Audit events of the interpreter, with the position of the host, or of the address that begins with it."""
 
-BLOCKED = (
+_BLOCKED = (
     "{library} tried to reach {host} while a converse-harness fake is open. That way is not answered by the fake, and "
     "the network is closed to it. The fixture `converse` answers boto3, botocore and aiobotocore; for {library} open "
     "{transport}"
@@ -90,7 +90,7 @@ def is_bedrock_host(host: object) -> bool:
     """Whether a host name, str or bytes, belongs to Bedrock."""
     if isinstance(host, bytes | bytearray):
         host = host.decode("ascii", "replace")
-    return isinstance(host, str) and HOSTS.search(host) is not None
+    return isinstance(host, str) and _HOSTS.search(host) is not None
 
 
 def check(host: object) -> None:
@@ -108,23 +108,23 @@ def _message(fake: exchange.OpenFake, host: object) -> str:
         return exchange.OUTLIVED.format(name=threading.current_thread().name)
     name = host.decode("ascii") if isinstance(host, bytes | bytearray) else str(host)
     library = _library()
-    return BLOCKED.format(library=library, host=name, transport=LIBRARIES.get(library, SERVER))
+    return _BLOCKED.format(library=library, host=name, transport=_LIBRARIES.get(library, _SERVER))
 
 
 def _library() -> str:
     frame = currentframe()
     while frame is not None:
         library = str(frame.f_globals.get("__name__")).partition(".")[0]
-        if library in LIBRARIES:
+        if library in _LIBRARIES:
             return library
         frame = frame.f_back
-    return ANY_SOCKET
+    return _ANY_SOCKET
 
 
 def _audit(event: str, args: tuple[Any, ...]) -> None:
-    if not _on or event not in EVENTS:
+    if not _on or event not in _EVENTS:
         return
-    check(_host(args, EVENTS[event]))
+    check(_host(args, _EVENTS[event]))
 
 
 def _host(args: tuple[Any, ...], at: int) -> object:
@@ -227,7 +227,7 @@ def _host_in(target: str) -> str | None:
 CLOSED_PORT_URL = (
     "http://127.0.0.1:1/this-process-was-started-inside-a-converse-harness-fake--give-it-converse_server.environ"
 )
-SPAWNED = (
+_SPAWNED = (
     "a call to Bedrock from process {child}, which process {parent} started while a converse-harness fake was open "
     "there. A fake answers in its own process only. Give the child the loopback server: use the fixture "
     "`converse_server` and put `fake.environ` into the child's environment"
@@ -265,13 +265,13 @@ class _RefuseInChild:
     """Travels with a process object; to unpickle it is to refuse."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return refuse_in_child, (os.getpid(),)
+        return _refuse_in_child, (os.getpid(),)
 
 
-def refuse_in_child(parent: int) -> None:
+def _refuse_in_child(parent: int) -> None:
     """From now on every call to Bedrock from this process is refused, unless it opens a fake of its own."""
     if os.getpid() != parent:
-        registry.open_fake(RefusingFake(SPAWNED.format(child=os.getpid(), parent=parent)), boto=False)
+        registry.open_fake(RefusingFake(_SPAWNED.format(child=os.getpid(), parent=parent)), boto=False)
 
 
 def start_program(original: Any) -> Any:

@@ -30,13 +30,13 @@ from converse_harness.intercept.httpx_transports import (
 if TYPE_CHECKING:
     import httpx
 
-NOT_BOTO: Final = (
+_NOT_BOTO: Final = (
     "a boto client called Bedrock while only a fake of the httpx transport is open, which does not answer boto "
     "clients. Use "
     "the fixture `converse` (beside converse_httpx, if the agent uses both)"
 )
 
-UNHOOKED: Final = (
+_UNHOOKED: Final = (
     "cannot open a fake of the httpx transport: respx {respx} with httpcore {httpcore} is not as expected: {found}. "
     "Nothing "
     "was patched. Install releases of respx and httpcore that know each other, or a newer converse-harness"
@@ -89,7 +89,7 @@ class HttpxFake(Fake):
     def _transport(self) -> Generator[None, None, None]:
         routes: list[_Route] = []
         try:
-            with registry.opened(RefusingFake(NOT_BOTO, self), boto=False):
+            with registry.opened(RefusingFake(_NOT_BOTO, self), boto=False):
                 try:
                     registry.locked(lambda: _enter(self, routes))
                     with capturing(self, respx=True):
@@ -129,7 +129,7 @@ def _leave(routes: list[_Route]) -> None:
 
 
 def _unhooked(found: str) -> TransportError:
-    return TransportError(UNHOOKED.format(respx=version("respx"), httpcore=version("httpcore"), found=found))
+    return TransportError(_UNHOOKED.format(respx=version("respx"), httpcore=version("httpcore"), found=found))
 
 
 class _Route:

@@ -17,7 +17,7 @@ from converse_harness.intercept.exchange import Capture, ResponseReader, Transpo
 from converse_harness.recordings.capture import CapturedExchange
 from converse_harness.stream.http import Break, Chunk, ConnectionFailure, Request
 
-FAILURES: Final = {
+_FAILURES: Final = {
     ConnectionFailure.REFUSED: ("ConnectError", "[Errno 111] Connection refused"),
     ConnectionFailure.CONNECT_TIMEOUT: ("ConnectTimeout", "timed out"),
     ConnectionFailure.READ_TIMEOUT: ("ReadTimeout", "timed out"),
@@ -90,15 +90,15 @@ def _response(httpx: Any, exchange: TransportExchange, request: Any, started: fl
     response, broken = exchange.response, exchange.response.broken
     if response.failure is not None:
         exchange.ended("cut")
-        raise _error(httpx, FAILURES[response.failure], request)
+        raise _error(httpx, _FAILURES[response.failure], request)
     delivery = ResponseReader(exchange, started, None if broken is None else _error(httpx, BREAKS[broken], request))
     give_up = partial(_error, httpx, BREAKS[Break.STALLED], request)
-    body = of_library(HttpxBody, httpx, "SyncByteStream", "AsyncByteStream")(delivery, _patience(request), give_up)
+    body = of_library(_HttpxBody, httpx, "SyncByteStream", "AsyncByteStream")(delivery, _patience(request), give_up)
     extensions = {"http_version": b"HTTP/1.1"}
     return httpx.Response(response.status, headers=headers(exchange), stream=body, extensions=extensions)
 
 
-class HttpxBody:
+class _HttpxBody:
     """One chunk at a time; pauses are waited for when the client asks for more.
 
     One that is longer than the client's read timeout is its timeout, at once.
@@ -152,7 +152,7 @@ def of_library(kind: type, httpx: Any, *bases: str) -> Any:
 FORWARDING_HTTPX: ContextVar[bool] = ContextVar("converse_harness_passing", default=False)
 """Whether a transport passes a call on in this context: one that it is made of must not write it down again."""
 
-OF_THE_ENCODED: Final = ("content-encoding", "content-length")
+_OF_THE_ENCODED: Final = ("content-encoding", "content-length")
 """Headers that are not true of a body that was decoded."""
 
 
@@ -163,7 +163,7 @@ def forward(
     capture = Capture(exchange, captured)
     with _passing(capture):
         response = send(request)
-    return _with_capture(httpx, response, capture, of_library(SyncTee, httpx, "SyncByteStream"))
+    return _with_capture(httpx, response, capture, of_library(_SyncTee, httpx, "SyncByteStream"))
 
 
 async def forward_async(
@@ -203,7 +203,7 @@ def _with_capture(httpx: Any, response: Any, capture: Capture, tee: Callable[[An
         response.stream = tee(response.stream, capture)
         return response
     if not isinstance(response.stream, httpx.ByteStream):
-        pairs = [(name, value) for name, value in pairs if name.lower() not in OF_THE_ENCODED]
+        pairs = [(name, value) for name, value in pairs if name.lower() not in _OF_THE_ENCODED]
     capture.began(response.status_code, pairs)
     capture.took(whole)
     capture.complete()
@@ -235,7 +235,7 @@ class Tee:
         self._hearing.left()
 
 
-class SyncTee(Tee):
+class _SyncTee(Tee):
     """For a client that blocks while it waits."""
 
     def __iter__(self) -> Iterator[bytes]:

@@ -34,19 +34,19 @@ from converse_harness.intercept.httpx_bodies import (
 )
 from converse_harness.recordings.write import AnyExchange
 
-NOT_OPEN: Final = (
+_NOT_OPEN: Final = (
     "a client asked Bedrock over the transport of a fake that is not open. Its test is over, or its `with` block "
     "has not begun: make the client anew for each fake, with the transport of that fake"
 )
 
-RESPX_SEES: Final = "httpx"
+_RESPX_SEES: Final = "httpx"
 """The library whose clients an HttpxFake answers through respx."""
 
-PORTS: Final = {"http": 80, "https": 443}
+_PORTS: Final = {"http": 80, "https": 443}
 """Where a URL without a port leads."""
 
 
-class HttpxRegistration(NamedTuple):
+class _HttpxRegistration(NamedTuple):
     """A fake that hears what httpx asks, and its process.
 
     `upstream` is the address that is asked in place of Bedrock, if there is one. `respx`: it answers clients of httpx
@@ -59,7 +59,7 @@ class HttpxRegistration(NamedTuple):
     process: int
 
 
-_open: tuple[HttpxRegistration, ...] = ()
+_open: tuple[_HttpxRegistration, ...] = ()
 """Newest first; never changed but replaced, as other threads look at it meanwhile."""
 
 
@@ -70,8 +70,8 @@ def capturing(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generat
     Raises ReplyError for an `upstream` that is no URL.
     """
     if upstream:
-        address_of(upstream)
-    entry = HttpxRegistration(fake, upstream, respx, os.getpid())
+        _address_of(upstream)
+    entry = _HttpxRegistration(fake, upstream, respx, os.getpid())
     try:
         try:
             registry.locked(lambda: _listen(entry))
@@ -83,12 +83,12 @@ def capturing(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generat
         registry.locked(lambda: _forget(entry))
 
 
-def _listen(entry: HttpxRegistration) -> None:
+def _listen(entry: _HttpxRegistration) -> None:
     global _open
     _open = (entry, *_open)
 
 
-def _forget(entry: HttpxRegistration) -> None:
+def _forget(entry: _HttpxRegistration) -> None:
     global _open
     _open = tuple(opened for opened in _open if opened is not entry)
 
@@ -108,51 +108,51 @@ class _Destination(NamedTuple):
     path: str
 
 
-def address_of(url: str) -> _Destination:
+def _address_of(url: str) -> _Destination:
     """The parts of a URL that stands for Bedrock. Raises ReplyError for what is none."""
     try:
         parts = urlsplit(url)
-        found = _Destination(parts.scheme, parts.hostname or "", parts.port or PORTS.get(parts.scheme), parts.path)
+        found = _Destination(parts.scheme, parts.hostname or "", parts.port or _PORTS.get(parts.scheme), parts.path)
     except ValueError:
         found = _Destination("", "", None, "")
-    if not found.host or found.scheme not in PORTS:
+    if not found.host or found.scheme not in _PORTS:
         raise ReplyError(
             f"upstream={url!r}: the URL of what answers in place of Bedrock, http://127.0.0.1:8080 perhaps."
         )
     return found
 
 
-def _is_for_bedrock(url: Any, opened: HttpxRegistration) -> bool:
+def _is_for_bedrock(url: Any, opened: _HttpxRegistration) -> bool:
     """Whether a request to this URL belongs to the fake."""
     return is_bedrock_host(url.host) or any(_leads_to(url, address) for address in _upstreams(opened))
 
 
-def _upstreams(opened: HttpxRegistration) -> Iterator[_Destination]:
+def _upstreams(opened: _HttpxRegistration) -> Iterator[_Destination]:
     if opened.upstream:
-        yield address_of(opened.upstream)
+        yield _address_of(opened.upstream)
     if opened.fake.records:
         for name in ENDPOINTS:
             with suppress(ReplyError):  # one that makes no sense is not for us to judge
-                yield address_of(os.environ.get(name, ""))
+                yield _address_of(os.environ.get(name, ""))
 
 
 def _leads_to(url: Any, address: _Destination) -> bool:
-    place = (url.scheme, url.host, url.port or PORTS.get(url.scheme))
+    place = (url.scheme, url.host, url.port or _PORTS.get(url.scheme))
     path: str = url.raw_path.decode("ascii").partition("?")[0]
     return place == address[:3] and f"{path}/".startswith(f"{address.path.rstrip('/')}/")
 
 
-def exchange_of(fake: Fake, request: Any) -> AnyExchange:
+def _exchange_of(fake: Fake, request: Any) -> AnyExchange:
     """What a fake says to a request whose body is read. Raises BlockedConnection where the fake is not open."""
     opened = next((opened for opened in _open if opened.fake is fake), None)
     if opened is None:
-        raise exchange.refuse(fake, NOT_OPEN)
+        raise exchange.refuse(fake, _NOT_OPEN)
     if opened.process != os.getpid():
         raise exchange.refuse(fake, exchange.FORKED.format(child=os.getpid(), parent=opened.process))
     return fake.exchange(read(request))
 
 
-def fake_for(request: Any, library: str) -> Fake | None:
+def _fake_for(request: Any, library: str) -> Fake | None:
     """The fake to which a request of a library belongs at its transport: the newest, if it is one of Bedrock's."""
     opened = next(iter(_open), None)
     if opened is None or not _is_for_bedrock(request.url, opened):
@@ -160,10 +160,10 @@ def fake_for(request: Any, library: str) -> Fake | None:
     if opened.fake.records:
         # What a transport passes on, or the boto transport, is written down there.
         return None if FORWARDING_HTTPX.get() or registry.CURRENT_CALL.get() is not None else opened.fake
-    return None if opened.respx and library == RESPX_SEES else opened.fake
+    return None if opened.respx and library == _RESPX_SEES else opened.fake
 
 
-LIBRARIES: Final = ("httpx", "httpx2")
+_LIBRARIES: Final = ("httpx", "httpx2")
 """The libraries whose transports can be wrapped."""
 
 
@@ -172,12 +172,12 @@ def recording_transport(library: ModuleType, fake: Fake, inner: Any = None) -> A
 
     What is passed on goes to `inner`, any other transport of that library, or to the network.
     """
-    return of_library(HttpxTransport, library, "BaseTransport")(library, fake, _checked(inner, "handle_request"))
+    return of_library(_HttpxTransport, library, "BaseTransport")(library, fake, _checked(inner, "handle_request"))
 
 
 def recording_async_transport(library: ModuleType, fake: Fake, inner: Any = None) -> Any:
     """The same for an asynchronous client."""
-    return of_library(AsyncHttpxTransport, library, "AsyncBaseTransport")(
+    return of_library(_AsyncHttpxTransport, library, "AsyncBaseTransport")(
         library, fake, _checked(inner, "handle_async_request")
     )
 
@@ -195,12 +195,12 @@ def library_of(inner: object) -> ModuleType:
     """The library that a transport is of: httpx, if not of another."""
     import httpx
 
-    loaded = [sys.modules[name] for name in LIBRARIES if name in sys.modules]
+    loaded = [sys.modules[name] for name in _LIBRARIES if name in sys.modules]
     kinds = ((library, (library.BaseTransport, library.AsyncBaseTransport)) for library in loaded)
     return next((library for library, kind in kinds if isinstance(inner, kind)), httpx)
 
 
-class HttpxTransport:
+class _HttpxTransport:
     """Asks one fake, whatever the host; what that does not answer goes on to another transport."""
 
     def __init__(self, httpx: Any, fake: Fake, inner: Any) -> None:
@@ -237,7 +237,7 @@ class HttpxTransport:
             self._inner.close()
 
 
-class AsyncHttpxTransport:
+class _AsyncHttpxTransport:
     """The same for an asynchronous client."""
 
     def __init__(self, httpx: Any, fake: Fake, inner: Any) -> None:
@@ -278,7 +278,7 @@ def ask(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], Any]) -> Any
     """The response to a request: the fake's, or what `send` gives. Raises httpx's exception for no connection."""
     request.read()
     started = monotonic()
-    exchange = exchange_of(fake, request)
+    exchange = _exchange_of(fake, request)
     if exchange.captured is not None:
         return forward(httpx, exchange, exchange.captured, request, send)
     return answer(httpx, exchange, request, started)
@@ -291,9 +291,9 @@ async def ask_async(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], 
     if fake.runs_functions:
         from anyio.to_thread import run_sync  # httpx needs anyio itself
 
-        exchange = await run_sync(partial(exchange_of, fake, request))
+        exchange = await run_sync(partial(_exchange_of, fake, request))
     else:
-        exchange = exchange_of(fake, request)
+        exchange = _exchange_of(fake, request)
     if exchange.captured is not None:
         return await forward_async(httpx, exchange, exchange.captured, request, send)
     return await answer_async(httpx, exchange, request, started)
@@ -308,7 +308,7 @@ def captured(library: str) -> Callable[[Any], Any]:
     def replace(original: Any) -> Any:
         @functools.wraps(original)
         def handle_request(self: Any, request: Any) -> Any:
-            fake = fake_for(request, library)
+            fake = _fake_for(request, library)
             if fake is None:
                 return original(self, request)
             return ask(sys.modules[library], fake, request, partial(original, self))
@@ -324,7 +324,7 @@ def captured_async(library: str) -> Callable[[Any], Any]:
     def replace(original: Any) -> Any:
         @functools.wraps(original)
         async def handle_async_request(self: Any, request: Any) -> Any:
-            fake = fake_for(request, library)
+            fake = _fake_for(request, library)
             if fake is None:
                 return await original(self, request)
             return await ask_async(sys.modules[library], fake, request, partial(original, self))

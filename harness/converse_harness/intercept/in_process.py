@@ -13,7 +13,7 @@ from converse_harness.faults.model import Transport
 from converse_harness.intercept import registry
 from converse_harness.intercept.fake import Fake, Settings
 
-F = TypeVar("F", bound=Callable[..., Any])
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 _NO_CLASS: Final = (
     "@{made_by}(...) on the class {name}: it wraps functions only, and the tests of the class would be gone. Decorate "
@@ -45,7 +45,7 @@ class BotoFake(Fake):
     def _transport(self) -> AbstractContextManager[object]:
         return registry.opened(self)
 
-    def __call__(self, function: F) -> F:
+    def __call__(self, function: _F) -> _F:
         """Decorate a function, plain or async: each call runs under a fresh fake with the same script.
 
         Raises TypeError for a class and for a generator function, plain or async.

@@ -232,7 +232,7 @@ def without_anyio_sleep(original: Any) -> Any:
     return _sleep
 
 
-def missing_time(bucket: Any, amount: float) -> float:
+def _missing_time(bucket: Any, amount: float) -> float:
     """How long a token bucket would wait for `amount`, in seconds."""
     return float((amount - bucket.available_capacity) / bucket.max_rate)
 
@@ -249,7 +249,7 @@ def acquire_at_once(original: Any) -> Any:
         try:
             return original(self, amount, False)
         except CapacityNotAvailableError:
-            fake.waited(missing_time(self, amount))
+            fake.waited(_missing_time(self, amount))
             return True
 
     return acquire
@@ -267,7 +267,7 @@ def acquire_at_once_async(original: Any) -> Any:
         try:
             return await original(self, amount, False)
         except CapacityNotAvailableError:
-            fake.waited(missing_time(self, amount))
+            fake.waited(_missing_time(self, amount))
             return True
 
     return acquire

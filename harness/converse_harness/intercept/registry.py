@@ -95,7 +95,7 @@ class ActiveCall:
 CURRENT_CALL: ContextVar[ActiveCall | None] = ContextVar("converse_harness_held", default=None)
 """The call that runs in this context."""
 
-FORWARDING: ContextVar[bool] = ContextVar("converse_harness_passing_on", default=False)
+_FORWARDING: ContextVar[bool] = ContextVar("converse_harness_passing_on", default=False)
 """Whether a server passes on a recorded call in this context: nobody else may use the way that this opens."""
 
 _lock = threading.RLock()
@@ -161,7 +161,7 @@ def begin_call(operation: str, endpoint: str) -> ActiveCall | None:
         _running.add(held)
         return held
     if _outlived and not is_loopback(endpoint):
-        refuse_outlived()
+        _refuse_outlived()
     return None
 
 
@@ -198,7 +198,7 @@ def fake_for_call(endpoint: str) -> OpenFake | None:
     if entry is not None:
         return None if entry.allows_connection(endpoint) else entry.responder
     if _outlived and not is_loopback(endpoint):
-        refuse_outlived()
+        _refuse_outlived()
     return None
 
 
@@ -207,7 +207,7 @@ def blocking_fake() -> OpenFake | None:
 
     A fake that records stops nobody: what it passes on is sent with real keys, to where it was going.
     """
-    if FORWARDING.get():
+    if _FORWARDING.get():
         return None
     held = CURRENT_CALL.get()
     fake = current() if held is None else held.entry.responder
@@ -219,14 +219,14 @@ def blocking_fake() -> OpenFake | None:
 @contextmanager
 def forwarding() -> Generator[None, None, None]:
     """For a `with` block this context, and no other, reaches the real service with real keys."""
-    token = FORWARDING.set(True)
+    token = _FORWARDING.set(True)
     try:
         yield
     finally:
-        FORWARDING.reset(token)
+        _FORWARDING.reset(token)
 
 
-def refuse_outlived() -> None:
+def _refuse_outlived() -> None:
     """Raises BlockedConnection in a thread that outlived its fake."""
     thread = threading.current_thread()
     fake = _outlived.get(thread)

@@ -1,4 +1,4 @@
-"""The fixture `converse_each_case`: a test is run once for each case of the catalogue.
+"""The fixture `_converse_each_case`: a test is run once for each case of the catalogue.
 
 The catalogue is read when a test asks for it, not when pytest starts.
 """
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
     from converse_harness.reply.reply import Reply
 
-FIXTURE: Final = "converse_each_case"
+_FIXTURE: Final = "converse_each_case"
 
-NOT_COLLECTED: Final = """\
-`converse_each_case` was asked for while the test was running already.
+_NOT_COLLECTED: Final = """\
+`_converse_each_case` was asked for while the test was running already.
 It runs a test once for each case, so it must be an argument of the test, or of a fixture that is one.
 The cases alone: converse_harness.cases.CASES"""
 
-ONLY_STREAMS: Final = """\
+_ONLY_STREAMS: Final = """\
 {name}: only a stream can be so, and all that was called is Converse, which answers with one whole body."""
 
-RUNNING: Final = pytest.StashKey["tuple[Case, Fake]"]()
+_RUNNING: Final = pytest.StashKey["tuple[Case, Fake]"]()
 """The case of a test and the fake that answers with it, on the test item."""
 
 
@@ -34,19 +34,19 @@ def _give_each_case(request: pytest.FixtureRequest) -> Case:
     """A named trouble: the test runs once for each case of the catalogue, and the fake answers with it.
 
     The case's replies come first, then "OK." for whatever else is asked; `-k overflow` picks cases by name, and
-    `@pytest.mark.parametrize("converse_each_case", ["throttle_mid"], indirect=True)` names some. The value is the Case:
-    `name`, `sentence`, `required`. The fake is that of the fixture `converse`. A test that asks for no answer fails;
-    one that calls Converse alone is skipped where only a stream can be so. `converse-harness cases` lists them.
+    `@pytest.mark.parametrize("_converse_each_case", ["throttle_mid"], indirect=True)` names some. The value is the
+    Case: `name`, `sentence`, `required`. The fake is that of the fixture `converse`. A test that asks for no answer
+    fails; one that calls Converse alone is skipped where only a stream can be so. `converse-harness cases` lists them.
     """
     if not hasattr(request, "param"):
-        pytest.fail(NOT_COLLECTED, pytrace=False)
+        pytest.fail(_NOT_COLLECTED, pytrace=False)
     from converse_harness.plugin.settings import refuse_inside_given
 
-    refuse_inside_given(request.node, FIXTURE)
+    refuse_inside_given(request.node, _FIXTURE)
     case = _find(request.param)
     fake: Fake = request.getfixturevalue("converse")
     _script(fake, case)
-    request.node.stash[RUNNING] = case, fake
+    request.node.stash[_RUNNING] = case, fake
     return case
 
 
@@ -57,10 +57,10 @@ def _find(name: str) -> Case:
         return CASES[name]
     except UnknownCase as error:
         unknown = str(error)
-    pytest.fail(f"`{FIXTURE}`: {unknown}", pytrace=False)
+    pytest.fail(f"`{_FIXTURE}`: {unknown}", pytrace=False)
 
 
-converse_each_case: Final = pytest.fixture(name=FIXTURE)(_give_each_case)
+_converse_each_case: Final = pytest.fixture(name=_FIXTURE)(_give_each_case)
 
 
 def _script(fake: Fake, case: Case) -> None:
@@ -87,11 +87,11 @@ def _one_by_one(replies: Iterable[Reply], last: Reply) -> Callable[[Call], Reply
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test once per case, where it or a fixture of its asks for that."""
-    if FIXTURE in metafunc.fixturenames:
+    if _FIXTURE in metafunc.fixturenames:
         from converse_harness.cases import CASES
         from converse_harness.plugin.samples import parametrize
 
-        parametrize(metafunc, FIXTURE, lambda: CASES, [_give_each_case])
+        parametrize(metafunc, _FIXTURE, lambda: CASES, [_give_each_case])
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -111,9 +111,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 def _skip_where_only_streams(item: pytest.Item) -> None:
-    case, fake = item.stash.get(RUNNING, (None, None))
+    case, fake = item.stash.get(_RUNNING, (None, None))
     if case is None or fake is None:
         return
     asked = {call.operation for call in fake.calls}
     if "Converse" in asked and "ConverseStream" not in asked and case.stream_only:
-        pytest.skip(ONLY_STREAMS.format(name=case.name))
+        pytest.skip(_ONLY_STREAMS.format(name=case.name))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 VERDICT: Final = "converse_contract"
 """The user property of a test report that holds a verdict, as JSON."""
 
-NARROWEST: Final = 20
+_NARROWEST: Final = 20
 """The least room, in characters, that is left for why."""
 
 
@@ -70,7 +70,7 @@ def _lines(verdicts: Iterable[Mapping[str, Any]], width: int) -> Iterator[str]:
     first, second = (max((len(row[column]) for row in rows), default=0) for column in (0, 1))
     for test, word, why in rows:
         line = f"  {test:{first}}  {word:{second}}  "
-        room = max(width - len(line) - 1, NARROWEST)
+        room = max(width - len(line) - 1, _NARROWEST)
         said = " ".join(why.split())
         yield (line + (said if len(said) <= room else f"{said[: room - 3]}...")).rstrip()
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MARKER: Final = "converse_recording"
 
-ARGUMENTS: Final = {
+_ARGUMENTS: Final = {
     "name": "the file, below the folder of recordings and without .jsonl",
     "match": '"order", "exact" or "shape" (the default): which recorded exchange answers a call',
     "pace": '"recorded", or what the recorded pauses are multiplied by: 0 (the default) is none',
@@ -36,11 +36,11 @@ def settings_of_recording(item: pytest.Item) -> dict[str, Any] | None:
         given: dict[str, Any] = dict(marker.kwargs)
         if marker.args:
             given["name"] = marker.args[0]
-        unknown = [repr(arg) for arg in marker.args[1:]] + [f"{name}=" for name in given if name not in ARGUMENTS]
+        unknown = [repr(arg) for arg in marker.args[1:]] + [f"{name}=" for name in given if name not in _ARGUMENTS]
         if unknown:
             from converse_harness.errors import ReplyError
 
-            known = "; ".join(f"{name}: {meaning}" for name, meaning in ARGUMENTS.items())
+            known = "; ".join(f"{name}: {meaning}" for name, meaning in _ARGUMENTS.items())
             raise ReplyError(f"@pytest.mark.{MARKER}: {unknown[0]} is none of its arguments. {known}.")
         settings |= given
     return settings if markers else None

@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     from converse_harness.recordings.redaction import Redaction
     from converse_harness.recordings.write import SessionWriter
 
-MISSING: Final = """
+_MISSING: Final = """
 {test} has no recording. Record it, with the credentials and the region of a real account:
 
     pytest --converse-record=once {quoted}
 {aside}"""
 
-ASIDE: Final = """
+_ASIDE: Final = """
 {failed} is what it recorded when it did not pass; rename it if it is good after all."""
 
-SECOND: Final = """
+_SECOND: Final = """
 {test} has the same recording as {first}. Any number of tests may play one,
 each from its beginning, but only one records it. Record it with that test:
 
@@ -53,14 +53,14 @@ each from its beginning, but only one records it. Record it with that test:
 
 or give this one a file of its own: @pytest.mark.converse_recording("another/name")."""
 
-NOT_RECORDED: Final = "\nNothing is recorded for this test: {first} is the one that records {path}."
+_NOT_RECORDED: Final = "\nNothing is recorded for this test: {first} is the one that records {path}."
 
-NO_ACCOUNT: Final = """
+_NO_ACCOUNT: Final = """
 This test is being recorded ({setting}): its calls go to the real service as any client's do, with
 credentials (AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK) and a region
 (AWS_REGION and AWS_DEFAULT_REGION). What is recorded already is played without {setting}, and needs neither."""
 
-NO_ACCOUNT_ERRORS: Final = frozenset(
+_NO_ACCOUNT_ERRORS: Final = frozenset(
     {
         "ConfigNotFound",
         "CredentialRetrievalError",
@@ -129,13 +129,13 @@ class RecordingRun:
         return [exchange.at for exchange, slot in zip(exchanges, self.slots, strict=False) if slot.left]
 
 
-SESSION: Final = pytest.StashKey[RecordingRun]()
+_SESSION: Final = pytest.StashKey[RecordingRun]()
 """The recording of a test while it runs, on the test item."""
 
-REDACTION: Final = pytest.StashKey["Redaction"]()
+_REDACTION: Final = pytest.StashKey["Redaction"]()
 """What the ini file says is replaced in recordings, on the config."""
 
-RUNNING: Final = pytest.StashKey[list[RecordingRun]]()
+_RUNNING: Final = pytest.StashKey[list[RecordingRun]]()
 """The same, on the config: an interrupted test has no end of its own."""
 
 
@@ -143,8 +143,8 @@ def begin_run(config: pytest.Config) -> None:
     """Take part in a run. Raises UsageError for replacements that are none."""
     replaced: list[str] = config.getini("converse_redact")
     if replaced:
-        config.stash[REDACTION] = _redaction(replaced)
-    config.stash[RUNNING] = []
+        config.stash[_REDACTION] = _redaction(replaced)
+    config.stash[_RUNNING] = []
     config.pluginmanager.register(sys.modules[__name__], "converse_recording_hooks")
     config.pluginmanager.register(Reports(config), "converse_recording_reports")
 
@@ -171,8 +171,8 @@ def begin(item: pytest.Item) -> None:
         session, problem = None, str(error)
     if session is None:
         pytest.fail(problem, pytrace=False)
-    item.stash[SESSION] = session
-    item.config.stash[RUNNING].append(session)
+    item.stash[_SESSION] = session
+    item.config.stash[_RUNNING].append(session)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -192,7 +192,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 def _answer(item: pytest.Item) -> None:
     """The marker needs no fixture; and where there is one, what other fixtures call before it is answered too."""
-    session = item.stash.get(SESSION, None)
+    session = item.stash.get(_SESSION, None)
     if session is None or session.answers:
         return
     from converse_harness.intercept.httpx_transports import capturing
@@ -214,38 +214,38 @@ def _answer(item: pytest.Item) -> None:
 
 def give(item: pytest.Item, fake: Fake) -> None:
     """A fake of a fixture plays and records what its test does."""
-    session = item.stash.get(SESSION, None)
+    session = item.stash.get(_SESSION, None)
     if session is not None:
         session.give(fake)
 
 
 def _session(item: pytest.Item, name: object = None, **how: Any) -> RecordingRun:
     config, path = item.config, path_of(item, name)
-    mode, redaction = Mode(mode_of_run(config)), config.stash.get(REDACTION, None)
+    mode, redaction = Mode(mode_of_run(config)), config.stash.get(_REDACTION, None)
     first, was_there = config.stash[TALLY].owner(path, item)
     second = first != item.nodeid and mode is not Mode.NONE
     quoted, here = _quoted(config, first), _from_here(config, path)
     if second and (mode is Mode.ALL or not was_there):
-        told = SECOND.format(test=item.nodeid, first=first, mode=mode.value, quoted=quoted)
+        told = _SECOND.format(test=item.nodeid, first=first, mode=mode.value, quoted=quoted)
         return RecordingRun(item.nodeid, path, refused=(f"is not recorded: {first} is what records {here}.", told))
     try:
         again = f"pytest --converse-record={Mode.ALL.value} {quoted}"
         opened = open_session(path, Mode.ONCE if second else mode, again=again, redaction=redaction, **how)
     except MissingRecording:
         return RecordingRun(item.nodeid, path, refused=(f"has no reply: {here} is not there.", _missing(item, path)))
-    note = NOT_RECORDED.format(first=first, path=here) if second and mode is Mode.NEW_EPISODES else ""
+    note = _NOT_RECORDED.format(first=first, path=here) if second and mode is Mode.NEW_EPISODES else ""
     if opened.writer is not None:
-        note = NO_ACCOUNT.format(setting=setting_of_run(config))
+        note = _NO_ACCOUNT.format(setting=setting_of_run(config))
     played = None if opened.recording is None else replace(opened.recording, path=here)
     return RecordingRun(item.nodeid, path, played, opened.writer, note=note)
 
 
 def _missing(item: pytest.Item, path: Path) -> str:
     aside = failed_path(path)
-    return MISSING.format(
+    return _MISSING.format(
         test=item.nodeid,
         quoted=_quoted(item.config, item.nodeid),
-        aside=ASIDE.format(failed=_from_here(item.config, aside)) if aside.exists() else "",
+        aside=_ASIDE.format(failed=_from_here(item.config, aside)) if aside.exists() else "",
     )
 
 
@@ -273,7 +273,7 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Remember how each phase ended; and say what to do where there is no account to record with."""
-    session = item.stash.get(SESSION, None)
+    session = item.stash.get(_SESSION, None)
     if session is not None and call.excinfo is not None:
         _advise(session, call.excinfo.value)
     report = yield
@@ -285,7 +285,7 @@ def pytest_runtest_makereport(
 
 def _advise(session: RecordingRun, error: BaseException) -> None:
     """Add what a person cannot know from the error alone."""
-    no_account = session.writer is not None and any(type(each).__name__ in NO_ACCOUNT_ERRORS for each in _chain(error))
+    no_account = session.writer is not None and any(type(each).__name__ in _NO_ACCOUNT_ERRORS for each in _chain(error))
     if session.note and (no_account or (session.writer is None and isinstance(error, UnexpectedCall))):
         error.add_note(session.note)
 
@@ -301,7 +301,7 @@ def _chain(error: BaseException | None) -> Generator[BaseException, None, None]:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
     """Write what was recorded once the last fixture is done; where it cannot be written, the test has an error."""
-    session = item.stash.get(SESSION, None)
+    session = item.stash.get(_SESSION, None)
     try:
         result = yield
     except Exception:
@@ -316,14 +316,14 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
 
 
 def _settle(item: pytest.Item, session: RecordingRun) -> list[str]:
-    del item.stash[SESSION]
+    del item.stash[_SESSION]
     return _keep(item.config, session)
 
 
 def _keep(config: pytest.Config, session: RecordingRun) -> list[str]:
     """Keep what a session recorded and note for the end what became of it; what went wrong, if anything did."""
     tally = config.stash[TALLY]
-    config.stash[RUNNING].remove(session)
+    config.stash[_RUNNING].remove(session)
     left = session.unplayed()
     if left and session.passed:
         tally.unplayed.append((session.nodeid, shown(config, session.path), len(session.slots), left))
@@ -344,7 +344,7 @@ def _keep(config: pytest.Config, session: RecordingRun) -> list[str]:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Put aside what an interrupted test recorded, whose fakes are closed by now; then tell, where this is a worker."""
     config = session.config
-    interrupted = config.stash[RUNNING]
+    interrupted = config.stash[_RUNNING]
     while interrupted:
         interrupted[-1].passed = False
         config.stash[TALLY].problems += _keep(config, interrupted[-1])

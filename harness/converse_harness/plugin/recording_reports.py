@@ -15,12 +15,12 @@ from converse_harness.errors import ReplyError
 from converse_harness.plugin.recording import MARKER, folder, path_of, settings_of_recording, shown
 from converse_harness.recordings.choices import FAILED_SUFFIX, SUFFIX, USED_FILES, identity
 
-OUTPUT: Final = "converse_recordings"
+_OUTPUT: Final = "converse_recordings"
 """The key under which a worker of xdist tells the controller."""
 
-PREFIX: Final = "converse-harness: "
+_PREFIX: Final = "converse-harness: "
 
-NARROWING: Final = (
+_NARROWING: Final = (
     "collectonly",
     "deselect",
     "ignore",
@@ -36,7 +36,7 @@ NARROWING: Final = (
 
 
 @dataclass(slots=True, eq=False)
-class Tally:
+class _Tally:
     """What is said at the end, and what must be known for that.
 
     A worker of xdist hands `told()` to the controller, which adds those of all workers together.
@@ -84,7 +84,7 @@ class Tally:
         self.workers -= 1
 
 
-TALLY: Final = pytest.StashKey[Tally]()
+TALLY: Final = pytest.StashKey[_Tally]()
 
 
 def _key(path: Path) -> str:
@@ -97,7 +97,7 @@ class Reports:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._tally = config.stash[TALLY] = Tally()
+        self._tally = config.stash[TALLY] = _Tally()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
@@ -144,7 +144,7 @@ class Reports:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """A worker of xdist ended: it tells what it knows, unless it crashed."""
-        told = getattr(node, "workeroutput", {}).pop(OUTPUT, None)  # of an interrupted one it is said twice
+        told = getattr(node, "workeroutput", {}).pop(_OUTPUT, None)  # of an interrupted one it is said twice
         if told is not None:
             self._tally.add(told)
 
@@ -159,29 +159,29 @@ def tell(config: pytest.Config) -> None:
     """Tell the controller, where this is a worker of xdist."""
     output: dict[str, Any] | None = getattr(config, "workeroutput", None)
     if output is not None:
-        output[OUTPUT] = config.stash[TALLY].told()
+        output[_OUTPUT] = config.stash[TALLY].told()
 
 
-def _became(tally: Tally) -> Iterator[str]:
+def _became(tally: _Tally) -> Iterator[str]:
     for path, exchanges, nodeid, passed in sorted(tally.kept):
         many = _number(exchanges, "exchange")
         if not path:
-            yield f"{PREFIX}dropped {many} of {nodeid}, which did not pass"
+            yield f"{_PREFIX}dropped {many} of {nodeid}, which did not pass"
         elif passed:
-            yield f"{PREFIX}wrote {path} ({many})"
+            yield f"{_PREFIX}wrote {path} ({many})"
         else:
-            yield f"{PREFIX}wrote {path} ({many}): {nodeid} did not pass"
+            yield f"{_PREFIX}wrote {path} ({many}): {nodeid} did not pass"
     for problem in tally.problems:
-        yield f"{PREFIX}{problem}"
+        yield f"{_PREFIX}{problem}"
 
 
-def _unplayed(tally: Tally) -> Iterator[str]:
+def _unplayed(tally: _Tally) -> Iterator[str]:
     for nodeid, path, exchanges, lines in sorted(tally.unplayed):
         places = ", ".join(f"{path}:{line}" for line in lines)
-        yield f"{PREFIX}{nodeid} left {len(lines)} of {_number(exchanges, 'recorded exchange')} unplayed: {places}"
+        yield f"{_PREFIX}{nodeid} left {len(lines)} of {_number(exchanges, 'recorded exchange')} unplayed: {places}"
 
 
-def _unused(config: pytest.Config, tally: Tally) -> Iterator[str]:
+def _unused(config: pytest.Config, tally: _Tally) -> Iterator[str]:
     """The recordings that nobody needs, where that can be known: all tests were collected, and all ran."""
     root = folder(config)
     if not _whole(config, tally) or not root.is_dir():
@@ -194,14 +194,14 @@ def _unused(config: pytest.Config, tally: Tally) -> Iterator[str]:
     ]
     if lines:
         is_not = "is not" if len(lines) == 1 else "are not"
-        yield f"{PREFIX}{_number(len(lines), 'recording')} {is_not} used by any test:"
+        yield f"{_PREFIX}{_number(len(lines), 'recording')} {is_not} used by any test:"
         yield from lines
 
 
-def _whole(config: pytest.Config, tally: Tally) -> bool:
+def _whole(config: pytest.Config, tally: _Tally) -> bool:
     if not tally.whole or tally.workers or len(tally.ran) != tally.collected:
         return False
-    if any(getattr(config.option, name, None) for name in NARROWING):
+    if any(getattr(config.option, name, None) for name in _NARROWING):
         return False
     start = config.invocation_params.dir
     asked = [Path(os.path.realpath(start / argument)) for argument in config.args if "::" not in argument]

@@ -16,7 +16,7 @@ import pytest
 
 from converse_harness.samples.table import SAMPLES, VARIANTS, SampleRow
 
-SCOPES: Final = ("session", "package", "module", "class", "function")
+_SCOPES: Final = ("session", "package", "module", "class", "function")
 """pytest's scopes, the widest first."""
 
 
@@ -59,7 +59,7 @@ def _scope(metafunc: pytest.Metafunc, fixture: str) -> Any:
         for definition in definitions
         if fixture in definition.argnames
     ]
-    return min([*asking, "function"], key=SCOPES.index)
+    return min([*asking, "function"], key=_SCOPES.index)
 
 
 def _definitions(metafunc: pytest.Metafunc) -> Mapping[str, Sequence[pytest.FixtureDef[Any]]]:
@@ -67,13 +67,13 @@ def _definitions(metafunc: pytest.Metafunc) -> Mapping[str, Sequence[pytest.Fixt
     return found
 
 
-FIXTURES: Final[dict[object, str | None]] = {}
+_FIXTURES: Final[dict[object, str | None]] = {}
 """The functions of our fixtures; those of variants with their names in the table."""
 
-ASKED_FIXTURES: Final = pytest.StashKey["list[pytest.FixtureDef[Any]]"]()
+_ASKED_FIXTURES: Final = pytest.StashKey["list[pytest.FixtureDef[Any]]"]()
 """Those of our fixtures that have been asked for, on the session's config."""
 
-NOT_COLLECTED: Final = """\
+_NOT_COLLECTED: Final = """\
 `{fixture}` was asked for while the test was running already.
 It runs a test once for each variant, so it must be an argument of the test, or of a fixture that is one.
 The values alone: converse_harness.samples.variants({name!r})"""
@@ -89,17 +89,17 @@ def _sample_fixture(key: str, row: SampleRow) -> Any:
 
         return sample(key)
 
-    FIXTURES[give] = None
+    _FIXTURES[give] = None
     return _fixture(give, row, _PLAIN)
 
 
 def _variants_fixture(name: str, row: SampleRow) -> Any:
     def give(request: pytest.FixtureRequest) -> Any:
         if not hasattr(request, "param"):
-            pytest.fail(NOT_COLLECTED.format(fixture=row.fixture, name=name), pytrace=False)
+            pytest.fail(_NOT_COLLECTED.format(fixture=row.fixture, name=name), pytrace=False)
         return _variant(name, request.param)
 
-    FIXTURES[give] = name
+    _FIXTURES[give] = name
     return _fixture(give, row, _REQUEST)
 
 
@@ -135,14 +135,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test once per variant, where it or a fixture of its asks for that."""
     for name, row in VARIANTS.items():
         if row.fixture in metafunc.fixturenames:
-            parametrize(metafunc, row.fixture, partial(_paths, name), FIXTURES)
+            parametrize(metafunc, row.fixture, partial(_paths, name), _FIXTURES)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> None:
     """Remember those of our fixtures that have a value."""
-    if fixturedef.func in FIXTURES:
-        kept = request.config.stash.setdefault(ASKED_FIXTURES, [])
+    if fixturedef.func in _FIXTURES:
+        kept = request.config.stash.setdefault(_ASKED_FIXTURES, [])
         if fixturedef not in kept:
             kept.append(fixturedef)
 
@@ -150,9 +150,9 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.Fix
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Make each value anew that a test before this one may have changed."""
-    for definition in item.config.stash.get(ASKED_FIXTURES, ()):
+    for definition in item.config.stash.get(_ASKED_FIXTURES, ()):
         if definition.cached_result is not None and definition.cached_result[2] is None:
             _, path, no_error = definition.cached_result
-            name = FIXTURES[definition.func]
+            name = _FIXTURES[definition.func]
             value = definition.func() if name is None else _variant(name, path)
             definition.cached_result = (value, path, no_error)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake, Settings
 
 
-FAKES: Final = pytest.StashKey["list[Fake]"]()
+_FAKES: Final = pytest.StashKey["list[Fake]"]()
 """The fakes of a test's own fixtures, on the test item."""
 
 GROUP: Final = ("converse", "fake Amazon Bedrock Converse endpoint (converse-harness)")
@@ -57,10 +57,10 @@ def settings_of(item: pytest.Item) -> Settings:
 
 def own_fakes(item: pytest.Item) -> list[Fake]:
     """The fakes that decide about a test's outcome; a fixture appends its own."""
-    return item.stash.setdefault(FAKES, [])
+    return item.stash.setdefault(_FAKES, [])
 
 
-INSIDE_GIVEN: Final = """\
+_INSIDE_GIVEN: Final = """\
 {name} uses @given, and the {kind} `{fixture}` would give all its examples one script and one list of calls.
 Open a fake for each example instead:
 
@@ -84,7 +84,7 @@ class Instead:
     kind: str = "fixture"
 
 
-WITHOUT_FIXTURE: Final[Mapping[str, Instead]] = {
+_WITHOUT_FIXTURE: Final[Mapping[str, Instead]] = {
     "converse": Instead("fake_converse", "from converse_harness import fake_converse"),
     "converse_httpx": Instead("HttpxFake", "from converse_harness.intercept.httpx import HttpxFake"),
     "converse_recording": Instead(
@@ -115,4 +115,4 @@ def refuse_inside_given(item: pytest.Item, fixture: str) -> None:
     if HealthCheck.function_scoped_fixture in chosen.suppress_health_check:
         return
     name = item.name.partition("[")[0]
-    pytest.fail(INSIDE_GIVEN.format(name=name, fixture=fixture, **asdict(WITHOUT_FIXTURE[fixture])), pytrace=False)
+    pytest.fail(_INSIDE_GIVEN.format(name=name, fixture=fixture, **asdict(_WITHOUT_FIXTURE[fixture])), pytrace=False)

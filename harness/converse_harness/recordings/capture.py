@@ -25,14 +25,14 @@ from converse_harness.stream.http import (
 STREAM: Final = "application/vnd.amazon.eventstream"
 JSON: Final = "application/json"
 
-KEPT_REQUEST_HEADERS: Final = ("x-amzn-bedrock-",)
+_KEPT_REQUEST_HEADERS: Final = ("x-amzn-bedrock-",)
 """Beginnings of the request headers that say what is asked; all others are dropped."""
 
-KEPT_HEADERS: Final = ("content-encoding", "retry-after", "retry-after-ms", "x-amzn-bedrock-")
+_KEPT_HEADERS: Final = ("content-encoding", "retry-after", "retry-after-ms", "x-amzn-bedrock-")
 """Beginnings of the response headers that are kept as they are; the usual ones are kept where they are unusual."""
 
 
-LAST: Final = ((":event-type", "metadata"), (":message-type", "exception"), (":message-type", "error"))
+_LAST: Final = ((":event-type", "metadata"), (":message-type", "exception"), (":message-type", "error"))
 """A header of the frames after which none comes."""
 
 
@@ -77,7 +77,7 @@ class CapturedExchange:
             decoder.close()
         except DamagedData:
             return False
-        return bool(frames) and any(frames[-1].get(name) == value for name, value in LAST)
+        return bool(frames) and any(frames[-1].get(name) == value for name, value in _LAST)
 
 
 def exchange_lines(captured: CapturedExchange, number: int) -> list[Line]:
@@ -110,7 +110,7 @@ def _call_line(captured: CapturedExchange, number: int) -> Line:
     kept = {
         name: value
         for name, value in request.headers
-        if name.lower().startswith(KEPT_REQUEST_HEADERS) and is_header(value)
+        if name.lower().startswith(_KEPT_REQUEST_HEADERS) and is_header(value)
     }
     if kept:
         line["headers"] = kept
@@ -172,7 +172,7 @@ def _head_line(captured: CapturedExchange, data: bytes, *, streams: bool) -> Lin
     length = captured.header("content-length")
     if length is not None and (streams or length != str(len(data))):
         unusual |= {"Transfer-Encoding": None, "Content-Length": length} if streams else {"Content-Length": length}
-    unusual |= {key: value for key, value in captured.headers if key.lower().startswith(KEPT_HEADERS)}
+    unusual |= {key: value for key, value in captured.headers if key.lower().startswith(_KEPT_HEADERS)}
     kept = {name: value for name, value in unusual.items() if value is None or is_header(value)}
     return line | ({"headers": kept} if kept else {})
 

@@ -11,8 +11,8 @@ import yaml
 from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
-MAX_DEPTH: Final = 200
-MAX_REPEATED: Final = 1_000_000
+_MAX_DEPTH: Final = 200
+_MAX_REPEATED: Final = 1_000_000
 """The most values that aliases may repeat in one file: a few lines of YAML can stand for billions."""
 
 _SAFE: Final = SafeConstructor()
@@ -22,7 +22,7 @@ class BadYaml(ValueError):
     """A text that is not YAML, or not plain data: the arguments are the line (from 1) and what is wrong with it."""
 
 
-class Mapped(dict[Any, Any]):
+class _Mapped(dict[Any, Any]):
     """A mapping that knows the line on which it begins, from 1."""
 
     line = 1
@@ -36,8 +36,8 @@ class Shallow(Resolver):
     def descend_resolver(self, current_node: Any, current_index: Any) -> None:
         """A level down."""
         self.depth += 1
-        if self.depth > MAX_DEPTH + 1:
-            raise _bad(current_node, f"this is nested more than {MAX_DEPTH} deep.")
+        if self.depth > _MAX_DEPTH + 1:
+            raise _bad(current_node, f"this is nested more than {_MAX_DEPTH} deep.")
 
     def ascend_resolver(self) -> None:
         """A level up."""
@@ -55,7 +55,7 @@ def _binary(text: str) -> bytes:
     return base64.b64decode("".join(text.split()), validate=True)
 
 
-TAKEN: Final[Mapping[type, Mapping[str, Callable[[Any], Any]]]] = {
+_TAKEN: Final[Mapping[type, Mapping[str, Callable[[Any], Any]]]] = {
     yaml.ScalarNode: {
         # JSON has no dates: they stay the text that they were.
         **dict.fromkeys(("!!str", "!!timestamp", "!!value", "!!python/str", "!!python/unicode"), _same),
@@ -77,7 +77,7 @@ TAKEN: Final[Mapping[type, Mapping[str, Callable[[Any], Any]]]] = {
 
 
 def load(text: str) -> Any:
-    """The one document of a text; mappings are `Mapped`, None for no document. Raises BadYaml."""
+    """The one document of a text; mappings are `_Mapped`, None for no document. Raises BadYaml."""
     try:
         node = yaml.compose(text, Loader=LOADER)
     except yaml.MarkedYAMLError as error:
@@ -101,8 +101,8 @@ class _Values:
         before = self._count
         if node in self._made:
             self._count += self._made[node][1]
-            if self._count - len(self._made) > MAX_REPEATED:
-                problem = f"aliases repeat what begins here within itself, or more than {MAX_REPEATED} values in all."
+            if self._count - len(self._made) > _MAX_REPEATED:
+                problem = f"aliases repeat what begins here within itself, or more than {_MAX_REPEATED} values in all."
                 raise _bad(node, problem)
         else:
             self._made[node], self._count = (None, inf), before + 1
@@ -111,7 +111,7 @@ class _Values:
 
     def _new(self, node: Any) -> Any:
         tag = node.tag.replace("tag:yaml.org,2002:", "!!", 1)
-        take = TAKEN[type(node)].get(tag)
+        take = _TAKEN[type(node)].get(tag)
         if take is None:
             raise _bad(node, f"the tag {tag} is refused: it is not plain data, and nothing of it was run.")
         value = node.value
@@ -124,8 +124,8 @@ class _Values:
         except (LookupError, TypeError, ValueError) as error:
             raise _bad(node, f"a value with the tag {tag} is none.") from error
 
-    def _mapping(self, node: yaml.MappingNode) -> Mapped:
-        made = Mapped()
+    def _mapping(self, node: yaml.MappingNode) -> _Mapped:
+        made = _Mapped()
         made.line = node.start_mark.line + 1
         for key_node, value_node in node.value:
             key = self.of(key_node)

@@ -21,14 +21,14 @@ from converse_harness.recordings.lines import compact
 from converse_harness.stream.frames import PRELUDE_LENGTH, decode
 from converse_harness.stream.http import ERROR_NAME, GATEWAY_ERROR, GATEWAY_ERRORS, SERVICE_ERROR
 
-GZIP: Final = b"\x1f\x8b"
-VERSION: Final = 1
+_GZIP: Final = b"\x1f\x8b"
+_VERSION: Final = 1
 
 _MEND: Final = "Mend it, or record the cassette again."
 _DECODER: Final = json.JSONDecoder()
 
 
-KINDS: Final[Mapping[type, str]] = {
+_KINDS: Final[Mapping[type, str]] = {
     list: "a list",
     str: "a text",
     bytes: "bytes",
@@ -82,7 +82,7 @@ def read_cassette(path: Path) -> list[Interaction]:
 
 def kind_of(value: object) -> str:
     """What a value is, in words that tell nothing of what it says: that may be a secret."""
-    return KINDS.get(type(value), "a mapping" if isinstance(value, dict) else "of another kind")
+    return _KINDS.get(type(value), "a mapping" if isinstance(value, dict) else "of another kind")
 
 
 def _is_json(path: Path) -> bool:
@@ -91,7 +91,7 @@ def _is_json(path: Path) -> bool:
 
 def _text_of(path: Path) -> str:
     data = path.read_bytes()
-    if data.startswith(GZIP):
+    if data.startswith(_GZIP):
         try:
             data = gzip.decompress(data)
         except (OSError, EOFError, zlib.error) as error:
@@ -137,7 +137,7 @@ def _interactions(document: Any, path: Path, lines: Mapping[str, Sequence[int]])
         held = kind_of(cast("object", document))
         raise NoCassette(path, 1, f"this holds {held}; a cassette is a mapping.")
     document = cast("dict[str, Any]", document)
-    version = document.get("version", VERSION)
+    version = document.get("version", _VERSION)
     if "interactions" in document:
         entries = _list(document, "interactions", path)
         sides = [(_side(entry, "request"), _side(entry, "response")) for entry in entries]
@@ -151,8 +151,8 @@ def _interactions(document: Any, path: Path, lines: Mapping[str, Sequence[int]])
     else:
         keys = ", ".join(str(key) for key in list(document)[:5])
         raise NoCassette(path, 1, f"its keys are {keys or 'none'}; a cassette has interactions.")
-    if version != VERSION:
-        raise CannotImport(path, 1, f"its version is {version!r:.20}; cassettes of version {VERSION} are read.", "")
+    if version != _VERSION:
+        raise CannotImport(path, 1, f"its version is {version!r:.20}; cassettes of version {_VERSION} are read.", "")
     for number, (request, response) in enumerate(sides):
         line = begin[number] if begin else getattr(entries[number], "line", 1)
         if not isinstance(request, dict) or not isinstance(response, dict):
@@ -200,17 +200,17 @@ def _next(text: str, at: int) -> int:
     return at
 
 
-MASKED: Final = re.compile(
+_MASKED: Final = re.compile(
     r"[\W_]*(?:redacted|placeholder|masked|filtered|scrubbed|removed|hidden|dummy|x+)?[\W_]*", re.IGNORECASE
 )
 """What stands in a header where its value was taken out before the cassette was written: it is no value."""
 
-DROPPED: Final = frozenset(
+_DROPPED: Final = frozenset(
     {"connection", "content-encoding", "content-length", "date", "server", "set-cookie", "transfer-encoding"}
 )
 """Response headers that say how the recorder's copy travelled; the usual ones take their place."""
 
-DECODERS: Final[Mapping[str, Callable[[bytes], bytes]]] = {
+_DECODERS: Final[Mapping[str, Callable[[bytes], bytes]]] = {
     "gzip": gzip.decompress,
     "x-gzip": gzip.decompress,
     "deflate": zlib.decompress,
@@ -284,7 +284,7 @@ def headers_of(side: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
         raise Unreadable(f"the headers of its {name} are {kind_of(headers)}; they are a mapping.")
     for key, values in cast("Mapping[Any, Any]", headers).items():
         for value in cast("Sequence[Any]", values) if isinstance(values, list) else [values]:
-            if value is not None and not MASKED.fullmatch(_text(value)):
+            if value is not None and not _MASKED.fullmatch(_text(value)):
                 yield _text(key), _text(value)
 
 
@@ -295,17 +295,17 @@ def _text(value: Any) -> str:
 def decoded(body: bytes, headers: tuple[tuple[str, str], ...]) -> bytes:
     """What the client read of a body that was compressed on its way."""
     coding = next((value.strip().lower() for key, value in headers if key.lower() == "content-encoding"), "")
-    if not coding and body.startswith(GZIP):
+    if not coding and body.startswith(_GZIP):
         coding = "gzip"  # the header was masked; neither JSON nor a frame begins so
     if not body or coding in ("", "identity") or _is_plain(body):
         return body
-    if coding not in DECODERS:
+    if coding not in _DECODERS:
         raise Unreadable(
-            f"the body of its response is encoded as {coding[:40]}; {', '.join(DECODERS)} are read. "
+            f"the body of its response is encoded as {coding[:40]}; {', '.join(_DECODERS)} are read. "
             "vcrpy decodes while it records with decode_compressed_response=True."
         )
     try:
-        return DECODERS[coding](body)
+        return _DECODERS[coding](body)
     except (OSError, EOFError, zlib.error) as error:
         raise Unreadable(f"the body of its response is no {coding} ({error}).") from error
 
@@ -326,7 +326,7 @@ def kept_headers(
 ) -> Iterator[tuple[str, str]]:
     """The headers that the answer had; in the place of those that say what it is, if the recorder dropped them."""
     known = {key.lower() for key, _ in headers}
-    yield from ((key, value) for key, value in headers if key.lower() not in DROPPED)
+    yield from ((key, value) for key, value in headers if key.lower() not in _DROPPED)
     if "content-type" not in known:
         yield "Content-Type", STREAM if status == 200 and _frame_length(pieces[0][0] if pieces else b"", 0) else JSON
     if status >= 400 and "x-amzn-errortype" not in known:

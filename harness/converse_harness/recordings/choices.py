@@ -44,7 +44,7 @@ SUFFIX: Final = ".jsonl"
 LONGEST: Final = 200
 """Bytes of a file's or folder's name: file systems have 255, and the names of files in the making are longer."""
 
-ALLOWED: Final = "A-Z a-z 0-9 _ - . , + = @ ( ) [ ]"
+_ALLOWED: Final = "A-Z a-z 0-9 _ - . , + = @ ( ) [ ]"
 """The characters of names: what is special to a shell, a file system or Unicode is not among them."""
 
 _OTHERS: Final = re.compile(r"[^A-Za-z0-9_.,+=@()\[\]-]")
@@ -55,7 +55,7 @@ _DEVICES: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(?=\.|$)", re.
 _CONSTANTS: Final = re.compile(r"\b(?:true|false|none)\b", re.IGNORECASE)
 
 _RULES: Final = (
-    f'A name is a path below the folder of recordings: parts of {ALLOWED} with "/" between them; no part is longer '
+    f'A name is a path below the folder of recordings: parts of {_ALLOWED} with "/" between them; no part is longer '
     f'than {LONGEST} bytes with its suffix, is a device of Windows, or begins or ends with "."; the last does not end '
     'with ".failed".'
 )

@@ -18,22 +18,22 @@ Path = tuple[Step, ...]
 """The keys and indexes that lead to a value."""
 
 
-class Absent:
+class _Absent:
     """Stands for what is not there."""
 
     def __repr__(self) -> str:
         return "absent"
 
 
-ABSENT: Final = Absent()
+ABSENT: Final = _Absent()
 
-WIDTH: Final = 72
+_WIDTH: Final = 72
 """The most characters of a value that are shown."""
 
-BEFORE: Final = 24
+_BEFORE: Final = 24
 """How many of them may come before the first that differs."""
 
-MANY: Final = 2000
+_MANY: Final = 2000
 """Lists that differ in more items than this are compared by their rarer items."""
 
 
@@ -98,7 +98,7 @@ def aligned(old: Sequence[Any], new: Sequence[Any], *keys: Callable[[Any], str],
     Items belong together that are equal by the first of `keys`; of what lies between those, the ones that are equal by
     the next. `leftovers`: what is left between two pairs belongs together in its order, as far as it goes.
     """
-    return list(_aligned(range(len(old)), range(len(new)), old, new, keys or (canonical, outline), leftovers))
+    return list(_aligned(range(len(old)), range(len(new)), old, new, keys or (canonical, _outline), leftovers))
 
 
 def _aligned(
@@ -122,7 +122,7 @@ def _aligned(
     stop = _alike(before[start:][::-1], after[start:][::-1])
     yield from map(Pair, olds[:start], news[:start])
     middle, other = before[start : len(before) - stop], after[start : len(after) - stop]
-    matcher = SequenceMatcher(None, middle, other, autojunk=max(len(middle), len(other)) > MANY)
+    matcher = SequenceMatcher(None, middle, other, autojunk=max(len(middle), len(other)) > _MANY)
     for tag, i, j, k, m in matcher.get_opcodes():
         left, right = olds[start + i : start + j], news[start + k : start + m]
         if tag == "equal":
@@ -138,7 +138,7 @@ def _alike(before: Sequence[str], after: Sequence[str]) -> int:
     return next((number for number, (one, other) in pairs if one != other), min(len(before), len(after)))
 
 
-def outline(value: object) -> str:
+def _outline(value: object) -> str:
     """What two items have in common that were one before somebody edited it: the keys, and the role of a message."""
     if isinstance(value, dict):
         members = cast("dict[str, object]", value)
@@ -159,7 +159,7 @@ def path_text(path: Sequence[Step]) -> str:
     return text.removeprefix(".")
 
 
-def shown(old: object, new: object, width: int = WIDTH) -> tuple[str, str]:
+def shown(old: object, new: object, width: int = _WIDTH) -> tuple[str, str]:
     """Two values that differ, each on one line: of long texts the piece around what differs. Secrets are masked.
 
     >>> shown("It is warm and sunny in Chur, " * 9 + "up there", "It is warm and sunny in Chur, " * 9 + "in there", 40)
@@ -171,7 +171,7 @@ def shown(old: object, new: object, width: int = WIDTH) -> tuple[str, str]:
             after = f"{after} (another one)"
     else:
         before, after = _flat(old), _flat(new)
-    start = max(0, _alike(before, after) - BEFORE)
+    start = max(0, _alike(before, after) - _BEFORE)
     if old is ABSENT or new is ABSENT or max(len(before), len(after)) <= width:
         start = 0
     return (
@@ -200,7 +200,7 @@ def _cut(text: str, start: int, width: int, *, quoted: bool) -> str:
         piece = f"...{piece}"
     if start + width < len(text):
         piece = f"{piece}..."
-    return printable(json.dumps(piece, ensure_ascii=False) if quoted else piece)
+    return _printable(json.dumps(piece, ensure_ascii=False) if quoted else piece)
 
 
 def lines_of(difference: Difference) -> Iterator[str]:
@@ -208,18 +208,18 @@ def lines_of(difference: Difference) -> Iterator[str]:
     values = zip("-+", (difference.old, difference.new), shown(difference.old, difference.new), strict=True)
     for sign, value, text in values:
         if value is not ABSENT:
-            yield f"{sign} {printable(path_text(difference.path))}  {text}"
+            yield f"{sign} {_printable(path_text(difference.path))}  {text}"
 
 
-def printable(text: str) -> str:
+def _printable(text: str) -> str:
     """A text in which nothing can move the cursor or turn the writing round."""
     return "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text)
 
 
-TIMES: Final = frozenset({"t"})
+_TIMES: Final = frozenset({"t"})
 """The keys of a line that say when it happened."""
 
-CHANCE: Final = frozenset({"p", "joined", "requestId", "payload", "frame"})
+_CHANCE: Final = frozenset({"p", "joined", "requestId", "payload", "frame"})
 """The keys of a line that are others each time a session is recorded, and say nothing of it."""
 
 
@@ -243,7 +243,7 @@ def compare(old: RecordedSession, new: RecordedSession, *, times: bool = False, 
     Those belong together that have the same request and the same outcome; then those of the same request, of the same
     shape, of the same operation and model.
     """
-    hidden = (frozenset[str]() if times else TIMES) | (frozenset[str]() if chance else CHANCE)
+    hidden = (frozenset[str]() if times else _TIMES) | (frozenset[str]() if chance else _CHANCE)
     pairs = aligned(old.exchanges, new.exchanges, *_LIKENESS, leftovers=False)
     return [
         _compared(
@@ -277,8 +277,8 @@ def _differences(old: RecordedExchange, new: RecordedExchange, hidden: frozenset
     number = frozenset({"call"})
     yield from differences(_line(old.call, number), _line(new.call, number))
     yield from differences(_line(old.head, hidden), _line(new.head, hidden), ("answer",), ("answer",))
-    before, after = ([_line(line, TIMES | CHANCE) for line in each.events] for each in (old, new))
-    for pair in aligned(before, after, canonical, outline):
+    before, after = ([_line(line, _TIMES | _CHANCE) for line in each.events] for each in (old, new))
+    for pair in aligned(before, after, canonical, _outline):
         yield from differences(
             ABSENT if pair.old is None else _line(old.events[pair.old], hidden),
             ABSENT if pair.new is None else _line(new.events[pair.new], hidden),

@@ -15,13 +15,13 @@ from urllib.parse import unquote
 from converse_harness.errors import DamagedData
 from converse_harness.stream.frames import PRELUDE_LENGTH, Decoder
 
-DEPTH: Final = 6
+_DEPTH: Final = 6
 """How many encodings, one in the other, are undone."""
 
-LARGE: Final = 64 * 1024
+_LARGE: Final = 64 * 1024
 """Texts from this length on are searched one by one, shorter ones together."""
 
-MAX_DECODED: Final = 64 * 1024 * 1024
+_MAX_DECODED: Final = 64 * 1024 * 1024
 """Bytes that are unpacked from one compressed text at most."""
 
 Path = tuple[str | int, ...]
@@ -61,7 +61,7 @@ class Joined:
     def __init__(self, views: Sequence[View]) -> None:
         self.views = views
         self.text = self.searched = self.BETWEEN.join(view.text for view in views)
-        if len(views) == 1 and len(self.text) >= LARGE and not views[0].binary:
+        if len(views) == 1 and len(self.text) >= _LARGE and not views[0].binary:
             self.searched = _LONG_RUN.sub("", self.text)
         self._starts: list[int] = []
         at = 0
@@ -79,12 +79,12 @@ def levels(views: Iterable[View]) -> Iterator[Joined]:
     # What is large is searched once, wherever it stands again: an image that each request of a session repeats.
     seen: set[object] = set()
     level: list[View] = list(views)
-    for _ in range(DEPTH + 1):
+    for _ in range(_DEPTH + 1):
         groups = list(_groups(level))
         yield from groups
         level = []
         for view in (view for group in groups for view in _decoded(group)):
-            key = view.text if len(view.text) >= LARGE else (view.text, view.line, view.path)
+            key = view.text if len(view.text) >= _LARGE else (view.text, view.line, view.path)
             if key not in seen:
                 seen.add(key)
                 level.append(view)
@@ -93,11 +93,11 @@ def levels(views: Iterable[View]) -> Iterator[Joined]:
 
 
 def _groups(views: Sequence[View]) -> Iterator[Joined]:
-    small = [view for view in views if len(view.text) < LARGE]
+    small = [view for view in views if len(view.text) < _LARGE]
     if small:
         yield Joined(small)
     for view in views:
-        if len(view.text) >= LARGE:
+        if len(view.text) >= _LARGE:
             yield Joined((view,))
 
 
@@ -180,7 +180,7 @@ def _bytes_of(run: str) -> Iterator[tuple[str, bytes]]:
         part = run[skipped:]
         yield "base64", base64.b64decode(part[: len(part) // 4 * 4] + _tail(part))
     # A search for hex in megabytes of base64 takes seconds.
-    for found in _HEX.finditer(run) if len(run) < LARGE else filter(None, [_HEX.fullmatch(run)]):
+    for found in _HEX.finditer(run) if len(run) < _LARGE else filter(None, [_HEX.fullmatch(run)]):
         yield "hex", bytes.fromhex(found[0])
 
 
@@ -211,7 +211,7 @@ def _is_binary(data: bytes) -> bool:
     try:
         data.decode()
     except UnicodeDecodeError:
-        sample = data[:LARGE]
+        sample = data[:_LARGE]
         return len(sample.translate(None, _PRINTABLE)) * 3 > len(sample)
     return False
 
@@ -231,7 +231,7 @@ def unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
     """What gzip, zlib or zip have packed into these bytes; nothing where they are none of these, or damaged."""
     if data[:2] in (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda"):
         try:
-            yield "gzip", zlib.decompressobj(wbits=47).decompress(data, MAX_DECODED)  # 32 + 15: gzip or zlib
+            yield "gzip", zlib.decompressobj(wbits=47).decompress(data, _MAX_DECODED)  # 32 + 15: gzip or zlib
         except zlib.error:
             return
     elif data[:4] == b"PK\x03\x04":
@@ -239,7 +239,7 @@ def unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
-    left = MAX_DECODED
+    left = _MAX_DECODED
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for each in archive.infolist():

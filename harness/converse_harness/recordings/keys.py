@@ -17,10 +17,10 @@ from converse_harness.stream.http import ERROR_NAME, ConnectionFailure
 LONGEST: Final = 10_000_000_000
 """The most milliseconds that a line may have: 115 days. What is longer is a slip, and a float may not hold it."""
 
-SAID: Final = 60
+_SAID: Final = 60
 """The most that a message says of a value."""
 
-FAILURES: Final = tuple(failure.value for failure in ConnectionFailure)
+_FAILURES: Final = tuple(failure.value for failure in ConnectionFailure)
 
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
@@ -121,7 +121,7 @@ TYPES: Final[Mapping[str, Type]] = {
         partial(_are_headers, absent=True),
     ),
     "error": Type("the name of an error", _is_error_name),
-    "failure": Type(f"one of {', '.join(map(repr, FAILURES))}", FAILURES.__contains__),
+    "failure": Type(f"one of {', '.join(map(repr, _FAILURES))}", _FAILURES.__contains__),
     "end": Type(f"one of {', '.join(map(repr, ENDS))}", ENDS.__contains__),
 }
 """The types of values by the names that KINDS has for them."""
@@ -237,7 +237,7 @@ def said(value: object) -> str:
     """A value of a line in a message: its JSON, cut short."""
     text = json.dumps(value, ensure_ascii=False)
     text = text if is_text(text) else json.dumps(value)
-    return text if len(text) <= SAID else f"{text[: SAID - 3]}..."
+    return text if len(text) <= _SAID else f"{text[: _SAID - 3]}..."
 
 
 def kind_of(line: Line) -> str:

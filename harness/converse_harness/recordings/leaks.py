@@ -17,7 +17,7 @@ from converse_harness.secrets import ACCOUNT_BY_NAME, ACCOUNT_IN_ARN, MASK, STAN
 OWN_SECRET: Final = "a secret of this process"
 """The kind of a value that is in the environment, or that a request was signed with."""
 
-SHORTEST_OWN: Final = 16
+_SHORTEST_OWN: Final = 16
 
 _SECRET_NAME: Final = re.compile(
     r"(?:^|_)(?:KEY|TOKEN|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)$|SECRET|_TOKEN_|ACCESS_KEY|API_?KEY", re.IGNORECASE
@@ -49,7 +49,7 @@ _signed_with: set[str] = set()
 
 def remember(*values: object) -> None:
     """Take values that a request was signed with for secrets of this process; None and short ones are not."""
-    _signed_with.update(value for value in values if isinstance(value, str) and len(value) >= SHORTEST_OWN)
+    _signed_with.update(value for value in values if isinstance(value, str) and len(value) >= _SHORTEST_OWN)
 
 
 def own_secrets(environ: Mapping[str, str] | None = None) -> frozenset[str]:
@@ -67,7 +67,7 @@ def own_secrets(environ: Mapping[str, str] | None = None) -> frozenset[str]:
         for name, value in environ.items()
         if _SECRET_NAME.search(name) and not _NO_SECRET_NAME.search(name)
     )
-    return frozenset(value for value in values if len(value) >= SHORTEST_OWN)
+    return frozenset(value for value in values if len(value) >= _SHORTEST_OWN)
 
 
 def scan(lines: Sequence[Line], own: Collection[str] | None = None) -> list[Leak]:
@@ -191,7 +191,7 @@ def _is_secret(key: str, own: Collection[str]) -> bool:
 Change = tuple[int, int, str]
 """Start and end of a part of a text, and what takes its place."""
 
-KINDS: Final = (ACCOUNT_IN_ARN, ACCOUNT_BY_NAME)
+_KINDS: Final = (ACCOUNT_IN_ARN, ACCOUNT_BY_NAME)
 
 _LENGTH: Final = 12
 _IS_STAND_IN: Final = re.compile(rf"(?<!\d){STAND_IN}\d{{6}}(?!\d)")
@@ -269,7 +269,7 @@ def accounts_of(texts: Sequence[Joined], kept: int = 0) -> Accounts:
 
 def _found(group: Joined) -> Iterator[tuple[View, str, tuple[str, str]]]:
     """Each account id in a group of texts, with what stands before and after it in its ARN."""
-    for _, found in matches(group.searched, KINDS):
+    for _, found in matches(group.searched, _KINDS):
         account = group.searched[found.end("kept") : found.end()]
         resource = _RESOURCE.match(group.searched, found.end())
         yield group.view_at(found.start()), account, (found["kept"], resource[0] if resource else "")
@@ -279,7 +279,7 @@ def numbered(texts: Iterable[str]) -> Accounts:
     """The accounts of one request, numbered in the order in which they appear in it; stand-ins are accounts as well."""
     order: dict[str, None] = {}
     for text in texts:
-        spans = (secret_span(found) for _, found in matches(text, KINDS))
+        spans = (secret_span(found) for _, found in matches(text, _KINDS))
         places = {start: text[start:end] for start, end in spans}
         places |= {found.start(): found[0] for found in _IS_STAND_IN.finditer(text)}
         order |= dict.fromkeys(account for _, account in sorted(places.items()))

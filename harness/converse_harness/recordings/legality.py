@@ -21,11 +21,11 @@ from converse_harness.stream.grammar import ERROR_FRAME, StreamOrder
 MAX_PROBLEMS: Final = 5
 """The most problems of one answer that are told; of the others their number."""
 
-NEWER: Final = frozenset({FindingKind.UNKNOWN, FindingKind.ENUM, FindingKind.UNION})
-OLDER: Final = frozenset({FindingKind.REQUIRED, FindingKind.LENGTH, FindingKind.RANGE, FindingKind.PATTERN})
+_NEWER: Final = frozenset({FindingKind.UNKNOWN, FindingKind.ENUM, FindingKind.UNION})
+_OLDER: Final = frozenset({FindingKind.REQUIRED, FindingKind.LENGTH, FindingKind.RANGE, FindingKind.PATTERN})
 """The rules by which a newer model and an older one may differ from the installed one."""
 
-GOES_ON: Final[Mapping[str, tuple[str, str | None]]] = {
+_GOES_ON: Final[Mapping[str, tuple[str, str | None]]] = {
     "text": ("text", None),
     "cited": ("text", None),
     "toolUse": ("toolUse", "input"),
@@ -59,7 +59,7 @@ def is_newer(header: Line) -> bool:
 def other_models(header: Line) -> Collection[FindingKind]:
     """The rules that are not held against a recording, because it was made with another botocore."""
     made, here = _version(header.get("botocore")), _version(bedrock.botocore_version())
-    return () if made in ((), here) else NEWER if made > here else OLDER
+    return () if made in ((), here) else _NEWER if made > here else _OLDER
 
 
 def illegal(exchange: RecordedExchange, allowing: Collection[FindingKind] = ()) -> Iterator[tuple[int, str]]:
@@ -175,7 +175,7 @@ class _Order:
         order = self._order
         if order is None or order.state not in _usual_deltas():
             return False
-        carried, member = GOES_ON[order.state]
+        carried, member = _GOES_ON[order.state]
         try:
             body = line["contentBlockDelta"]
             text = body["delta"][carried]
@@ -223,7 +223,7 @@ def _usual_deltas() -> frozenset[str]:
     """The states of GOES_ON whose texts the installed model does not limit: any text is legal there."""
     return frozenset(
         state
-        for state, (carried, member) in GOES_ON.items()
+        for state, (carried, member) in _GOES_ON.items()
         if not _LIMITS & bedrock.member(_HOLDERS[carried], member or carried).metadata.keys()
     )
 

@@ -152,7 +152,7 @@ def frame_line(frame: Frame, data: bytes, at: int, *, joined: bool) -> Line:
             line["p"] = padding
     if joined:
         line["joined"] = True
-    if "frame" in line or encoded(name, members, padding) == data:
+    if "frame" in line or _encoded(name, members, padding) == data:
         return line
     try:
         dump(members)
@@ -166,7 +166,7 @@ def bytes_line(data: bytes, at: int) -> Line:
     return {"t": at, "bytes": base64.b64encode(data).decode()}
 
 
-def encoded(name: str, members: dict[str, Any], padding: int | None) -> bytes:
+def _encoded(name: str, members: dict[str, Any], padding: int | None) -> bytes:
     """The usual frame of an event from its JSON."""
     return encode_event({name: from_wire(name, members)}, padding)
 
@@ -188,7 +188,7 @@ def frame_bytes_of(line: Mapping[str, Any], event: Mapping[str, Any] | None) -> 
     came = _came(name, line)
     if came is not None and _reads_as(came, name, members, padding):
         return came
-    return encoded(name, members, padding)
+    return _encoded(name, members, padding)
 
 
 def without_contradiction(line: Line) -> Line:

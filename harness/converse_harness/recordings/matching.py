@@ -32,17 +32,17 @@ def canonical(value: object) -> str:
         return TOO_DEEP
 
 
-def object_of(value: object) -> Mapping[str, Any]:
+def _object_of(value: object) -> Mapping[str, Any]:
     """A recording may be edited, and a client may send anything: what is no object has no members."""
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def objects_of(value: object) -> list[Mapping[str, Any]]:
+def _objects_of(value: object) -> list[Mapping[str, Any]]:
     """A list as objects; what is no list has none."""
-    return [object_of(each) for each in cast("list[object]", value)] if isinstance(value, list) else []
+    return [_object_of(each) for each in cast("list[object]", value)] if isinstance(value, list) else []
 
 
-def kind_of(block: Mapping[str, Any]) -> str:
+def _kind_of(block: Mapping[str, Any]) -> str:
     """The member of a union that is there."""
     return " + ".join(sorted(block)) if block else "nothing"
 
@@ -57,82 +57,87 @@ class _Links:
         return self._known.setdefault(canonical(id), len(self._known) + 1)
 
 
-def messages_shape(conversation: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _messages_shape(conversation: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Roles, kinds of blocks, names of the tools used; a toolUseId is its number in the order of appearance."""
     links = _Links()
     return [
-        {"role": message.get("role"), "content": [_block(block, links) for block in objects_of(message.get("content"))]}
-        for message in objects_of(conversation.get("messages"))
+        {
+            "role": message.get("role"),
+            "content": [_block(block, links) for block in _objects_of(message.get("content"))],
+        }
+        for message in _objects_of(conversation.get("messages"))
     ]
 
 
 def _block(block: Mapping[str, Any], links: _Links) -> Any:
-    kind = kind_of(block)
+    kind = _kind_of(block)
     if kind == "toolUse":
-        use = object_of(block[kind])
+        use = _object_of(block[kind])
         typed = {"type": use["type"]} if use.get("type", "tool_use") != "tool_use" else {}
         return {kind: {"toolUseId": links.number(use.get("toolUseId")), "name": use.get("name"), **typed}}
     if kind == "toolResult":
-        result = object_of(block[kind])
+        result = _object_of(block[kind])
         return {
             kind: {
                 "toolUseId": links.number(result.get("toolUseId")),
                 "status": result.get("status", "success"),
-                "content": [kind_of(each) for each in objects_of(result.get("content"))],
+                "content": [_kind_of(each) for each in _objects_of(result.get("content"))],
             }
         }
     return kind
 
 
-def system_shape(conversation: Mapping[str, Any]) -> list[str]:
+def _system_shape(conversation: Mapping[str, Any]) -> list[str]:
     """The kinds of system blocks, in no order."""
-    return sorted({kind_of(block) for block in objects_of(conversation.get("system"))})
+    return sorted({_kind_of(block) for block in _objects_of(conversation.get("system"))})
 
 
-def tools_shape(conversation: Mapping[str, Any]) -> list[str]:
+def _tools_shape(conversation: Mapping[str, Any]) -> list[str]:
     """The names of the tools offered, in no order."""
-    tools = objects_of(object_of(conversation.get("toolConfig")).get("tools"))
+    tools = _objects_of(_object_of(conversation.get("toolConfig")).get("tools"))
     return sorted(_tool(tool) for tool in tools)
 
 
 def _tool(tool: Mapping[str, Any]) -> str:
-    kind = kind_of(tool)
-    name = object_of(tool.get(kind)).get("name")
+    kind = _kind_of(tool)
+    name = _object_of(tool.get(kind)).get("name")
     return str(name) if kind == "toolSpec" else kind if name is None else f"{kind} {name}"
 
 
-def tool_choice_shape(conversation: Mapping[str, Any]) -> Any:
+def _tool_choice_shape(conversation: Mapping[str, Any]) -> Any:
     """The kind of toolChoice, and the tool that it names."""
-    choice = object_of(object_of(conversation.get("toolConfig")).get("toolChoice"))
-    return f"tool {object_of(choice['tool']).get('name')}" if "tool" in choice else kind_of(choice) if choice else None
+    choice = _object_of(_object_of(conversation.get("toolConfig")).get("toolChoice"))
+    return (
+        f"tool {_object_of(choice['tool']).get('name')}" if "tool" in choice else _kind_of(choice) if choice else None
+    )
 
 
-COUNTED: Final = frozenset({"role", "type", "name", "source", "status"})
+_COUNTED: Final = frozenset({"role", "type", "name", "source", "status"})
 """The members of any other body whose texts count."""
 
-LINKS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
+_LINKS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
 """The members of any other body that are ids."""
 
-LEFT_OUT: Final = frozenset({"arguments", "description", "input", "input_schema", "inputSchema", "json", "parameters"})
+_LEFT_OUT: Final = frozenset({"arguments", "description", "input", "input_schema", "inputSchema", "json", "parameters"})
 """The members of any other body of which only that they are there counts."""
 
 
-def free_shape(body: Any) -> Any:
+def _free_shape(body: Any) -> Any:
     """The shape of a body that is no conversation of AWS's: that of another operation, a model's own JSON."""
     return _free(body, "", _Links())
 
 
 def _free(value: Any, name: str, links: _Links) -> Any:
-    if name in LEFT_OUT:
+    if name in _LEFT_OUT:
         return "any"
-    if name in LINKS:
+    if name in _LINKS:
         return links.number(value)
     if isinstance(value, dict):
         return {key: _free(each, key, links) for key, each in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):
         return [_free(each, name, links) for each in cast("list[object]", value)]
     if isinstance(value, str):
-        return value if name in COUNTED else "text"
+        return value if name in _COUNTED else "text"
     return value if value is None or isinstance(value, bool) else "number"
 
 
@@ -166,8 +171,8 @@ class MatchKey:
         """The object that has the messages; empty where the operation has none."""
         request: Any = self.request if self.operation in CONVERSATIONS else {}
         if self.operation == "CountTokens":
-            request = object_of(object_of(request).get("input")).get("converse")
-        return object_of(request)
+            request = _object_of(_object_of(request).get("input")).get("converse")
+        return _object_of(request)
 
 
 def asked_by(call: Call) -> MatchKey:
@@ -219,12 +224,12 @@ def _as_read(operation: str | None, line: Mapping[str, Any]) -> Any:
     return body
 
 
-def without_accounts(text: str, like: str | None = None) -> str:
+def _without_accounts(text: str, like: str | None = None) -> str:
     """A text in which each account id of an ARN is its number in the order of appearance, wherever it stands.
 
     The order is that of the text `like`, if one is given.
 
-    >>> without_accounts("arn:aws:bedrock:us-east-1:123456789012:prompt/X is of 123456789012")
+    >>> _without_accounts("arn:aws:bedrock:us-east-1:123456789012:prompt/X is of 123456789012")
     'arn:aws:bedrock:us-east-1:account 1:prompt/X is of account 1'
     """
     if "arn" not in text:
@@ -238,7 +243,7 @@ def without_accounts(text: str, like: str | None = None) -> str:
 
 def with_accounts_equal(value: object) -> Any:
     """A JSON value, its keys in their order, in which accounts that count as equal are. Raises RecursionError."""
-    return json.loads(without_accounts(json.dumps(value, ensure_ascii=False), canonical(value)))
+    return json.loads(_without_accounts(json.dumps(value, ensure_ascii=False), canonical(value)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +256,7 @@ class Part:
 
 
 def _without_ids(asked: MatchKey) -> Any:
-    return None if asked.operation in CONVERSATIONS and asked.conversation else free_shape(asked.request)
+    return None if asked.operation in CONVERSATIONS and asked.conversation else _free_shape(asked.request)
 
 
 PARTS: Final[Mapping[str, Part]] = {
@@ -263,16 +268,16 @@ PARTS: Final[Mapping[str, Part]] = {
     "messages": Part(
         "roles, kinds of blocks in their order, names of the tools used, which toolResult belongs to which toolUse, "
         "whether it is an error, and the kinds of its content",
-        lambda asked: messages_shape(asked.conversation),
+        lambda asked: _messages_shape(asked.conversation),
         ("shape",),
     ),
-    "system": Part("the kinds of system blocks", lambda asked: system_shape(asked.conversation), ("shape",)),
+    "system": Part("the kinds of system blocks", lambda asked: _system_shape(asked.conversation), ("shape",)),
     "toolConfig.tools": Part(
-        "the names of the tools offered, in any order", lambda asked: tools_shape(asked.conversation), ("shape",)
+        "the names of the tools offered, in any order", lambda asked: _tools_shape(asked.conversation), ("shape",)
     ),
     "toolConfig.toolChoice": Part(
         "the kind of toolChoice, and the tool that it names",
-        lambda asked: tool_choice_shape(asked.conversation),
+        lambda asked: _tool_choice_shape(asked.conversation),
         ("shape",),
     ),
     "guardrailConfig": Part(
@@ -280,7 +285,7 @@ PARTS: Final[Mapping[str, Part]] = {
     ),
     "promptVariables": Part(
         "the names of prompt variables",
-        lambda asked: sorted(object_of(asked.conversation.get("promptVariables"))),
+        lambda asked: sorted(_object_of(asked.conversation.get("promptVariables"))),
         ("shape",),
     ),
     "body": Part(
@@ -301,7 +306,7 @@ def parts(rule: Match, asked: MatchKey) -> dict[str, Any]:
 def key(rule: Match, asked: MatchKey) -> str:
     """A text that is equal for two requests exactly if the rule takes one for the other."""
     try:
-        return without_accounts(canonical(parts(rule, asked)))
+        return _without_accounts(canonical(parts(rule, asked)))
     except RecursionError:
         return TOO_DEEP
 

@@ -26,16 +26,16 @@ from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.reply.body import summarize_block
 from converse_harness.secrets import mask
 
-LINES: Final = 20
+_LINES: Final = 20
 """The most lines of differences that are shown."""
 
-ROWS: Final = 5
+_ROWS: Final = 5
 """The most exchanges that are listed."""
 
-LOOKED_AT: Final = 20
+_LOOKED_AT: Final = 20
 """Of how many exchanges that are like a call at first sight every part is compared."""
 
-RULES: Final[Mapping[Match, str]] = {
+_RULES: Final[Mapping[Match, str]] = {
     "order": "the next exchange, if operation and model are the same",
     "exact": "operation, model and the whole request are the same",
     "shape": "operation, model, roles, kinds of blocks and names of tools are the same, texts may differ",
@@ -123,8 +123,8 @@ def _played(state: State, fits: Sequence[int]) -> str:
 
 
 def _listed(title: str, rows: Sequence[str]) -> Iterator[str]:
-    more = [f"and {len(rows) - ROWS} more"] if len(rows) > ROWS else []
-    yield from _titled(title, [*rows[:ROWS], *more])
+    more = [f"and {len(rows) - _ROWS} more"] if len(rows) > _ROWS else []
+    yield from _titled(title, [*rows[:_ROWS], *more])
 
 
 def _titled(title: str, rows: Sequence[str]) -> list[str]:
@@ -153,7 +153,7 @@ def summary(asked: MatchKey) -> str:
 # The nearest exchange
 
 
-def nearest(state: State, asked: MatchKey) -> int:
+def _nearest(state: State, asked: MatchKey) -> int:
     """The exchange that is most like what is asked: not played, of the same operation, with as many messages.
 
     By order that is the next one.
@@ -169,7 +169,7 @@ def nearest(state: State, asked: MatchKey) -> int:
         return same, not state.used[number], other.labels == asked.labels, -distance, -number
 
     leaves = _leaves(asked)
-    best = nlargest(LOOKED_AT, range(len(recorded)), key=at_first_sight)
+    best = nlargest(_LOOKED_AT, range(len(recorded)), key=at_first_sight)
     return max(best, key=lambda number: (at_first_sight(number)[:4], _likeness(leaves, state.asked(number)), -number))
 
 
@@ -203,7 +203,7 @@ def _leaves(asked: MatchKey) -> Counter[str]:
 
 def _compared(state: State, asked: MatchKey) -> str:
     """The nearest exchange, what differs, and what another rule would say."""
-    number = nearest(state, asked)
+    number = _nearest(state, asked)
     recorded = state.asked(number)
     rows = [_row(state, number)]
     found = _that_count(state.rule, recorded, asked)
@@ -214,7 +214,7 @@ def _compared(state: State, asked: MatchKey) -> str:
             "",
             *_titled("differs", ["- recorded, + arrived", *differ]),
             "",
-            *_titled("match", [f'"{state.rule}": {RULES[state.rule]}', *_other_rules(state, number, asked)]),
+            *_titled("match", [f'"{state.rule}": {_RULES[state.rule]}', *_other_rules(state, number, asked)]),
         )
     )
 
@@ -237,10 +237,12 @@ def _with_texts(difference: Difference, recorded: Any, arrived: Any) -> Differen
         return difference
     old = _at(recorded, difference.was, difference.old)
     new = _at(arrived, difference.path, difference.new)
-    return difference if canonical_or_absent(old) == canonical_or_absent(new) else difference._replace(old=old, new=new)
+    return (
+        difference if _canonical_or_absent(old) == _canonical_or_absent(new) else difference._replace(old=old, new=new)
+    )
 
 
-def canonical_or_absent(value: object) -> str:
+def _canonical_or_absent(value: object) -> str:
     """A text that is equal for equal values."""
     return "" if value is ABSENT else canonical(value)
 
@@ -261,7 +263,7 @@ def _lines(found: Sequence[Difference]) -> Iterator[str]:
     lines = 0
     for number, difference in enumerate(found):
         rows = list(lines_of(_named(difference)))
-        if lines + len(rows) > LINES - (number < len(found) - 1):
+        if lines + len(rows) > _LINES - (number < len(found) - 1):
             yield f"and {len(found) - number} more difference{'s' * (len(found) - number > 1)}"
             return
         yield from rows

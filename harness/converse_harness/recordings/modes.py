@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Mode(Enum):
-    """Whether a session is played or recorded; `MEANINGS` says it in words."""
+    """Whether a session is played or recorded; `_MEANINGS` says it in words."""
 
     NONE = "none"
     ONCE = "once"
@@ -31,7 +31,7 @@ class Mode(Enum):
     ALL = "all"
 
 
-MEANINGS: Final[Mapping[Mode, str]] = {mode: MODES[mode.value] for mode in Mode}
+_MEANINGS: Final[Mapping[Mode, str]] = {mode: MODES[mode.value] for mode in Mode}
 
 
 class MissingRecording(ReplyError):
@@ -54,7 +54,7 @@ def mode_of(value: Mode | str) -> Mode:
     try:
         return Mode(value)
     except ValueError:
-        known = ", ".join(f'"{mode.value}" ({meaning})' for mode, meaning in MEANINGS.items())
+        known = ", ".join(f'"{mode.value}" ({meaning})' for mode, meaning in _MEANINGS.items())
         raise ReplyError(f"{value!r} is no mode of recording. One of: {known}.") from None
 
 

@@ -30,9 +30,9 @@ from converse_harness.recordings.replies import RecordedExchange, RecordedSessio
 if TYPE_CHECKING:
     from converse_harness.recordings.redaction import Redaction
 
-Pace = float | str
+_Pace = float | str
 
-RECORDED: Final = "recorded"
+_RECORDED: Final = "recorded"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -239,7 +239,7 @@ def check_how(match: object, pace: Any) -> float:
     """What pauses are multiplied by. Raises ReplyError for a `match` or a `pace` that is none."""
     if match not in MATCHES:
         raise ReplyError(f"recording(match={match!r}): one of {', '.join(map(repr, MATCHES))}.")
-    if pace == RECORDED:
+    if pace == _RECORDED:
         return 1.0
     if type(pace) not in (int, float) or not 0 <= pace < float("inf"):
         raise ReplyError(f'recording(pace={pace!r}): "recorded", or a number that the pauses are multiplied by.')

@@ -21,7 +21,7 @@ from converse_harness.recordings.replies import RecordedExchange, RecordedSessio
 from converse_harness.stream.events import PADDING
 from converse_harness.stream.grammar import ERROR_FRAME
 
-NONE: Final[Mapping[str, Key]] = MappingProxyType({})
+_NONE: Final[Mapping[str, Key]] = MappingProxyType({})
 
 
 class Problem(NamedTuple):
@@ -96,7 +96,7 @@ def _is_usual_delta(line: Line) -> bool:
         return False
 
 
-def _problems(kind: str, line: Line, more: Mapping[str, Key] = NONE) -> Iterator[str]:
+def _problems(kind: str, line: Line, more: Mapping[str, Key] = _NONE) -> Iterator[str]:
     """What is wrong with the keys of a line, and their values; `more` keys may be there as well."""
     keys = {**KINDS[kind].keys, **more}
     for key, value in line.items():
@@ -170,17 +170,17 @@ _OTHERS: Final[Mapping[str, Callable[[Line], Iterator[str]]]] = {
 """How each kind of line but a call is looked at."""
 
 
-MEND: Final = "Mend the line, or record the session again."
+_MEND: Final = "Mend the line, or record the session again."
 NESTED: Final = DEEPEST + 3
 """A line has what was recorded inside of itself, and the bytes of media in an object of their own."""
 
-BOM: Final = "\ufeff"
+_BOM: Final = "\ufeff"
 
 
 class DamagedRecording(DamagedData):
     """A file that is no recording of this version: `path`, `line` (from 1), what is wrong with it, what to do."""
 
-    def __init__(self, path: object, line: int, problem: str, advice: str = MEND) -> None:
+    def __init__(self, path: object, line: int, problem: str, advice: str = _MEND) -> None:
         super().__init__(f"{path}:{line}: {problem} {advice}")
         self.path, self.line, self.problem, self.advice = path, line, problem, advice
 
@@ -216,7 +216,7 @@ def parse(text: str, path: object = "<recording>", *, legal: bool = True) -> Rec
     if media.MARK in text:
         lines = [_with_media(line, number, path) for number, line in enumerate(lines, 1)]
     for problem in problems_of(lines):
-        raise DamagedRecording(path, problem.line, problem.text, problem.advice or MEND)
+        raise DamagedRecording(path, problem.line, problem.text, problem.advice or _MEND)
     session = session_of(lines)
     for problem in violations(session) if legal else ():
         raise DamagedRecording(path, problem.line, problem.text, problem.advice)
@@ -235,7 +235,7 @@ def violations(session: RecordedSession) -> Iterator[Problem]:
 
 def json_lines(text: str, path: object) -> list[Line]:
     """The lines, each a JSON object, the first the header of a recording of this version. Raises DamagedRecording."""
-    if text.startswith(BOM):
+    if text.startswith(_BOM):
         raise DamagedRecording(path, 1, "the file begins with a byte order mark.", "Save it as UTF-8 without one.")
     rows = text.split("\n")
     if not rows[-1].strip():
@@ -310,5 +310,5 @@ def _check_header(header: Line, path: object) -> None:
         return
     problem = f'"version" is {said(version)}; this converse-harness reads version {VERSION}.'
     newer = type(version) is int and version > VERSION
-    advice = "Install a newer converse-harness, or record the session again." if newer else MEND
+    advice = "Install a newer converse-harness, or record the session again." if newer else _MEND
     raise DamagedRecording(path, 1, problem, advice)

@@ -22,10 +22,10 @@ from converse_harness.recordings.lines import Line, without_contradiction
 from converse_harness.secrets import KINDS, MASK, SecretKind, matches, secret_spans
 from converse_harness.stream.frames import decode, encode
 
-Find = Callable[[str], list[Change]]
+_Find = Callable[[str], list[Change]]
 """What is to be replaced in a text, in its order."""
 
-UNTOUCHED: Final = frozenset(
+_UNTOUCHED: Final = frozenset(
     {"call", "operation", "method", "t", "status", "type", "requestId", "failed", "end", "p", "joined"}
 )
 """The keys of lines in whose values nothing is replaced."""
@@ -87,7 +87,7 @@ class Redaction:
             return request
         return _Work(accounts, tuple(self._finds(accounts))).value(request)
 
-    def _finds(self, accounts: Accounts) -> Iterator[Find]:
+    def _finds(self, accounts: Accounts) -> Iterator[_Find]:
         for pattern, new in self.replacements.items():
             yield _replacing(pattern, new)
         for kind in _MASKED:
@@ -110,7 +110,7 @@ class _Work:
     """One pass over a recording with what is to be replaced in it."""
 
     accounts: Accounts
-    finds: tuple[Find, ...]
+    finds: tuple[_Find, ...]
 
     def lines(self, lines: Sequence[Line]) -> list[Line]:
         made: list[Line] = [_copied(line) for line in lines]
@@ -127,7 +127,7 @@ class _Work:
     def _line(self, line: Line) -> Line:
         made: Line = {}
         for key, value in line.items():
-            if key in UNTOUCHED or key == "bytes":
+            if key in _UNTOUCHED or key == "bytes":
                 made[key] = value
             elif key in ("path", "query"):
                 made[key] = self._quoted(value)
@@ -249,7 +249,7 @@ def _masking(kind: SecretKind, text: str) -> list[Change]:
     return [(start, end, MASK) for start, end in secret_spans(kind, text)]
 
 
-def _replacing(pattern: str | re.Pattern[str], new: str) -> Find:
+def _replacing(pattern: str | re.Pattern[str], new: str) -> _Find:
     if isinstance(pattern, str):
         literal = re.compile(re.escape(pattern))
         return lambda text: [(found.start(), found.end(), new) for found in literal.finditer(text)]

@@ -75,7 +75,7 @@ class RecordedSession:
     exchanges: tuple[RecordedExchange, ...]
 
 
-BREAKS: Final[Mapping[str, Break | None]] = {
+_BREAKS: Final[Mapping[str, Break | None]] = {
     End.CLOSED_BY_CLIENT.value: None,
     End.RESET.value: Break.RESET,
     End.CLOSED.value: Break.CLOSED,
@@ -83,7 +83,7 @@ BREAKS: Final[Mapping[str, Break | None]] = {
 }
 """What happens to the connection in place of a recorded end."""
 
-OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", "performanceConfig", "serviceTier")
+_OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", "performanceConfig", "serviceTier")
 
 
 def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
@@ -94,7 +94,7 @@ def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
     return Reply(_body(exchange, events), recorded=Recorded(exchange.operation, response, partial))
 
 
-class Chunks:
+class _Chunks:
     """The chunks of a recorded stream, encoded when they are first asked for; `events` are those of its lines."""
 
     def __init__(self, lines: Sequence[Line], events: Sequence[dict[str, Any] | None], began: int, pace: float) -> None:
@@ -142,12 +142,12 @@ def _response(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None
     request_id = head.get("requestId", NO_REQUEST_ID)
     body = body_bytes("body", head)
     if body is None:
-        made = stream_response(Chunks(exchange.events, events, head["t"], pace), request_id)
+        made = stream_response(_Chunks(exchange.events, events, head["t"], pace), request_id)
     elif "type" in head:
         made = error_response(head["type"], head["status"], body, request_id)
     else:
         made = json_response(body, request_id)
-    broken = None if exchange.end is None else BREAKS[exchange.end["end"]]
+    broken = None if exchange.end is None else _BREAKS[exchange.end["end"]]
     return HttpResponse(head["status"], tuple(_headers(made.headers, head)), made.chunks, broken=broken, wait=wait)
 
 
@@ -190,6 +190,6 @@ def _message(members: Mapping[str, Any]) -> Body:
     content: object = message.get("content") if is_object(message) else None
     if not is_object(message) or not is_array(content) or not all(map(is_object, content)):
         return BareBody("Converse 200")
-    options = {name: read[name] for name in OPTIONS if name in read}
+    options = {name: read[name] for name in _OPTIONS if name in read}
     role: str = message.get("role", "assistant")
     return MessageBody(tuple(content), str(members.get("stopReason", "")), role, options=options, strict=False)

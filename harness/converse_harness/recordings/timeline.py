@@ -16,10 +16,10 @@ from converse_harness.recordings.lines import Line, body_bytes, event_of
 from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.stream.grammar import is_exception
 
-NOTHING_DONE: Final = "NONE"
+_NOTHING_DONE: Final = "NONE"
 """The action of a guardrail that let something pass."""
 
-COUNTED: Final = {
+_COUNTED: Final = {
     "inputTokens": "in",
     "outputTokens": "out",
     "totalTokens": "in all",
@@ -194,7 +194,7 @@ def _metadata_rows(members: Mapping[str, Any], at: int) -> Iterator[TimelineRow]
     if router is not None:
         yield _row("router", at, str(router))
     usage, latency = members.get("usage"), _member(members, "metrics", "latencyMs")
-    counts = [f"{usage[key]} {called}" for key, called in COUNTED.items() if key in usage] if is_object(usage) else []
+    counts = [f"{usage[key]} {called}" for key, called in _COUNTED.items() if key in usage] if is_object(usage) else []
     if latency is not None:
         counts.append(f"latency {latency} ms")
     if counts:
@@ -204,7 +204,7 @@ def _metadata_rows(members: Mapping[str, Any], at: int) -> Iterator[TimelineRow]
 def _verdicts(assessment: Mapping[str, Any]) -> Iterator[str]:
     for policy in POLICIES.values():
         for finding in _objects(_member(assessment, policy.member, policy.findings)):
-            if finding.get("action", NOTHING_DONE) != NOTHING_DONE:
+            if finding.get("action", _NOTHING_DONE) != _NOTHING_DONE:
                 name = finding.get("name") or finding.get("type") or finding.get("match") or ""
                 yield f"{finding['action']} {policy.member} {name}".rstrip()
 

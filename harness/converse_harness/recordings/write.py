@@ -144,7 +144,7 @@ else:
 
 
 @contextmanager
-def alone(path: Path) -> Generator[None, None, None]:
+def _alone(path: Path) -> Generator[None, None, None]:
     """Wait until no other process or thread writes in the folder of `path`, which is made if need be; then be alone.
 
     The lock ends with its process, however that ends. Raises OSError where the folder cannot be made or opened.
@@ -161,7 +161,7 @@ def alone(path: Path) -> Generator[None, None, None]:
         os.close(handle)
 
 
-UNANSWERED: Final = HttpResponse(0, (), ())
+_UNANSWERED: Final = HttpResponse(0, (), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ class ForwardedExchange:
     @property
     def response(self) -> HttpResponse:
         """None: what the real service says is the answer."""
-        return UNANSWERED
+        return _UNANSWERED
 
     @property
     def taken(self) -> list[tuple[Chunk, float]]:
@@ -241,7 +241,7 @@ class SessionWriter:
         Raises OSError, SecretFound, and DamagedRecording where what it keeps cannot be read; then what was there stays.
         """
         path = path or self.path
-        with alone(path):
+        with _alone(path):
             keeps = self.keeps and path == self.path
             if keeps and path.exists():
                 self.before = _without(read(path).exchanges, self._own)

@@ -118,7 +118,7 @@ class Pace:
 UNPACED: Final = Pace()
 
 
-LOOKED_AT: Final = 4000
+_LOOKED_AT: Final = 4000
 """How much of a text is looked at: more than the longest secret that begins in what is shown."""
 
 
@@ -128,7 +128,7 @@ def shorten(text: str, width: int = 60) -> str:
     >>> shorten("It was a dark and stormy night", 16)
     '"It was a da..."'
     """
-    flat = json.dumps(mask(text[:LOOKED_AT]), ensure_ascii=False)
+    flat = json.dumps(mask(text[:_LOOKED_AT]), ensure_ascii=False)
     return flat if len(flat) <= width else flat[: width - 4] + '..."'
 
 
@@ -138,7 +138,7 @@ def summarize_block(block: Mapping[str, Any]) -> str:
         case {"text": str(text)}:
             return f"text {shorten(text)}"
         case {"toolUse": {"name": name, "input": value}}:
-            text = mask(json.dumps(value, ensure_ascii=False, default=str)[:LOOKED_AT])
+            text = mask(json.dumps(value, ensure_ascii=False, default=str)[:_LOOKED_AT])
             return f"tool_use {name} {text if len(text) <= 60 else text[:57] + '...'}"
         case {"toolResult": {"toolUseId": str(use_id), **result}}:
             known = use_id if len(use_id) <= 16 else f"{use_id[:13]}..."

@@ -12,7 +12,7 @@ from converse_harness.errors import ReplyError
 from converse_harness.reply.plain import message
 from converse_harness.reply.reply import Reply
 
-INTERVENED: Final = "guardrail_intervened"
+_INTERVENED: Final = "guardrail_intervened"
 
 _DOES: Final = {"BLOCKED": "block", "ANONYMIZED": "mask"}
 _NO_TOKENS: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
@@ -66,7 +66,7 @@ def guardrail_blocked(
         told["guardrail"]["modelOutput"] = [original]
     return message(
         {"text": "".join(before) + text},
-        stop_reason=INTERVENED,
+        stop_reason=_INTERVENED,
         trace=told if trace else None,
         pieces={0: [*before, text]},
         usage=usage,
@@ -118,7 +118,7 @@ def guardrail_masked(
         told["guardrail"]["modelOutput"] = [before]
     return message(
         {"text": text},
-        stop_reason=INTERVENED,
+        stop_reason=_INTERVENED,
         trace=told if trace else None,
         pieces=None if pieces is None else {0: pieces},
         usage=usage,

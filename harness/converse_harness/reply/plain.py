@@ -15,7 +15,7 @@ from converse_harness.stream.chunk import default_stop_reason
 from converse_harness.stream.events import encode_event
 from converse_harness.stream.grammar import UNIONS, check_order, kind
 
-FUTURE: Final = frozenset({bedrock.FindingKind.UNKNOWN, bedrock.FindingKind.ENUM})
+_FUTURE: Final = frozenset({bedrock.FindingKind.UNKNOWN, bedrock.FindingKind.ENUM})
 """The rules that an answer of the future may break: it has members and values that today's model does not know."""
 
 _STREAMED_BY_ALL: Final = frozenset({"text", "reasoningContent", "toolUse"})
@@ -94,7 +94,7 @@ def message(
     'text "Let me look." + tool_use get_weather {}'
     """
     blocks = tuple(_named(copy.deepcopy(block)) for block in content)
-    allowing = () if strict else FUTURE
+    allowing = () if strict else _FUTURE
     for index, block in enumerate(blocks):
         bedrock.check("ContentBlock", block, root=f"content[{index}]", allowing=allowing)
     reason = default_stop_reason(blocks) if stop_reason is None else stop_reason

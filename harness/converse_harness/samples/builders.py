@@ -9,10 +9,10 @@ from typing import Any, Final, NamedTuple
 from converse_harness import bedrock
 from converse_harness.samples import content, guardrails, memory, streaming
 
-MODEL: Final = "us.amazon.nova-lite-v1:0"
+_MODEL: Final = "us.amazon.nova-lite-v1:0"
 
 
-def response() -> dict[str, Any]:
+def _response() -> dict[str, Any]:
     """The answer of Converse; its events are those of `streaming.events`."""
     return {
         "output": {"message": content.message()},
@@ -22,34 +22,34 @@ def response() -> dict[str, Any]:
     }
 
 
-def request() -> dict[str, Any]:
+def _request() -> dict[str, Any]:
     """The request that it answers."""
     return {
-        "modelId": MODEL,
+        "modelId": _MODEL,
         "messages": [content.question()],
         "system": [content.system_block()],
-        "inferenceConfig": inference_config(),
+        "inferenceConfig": _inference_config(),
         "toolConfig": content.config(),
     }
 
 
-def guarded_request() -> dict[str, Any]:
+def _guarded_request() -> dict[str, Any]:
     """The same for ConverseStream, with a guardrail."""
-    return {**request(), "guardrailConfig": guardrails.config()}
+    return {**_request(), "guardrailConfig": guardrails.config()}
 
 
-def count_request() -> dict[str, Any]:
+def _count_request() -> dict[str, Any]:
     """Asks how many tokens the request has."""
-    counted = {key: request()[key] for key in ("messages", "system", "toolConfig")}
-    return {"modelId": MODEL, "input": {"converse": counted}}
+    counted = {key: _request()[key] for key in ("messages", "system", "toolConfig")}
+    return {"modelId": _MODEL, "input": {"converse": counted}}
 
 
-def inference_config() -> dict[str, Any]:
+def _inference_config() -> dict[str, Any]:
     """How the model is asked to write."""
     return {"maxTokens": 512, "temperature": 0.5, "topP": 0.9, "stopSequences": ["END"]}
 
 
-def output_config() -> dict[str, Any]:
+def _output_config() -> dict[str, Any]:
     """Asks for JSON of a schema."""
     schema = '{"type":"object","properties":{"items":{"type":"array","items":{"type":"string"}}},"required":["items"]}'
     return {
@@ -57,14 +57,14 @@ def output_config() -> dict[str, Any]:
     }
 
 
-def request_metadata() -> dict[str, str]:
+def _request_metadata() -> dict[str, str]:
     """What a request is booked on."""
     return {"team": "travel", "stage": "test"}
 
 
-def router_trace() -> dict[str, Any]:
+def _router_trace() -> dict[str, Any]:
     """What the guardrail found, and which model a router chose."""
-    profile = f"arn:aws:bedrock:us-east-1:123456789012:inference-profile/{MODEL}"
+    profile = f"arn:aws:bedrock:us-east-1:123456789012:inference-profile/{_MODEL}"
     return {"guardrail": guardrails.detected_trace(), "promptRouter": {"invokedModelId": profile}}
 
 
@@ -319,12 +319,12 @@ BUILDERS: Final[Mapping[str, Builder]] = {
         guardrails.grounding_policy, "GuardrailContextualGroundingPolicyAssessment"
     ),
     "guardrails.ContextualGroundingFilter": Builder(guardrails.grounding_filter, "GuardrailContextualGroundingFilter"),
-    "ConverseRequest": Builder(request, "ConverseRequest"),
-    "ConverseStreamRequest": Builder(guarded_request, "ConverseStreamRequest"),
-    "CountTokensRequest": Builder(count_request, "CountTokensRequest"),
-    "ConverseResponse": Builder(response, "ConverseResponse"),
+    "ConverseRequest": Builder(_request, "ConverseRequest"),
+    "ConverseStreamRequest": Builder(_guarded_request, "ConverseStreamRequest"),
+    "CountTokensRequest": Builder(_count_request, "CountTokensRequest"),
+    "ConverseResponse": Builder(_response, "ConverseResponse"),
     "ConverseStreamOutput": Builder(streaming.events),
-    "ConverseTrace": Builder(router_trace, "ConverseTrace"),
+    "ConverseTrace": Builder(_router_trace, "ConverseTrace"),
     "GuardrailTraceAssessment": Builder(guardrails.detected_trace, "GuardrailTraceAssessment"),
     "TokenUsage": Builder(streaming.usage_by_age, "TokenUsage"),
     "ConverseStreamMetrics": Builder(streaming.metrics, "ConverseStreamMetrics"),
@@ -332,9 +332,9 @@ BUILDERS: Final[Mapping[str, Builder]] = {
     "SystemTool": Builder(content.system_tool, "SystemTool"),
     "AudioBlock": Builder(content.audio, "AudioBlock"),
     "SearchResultBlock": Builder(streaming.search_result, "SearchResultBlock"),
-    "InferenceConfiguration": Builder(inference_config, "InferenceConfiguration"),
-    "OutputConfig": Builder(output_config, "OutputConfig"),
-    "RequestMetadata": Builder(request_metadata, "RequestMetadata"),
+    "InferenceConfiguration": Builder(_inference_config, "InferenceConfiguration"),
+    "OutputConfig": Builder(_output_config, "OutputConfig"),
+    "RequestMetadata": Builder(_request_metadata, "RequestMetadata"),
     "exceptions.ContextWindowOverflowException": Builder(streaming.context_window_overflow),
     "exceptions.EventLoopException": Builder(streaming.event_loop),
     "exceptions.MCPClientInitializationError": Builder(streaming.mcp_client_initialization),

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
-NAME: Final = "get_weather"
+_NAME: Final = "get_weather"
 ID: Final = "tooluse_8Kf2mXq0RtWvY3hNcLbP5A"
 
 
@@ -25,7 +25,11 @@ def json_schema() -> dict[str, Any]:
 
 def spec() -> dict[str, Any]:
     """What the model is told of the tool; the AWS API and Strands take it as it is."""
-    return {"name": NAME, "description": "Get the weather forecast for a city.", "inputSchema": {"json": json_schema()}}
+    return {
+        "name": _NAME,
+        "description": "Get the weather forecast for a city.",
+        "inputSchema": {"json": json_schema()},
+    }
 
 
 def strict_spec() -> dict[str, Any]:
@@ -39,17 +43,17 @@ def tool() -> dict[str, Any]:
     return {"toolSpec": spec()}
 
 
-def tool_use_input() -> dict[str, Any]:
+def _tool_use_input() -> dict[str, Any]:
     """What the model asks the tool."""
     return {"city": "Zürich", "days": 2}
 
 
 def tool_use() -> dict[str, Any]:
     """The model asks for the forecast."""
-    return {"toolUseId": ID, "name": NAME, "input": tool_use_input()}
+    return {"toolUseId": ID, "name": _NAME, "input": _tool_use_input()}
 
 
-def forecast() -> dict[str, Any]:
+def _forecast() -> dict[str, Any]:
     """What the tool answers."""
     days = [{"day": "Saturday", "high": 12, "sky": "rain"}, {"day": "Sunday", "high": 17, "sky": "sunny"}]
     return {"city": "Zürich", "forecast": days}
@@ -57,7 +61,7 @@ def forecast() -> dict[str, Any]:
 
 def result_content() -> dict[str, Any]:
     """The forecast as JSON."""
-    return {"json": forecast()}
+    return {"json": _forecast()}
 
 
 def result_status() -> str:
@@ -82,7 +86,7 @@ def choice_any() -> dict[str, Any]:
 
 def choice_tool() -> dict[str, Any]:
     """The tool that must be used."""
-    return {"name": NAME}
+    return {"name": _NAME}
 
 
 def choice_auto_dict() -> dict[str, Any]:
@@ -112,24 +116,24 @@ def system_tool() -> dict[str, Any]:
 
 def reference() -> dict[str, Any]:
     """A tool that is added or removed on the way."""
-    return {"tool": {"type": "tool_reference", "name": NAME}}
+    return {"tool": {"type": "tool_reference", "name": _NAME}}
 
 
-def get_weather(tool_use: Any, **kwargs: Any) -> Any:
+def _get_weather(tool_use: Any, **kwargs: Any) -> Any:
     """The tool: whatever it is asked, the forecast for Zürich."""
     return {**result(), "toolUseId": tool_use["toolUseId"]}
 
 
 def function() -> Any:
     """The tool as a function."""
-    return get_weather
+    return _get_weather
 
 
 def agent_tool() -> Any:
     """The tool as an object that runs."""
     from converse_harness.types.tools import FunctionTool
 
-    return FunctionTool(cast("Any", spec()), get_weather)
+    return FunctionTool(cast("Any", spec()), _get_weather)
 
 
 def handler() -> Any:
@@ -152,10 +156,10 @@ def context() -> Any:
 
 
 TRAVELLER: Final = "Judith Foster"
-QUESTION: Final = "What should I pack for two days in Zürich?"
+_QUESTION: Final = "What should I pack for two days in Zürich?"
 LOOK_FIRST: Final = "Let me look at the forecast for Zürich."
-ANSWER: Final = "Pack a rain jacket: it rains on Saturday, at 12 °C. Sunday will be sunny, at 17 °C."
-SYSTEM: Final = "You help travellers. Look at the forecast before you tell them what to pack."
+_ANSWER: Final = "Pack a rain jacket: it rains on Saturday, at 12 °C. Sunday will be sunny, at 17 °C."
+_SYSTEM: Final = "You help travellers. Look at the forecast before you tell them what to pack."
 
 
 def user_role() -> str:
@@ -175,27 +179,27 @@ def message() -> dict[str, Any]:
 
 def question() -> dict[str, Any]:
     """What the traveller asks."""
-    return {"role": user_role(), "content": [{"text": QUESTION}]}
+    return {"role": user_role(), "content": [{"text": _QUESTION}]}
 
 
-def tool_message() -> dict[str, Any]:
+def _tool_message() -> dict[str, Any]:
     """What the tool answers."""
     return {"role": user_role(), "content": [{"toolResult": result()}]}
 
 
-def answer() -> dict[str, Any]:
+def _answer() -> dict[str, Any]:
     """What the model answers in the end."""
-    return {"role": "assistant", "content": [{"text": ANSWER}]}
+    return {"role": "assistant", "content": [{"text": _ANSWER}]}
 
 
 def messages() -> list[dict[str, Any]]:
     """The whole conversation: the question, the tool use, its result, the answer."""
-    return [question(), message(), tool_message(), answer()]
+    return [question(), message(), _tool_message(), _answer()]
 
 
 def system_block() -> dict[str, Any]:
     """The system prompt."""
-    return {"text": SYSTEM}
+    return {"text": _SYSTEM}
 
 
 def cache_point() -> dict[str, Any]:
@@ -205,7 +209,7 @@ def cache_point() -> dict[str, Any]:
 
 def guard_text() -> dict[str, Any]:
     """The question, for a guardrail to look at."""
-    return {"text": QUESTION, "qualifiers": ["query"]}
+    return {"text": _QUESTION, "qualifiers": ["query"]}
 
 
 def guard_content() -> dict[str, Any]:
@@ -225,7 +229,7 @@ def reasoning() -> dict[str, Any]:
 
 def start_tool_use() -> dict[str, Any]:
     """The tool use begins."""
-    return {"toolUseId": ID, "name": NAME}
+    return {"toolUseId": ID, "name": _NAME}
 
 
 def start() -> dict[str, Any]:

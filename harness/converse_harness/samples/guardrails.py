@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-ID: Final = "gr1example7x"
-VERSION: Final = "1"
-BLOCKED: Final = "Sorry, I cannot help with that."
+_ID: Final = "gr1example7x"
+_VERSION: Final = "1"
+_BLOCKED: Final = "Sorry, I cannot help with that."
 
 PII: Final[Mapping[str, str]] = {
     "ADDRESS": "33959 Lisa Way, North Jerry, PA 93033",
@@ -55,8 +55,8 @@ are right.
 def config() -> dict[str, Any]:
     """Which guardrail a streaming request asks for."""
     return {
-        "guardrailIdentifier": ID,
-        "guardrailVersion": VERSION,
+        "guardrailIdentifier": _ID,
+        "guardrailVersion": _VERSION,
         "streamProcessingMode": "sync",
         "trace": "enabled",
     }
@@ -64,7 +64,7 @@ def config() -> dict[str, Any]:
 
 def topic() -> dict[str, Any]:
     """The forbidden topic."""
-    return {"name": "Investment advice", "type": "DENY", "action": "BLOCKED"}
+    return {"name": "Investment advice", "type": "DENY", "action": "_BLOCKED"}
 
 
 def topic_policy() -> dict[str, Any]:
@@ -74,7 +74,7 @@ def topic_policy() -> dict[str, Any]:
 
 def content_filter() -> dict[str, Any]:
     """The insult."""
-    return {"type": "INSULTS", "confidence": "HIGH", "action": "BLOCKED"}
+    return {"type": "INSULTS", "confidence": "HIGH", "action": "_BLOCKED"}
 
 
 def content_policy() -> dict[str, Any]:
@@ -84,12 +84,12 @@ def content_policy() -> dict[str, Any]:
 
 def custom_word() -> dict[str, Any]:
     """A word of the guardrail's own list."""
-    return {"match": "crypto", "action": "BLOCKED"}
+    return {"match": "crypto", "action": "_BLOCKED"}
 
 
 def managed_word() -> dict[str, Any]:
     """A word of a list of AWS."""
-    return {"match": "damn", "type": "PROFANITY", "action": "BLOCKED"}
+    return {"match": "damn", "type": "PROFANITY", "action": "_BLOCKED"}
 
 
 def word_policy() -> dict[str, Any]:
@@ -119,7 +119,7 @@ def sensitive_information_policy() -> dict[str, Any]:
 
 def grounding_filter() -> dict[str, Any]:
     """An answer that leans on no source."""
-    return {"type": "GROUNDING", "threshold": 0.75, "score": 0.25, "action": "BLOCKED"}
+    return {"type": "GROUNDING", "threshold": 0.75, "score": 0.25, "action": "_BLOCKED"}
 
 
 def grounding_policy() -> dict[str, Any]:
@@ -142,8 +142,8 @@ def guardrail_trace() -> dict[str, Any]:
     """What was found in the question and in the answer, and the answer as the model wrote it."""
     return {
         "modelOutput": ["Buy crypto, damn it."],
-        "inputAssessment": {ID: assessment()},
-        "outputAssessments": {ID: [assessment()]},
+        "inputAssessment": {_ID: assessment()},
+        "outputAssessments": {_ID: [assessment()]},
     }
 
 
@@ -169,4 +169,4 @@ def detected_trace() -> dict[str, Any]:
         "guardrailCoverage": {"textCharacters": {"guarded": 42, "total": 42}},
     }
     found = {"topicPolicy": {"topics": [finding]}, "invocationMetrics": metrics}
-    return {"inputAssessment": {ID: found}, "actionReason": "No action."}
+    return {"inputAssessment": {_ID: found}, "actionReason": "No action."}

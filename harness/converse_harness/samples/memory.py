@@ -6,26 +6,26 @@ from typing import Any, Final, cast
 
 from converse_harness.samples import content
 
-STORE: Final = "travellers"
+_STORE: Final = "travellers"
 
 
 def entry() -> Any:
     """What the agent remembers."""
     from converse_harness.types.memory import MemoryEntry
 
-    return MemoryEntry(f"{content.TRAVELLER} travels with one bag.", store_name=STORE, metadata={"score": 0.87})
+    return MemoryEntry(f"{content.TRAVELLER} travels with one bag.", store_name=_STORE, metadata={"score": 0.87})
 
 
 def store() -> Any:
     """A store in memory that holds it."""
     from converse_harness.types.memory import InMemoryStore
 
-    return InMemoryStore(name=STORE, description="What travellers told us", max_search_results=5, entries=[entry()])
+    return InMemoryStore(name=_STORE, description="What travellers told us", max_search_results=5, entries=[entry()])
 
 
 def store_config() -> dict[str, Any]:
     """What the store is made with."""
-    return {"name": STORE, "description": "What travellers told us", "max_search_results": 5, "writable": True}
+    return {"name": _STORE, "description": "What travellers told us", "max_search_results": 5, "writable": True}
 
 
 def search_options() -> dict[str, Any]:
@@ -35,12 +35,12 @@ def search_options() -> dict[str, Any]:
 
 def memory_search_options() -> dict[str, Any]:
     """How to search all stores."""
-    return {"max_search_results": 3, "stores": [STORE]}
+    return {"max_search_results": 3, "stores": [_STORE]}
 
 
 def add_options() -> dict[str, Any]:
     """How to add to all stores."""
-    return {"metadata": {"source": "chat"}, "stores": [STORE]}
+    return {"metadata": {"source": "chat"}, "stores": [_STORE]}
 
 
 def tool_config() -> dict[str, Any]:
@@ -53,7 +53,7 @@ def add_tool_config() -> dict[str, Any]:
     return {
         "name": "remember",
         "description": "Keep what the traveller told us.",
-        "stores": [STORE],
+        "stores": [_STORE],
         "wait_for_writes": True,
     }
 
@@ -108,8 +108,8 @@ def manager_config() -> dict[str, Any]:
     }
 
 
-CREATED: Final = "2026-03-13T09:24:07.513204+00:00"
-UPDATED: Final = "2026-03-13T09:24:11.038815+00:00"
+_CREATED: Final = "2026-03-13T09:24:07.513204+00:00"
+_UPDATED: Final = "2026-03-13T09:24:11.038815+00:00"
 
 
 def session_type() -> Any:
@@ -123,7 +123,7 @@ def session() -> Any:
     """A session."""
     from converse_harness.types.session import Session
 
-    return Session("07d11351-698e-4e18-bb16-229a2e77d2ae", session_type(), CREATED, UPDATED)
+    return Session("07d11351-698e-4e18-bb16-229a2e77d2ae", session_type(), _CREATED, _UPDATED)
 
 
 def agent() -> Any:
@@ -135,8 +135,8 @@ def agent() -> Any:
         agent_id="travel",
         state={"traveller": content.TRAVELLER},
         conversation_manager_state=manager,
-        created_at=CREATED,
-        updated_at=UPDATED,
+        created_at=_CREATED,
+        updated_at=_UPDATED,
     )
 
 
@@ -144,7 +144,7 @@ def message() -> Any:
     """The second message of the session."""
     from converse_harness.types.session import SessionMessage
 
-    return SessionMessage(cast("Any", content.message()), 1, created_at=CREATED, updated_at=UPDATED)
+    return SessionMessage(cast("Any", content.message()), 1, created_at=_CREATED, updated_at=_UPDATED)
 
 
 def with_bytes() -> dict[str, Any]:

@@ -7,15 +7,15 @@ from typing import Any, Final
 from converse_harness.samples import content, guardrails
 from converse_harness.samples.content import DOCUMENT_NAME, RULES
 
-PASSAGE: Final = "One bag of up to 8 kg may be taken into the cabin."
-ANSWER: Final = "You may take one bag of up to 8 kg with you."
-WEB: Final = "www.example.com"
+_PASSAGE: Final = "One bag of up to 8 kg may be taken into the cabin."
+_ANSWER: Final = "You may take one bag of up to 8 kg with you."
+_WEB: Final = "www.example.com"
 
 
 def document_char() -> dict[str, Any]:
     """The passage's first character in the document, and the one after its last."""
-    start = RULES.index(PASSAGE)
-    return {"documentIndex": 0, "start": start, "end": start + len(PASSAGE)}
+    start = RULES.index(_PASSAGE)
+    return {"documentIndex": 0, "start": start, "end": start + len(_PASSAGE)}
 
 
 def document_page() -> dict[str, Any]:
@@ -35,7 +35,7 @@ def search_result_location() -> dict[str, Any]:
 
 def web() -> dict[str, Any]:
     """The page on the web."""
-    return {"url": f"https://{WEB}/baggage", "domain": WEB}
+    return {"url": f"https://{_WEB}/baggage", "domain": _WEB}
 
 
 def location() -> dict[str, Any]:
@@ -45,12 +45,12 @@ def location() -> dict[str, Any]:
 
 def source_content() -> dict[str, Any]:
     """The passage as the document has it."""
-    return {"text": PASSAGE}
+    return {"text": _PASSAGE}
 
 
 def generated_content() -> dict[str, Any]:
     """What the model makes of it."""
-    return {"text": ANSWER}
+    return {"text": _ANSWER}
 
 
 def citation() -> dict[str, Any]:
@@ -129,7 +129,7 @@ def tool_use_delta() -> dict[str, Any]:
 
 def citation_source_delta() -> dict[str, Any]:
     """The cited passage."""
-    return {"text": PASSAGE}
+    return {"text": _PASSAGE}
 
 
 def citation_delta() -> dict[str, Any]:

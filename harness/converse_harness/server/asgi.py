@@ -25,17 +25,17 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-BATCH: Final = 32_768
+_BATCH: Final = 32_768
 """Bytes that are sent before other requests of the process get their turn."""
 
-THE_SERVERS_OWN: Final = frozenset({"connection", "transfer-encoding"})
+_THE_SERVERS_OWN: Final = frozenset({"connection", "transfer-encoding"})
 """Headers of a connection, which belongs to the server. It adds `Date` as well."""
 
-UNKNOWN_SCOPE: Final = (
+_UNKNOWN_SCOPE: Final = (
     "an ASGI scope of type {type!r} came to a ConverseApp, which answers 'http' and 'lifespan': that is how Bedrock is "
     "asked. Route everything else to another app."
 )
-BROKEN: Final = (
+_BROKEN: Final = (
     "the script breaks this answer here ({what}). This is no mistake: to raise is the only way in which an ASGI app "
     "can have its server close a connection."
 )
@@ -73,7 +73,7 @@ class ConverseApp:
             await _live(receive, send)
             return
         if scope["type"] != "http":
-            raise TransportError(UNKNOWN_SCOPE.format(type=scope["type"]))
+            raise TransportError(_UNKNOWN_SCOPE.format(type=scope["type"]))
         started = monotonic()
         body = await _body(receive)
         if body is None:
@@ -115,7 +115,7 @@ class _Answer:
         try:
             if response.failure is ConnectionFailure.CLOSED:
                 delivery.end("cut")
-                raise ConnectionAbortedError(BROKEN.format(what=response.failure.value))
+                raise ConnectionAbortedError(_BROKEN.format(what=response.failure.value))
             if response.failure is not None:
                 delivery.end("cut")  # a read timeout, the only other one that an app can have
                 await self._leaving
@@ -124,7 +124,7 @@ class _Answer:
                 if response.broken is Break.STALLED:
                     await self._leaving
                 elif response.broken is not None:
-                    raise ConnectionAbortedError(BROKEN.format(what=response.broken.value))
+                    raise ConnectionAbortedError(_BROKEN.format(what=response.broken.value))
                 else:
                     with suppress(OSError):
                         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -147,7 +147,7 @@ class _Answer:
             batch, due = 0, self._delivery.started + self._response.wait
             while (chunk := self._delivery.chunk) is not None:
                 due += chunk.delay
-                if chunk.delay or batch > BATCH:
+                if chunk.delay or batch > _BATCH:
                     batch = 0
                     await self._pause(due)
                 if self._leaving.done():
@@ -206,7 +206,7 @@ def _start(response: HttpResponse) -> Message:
     headers = [
         (name.lower().encode("latin-1"), value.encode("latin-1"))
         for name, value in response.headers
-        if name.lower() not in THE_SERVERS_OWN
+        if name.lower() not in _THE_SERVERS_OWN
     ]
     return {"type": "http.response.start", "status": response.status, "headers": headers}
 

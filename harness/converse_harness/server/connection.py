@@ -23,17 +23,17 @@ if sys.platform == "linux":
     import fcntl
     import termios
 
-LINGER: Final = struct.pack("ii", 0, 0)
-LINGER_NOT: Final = struct.pack("ii", 1, 0)
+_LINGER: Final = struct.pack("ii", 0, 0)
+_LINGER_NOT: Final = struct.pack("ii", 1, 0)
 """SO_LINGER with no time: closing a socket then resets the connection."""
 
-DRAIN_LIMIT: Final = 1 << 30
+_DRAIN_LIMIT: Final = 1 << 30
 """Bytes that are still read after the last word, so that a client that is writing comes to reading it."""
 
-LOOK_AGAIN: Final = 0.005
+_LOOK_AGAIN: Final = 0.005
 """Seconds between two looks at what is still on its way."""
 
-CUT: Final = object()
+_CUT: Final = object()
 """The owner of an answer that was cut before it was there."""
 
 InThread = Callable[[Callable[[], TransportExchange], Callable[[TransportExchange], None], bool], None]
@@ -83,7 +83,7 @@ class Connection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport
         self._resetting = False
-        self._linger = LINGER
+        self._linger = _LINGER
         self._draining = 0
         """How much more is read before the connection closes."""
 
@@ -161,7 +161,7 @@ class Connection(asyncio.Protocol):
             self._close()
 
     def _close(self) -> None:
-        self._close_by(LINGER)
+        self._close_by(_LINGER)
         if self.http.unread or self._draining:
             self._drain()
         else:
@@ -170,7 +170,7 @@ class Connection(asyncio.Protocol):
     def _drain(self) -> None:
         """To close on a client that still sends would reset the connection, and it could not read what was sent."""
         if not (self._draining or self._transport.is_closing()):
-            self._draining = DRAIN_LIMIT
+            self._draining = _DRAIN_LIMIT
             self._transport.write_eof()
             self._transport.resume_reading()
 
@@ -179,7 +179,7 @@ class Connection(asyncio.Protocol):
         self._heard = self.loop.time()
         self._deliveries.pop(delivery.stream, None)
         if not self._deliveries:
-            self._close_by(LINGER)
+            self._close_by(_LINGER)
         self._handle(arrived)
         if self.writable and self.http.backlog <= self._limits.ahead:
             self._transport.resume_reading()
@@ -190,8 +190,8 @@ class Connection(asyncio.Protocol):
         for delivery in self._deliveries.values():
             delivery.drop("cut")
         self._deliveries.clear()
-        self._thinking = dict.fromkeys(self._thinking, CUT)
-        self._close_by(LINGER)
+        self._thinking = dict.fromkeys(self._thinking, _CUT)
+        self._close_by(_LINGER)
         self._drain()
 
     def reset(self) -> None:
@@ -208,7 +208,7 @@ class Connection(asyncio.Protocol):
         if self._transport.is_closing():
             return
         if _on_its_way(self.fileno()):
-            self.loop.call_later(LOOK_AGAIN, self._reset_when_sent)
+            self.loop.call_later(_LOOK_AGAIN, self._reset_when_sent)
         else:
             self._reset_now()
 
@@ -223,7 +223,7 @@ class Connection(asyncio.Protocol):
                 self._cut_one(stream)
         for stream, thinker in [*self._thinking.items()]:
             if owner is None or thinker is owner:
-                self._thinking[stream] = CUT
+                self._thinking[stream] = _CUT
                 self._cut_one(stream)
         if owner is None:
             self._transport.abort()
@@ -245,7 +245,7 @@ class Connection(asyncio.Protocol):
         return -1 if connected is None else connected.fileno()
 
     def _reset_now(self) -> None:
-        self._close_by(LINGER_NOT)
+        self._close_by(_LINGER_NOT)
         self._transport.abort()
 
     def _close_by(self, linger: bytes) -> None:
@@ -304,7 +304,7 @@ class Connection(asyncio.Protocol):
 
         def answered(exchange: TransportExchange) -> None:
             thinker = self._thinking.pop(stream, None)
-            if thinker is CUT:
+            if thinker is _CUT:
                 exchange.ended("cut")
             elif thinker is None or self._transport.is_closing():
                 exchange.ended("closed by client")
@@ -322,7 +322,7 @@ class Connection(asyncio.Protocol):
         if stream in self._deliveries:
             # If this process is killed now, the kernel closes the socket: Node takes a regular end of an HTTP/2
             # connection for that of its streams, so let it be a reset.
-            self._close_by(LINGER_NOT)
+            self._close_by(_LINGER_NOT)
 
     def _left(self, stream: int) -> None:
         self._thinking.pop(stream, None)

@@ -12,7 +12,7 @@ from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.server.protocol import Event, HttpProtocol
 from converse_harness.stream.http import Break, Chunk, ConnectionFailure
 
-BATCH: Final = 32_768
+_BATCH: Final = 32_768
 """Bytes that are written before others get their turn."""
 
 WAITING: Final = Chunk(b"", math.inf)
@@ -134,7 +134,7 @@ class SocketDelivery:
                 return
             if not link.writable or (chunk.delay and not self._at and self._waits(chunk)):
                 break
-            if self._batch > BATCH:
+            if self._batch > _BATCH:
                 self._batch = 0
                 link.loop.call_soon(self.run)
                 break
@@ -142,7 +142,7 @@ class SocketDelivery:
                 self._head()
             room = link.http.room(self.stream)
             if room >= len(chunk.data) - self._at:
-                self._write_due(chunk, min(room, BATCH))
+                self._write_due(chunk, min(room, _BATCH))
             elif room > 0:
                 self._write_part(chunk, room)
             else:

@@ -14,9 +14,9 @@ import h11
 from converse_harness.server.protocol import LIMITS, Arrived, Event, HttpRefused, Limits, refusal
 from converse_harness.stream.http import HttpResponse, Request
 
-STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
+_STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
 
-WITHOUT_LIMIT = 1 << 30
+_WITHOUT_LIMIT = 1 << 30
 
 
 class Http1:
@@ -122,7 +122,7 @@ class Http1:
     def head(self, stream: int, response: HttpResponse, date: str) -> None:
         """The head of an answer, headers in the recorded order."""
         self._chunked = not self._last and any(name == "Transfer-Encoding" for name, _ in response.headers)
-        status = STATUS_LINES.get(response.status, f"HTTP/1.1 {response.status} \r\n")
+        status = _STATUS_LINES.get(response.status, f"HTTP/1.1 {response.status} \r\n")
         lines = [status, f"Date: {date}\r\n"]
         for name, value in response.headers:
             if name == "Transfer-Encoding" and not self._chunked:
@@ -133,7 +133,7 @@ class Http1:
 
     def room(self, stream: int) -> int:
         """The socket's own flow control is enough."""
-        return WITHOUT_LIMIT if stream == self._stream and not self.done else -1
+        return _WITHOUT_LIMIT if stream == self._stream and not self.done else -1
 
     def body(self, stream: int, data: bytes) -> None:
         """A part of a body, as one chunk if the answer is chunked."""

@@ -25,14 +25,14 @@ from converse_harness.stream.http import HttpResponse, Request
 if TYPE_CHECKING:
     from hyperframe.frame import Frame, GoAwayFrame
 
-CONNECTION_HEADERS = frozenset({"connection", "transfer-encoding"})
+_CONNECTION_HEADERS = frozenset({"connection", "transfer-encoding"})
 """Headers of HTTP/1.1 that HTTP/2 forbids."""
 
-WINDOW = 1 << 20
+_WINDOW = 1 << 20
 """Bytes that a client may send on a stream without waiting for us."""
 
 
-LENGTH = 3
+_LENGTH = 3
 """Bytes at the start of a frame that say how long the rest is, after nine of a header."""
 
 
@@ -56,8 +56,8 @@ class _Frames(FrameBuffer):
     """h2's buffer; without this it would wait for all of a frame, up to 16 MB, before it says that it is too long."""
 
     def __next__(self) -> Frame:
-        if len(self._data) >= LENGTH:
-            self._validate_frame_length(int.from_bytes(self._data[:LENGTH], "big"))
+        if len(self._data) >= _LENGTH:
+            self._validate_frame_length(int.from_bytes(self._data[:_LENGTH], "big"))
         return super().__next__()
 
 
@@ -87,14 +87,14 @@ class Http2:
             client=False,
             initial_values={
                 SettingCodes.MAX_CONCURRENT_STREAMS: limits.streams,
-                SettingCodes.INITIAL_WINDOW_SIZE: WINDOW,
+                SettingCodes.INITIAL_WINDOW_SIZE: _WINDOW,
                 SettingCodes.MAX_HEADER_LIST_SIZE: limits.head,
             },
         )
         self._h2.incoming_buffer = _Frames(server=True)
         self._h2.decoder.max_header_list_size = limits.head  # h2 would take it from a change of the settings only
         self._h2.initiate_connection()
-        self._h2.increment_flow_control_window(WINDOW)
+        self._h2.increment_flow_control_window(_WINDOW)
         self._coming: dict[int, _Request] = {}
         self._open: set[int] = set()
         """Streams with a request that is whole and not answered."""
@@ -216,7 +216,7 @@ class Http2:
         if not self._gone_meanwhile(stream):
             headers = [(":status", str(response.status)), ("date", date)]
             headers += [(name.lower(), value) for name, value in response.headers]
-            self._h2.send_headers(stream, [item for item in headers if item[0] not in CONNECTION_HEADERS])
+            self._h2.send_headers(stream, [item for item in headers if item[0] not in _CONNECTION_HEADERS])
             self._headless.discard(stream)
 
     def room(self, stream: int) -> int:

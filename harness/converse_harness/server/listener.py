@@ -36,24 +36,24 @@ if TYPE_CHECKING:  # most never record
     from converse_harness.recordings.redaction import Redaction
     from converse_harness.server.proxy import Options, RecordingFake
 
-NOT_AIMED: Final = (
+_NOT_AIMED: Final = (
     "a boto client called Bedrock itself while a fake of a ConverseServer is open, which answers at its own URL only. "
     "Give the client endpoint_url=fake.url, or its process fake.environ; or use the fixture `converse`, which answers "
     "boto clients wherever they are aimed"
 )
-BLOCKED: Final = (
+_BLOCKED: Final = (
     "the loopback server cannot open a socket: pytest-socket has disabled them. Allow this one with --allow-hosts="
     "127.0.0.1 in place of --disable-socket, or with @pytest.mark.enable_socket; or use the fixtures `converse` and "
     "`converse_httpx`, which need no socket"
 )
-IN_USE: Final = "the loopback server cannot listen on {host}:{port}: {error}. Choose another port, or 0 for a free one"
-NOT_LOOPBACK: Final = (
+_IN_USE: Final = "the loopback server cannot listen on {host}:{port}: {error}. Choose another port, or 0 for a free one"
+_NOT_LOOPBACK: Final = (
     "the server listens on {host}, which other machines can reach: whoever does can read what is asked and script "
     "answers. Keep to 127.0.0.1 unless a container has to reach it"
 )
-NO_LOOP: Final = "the loopback server cannot make an event loop: {error}. Close files, or allow more (ulimit -n)"
-LATE: Final = "{count} function{s} of a script still run{es} after the server has stopped: {names}"
-FAREWELL: Final = 1.0
+_NO_LOOP: Final = "the loopback server cannot make an event loop: {error}. Close files, or allow more (ulimit -n)"
+_LATE: Final = "{count} function{s} of a script still run{es} after the server has stopped: {names}"
+_FAREWELL: Final = 1.0
 """Seconds that functions of a script get to end when the server stops."""
 
 
@@ -226,7 +226,7 @@ class ConverseServer:
         if self.on_ended is not None:
             fake.endpoint.on_ended = partial(self.on_ended, fake)
         try:
-            with registry.opened(RefusingFake(NOT_AIMED, fake), boto=False, url=fake.url):
+            with registry.opened(RefusingFake(_NOT_AIMED, fake), boto=False, url=fake.url):
                 self._mounts.mount(fake, prefix)
                 yield
         finally:
@@ -251,7 +251,7 @@ class ConverseServer:
             return
         with suppress(RuntimeError):  # the loop has ended, and everything with it
             loop.call_soon_threadsafe(cut)
-            over.wait(FAREWELL)
+            over.wait(_FAREWELL)
 
     # The thread's side
 
@@ -259,19 +259,19 @@ class ConverseServer:
         try:
             listening = _bind(self._host, self._port)
         except (OSError, OverflowError, UnicodeError) as error:
-            raise TransportError(IN_USE.format(host=self._host, port=self._port, error=error)) from error
+            raise TransportError(_IN_USE.format(host=self._host, port=self._port, error=error)) from error
         except RuntimeError as error:
             if type(error).__name__ == "SocketBlockedError":
-                raise TransportError(BLOCKED) from error
+                raise TransportError(_BLOCKED) from error
             raise
         try:
             if not is_loopback(f"http://{_in_url(self._host)}"):
-                warnings.warn(NOT_LOOPBACK.format(host=self._host or "all addresses"), stacklevel=3)
+                warnings.warn(_NOT_LOOPBACK.format(host=self._host or "all addresses"), stacklevel=3)
             return listening, asyncio.SelectorEventLoop()
         except BaseException as error:
             listening.close()
             if isinstance(error, OSError):
-                raise TransportError(NO_LOOP.format(error=error)) from error
+                raise TransportError(_NO_LOOP.format(error=error)) from error
             raise
 
     def _run(self, bound: socket.socket, loop: asyncio.AbstractEventLoop, ready: threading.Event) -> None:
@@ -339,14 +339,14 @@ class ConverseServer:
         worker.start()
 
     def _wait_for_functions(self) -> None:
-        end = time.monotonic() + FAREWELL
+        end = time.monotonic() + _FAREWELL
         working = {*self._workers} - {threading.current_thread()}
         for worker in working:
             worker.join(max(0.0, end - time.monotonic()))
         late = [worker.name for worker in working if worker.is_alive()]
         if late:
             s, es = ("", "s") if len(late) == 1 else ("s", "")
-            warnings.warn(LATE.format(count=len(late), s=s, es=es, names=", ".join(late)), stacklevel=3)
+            warnings.warn(_LATE.format(count=len(late), s=s, es=es, names=", ".join(late)), stacklevel=3)
 
 
 def _in_url(host: str) -> str:

@@ -59,10 +59,10 @@ class ServerFake(Fake):
         return self
 
 
-CONTROL: Final = "/__converse"
+_CONTROL: Final = "/__converse"
 """Where the control API is, beside the prefixes of the fakes."""
 
-NO_FAKE_THERE: Final = (
+_NO_FAKE_THERE: Final = (
     "no fake is open at {prefix} of this converse-harness server: it was closed, or the URL is not that of a fake "
     "(fake.url)."
 )
@@ -121,7 +121,7 @@ class Mounts:
     def answer(self, request: Request) -> SiteAnswer:
         """Who answers a request, with the prefix taken off its target."""
         prefix = "/" + request.target[1:].partition("/")[0].partition("?")[0]
-        if prefix == CONTROL:
+        if prefix == _CONTROL:
             return SiteAnswer(
                 self, lambda: PlainExchange(self._control(request)), slow=True
             )  # checks against the service model
@@ -131,7 +131,7 @@ class Mounts:
         fake = self.fakes.get("")
         if fake is not None:
             return _of(fake, request)
-        message = json.dumps({"message": NO_FAKE_THERE.format(prefix=prefix)}).encode()
+        message = json.dumps({"message": _NO_FAKE_THERE.format(prefix=prefix)}).encode()
         nobody = error_response("UnknownOperationException", 404, message, NO_REQUEST_ID)
         return SiteAnswer(self, lambda: PlainExchange(nobody), slow=False)
 

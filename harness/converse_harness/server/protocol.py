@@ -45,9 +45,9 @@ class HttpRefusal(NamedTuple):
     message: str
 
 
-MALFORMED: Final = HttpRefusal(400, "BadRequestException", "This is not an HTTP request that can be read: {problem}.")
-REFUSALS: Final[Mapping[int, HttpRefusal]] = {
-    400: MALFORMED,
+_MALFORMED: Final = HttpRefusal(400, "BadRequestException", "This is not an HTTP request that can be read: {problem}.")
+_REFUSALS: Final[Mapping[int, HttpRefusal]] = {
+    400: _MALFORMED,
     408: HttpRefusal(
         408, "RequestTimeoutException", "The request did not arrive in full; nothing came for {silence:g} s."
     ),
@@ -82,7 +82,7 @@ Event = Arrived | HttpRefused | Left
 
 def refusal(status: int, problem: str, limits: Limits) -> HttpResponse:
     """The answer to a request that cannot be taken: AWS-shaped, as every client can read it."""
-    known = REFUSALS.get(status, MALFORMED)
+    known = _REFUSALS.get(status, _MALFORMED)
     said = known.message.format(problem=problem, silence=limits.silence, body=limits.body, head=limits.head)
     body = json.dumps({"message": said}).encode()
     return error_response(known.name, known.status, body, NO_REQUEST_ID)

@@ -37,12 +37,12 @@ from converse_harness.server.mounts import Mount, ServerFake
 from converse_harness.server.upstream import Upstream, UpstreamAnswer, find
 from converse_harness.stream.http import NO_REQUEST_ID, Break, Chunk, HttpResponse, Request, error_response
 
-THREAD: Final = "converse-harness recording"
+_THREAD: Final = "converse-harness recording"
 
-BREAKS: Final = {End.RESET: Break.RESET, End.CLOSED: Break.CLOSED, End.STALLED: Break.STALLED}
+_BREAKS: Final = {End.RESET: Break.RESET, End.CLOSED: Break.CLOSED, End.STALLED: Break.STALLED}
 """What the client sees where the service breaks off: the same."""
 
-BETWEEN_TWO: Final = frozenset(
+_BETWEEN_TWO: Final = frozenset(
     {
         "connection",
         "date",
@@ -57,11 +57,11 @@ BETWEEN_TWO: Final = frozenset(
 )
 """Headers that concern the connection to the service, and not the one to the client."""
 
-UNAVAILABLE: Final = "ServiceUnavailableException"
-NOT_REACHED: Final = "converse-harness passes calls on to {url}, and no answer came from there: {error}"
+_UNAVAILABLE: Final = "ServiceUnavailableException"
+_NOT_REACHED: Final = "converse-harness passes calls on to {url}, and no answer came from there: {error}"
 
 
-class Pieces(Arriving):
+class _Pieces(Arriving):
     """The pieces of a body as they are heard. What a slow client has not taken yet is kept by the recording anyway."""
 
     def __init__(self, pieces: list[tuple[bytes, float]]) -> None:
@@ -100,7 +100,7 @@ class Pieces(Arriving):
         self.came()
 
 
-class Relay:
+class _Relay:
     """One call on its way to the service and back."""
 
     def __init__(self, passed: ForwardedExchange, over: Callable[[Call], None]) -> None:
@@ -112,7 +112,7 @@ class Relay:
         self._answer: UpstreamAnswer | None = None
         self._whole = False
         """Whether all of the answer is there, taken or not."""
-        self._pieces = Pieces(passed.captured.pieces)
+        self._pieces = _Pieces(passed.captured.pieces)
         self.response = HttpResponse(0, (), ())
 
     @property
@@ -137,15 +137,15 @@ class Relay:
                 answer = upstream.ask(request)
         except BotoCoreError as error:
             self._end(partial(self._hearing.broke, error))
-            said = mask(NOT_REACHED.format(url=upstream.url, error=error))
+            said = mask(_NOT_REACHED.format(url=upstream.url, error=error))
             body = json.dumps({"message": said}, ensure_ascii=False).encode()
-            self.response = error_response(UNAVAILABLE, 503, body, NO_REQUEST_ID)
+            self.response = error_response(_UNAVAILABLE, 503, body, NO_REQUEST_ID)
             return
         self._hearing.began(answer.status, answer.headers)
         self.response = HttpResponse(answer.status, tuple(_for_the_client(answer)), self._pieces)
         self._answer = answer
         if answer.chunked:
-            reader = threading.Thread(target=self._read, args=(answer,), name=THREAD, daemon=True)
+            reader = threading.Thread(target=self._read, args=(answer,), name=_THREAD, daemon=True)
             registry.exempt(reader)
             reader.start()
         else:
@@ -169,7 +169,7 @@ class Relay:
                 self._pieces.came()
             self._whole = True
         except Exception as error:  # noqa: BLE001 - urllib3's, ssl's, whatever breaks it off
-            self.response = replace(self.response, broken=BREAKS[end_of(error)])
+            self.response = replace(self.response, broken=_BREAKS[end_of(error)])
             self._end(partial(self._hearing.broke, error))
         finally:
             with self._lock:
@@ -195,7 +195,7 @@ class Relay:
 
 def _for_the_client(answer: UpstreamAnswer) -> Iterator[tuple[str, str]]:
     for name, value in answer.headers:
-        if name.lower() not in BETWEEN_TWO:
+        if name.lower() not in _BETWEEN_TWO:
             yield name, value
     if answer.chunked:
         yield "Transfer-Encoding", "chunked"
@@ -206,11 +206,11 @@ OnSaved = Callable[[Call, Exception | None], None]
 """Is called when a call is over and on disk, or with what kept it from being written; it must not wait."""
 
 
-REST: Final = 4.0
+_REST: Final = 4.0
 """How much longer than it took to write the file nothing is written."""
 
 
-class Saver:
+class _Saver:
     """Writes a tape anew whenever a call has ended, in a thread: if the process is killed, what ended is on disk.
 
     All of it is written each time, so in a long session that takes a while; then others get most of the time, and the
@@ -223,7 +223,7 @@ class Saver:
         self._ended: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
         self._unsaved: list[Call] = []
         self._failed = False
-        self._thread = threading.Thread(target=self._run, name=THREAD, daemon=True)
+        self._thread = threading.Thread(target=self._run, name=_THREAD, daemon=True)
         registry.exempt(self._thread)
 
     def ended(self, call: Call) -> None:
@@ -249,7 +249,7 @@ class Saver:
         while self._collect(rested):
             started = monotonic()
             self._save()
-            rested = monotonic() + REST * (monotonic() - started)
+            rested = monotonic() + _REST * (monotonic() - started)
 
     def _collect(self, until: float) -> bool:
         """Wait for a call that ended, and for more until then; whether the tape goes on."""
@@ -296,7 +296,7 @@ class RecordingFake(ServerFake):
         settings: Settings,
     ) -> None:
         self._upstream = upstream
-        self._saver = None if opened.writer is None else Saver(opened.writer, on_saved)
+        self._saver = None if opened.writer is None else _Saver(opened.writer, on_saved)
 
         @contextmanager
         def saved(fake: ServerFake) -> Generator[None, None, None]:
@@ -324,7 +324,7 @@ class RecordingFake(ServerFake):
         exchange = self.exchange(request)
         if self._upstream is None or self._saver is None or not isinstance(exchange, ForwardedExchange):
             return exchange
-        relay = Relay(exchange, self._saver.ended)
+        relay = _Relay(exchange, self._saver.ended)
         try:
             relay.ask(self._upstream, request)
         except TransportError as error:

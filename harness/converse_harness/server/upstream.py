@@ -21,37 +21,37 @@ from converse_harness.recordings.leaks import remember
 from converse_harness.secrets import mask
 from converse_harness.stream.http import Request
 
-SIGNING_NAME: Final = "bedrock"
+_SIGNING_NAME: Final = "bedrock"
 """The service for which a request is signed, whatever its host."""
 
-BEARER: Final = "AWS_BEARER_TOKEN_BEDROCK"
+_BEARER: Final = "AWS_BEARER_TOKEN_BEDROCK"
 
-PASSED_ON: Final = frozenset({"accept", "content-type"})
-PASSED_ON_PREFIX: Final = "x-amzn-bedrock-"
+_PASSED_ON: Final = frozenset({"accept", "content-type"})
+_PASSED_ON_PREFIX: Final = "x-amzn-bedrock-"
 """The headers that say what is asked. Those that say who asks, and from where to where, are those of the proxy."""
 
-CONNECT_TIMEOUT: Final = 60.0
-READ_TIMEOUT: Final = 3600.0
+_CONNECT_TIMEOUT: Final = 60.0
+_READ_TIMEOUT: Final = 3600.0
 """Seconds. botocore's own minute for the next byte is too short for a model that thinks, and whoever asks has a limit
 of their own: when they leave, the service is left."""
 
-NO_KEYS: Final = (
+_NO_KEYS: Final = (
     "there are no credentials to sign with: {what}. The proxy signs what it passes on with those of its own "
     "environment, as boto3 finds them: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN), or "
-    "AWS_PROFILE, or " + BEARER
+    "AWS_PROFILE, or " + _BEARER
 )
-NO_CREDENTIALS: Final = "botocore found none in the environment, in a profile, or by the role of this machine"
-DUMMIES: Final = "the environment has the dummy keys of a fake, which somebody exported in this shell"
-NO_REGION: Final = (
+_NO_CREDENTIALS: Final = "botocore found none in the environment, in a profile, or by the role of this machine"
+_DUMMIES: Final = "the environment has the dummy keys of a fake, which somebody exported in this shell"
+_NO_REGION: Final = (
     "there is no region to {purpose}: none was given, and botocore found none in AWS_DEFAULT_REGION or a profile. Give "
     "one ({how}), or set AWS_REGION or AWS_DEFAULT_REGION"
 )
-HOW: Final = "--region, or region=..."
-NO_URL: Final = (
+_HOW: Final = "--region, or region=..."
+_NO_URL: Final = (
     "calls cannot be passed on to {url!r}: give an http:// or https:// URL with a host, without user or query"
 )
-IN_CLEAR: Final = (
-    "the bearer token in " + BEARER + " would travel unencrypted to {url}. Give an https:// URL, or unset it and sign "
+_IN_CLEAR: Final = (
+    "the bearer token in " + _BEARER + " would travel unencrypted to {url}. Give an https:// URL, or unset it and sign "
     "with keys"
 )
 LOST: Final = "the credentials of this environment could not be renewed: {error}"
@@ -126,7 +126,7 @@ class Upstream:
 
         signed = self._signed(request)
         proxies = cast("Any", utils).get_environ_proxies(signed.url)
-        timeout = (CONNECT_TIMEOUT, READ_TIMEOUT)
+        timeout = (_CONNECT_TIMEOUT, _READ_TIMEOUT)
         session = cast("Any", httpsession).URLLib3Session(verify=self._verify, proxies=proxies, timeout=timeout)
         try:
             return UpstreamAnswer(session.send(signed).raw, session)
@@ -156,7 +156,7 @@ class Upstream:
         except (BotoCoreError, ClientError) as error:
             raise TransportError(LOST.format(error=mask(str(error)))) from error
         remember(keys.access_key, keys.secret_key, keys.token)
-        signer: Any = SigV4Auth(keys, SIGNING_NAME, self.region)
+        signer: Any = SigV4Auth(keys, _SIGNING_NAME, self.region)
         signer.add_auth(made)
         return made.prepare()
 
@@ -183,20 +183,20 @@ def find(url: str | None, region: str | None) -> Upstream:
 
     if url is not None:
         _check_url(url)
-    token = os.environ.get(BEARER, "").strip()
+    token = os.environ.get(_BEARER, "").strip()
     session: Any = Session()
     try:
         found = region or session.get_config_variable("region") or os.environ.get("AWS_REGION") or ""
         if not found and (url is None or not token):
             purpose = "find Bedrock in" if url is None else "sign for"
-            raise TransportError(NO_REGION.format(purpose=purpose, how=HOW))
+            raise TransportError(_NO_REGION.format(purpose=purpose, how=_HOW))
         if not token:
             _check_keys(session)
         elif url is not None and not (url.startswith("https:") or is_loopback(url)):
-            raise TransportError(IN_CLEAR.format(url=url))
+            raise TransportError(_IN_CLEAR.format(url=url))
         return Upstream(url, found, session, token)
     except (BotoCoreError, ClientError) as error:
-        raise TransportError(NO_KEYS.format(what=mask(str(error)).rstrip("."))) from error
+        raise TransportError(_NO_KEYS.format(what=mask(str(error)).rstrip("."))) from error
 
 
 def _check_url(url: str) -> None:
@@ -206,20 +206,20 @@ def _check_url(url: str) -> None:
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
-        raise TransportError(NO_URL.format(url=mask(re.sub("//.*@", "//***@", url))))
+        raise TransportError(_NO_URL.format(url=mask(re.sub("//.*@", "//***@", url))))
 
 
 def _check_keys(session: Any) -> None:
     credentials = session.get_credentials()
     if credentials is None:
-        raise TransportError(NO_KEYS.format(what=NO_CREDENTIALS))
+        raise TransportError(_NO_KEYS.format(what=_NO_CREDENTIALS))
     if credentials.get_frozen_credentials().access_key == ACCESS_KEY:
-        raise TransportError(NO_KEYS.format(what=DUMMIES))
+        raise TransportError(_NO_KEYS.format(what=_DUMMIES))
 
 
 def _passed_on(headers: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     for name, value in headers:
-        if name.lower() in PASSED_ON or name.lower().startswith(PASSED_ON_PREFIX):
+        if name.lower() in _PASSED_ON or name.lower().startswith(_PASSED_ON_PREFIX):
             yield name, value
 
 

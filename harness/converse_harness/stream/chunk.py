@@ -14,7 +14,7 @@ from converse_harness.errors import ReplyError
 STREAMABLE: Final = ("text", "reasoningContent", "toolUse", "toolResult", "citationsContent", "image")
 """The members of ContentBlock that have a delta in AWS's model."""
 
-CUT: Final = ("text", "reasoningContent", "toolUse", "citationsContent")
+_CUT: Final = ("text", "reasoningContent", "toolUse", "citationsContent")
 """Those of them that are cut into pieces."""
 
 CUT_OFF: Final = ("max_tokens", "model_context_window_exceeded")
@@ -63,9 +63,9 @@ def message_events(
     """The events of a message alone, messageStart to the last contentBlockStop; not `strict`, of any block."""
     blocks = cast("Sequence[Mapping[str, Any]]", message["content"])
     for index in pieces or {}:
-        if not (0 <= index < len(blocks) and blocks[index].keys() & set(CUT)):
+        if not (0 <= index < len(blocks) and blocks[index].keys() & set(_CUT)):
             raise ReplyError(
-                f"pieces[{index}]: content[{index}] is not there or not cut into pieces. Cut: {', '.join(CUT)}."
+                f"pieces[{index}]: content[{index}] is not there or not cut into pieces. Cut: {', '.join(_CUT)}."
             )
     unfinished = len(blocks) - 1 if stop_reason in CUT_OFF else None
     return cut_message(message, ByFamily(family, pieces or {}, unfinished), strict=strict)
@@ -104,7 +104,7 @@ class ByFamily:
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
         """The deltas of a tool's input; none, if no pieces are what was given for a tool without input."""
-        text = tool_input_json(value)
+        text = _tool_input_json(value)
         if value == {} and len(self.pieces.get(index, text)) == 0:
             return ()
         if index == self.unfinished:
@@ -128,9 +128,9 @@ class ByFamily:
 
 
 def _spells(joined: str, text: str) -> bool:
-    """Whether it is the JSON that `tool_input_json` would write so."""
+    """Whether it is the JSON that `_tool_input_json` would write so."""
     try:
-        return tool_input_json(json.loads(joined)) == text
+        return _tool_input_json(json.loads(joined)) == text
     except ValueError:
         return False
 
@@ -185,7 +185,7 @@ _SPELLINGS: Final[tuple[dict[str, Any], ...]] = tuple(
 """How models write JSON: with spaces or without, other characters as they are or escaped."""
 
 
-def tool_input_json(value: object) -> str:
+def _tool_input_json(value: object) -> str:
     """A tool input as models write it: JSON with spaces, UTF-8 unescaped."""
     return json.dumps(value, ensure_ascii=False)
 

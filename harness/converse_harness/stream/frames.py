@@ -50,8 +50,8 @@ MAX_HEADERS_LENGTH = 128 * 1024
 MAX_PAYLOAD_LENGTH = 24 * 1024 * 1024
 """Bytes in a payload: what botocore 1.44 reads."""
 PRELUDE_LENGTH = 12
-CHECKSUM_LENGTH = 4
-MIN_FRAME_LENGTH = PRELUDE_LENGTH + CHECKSUM_LENGTH
+_CHECKSUM_LENGTH = 4
+_MIN_FRAME_LENGTH = PRELUDE_LENGTH + _CHECKSUM_LENGTH
 
 _LENGTHS = struct.Struct(">II")
 _PRELUDE = struct.Struct(">III")
@@ -96,7 +96,7 @@ def _frame_start(header_block: bytes, payload_length: int) -> tuple[bytes, int]:
         raise UnwritableFrame(
             f"a payload of {payload_length} bytes; a frame has at most {MAX_PAYLOAD_LENGTH}: split it"
         )
-    total_length = headers_length + payload_length + MIN_FRAME_LENGTH
+    total_length = headers_length + payload_length + _MIN_FRAME_LENGTH
     prelude = _pack_prelude(total_length, headers_length, crc32(_pack_lengths(total_length, headers_length)))
     start = prelude + header_block
     return start, crc32(start)
@@ -205,11 +205,11 @@ def _read_prelude(prelude: bytes, offset: int) -> tuple[int, int]:
             f"the lengths {total_length} and {headers_length} have CRC 0x{actual:08x}, not 0x{checksum:08x}",
             offset + _LENGTHS.size,
         )
-    if total_length < MIN_FRAME_LENGTH:
+    if total_length < _MIN_FRAME_LENGTH:
         raise FrameError(
-            "frame_too_short", f"a frame of {total_length} bytes; it has at least {MIN_FRAME_LENGTH}", offset
+            "frame_too_short", f"a frame of {total_length} bytes; it has at least {_MIN_FRAME_LENGTH}", offset
         )
-    room = total_length - MIN_FRAME_LENGTH
+    room = total_length - _MIN_FRAME_LENGTH
     if headers_length > room:
         raise FrameError(
             "headers_overrun",
@@ -231,7 +231,7 @@ def _read_prelude(prelude: bytes, offset: int) -> tuple[int, int]:
 
 def _read_frame(frame: bytes, headers_length: int, offset: int) -> Frame:
     """The frame that exactly these bytes are, its prelude judged before."""
-    checksum_at = len(frame) - CHECKSUM_LENGTH
+    checksum_at = len(frame) - _CHECKSUM_LENGTH
     (checksum,) = _CHECKSUM.unpack_from(frame, checksum_at)
     actual = crc32(frame[:checksum_at])
     headers_end = PRELUDE_LENGTH + headers_length

@@ -25,7 +25,7 @@ Break = Callable[[Any, Any], Iterable[Any]]
 _FAR: Final = 10_000
 """Beyond this, a length is not exceeded."""
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def _broken(drawing: Drawing, schema: Schema, choice: Choice, objects: bool) -> 
     return None
 
 
-def _from(drawing: Drawing, some: list[T]) -> list[T]:
+def _from(drawing: Drawing, some: list[_T]) -> list[_T]:
     """All of some things, in their order from a drawn one on."""
     first = drawing.draw(st.integers(0, len(some) - 1)) if len(some) > 1 else 0
     return some[first:] + some[:first]

@@ -25,7 +25,7 @@ _TURNS: Final = 24
 """How many such Choices there are in a value before only what is smallest is drawn."""
 
 _TRIES: Final = 5
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ class Unless:
         return until(self.is_right, lambda: self.inner.value(drawing))
 
 
-def until(is_right: Callable[[T], bool], make: Callable[[], T]) -> T:
+def until(is_right: Callable[[_T], bool], make: Callable[[], _T]) -> _T:
     """The first of some values that is right; if there is none, this example is given up."""
     for _ in range(_TRIES):
         value = make()

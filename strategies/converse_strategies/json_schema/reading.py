@@ -117,7 +117,7 @@ ANNOTATIONS: Final = frozenset(
 )
 """Keywords that say something and limit nothing; so do those that begin with `x-`."""
 
-SIMPLE: Final = frozenset({"type", "enum", "const"})
+_SIMPLE: Final = frozenset({"type", "enum", "const"})
 """What a schema under `not` may consist of: its opposite can be made without trying."""
 
 
@@ -305,14 +305,14 @@ def _keywords(path: str, schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             raise InvalidArgument(f"{path}/{_escaped(name)} is {value!r}, and {name} takes {takes.value}.")
         if name == "not" and not _is_simple(value):
             raise InvalidArgument(
-                f"{path}/not is {value!r}, and values are made for `not` only over {', '.join(sorted(SIMPLE))}. "
+                f"{path}/not is {value!r}, and values are made for `not` only over {', '.join(sorted(_SIMPLE))}. "
                 "Say what is allowed instead of what is not."
             )
         yield name, value
 
 
 def _is_simple(schema: bool | dict[str, Any]) -> bool:
-    return isinstance(schema, bool) or SIMPLE.union(ANNOTATIONS).issuperset(schema)
+    return isinstance(schema, bool) or _SIMPLE.union(ANNOTATIONS).issuperset(schema)
 
 
 def _is_finite(value: object) -> TypeGuard[int | float]:

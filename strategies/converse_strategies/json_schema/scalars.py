@@ -21,7 +21,7 @@ _MANY: Final = 10**6
 _LONG: Final = 32
 """From this length on, a text is filled up rather than drawn."""
 
-PRINTABLE: Final = "".join(map(chr, range(32, 127)))
+_PRINTABLE: Final = "".join(map(chr, range(32, 127)))
 
 
 class Contradiction(Exception):
@@ -33,19 +33,19 @@ def said(nodes: Iterable[Node], keyword: str) -> list[tuple[str, Any]]:
     return [(f"{node.path}/{keyword}", node.keywords[keyword]) for node in nodes if keyword in node.keywords]
 
 
-def largest(nodes: Sequence[Node], keyword: str) -> int:
+def _largest(nodes: Sequence[Node], keyword: str) -> int:
     """The lower bound that holds for all, 0 if there is none."""
     return max((number for _, number in said(nodes, keyword)), default=0)
 
 
-def smallest(nodes: Sequence[Node], keyword: str) -> int | None:
+def _smallest(nodes: Sequence[Node], keyword: str) -> int | None:
     """The upper bound that holds for all."""
     return min((number for _, number in said(nodes, keyword)), default=None)
 
 
 def sizes(nodes: Sequence[Node], low: str, high: str) -> tuple[int, int | None]:
     """The bounds of a length. Raises Contradiction."""
-    lowest, highest = largest(nodes, low), smallest(nodes, high)
+    lowest, highest = _largest(nodes, low), _smallest(nodes, high)
     if highest is not None and lowest > highest:
         raise Contradiction(f"{_where(nodes)}: {low} {lowest} is above {high} {highest}")
     return lowest, highest
@@ -183,7 +183,7 @@ def _characters(pattern: str) -> tuple[str, int, int | None] | None:
         low = int(found["low"])
         high = (int(found["high"]) if found["high"] else None) if found["comma"] else low
     one = re.compile(found["one"], re.ASCII)
-    letters = [letter for letter in PRINTABLE if one.fullmatch(letter)]
+    letters = [letter for letter in _PRINTABLE if one.fullmatch(letter)]
     letters.sort(key=lambda letter: (not letter.islower(), not letter.isalnum()))
     return "".join(letters), low, high
 
@@ -220,13 +220,13 @@ def _of_classes(
     if (most is not None and low > most) or (not letters and low):
         rules = ", ".join(f"{keyword} {rule!r}" for keyword in _TEXTUAL for _, rule in said(nodes, keyword))
         raise Contradiction(f"{_where(nodes)}: no text satisfies {rules}")
-    return filled(st.text(letters, min_size=0 if low >= _LONG else low, max_size=_room(low, most)), low, letters[:1])
+    return _filled(st.text(letters, min_size=0 if low >= _LONG else low, max_size=_room(low, most)), low, letters[:1])
 
 
 _TEXTUAL: Final = ("pattern", "minLength", "maxLength")
 
 
-def filled(drawn: st.SearchStrategy[str], low: int, letters: Sequence[str] = "0") -> st.SearchStrategy[str]:
+def _filled(drawn: st.SearchStrategy[str], low: int, letters: Sequence[str] = "0") -> st.SearchStrategy[str]:
     """Texts that are long enough without a draw for every character."""
     return drawn.map(lambda text: text + letters[0] * (low - len(text))) if low >= _LONG else drawn
 
@@ -241,7 +241,7 @@ def _room(low: int, high: int | None) -> int | None:
 @lru_cache(maxsize=512)
 def of_length(low: int, high: int | None) -> st.SearchStrategy[str]:
     """Any text of a length."""
-    return filled(st.text(min_size=0 if low >= _LONG else low, max_size=_room(low, high)), low)
+    return _filled(st.text(min_size=0 if low >= _LONG else low, max_size=_room(low, high)), low)
 
 
 def fitted(text: str, low: int, high: int | None) -> str:

@@ -20,7 +20,7 @@ Json = dict[str, Any]
 NAMES: Final = ("city", "days", "query", "unit", "tags", "user_id", "startDate", "max-results", "notes", "filter")
 """What parameters of tools are called."""
 
-DEFINITIONS: Final[Mapping[str, Json]] = {
+_DEFINITIONS: Final[Mapping[str, Json]] = {
     "Point": {
         "type": "object",
         "properties": {
@@ -101,9 +101,9 @@ def json_schemas(draw: st.DrawFn, *, max_properties: int = 4) -> Json:
 def draw_schema(draw: st.DrawFn, max_properties: int, *, strict: bool) -> Json:
     """A schema of an object; a strict one has neither limits nor members beyond those that it names."""
     schema = _draw_object(draw, max_properties, strict, _SCALARS() if strict else _SIMPLE(), 1)
-    used = [name for name in DEFINITIONS if f"'#/$defs/{name}'" in repr(schema)]
+    used = [name for name in _DEFINITIONS if f"'#/$defs/{name}'" in repr(schema)]
     if used:
-        schema["$defs"] = {name: copy.deepcopy(DEFINITIONS[name]) for name in used}
+        schema["$defs"] = {name: copy.deepcopy(_DEFINITIONS[name]) for name in used}
     return schema
 
 

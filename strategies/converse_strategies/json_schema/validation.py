@@ -34,7 +34,7 @@ class Format:
 
 
 @cache
-def words(max_size: int = 12) -> st.SearchStrategy[str]:
+def _words(max_size: int = 12) -> st.SearchStrategy[str]:
     """Words of lower-case letters and digits, which are right in every format that has words."""
     return st.text(_WORD, min_size=1, max_size=max_size)
 
@@ -65,15 +65,15 @@ def _durations() -> st.SearchStrategy[str]:
 
 
 def _emails() -> st.SearchStrategy[str]:
-    return _joined("{}@example.{}", words(), st.sampled_from(("com", "net", "org")))
+    return _joined("{}@example.{}", _words(), st.sampled_from(("com", "net", "org")))
 
 
 def _uris() -> st.SearchStrategy[str]:
-    return _joined("{}://example.com/{}", st.sampled_from(("https", "http")), words())
+    return _joined("{}://example.com/{}", st.sampled_from(("https", "http")), _words())
 
 
 def _hostnames() -> st.SearchStrategy[str]:
-    return _joined("{}.example.{}", words(), st.sampled_from(("com", "net", "org")))
+    return _joined("{}.example.{}", _words(), st.sampled_from(("com", "net", "org")))
 
 
 def _uuids() -> st.SearchStrategy[str]:

@@ -20,39 +20,39 @@ from converse_harness.bedrock.rules.rule import (
     no_field,
 )
 
-CACHE_POINTS: Final = 4
+_CACHE_POINTS: Final = 4
 
-LEAST_BUDGET: Final = 1024
+_LEAST_BUDGET: Final = 1024
 
-LEAST_TOP_P: Final = 0.95
+_LEAST_TOP_P: Final = 0.95
 """What Claude from 4.6 on may be left to choose from while it thinks."""
 
-CALLED: Final = {"text": "text", "toolUse": "tool_use"}
+_CALLED: Final = {"text": "text", "toolUse": "tool_use"}
 """What Anthropic calls content blocks."""
 
 
-def thinking_with_a_forced_tool(asked: RuleRequest) -> Iterator[RuleViolation]:
+def _thinking_with_a_forced_tool(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Claude is to think, and must use a tool."""
     choice = asked.tool_config.get("toolChoice", {})
     if asked.thinking.get("type") == "enabled" and ("any" in choice or "tool" in choice):
         yield RuleViolation("toolConfig.toolChoice")
 
 
-def thinking_with_a_temperature(asked: RuleRequest) -> Iterator[RuleViolation]:
+def _thinking_with_a_temperature(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Claude is to think at another temperature than 1."""
     temperature = asked.body.get("inferenceConfig", {}).get("temperature", 1)
     if asked.thinking.get("type") == "enabled" and temperature != 1:
         yield RuleViolation("inferenceConfig.temperature")
 
 
-def small_budgets(asked: RuleRequest) -> Iterator[RuleViolation]:
+def _small_budgets(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Claude may think less than the least."""
     budget = asked.thinking.get("budget_tokens")
-    if isinstance(budget, int) and budget < LEAST_BUDGET:
+    if isinstance(budget, int) and budget < _LEAST_BUDGET:
         yield RuleViolation("additionalModelRequestFields.thinking.budget_tokens")
 
 
-def budgets_beyond_the_answer(asked: RuleRequest) -> Iterator[RuleViolation]:
+def _budgets_beyond_the_answer(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Claude may think more tokens than it may answer."""
     budget = asked.thinking.get("budget_tokens")
     most = asked.body.get("inferenceConfig", {}).get("maxTokens")
@@ -60,20 +60,20 @@ def budgets_beyond_the_answer(asked: RuleRequest) -> Iterator[RuleViolation]:
         yield RuleViolation("inferenceConfig.maxTokens")
 
 
-def thinking_with_top_p(asked: RuleRequest) -> Iterator[RuleViolation]:
+def _thinking_with_top_p(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Claude is to think, and to choose from the likeliest tokens only."""
     if asked.thinking.get("type") == "enabled" and "topP" in asked.body.get("inferenceConfig", {}):
         yield RuleViolation("inferenceConfig.topP")
 
 
-def thinking_with_a_low_top_p(asked: RuleRequest) -> Iterator[RuleViolation]:
+def _thinking_with_a_low_top_p(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Claude is to think, and to choose from too few tokens."""
     top_p = asked.body.get("inferenceConfig", {}).get("topP", 1)
-    if asked.thinking.get("type") in ("enabled", "adaptive") and top_p < LEAST_TOP_P:
+    if asked.thinking.get("type") in ("enabled", "adaptive") and top_p < _LEAST_TOP_P:
         yield RuleViolation("inferenceConfig.topP")
 
 
-def tools_used_without_a_thought(asked: RuleRequest) -> Iterator[RuleViolation]:
+def _tools_used_without_a_thought(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Claude is to think, and what it thought before it used the tools whose results come last is not given back."""
     if asked.thinking.get("type") != "enabled":
         return
@@ -81,12 +81,12 @@ def tools_used_without_a_thought(asked: RuleRequest) -> Iterator[RuleViolation]:
     last = len(asked.messages) - 1
     uses = [n - 1 for n in takewhile(with_results.__contains__, range(last, 0, -2))]
     if uses and not any("reasoningContent" in _block(asked, n, 0) for n in uses):
-        for kind, called in CALLED.items():
+        for kind, called in _CALLED.items():
             if kind in _block(asked, last - 1, 0):
                 yield RuleViolation(at(last - 1, 0), {"n": last - 1, "found": called})
 
 
-def files_beside_results(asked: RuleRequest) -> Iterator[RuleViolation]:
+def _files_beside_results(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A message has the result of a tool and a document that Claude gets as text."""
     files = {n for n, _, document in asked.blocks("document") if document.get("format", "pdf") != "pdf"}
     for n in sorted(files):
@@ -95,7 +95,7 @@ def files_beside_results(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, None, "content"), {"n": n, "ids": ", ".join(ids)})
 
 
-def nothing_but_thoughts(asked: RuleRequest) -> Iterator[RuleViolation]:
+def _nothing_but_thoughts(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Claude thought, and said nothing."""
     thought = {n for n, _, _ in asked.blocks("reasoningContent")}
     for n in sorted(thought):
@@ -103,7 +103,7 @@ def nothing_but_thoughts(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, None, "content"))
 
 
-def cache_points_after_a_file(asked: RuleRequest) -> Iterator[RuleViolation]:
+def _cache_points_after_a_file(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A cache point comes right after a document that Claude gets as text."""
     for n, m, _ in asked.blocks("cachePoint"):
         if m and _block(asked, n, m - 1).get("document", {}).get("format", "pdf") != "pdf":
@@ -116,18 +116,18 @@ def _block(asked: RuleRequest, n: int, m: int) -> Mapping[str, Any]:
     return content[m] if m < len(content) else {}
 
 
-def thoughts_without_signature(asked: RuleRequest) -> Iterator[RuleViolation]:
+def _thoughts_without_signature(asked: RuleRequest) -> Iterator[RuleViolation]:
     """What Claude thought before is given back without the signature that came with it."""
     for n, m, thought in asked.blocks("reasoningContent"):
         if "reasoningText" in thought and not thought["reasoningText"].get("signature"):
             yield RuleViolation(at(n, m, "reasoningContent.reasoningText.signature"), {"n": n, "m": m})
 
 
-def too_many_cache_points(asked: RuleRequest) -> Iterator[RuleViolation]:
+def _too_many_cache_points(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The request has more cache points than Claude takes."""
     places = list(_cache_points(asked))
-    if len(places) > CACHE_POINTS:
-        yield RuleViolation(places[CACHE_POINTS], {"count": len(places)})
+    if len(places) > _CACHE_POINTS:
+        yield RuleViolation(places[_CACHE_POINTS], {"count": len(places)})
 
 
 def _cache_points(asked: RuleRequest) -> Iterator[str]:
@@ -141,13 +141,13 @@ def _cache_points(asked: RuleRequest) -> Iterator[str]:
         yield at(n, m, "cachePoint")
 
 
-def temperature_and_top_p(asked: RuleRequest) -> Iterator[RuleViolation]:
+def _temperature_and_top_p(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Both ways to choose the next token are given."""
     if {"temperature", "topP"} <= asked.body.get("inferenceConfig", {}).keys():
         yield RuleViolation("inferenceConfig.topP")
 
 
-def thinking(kind: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
+def _thinking(kind: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
     """Claude is to think in this way."""
 
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -218,7 +218,7 @@ CLAUDE: Final = (
         "claude_says_more_than_it_thinks",
         "what Claude from 5 on is said to have answered is more than thoughts",
         MODEL + _PREFILL,
-        nothing_but_thoughts,
+        _nothing_but_thoughts,
         "NousResearch/hermes-agent#105780, which says that 4.6 accepts it",
         Models(only=(Claude(since=(5,)),)),
     ),
@@ -226,19 +226,19 @@ CLAUDE: Final = (
         "claude_thoughts_are_signed",
         "what Claude thought is given back with its signature",
         MODEL + "messages.{n}.content.{m}.thinking.signature: Field required",
-        thoughts_without_signature,
+        _thoughts_without_signature,
         "run-llama/llama_index#20851",
         _CLAUDE,
     ),
     Rule(
         "claude_thought_before_it_used_tools",
         "while Claude before 4.6 thinks, what it thought before it used the last tools is given back",
-        MODEL + "messages.{n}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{found}`. When "
-        "`thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost "
+        MODEL + "messages.{n}.content.0.type: Expected `_thinking` or `redacted_thinking`, but found `{found}`. When "
+        "`_thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost "
         "set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To "
-        "avoid this requirement, disable `thinking`. Please consult our documentation at "
+        "avoid this requirement, disable `_thinking`. Please consult our documentation at "
         "https://docs.claude.com/en/docs/build-with-claude/extended-thinking",
-        tools_used_without_a_thought,
+        _tools_used_without_a_thought,
         "anomalyco/opencode#3077, langchain-ai/langchain-aws#844",
         Models(only=(Claude(before=(4, 6)),)),
     ),
@@ -247,7 +247,7 @@ CLAUDE: Final = (
         "Claude from 4.7 on thinks adaptively",
         MODEL + '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and '
         '"output_config.effort" to control thinking behavior.',
-        thinking("enabled"),
+        _thinking("enabled"),
         "earendil-works/pi#7081, earendil-works/pi#6212",
         _CLAUDE_4_7_ON,
     ),
@@ -255,7 +255,7 @@ CLAUDE: Final = (
         "claude_cannot_adapt_yet",
         "Claude before 4.6 does not think adaptively",
         MODEL + "adaptive thinking is not supported on this model",
-        thinking("adaptive"),
+        _thinking("adaptive"),
         "pensarai/apex#887",
         Models(
             only=(
@@ -270,7 +270,7 @@ CLAUDE: Final = (
         "claude_thinks_or_must_use_a_tool",
         "Claude is not forced to use a tool while it thinks",
         MODEL + "Thinking may not be enabled when tool_choice forces tool use.",
-        thinking_with_a_forced_tool,
+        _thinking_with_a_forced_tool,
         "vercel/ai#17729, langchain-ai/langchain-aws#925, strands-agents/sdk-typescript#798",
         _CLAUDE,
     ),
@@ -278,7 +278,7 @@ CLAUDE: Final = (
         "claude_thinks_at_temperature_one",
         "the temperature is 1 while Claude thinks",
         MODEL + "`temperature` may only be set to 1 when thinking is enabled.",
-        thinking_with_a_temperature,
+        _thinking_with_a_temperature,
         "workglow-dev/workglow#746",
         _CLAUDE,
     ),
@@ -286,7 +286,7 @@ CLAUDE: Final = (
         "claude_3_thinks_without_top_p",
         "Claude 3.7 is given no topP while it thinks",
         MODEL + "top_p must be unset when thinking is enabled.",
-        thinking_with_top_p,
+        _thinking_with_top_p,
         "n8n-io/n8n#14288, chatboxai/chatbox#2099",
         Models(only=(Claude(since=(3, 7), before=(4,)),)),
     ),
@@ -296,7 +296,7 @@ CLAUDE: Final = (
         MODEL + "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled or in adaptive mode. "
         "Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
         "#important-considerations-when-using-extended-thinking",
-        thinking_with_a_low_top_p,
+        _thinking_with_a_low_top_p,
         "tailcallhq/forgecode#3472",
         Models(only=(Claude(since=(4, 6), before=(4, 7)),)),
     ),
@@ -304,16 +304,16 @@ CLAUDE: Final = (
         "claude_may_think_enough",
         "Claude may think 1,024 tokens at least",
         MODEL + "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024",
-        small_budgets,
+        _small_budgets,
         "danny-avila/LibreChat#8346",
         _CLAUDE,
     ),
     Rule(
         "claude_may_answer_more_than_think",
         "maxTokens is more than Claude may think",
-        MODEL + "`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at "
+        MODEL + "`max_tokens` must be greater than `_thinking.budget_tokens`. Please consult our documentation at "
         "https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking#max-tokens-and-context-window-size",
-        budgets_beyond_the_answer,
+        _budgets_beyond_the_answer,
         "vercel/ai#7927",
         _CLAUDE,
     ),
@@ -329,7 +329,7 @@ CLAUDE: Final = (
         "claude_has_one_way_to_choose",
         "Claude from 4.1 on is given a temperature or topP",
         MODEL + "`temperature` and `top_p` cannot both be specified for this model. Please use only one.",
-        temperature_and_top_p,
+        _temperature_and_top_p,
         "aws-samples/bedrock-access-gateway#191, lobehub/lobehub#9523, open-webui/pipelines#546",
         Models(only=(Claude(since=(4, 1), before=(4, 7)),)),
     ),
@@ -337,7 +337,7 @@ CLAUDE: Final = (
         "claude_has_few_cache_points",
         "Claude is given four cache points at most",
         MODEL + "A maximum of 4 blocks with cache_control may be provided. Found {count}.",
-        too_many_cache_points,
+        _too_many_cache_points,
         "MillionOnMars/bike4mind#2208; that the prefix is there is thought",
         _CLAUDE,
     ),
@@ -345,7 +345,7 @@ CLAUDE: Final = (
         "claude_caches_no_file",
         "a cache point for Claude does not come right after a document that is no PDF",
         MODEL + "messages.{n}.content.{m}.type: Field required",
-        cache_points_after_a_file,
+        _cache_points_after_a_file,
         "strands-agents/harness-sdk#1966, Boise-State-Development/agentcore-public-stack#668; the number of the block "
         "was seen as its own and as one more",
         _CLAUDE,
@@ -355,7 +355,7 @@ CLAUDE: Final = (
         "a message to Claude with the result of a tool has no document but PDFs",
         MODEL + "messages.{n}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each "
         "`tool_use` block must have a corresponding `tool_result` block in the next message.",
-        files_beside_results,
+        _files_beside_results,
         "pydantic/pydantic-ai#3253, pydantic/pydantic-ai#6081",
         _CLAUDE,
     ),

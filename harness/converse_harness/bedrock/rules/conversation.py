@@ -11,7 +11,7 @@ from typing import Any, Final
 from converse_harness.bedrock.findings import is_object
 from converse_harness.bedrock.rules.rule import RuleRequest, RuleViolation
 
-MEDIA: Final = ("image", "document", "video", "audio")
+_MEDIA: Final = ("image", "document", "video", "audio")
 
 
 def at(n: int, m: int | None = None, *more: str) -> str:
@@ -96,7 +96,7 @@ def blank_guard_contents(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 def media_of_the_assistant(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The assistant has an image, a document, a video or a sound."""
-    for kind in MEDIA:
+    for kind in _MEDIA:
         for n, m, _ in asked.blocks(kind):
             if asked.messages[n].get("role") == "assistant":
                 yield RuleViolation(at(n, m, kind), {"n": n, "m": m, "kind": kind})
@@ -114,9 +114,9 @@ def ends_with_the_assistant(asked: RuleRequest) -> Iterator[RuleViolation]:
         yield RuleViolation(at(len(asked.messages) - 1, None, "role"))
 
 
-MAX_DOCUMENTS: Final = 5
+_MAX_DOCUMENTS: Final = 5
 
-CITED_SOURCES: Final = ("text", "content")
+_CITED_SOURCES: Final = ("text", "content")
 """Sources that are only for documents with citations."""
 
 _NAME: Final = re.compile(r"(?: ?[A-Za-z0-9_\-()\[\]])* ?")
@@ -142,7 +142,7 @@ def names_twice(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 def too_many(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The request has more than five documents."""
-    for path, _ in list(shown(asked, "document"))[MAX_DOCUMENTS:]:
+    for path, _ in list(shown(asked, "document"))[_MAX_DOCUMENTS:]:
         yield RuleViolation(path)
 
 
@@ -158,11 +158,11 @@ def sources_for_citations(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A document is a text or blocks, and is not to be cited."""
     for n, m, document in asked.blocks("document"):
         cited = document.get("citations", {}).get("enabled", False)
-        if not cited and any(name in document.get("source", {}) for name in CITED_SOURCES):
+        if not cited and any(name in document.get("source", {}) for name in _CITED_SOURCES):
             yield RuleViolation(at(n, m, "document.source"), {"n": n, "m": m})
 
 
-SERVER_TOOL: Final = "server_tool_use"
+_SERVER_TOOL: Final = "server_tool_use"
 """The type of what the service itself does in the middle of an answer."""
 
 
@@ -211,7 +211,7 @@ def _ids(asked: RuleRequest, kind: str) -> Mapping[int, Sequence[str]]:
     """The ids of tools used, or of results, by message; those of tools that the service runs itself aside."""
     found: dict[int, list[str]] = {}
     for n, _, block in asked.blocks(kind):
-        if block.get("type") != SERVER_TOOL:
+        if block.get("type") != _SERVER_TOOL:
             found.setdefault(n, []).append(str(block.get("toolUseId")))
     return found
 

@@ -43,7 +43,7 @@ def ids_of_no_model(asked: RuleRequest) -> Iterator[RuleViolation]:
         yield RuleViolation("modelId")
 
 
-SPOKEN_TO: Final = ("amazon.nova-2-sonic*", "amazon.nova-2-5-sonic*")
+_SPOKEN_TO: Final = ("amazon.nova-2-sonic*", "amazon.nova-2-5-sonic*")
 """Models that are spoken to over another operation."""
 
 MOST_TOKENS: Final[Mapping[str, int]] = {
@@ -62,7 +62,7 @@ def ids_that_do_not_converse(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @lru_cache(256)
 def _is_spoken_to(model_id: str) -> bool:
-    return any(fnmatchcase(bare(model_id), each) for each in SPOKEN_TO)
+    return any(fnmatchcase(bare(model_id), each) for each in _SPOKEN_TO)
 
 
 def ids_of_no_profile(asked: RuleRequest) -> Iterator[RuleViolation]:

@@ -31,7 +31,7 @@ _TEXT_ONLY: Final = (
     "zai.glm-5*",
 )
 
-OTHER_FAMILIES: Final = (
+_OTHER_FAMILIES: Final = (
     Rule(
         "some_answers_are_limited",
         "maxTokens is no more than the model makes",
@@ -166,5 +166,5 @@ OTHER_FAMILIES: Final = (
     ),
 )
 
-PROFILES: Final = (*CLAUDE, *OTHER_FAMILIES)
+PROFILES: Final = (*CLAUDE, *_OTHER_FAMILIES)
 """A request is refused for the first of these that it breaks."""

@@ -164,7 +164,7 @@ def _is(name: str, model: str | Claude) -> bool:
     return fnmatchcase(name, model) if isinstance(model, str) else name in model
 
 
-ALL: Final = Models()
+_ALL: Final = Models()
 
 
 def bare(model_id: str) -> str:
@@ -175,10 +175,10 @@ def bare(model_id: str) -> str:
     """
     name = model_id.rpartition("/")[2] if model_id.startswith("arn:") else model_id
     region, _, rest = name.partition(".")
-    return rest if region in REGIONS else name
+    return rest if region in _REGIONS else name
 
 
-REGIONS: Final = frozenset({"apac", "au", "ca", "eu", "global", "jp", "sa", "us", "us-gov"})
+_REGIONS: Final = frozenset({"apac", "au", "ca", "eu", "global", "jp", "sa", "us", "us-gov"})
 """The prefixes of inference profiles that lead to several regions."""
 
 
@@ -196,7 +196,7 @@ class Rule:
     message: str
     find: Callable[[RuleRequest], Iterator[RuleViolation]]
     source: str
-    models: Models = ALL
+    models: Models = _ALL
     strict: bool = False
 
 

@@ -12,7 +12,7 @@ from converse_harness.bedrock.rules import conversation, models, words
 from converse_harness.bedrock.rules.profiles import PROFILES
 from converse_harness.bedrock.rules.rule import PROBED, Claude, Models, Rule
 
-OWN_WORDING: Final = "the wording is ours: {}"
+_OWN_WORDING: Final = "the wording is ours: {}"
 
 _SONNET_4_5: Final = "anthropic.claude-sonnet-4-5*"
 _LEADING: Final = "pydantic/pydantic-ai#6255"
@@ -55,14 +55,14 @@ GATEWAY: Final = (
         "the body has no member that AWS's model does not have",
         "{errors}",
         words.unknown_members,
-        OWN_WORDING.format("what the service says is not known, AWS's SDKs do not send such a member"),
+        _OWN_WORDING.format("what the service says is not known, AWS's SDKs do not send such a member"),
     ),
     Rule(
         "unions_have_one_member",
         "a union has no more than one member",
         "{errors}",
         words.unions_of_several,
-        OWN_WORDING.format("AWS documents the rule (API_runtime_ContentBlock), its SDKs do not send such a union"),
+        _OWN_WORDING.format("AWS documents the rule (API_runtime_ContentBlock), its SDKs do not send such a union"),
     ),
     Rule(
         "conversation_is_not_empty",
@@ -236,7 +236,7 @@ GATEWAY: Final = (
         "only messages of the user have images, documents, videos and sounds",
         "The {kind} block at messages.{n}.content.{m} is only supported in messages with the role user.",
         conversation.media_of_the_assistant,
-        OWN_WORDING.format("AWS documents the rule (API_runtime_Message)"),
+        _OWN_WORDING.format("AWS documents the rule (API_runtime_Message)"),
     ),
 )
 

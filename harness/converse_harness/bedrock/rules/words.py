@@ -17,7 +17,7 @@ from converse_harness.bedrock.rules.rule import RuleRequest, RuleViolation
 
 Steps = tuple[str | int, ...]
 
-HIDDEN: Final = re.compile(
+_HIDDEN: Final = re.compile(
     r"messages\.\d+\.member\.content\.\d+|system\.\d+|toolConfig\.tools$"
     r"|(?:additionalModelRequestFields|promptVariables|requestMetadata)\b"
 )
@@ -31,11 +31,11 @@ _PLAIN: Final = (FindingKind.LENGTH, FindingKind.RANGE, FindingKind.ENUM, Findin
 """What can be broken by a value that holds no others."""
 
 
-def told(shape_name: str, value: Mapping[str, Any], violations: Sequence[Violation]) -> list[str]:
+def _told(shape_name: str, value: Mapping[str, Any], violations: Sequence[Violation]) -> list[str]:
     """A sentence for each constraint that a value of a shape breaks.
 
     >>> request = {"inferenceConfig": {"maxTokens": 0}, "modelId": "m"}
-    >>> told("ConverseRequest", request, bedrock.validate("ConverseRequest", request))
+    >>> _told("ConverseRequest", request, bedrock.validate("ConverseRequest", request))
     ["Value '0' at 'inferenceConfig.maxTokens' failed to satisfy constraint: Member must have value greater than or \
 equal to 1"]
     """
@@ -51,13 +51,13 @@ equal to 1"]
     ]
 
 
-def steps_of(violation: Violation) -> Steps:
+def _steps_of(violation: Violation) -> Steps:
     """The steps to the member that a violation is about, also where that is not there, or should not be."""
     about = (str(violation.limit),) if violation.kind in (FindingKind.REQUIRED, FindingKind.UNKNOWN) else ()
     return (*violation.steps, *about)
 
 
-def at_steps(value: Any, steps: Steps) -> Any:
+def _at_steps(value: Any, steps: Steps) -> Any:
     """What the steps lead to; None where it is not there."""
     for step in steps:
         try:
@@ -69,14 +69,14 @@ def at_steps(value: Any, steps: Steps) -> Any:
 
 def _constraints(shape_name: str, value: Any, violation: Violation) -> tuple[Steps, Sequence[str]]:
     """What is broken there, and where that is told."""
-    steps = steps_of(violation)
+    steps = _steps_of(violation)
     if violation.kind in _PLAIN:
         *_, holder, broken = _shapes(shape_name, steps)
         if holder.type_name in _ELEMENTS:
             return steps[:-1], [f"{_ELEMENTS[holder.type_name]} must satisfy constraint: [{_all_of(violation.shape)}]"]
         if broken.type_name == "map" and broken.key.name == violation.shape:
             return steps, [f"Map keys must satisfy constraint: [{_all_of(violation.shape)}]"]
-    return steps, [*_CONSTRAINTS[violation.kind](violation, at_steps(value, steps))]
+    return steps, [*_CONSTRAINTS[violation.kind](violation, _at_steps(value, steps))]
 
 
 def _shapes(shape_name: str, steps: Steps) -> Iterator[Shape]:
@@ -113,9 +113,9 @@ def _path(steps: Steps) -> str:
 
 
 def _repeated(value: Any, steps: Steps) -> str:
-    if HIDDEN.match(_path(steps)):
+    if _HIDDEN.match(_path(steps)):
         return ""
-    found = at_steps(value, steps)
+    found = _at_steps(value, steps)
     return " null" if found is None else f" '{_text(found)}'"
 
 
@@ -178,7 +178,7 @@ _CONSTRAINTS: Final[Mapping[FindingKind, Callable[[Violation, Any], Iterator[str
 """Constraint -> the words for it; the last three are ours."""
 
 
-KEYS: Final = {
+_KEYS: Final = {
     "ContentBlock": "text, image, toolUse, toolResult, document, video, cachePoint, reasoningContent, "
     "citationsContent, searchResult.",
     "DocumentSource": "bytes, s3Location",
@@ -209,7 +209,7 @@ def unknown_members(asked: RuleRequest) -> Iterator[RuleViolation]:
 def unset_unions(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A union has no member, or none that AWS's model has."""
     for steps, shape in _unset_unions(asked):
-        keys = KEYS.get(shape) or f"{', '.join(bedrock.shape(shape).members)}."
+        keys = _KEYS.get(shape) or f"{', '.join(bedrock.shape(shape).members)}."
         yield RuleViolation(_people_path(steps), {"shape": shape, "path": ".".join(map(str, steps)), "keys": keys})
 
 
@@ -230,7 +230,7 @@ def _unset_unions(asked: RuleRequest) -> Iterator[tuple[Steps, str]]:
 
 def _known(asked: RuleRequest, violation: Violation) -> Sequence[str]:
     """The members of a structure that the model has."""
-    value: Mapping[str, Any] = at_steps(asked.body, violation.steps)
+    value: Mapping[str, Any] = _at_steps(asked.body, violation.steps)
     return [name for name in value if name in bedrock.shape(violation.shape).members]
 
 
@@ -239,7 +239,7 @@ def _violations(asked: RuleRequest) -> Sequence[Violation]:
     if not asked.violations:
         return ()
     labels = _labels(asked.operation)
-    return [each for each in asked.violations if steps_of(each)[0] not in labels]
+    return [each for each in asked.violations if _steps_of(each)[0] not in labels]
 
 
 @cache
@@ -250,9 +250,9 @@ def _labels(operation: str) -> frozenset[str]:
 
 def _breach(asked: RuleRequest, value: Mapping[str, Any], violations: Sequence[Violation]) -> Iterator[RuleViolation]:
     if violations:
-        texts = told(asked.shape, value, violations)
+        texts = _told(asked.shape, value, violations)
         count = f"{len(texts)} validation error{'s' * (len(texts) > 1)} detected"
-        yield RuleViolation(_people_path(steps_of(violations[0])), {"errors": f"{count}: {'; '.join(texts)}"})
+        yield RuleViolation(_people_path(_steps_of(violations[0])), {"errors": f"{count}: {'; '.join(texts)}"})
 
 
 def _people_path(steps: Steps) -> str:

@@ -84,11 +84,11 @@ class ControlApi:
 
     def list_fakes(self, request: Request, id: str) -> tuple[int, object]:
         """The state of every open fake."""
-        return 200, {"fakes": [fake_json(id_of(fake), fake) for fake in self.fakes.all()]}
+        return 200, {"fakes": [_fake_json(id_of(fake), fake) for fake in self.fakes.all()]}
 
     def read_fake(self, request: Request, id: str) -> tuple[int, object]:
         """The state of one."""
-        return 200, fake_json(id, self._fake(id))
+        return 200, _fake_json(id, self._fake(id))
 
     def close_fake(self, request: Request, id: str) -> tuple[int, object]:
         """Close it, and say what must fail the test."""
@@ -96,7 +96,7 @@ class ControlApi:
         fake.close()
         failures = fake.failures()
         left = unused(fake.endpoint.script.unused())
-        return 200, {"ok": not failures, "unused": left, "problems": [problem_text(each) for each in failures]}
+        return 200, {"ok": not failures, "unused": left, "problems": [_problem_text(each) for each in failures]}
 
     def script_fake(self, request: Request, id: str) -> tuple[int, object]:
         """Script more."""
@@ -104,11 +104,11 @@ class ControlApi:
         body = parse(request.body)
         read_settings(body, _nothing_else)
         read_scripting(body).apply(fake)
-        return 200, fake_json(id, fake)
+        return 200, _fake_json(id, fake)
 
     def list_calls(self, request: Request, id: str) -> tuple[int, object]:
         """What it was asked."""
-        return 200, {"calls": [call_json(call) for call in self._fake(id).calls]}
+        return 200, {"calls": [_call_json(call) for call in self._fake(id).calls]}
 
     def describe_api(self, request: Request, id: str) -> tuple[int, object]:
         """The OpenAPI description."""
@@ -128,7 +128,7 @@ class ControlApi:
 Handler = Callable[[ControlApi, Request, str], tuple[int, object]]
 
 
-class ControlRoute(NamedTuple):
+class _ControlRoute(NamedTuple):
     """A method and a path, and what answers them."""
 
     method: str
@@ -142,13 +142,13 @@ ROOT: Final = "root"
 """The id of the fake whose URL is the server's own."""
 
 ROUTES: Final = (
-    ControlRoute("POST", FAKES, ControlApi.open_fake),
-    ControlRoute("GET", FAKES, ControlApi.list_fakes),
-    ControlRoute("GET", f"{FAKES}/{{id}}", ControlApi.read_fake),
-    ControlRoute("DELETE", f"{FAKES}/{{id}}", ControlApi.close_fake),
-    ControlRoute("POST", f"{FAKES}/{{id}}/script", ControlApi.script_fake),
-    ControlRoute("GET", f"{FAKES}/{{id}}/calls", ControlApi.list_calls),
-    ControlRoute("GET", "/__converse/openapi.json", ControlApi.describe_api),
+    _ControlRoute("POST", FAKES, ControlApi.open_fake),
+    _ControlRoute("GET", FAKES, ControlApi.list_fakes),
+    _ControlRoute("GET", f"{FAKES}/{{id}}", ControlApi.read_fake),
+    _ControlRoute("DELETE", f"{FAKES}/{{id}}", ControlApi.close_fake),
+    _ControlRoute("POST", f"{FAKES}/{{id}}/script", ControlApi.script_fake),
+    _ControlRoute("GET", f"{FAKES}/{{id}}/calls", ControlApi.list_calls),
+    _ControlRoute("GET", "/__converse/openapi.json", ControlApi.describe_api),
 )
 
 
@@ -195,7 +195,7 @@ def _named(pattern: list[str], parts: list[str]) -> str | None:
     return named
 
 
-def call_json(call: Call) -> dict[str, Any]:
+def _call_json(call: Call) -> dict[str, Any]:
     """A call: the request as JSON carried it (blobs in base64), secret headers masked, and the answer so far."""
     conversation = _conversation(call)
     return {
@@ -231,7 +231,7 @@ def _conversation(call: Call) -> Mapping[str, Any]:
     return call.body
 
 
-def fake_json(id: str, fake: ServerFake) -> dict[str, Any]:
+def _fake_json(id: str, fake: ServerFake) -> dict[str, Any]:
     """The state of an open fake."""
     script = fake.endpoint.script
     return {
@@ -241,7 +241,7 @@ def fake_json(id: str, fake: ServerFake) -> dict[str, Any]:
         "calls": len(fake.endpoint.calls),
         "script": [{"reply": what, "state": state} for what, state in describe(script)],
         "unused": unused(script.unused()),
-        "problems": [problem_text(problem) for problem in fake.failures()],
+        "problems": [_problem_text(problem) for problem in fake.failures()],
     }
 
 
@@ -250,7 +250,7 @@ def unused(slots: list[Slot]) -> list[str]:
     return [mask(slot.summary) for slot in slots]
 
 
-def problem_text(problem: Exception) -> str:
+def _problem_text(problem: Exception) -> str:
     """A failure as Python would say it."""
     name = "" if isinstance(problem, ConverseHarnessError) else f"{type(problem).__name__}: "
     return mask(f"{name}{problem}")

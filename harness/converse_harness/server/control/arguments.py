@@ -53,7 +53,7 @@ class ControlRefused(ReplyError):
 DEEPEST: Final = 100
 """How many levels of objects and lists a body may have; Python follows some hundreds."""
 
-BODY: Final = "the body"
+_BODY: Final = "the body"
 
 
 def parse(body: bytes) -> dict[str, Any]:
@@ -62,19 +62,19 @@ def parse(body: bytes) -> dict[str, Any]:
         parsed: object = json.loads(body or b"{}", parse_constant=_no_number, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise ControlRefused(f"{BODY} is not JSON: {reason}. Send a JSON object, for instance {EXAMPLE}.") from None
+        raise ControlRefused(f"{_BODY} is not JSON: {reason}. Send a JSON object, for instance {_EXAMPLE}.") from None
     if too_deep(parsed):
-        raise ControlRefused(f"{BODY} is nested more than {DEEPEST} levels deep. Send a flatter one.")
-    return an_object(parsed, "", like=EXAMPLE)
+        raise ControlRefused(f"{_BODY} is nested more than {DEEPEST} levels deep. Send a flatter one.")
+    return an_object(parsed, "", like=_EXAMPLE)
 
 
-EXAMPLE: Final = '{"script": [{"text": "hi"}]}'
+_EXAMPLE: Final = '{"script": [{"text": "hi"}]}'
 
 
 def an_object(value: object, path: str, *, like: str) -> dict[str, Any]:
     """The value, which must be an object; `like` is an example of one. Raises Refused."""
     if not isinstance(value, dict):
-        raise ControlRefused(f"{path or BODY} is {came(value)}; it must be an object, for instance {like}.")
+        raise ControlRefused(f"{path or _BODY} is {came(value)}; it must be an object, for instance {like}.")
     return cast("dict[str, Any]", value)
 
 
@@ -92,7 +92,7 @@ def known(given: dict[str, Any], allowed: Sequence[str], path: str) -> None:
             close = nearest(name, allowed)
             hint = f"did you mean {close!r}? It takes" if close else "it takes"
             takes = ", ".join(allowed) or "no members"
-            raise ControlRefused(f"{path or BODY} has the unknown member {shorten(name)}; {hint} {takes}.")
+            raise ControlRefused(f"{path or _BODY} has the unknown member {shorten(name)}; {hint} {takes}.")
 
 
 def under(path: str, name: str) -> str:
@@ -156,10 +156,10 @@ def _finite(digits: str) -> float:
     return number
 
 
-HIDDEN: Final = ("self", "predicate", "sleeps")
+_HIDDEN: Final = ("self", "predicate", "sleeps")
 """Parameters that nothing in JSON stands for."""
 
-SCALARS: Final[Mapping[object, tuple[str, tuple[type, ...]]]] = {
+_SCALARS: Final[Mapping[object, tuple[str, tuple[type, ...]]]] = {
     str: ("a string", (str,)),
     bool: ("true or false", (bool,)),
     int: ("a whole number", (int,)),
@@ -182,7 +182,7 @@ def parameters(function: Callable[..., object]) -> Mapping[str, inspect.Paramete
     signature = inspect.signature(function, eval_str=True)
     variadic = inspect.Parameter.VAR_KEYWORD
     return {
-        name: each for name, each in signature.parameters.items() if each.kind is not variadic and name not in HIDDEN
+        name: each for name, each in signature.parameters.items() if each.kind is not variadic and name not in _HIDDEN
     }
 
 
@@ -201,10 +201,10 @@ def first(function: Callable[..., object]) -> str:
 def bind(function: Callable[..., object], given: dict[str, Any], path: str) -> dict[str, Any]:
     """The keyword arguments that an object stands for. Raises Refused for a member that does not fit."""
     named = parameters(function)
-    known({name: value for name, value in given.items() if name in HIDDEN or not is_open(function)}, [*named], path)
+    known({name: value for name, value in given.items() if name in _HIDDEN or not is_open(function)}, [*named], path)
     for name, parameter in named.items():
         if parameter.default is parameter.empty and name not in given:
-            raise ControlRefused(f"{path or BODY} lacks {name!r}; it takes {', '.join(named)}.")
+            raise ControlRefused(f"{path or _BODY} lacks {name!r}; it takes {', '.join(named)}.")
     return {
         name: convert(value, named[name].annotation, under(path, name)) if name in named else value
         for name, value in given.items()
@@ -234,8 +234,8 @@ def _options(hint: Any) -> list[Any]:
 
 def _expected(hint: Any) -> str:
     origin = get_origin(hint) or hint
-    if origin in SCALARS:
-        return SCALARS[origin][0]
+    if origin in _SCALARS:
+        return _SCALARS[origin][0]
     if origin is Literal:
         return " or ".join(f'"{value}"' for value in get_args(hint))
     if origin is Fault:
@@ -247,8 +247,8 @@ def _expected(hint: Any) -> str:
 
 def _fits(value: object, hint: Any) -> bool:
     origin = get_origin(hint) or hint
-    if origin in SCALARS:
-        return isinstance(value, SCALARS[origin][1]) and isinstance(value, bool) is (origin is bool)
+    if origin in _SCALARS:
+        return isinstance(value, _SCALARS[origin][1]) and isinstance(value, bool) is (origin is bool)
     if origin is Literal:
         return isinstance(value, str) and value in get_args(hint)
     if origin is Fault:

@@ -61,7 +61,7 @@ class Word:
         return named[1:] if self.form is Form.VALUE else []
 
 
-def of_case(case: str) -> Reply:
+def _of_case(case: str) -> Reply:
     """The first reply of a case of the catalogue. Raises ReplyError for an unknown one, and one no server can send."""
     made = CASES[case].reply
     made.check_transport(Transport.SERVER)
@@ -103,7 +103,7 @@ REPLIES: Final[Mapping[str, Word]] = {
     "expired_token": Word(reply.expired_token, Form.ARGUMENTS),
     "unknown_operation": Word(reply.unknown_operation, Form.ARGUMENTS),
     "read_timeout": Word(reply.read_timeout, Form.ARGUMENTS),
-    "case": Word(of_case, Form.VALUE),
+    "case": Word(_of_case, Form.VALUE),
 }
 """The words that make a reply that a server can give; each reply has exactly one."""
 
@@ -117,7 +117,7 @@ MODIFIERS: Final[Mapping[str, Word]] = {
 }
 """The words that change it, carried out in this order whatever the order of members."""
 
-LIKE: Final = '{"text": "hi"}'
+_LIKE: Final = '{"text": "hi"}'
 
 
 def members(word: str) -> list[str]:
@@ -127,13 +127,13 @@ def members(word: str) -> list[str]:
 
 def read_reply(value: object, path: str) -> Reply:
     """The Reply that a JSON value stands for. Raises Refused, with the path of what is wrong."""
-    given = an_object(value, path, like=LIKE)
+    given = an_object(value, path, like=_LIKE)
     names = [name for name in given if name in REPLIES]
     if len(names) != 1:
         has = f"has {' and '.join(names)}" if names else f"is {came(given)} that says no reply"
         if not names:
             known(given, [*REPLIES, *MODIFIERS], path)
-        raise ControlRefused(f"{path} {has}; a reply has exactly one of {', '.join(REPLIES)}, for instance {LIKE}.")
+        raise ControlRefused(f"{path} {has}; a reply has exactly one of {', '.join(REPLIES)}, for instance {_LIKE}.")
     word = names[0]
     known(given, members(word), path)
     made = _write(REPLIES[word].function, word, REPLIES[word], given, path)
@@ -259,7 +259,7 @@ def _when(value: object, path: str) -> tuple[dict[str, Any], Answers]:
             "its replies as script or always of the body."
         )
     if not any(name in given for name in ANSWERS):
-        raise ControlRefused(f"{path} says no answer; it needs script or always, for instance {LIKE_SCRIPT}.")
+        raise ControlRefused(f"{path} says no answer; it needs script or always, for instance {_LIKE_SCRIPT}.")
     answers = _answers(given, path)
     try:
         Queue(path, Condition(**condition)).add([*answers.replies, *([answers.always] if answers.always else [])])
@@ -268,7 +268,7 @@ def _when(value: object, path: str) -> tuple[dict[str, Any], Answers]:
     return condition, answers
 
 
-LIKE_SCRIPT: Final = '"script": [{"text": "hi"}]'
+_LIKE_SCRIPT: Final = '"script": [{"text": "hi"}]'
 
 
 def _answers(given: dict[str, Any], path: str) -> Answers:
