@@ -9,7 +9,6 @@ import sys
 import tokenize
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -56,11 +55,11 @@ def twice(trees: dict[str, ast.Module]) -> dict[str, list[str]]:
     return {name: where for name, where in sorted(names.items()) if len(where) > 1}
 
 
-def imports(trees: dict[str, ast.Module], *, at_start: bool) -> dict[str, set[str]]:
-    """Which modules of the product each module imports: `at_start` only those that its own import needs."""
+def imports(trees: dict[str, ast.Module]) -> dict[str, set[str]]:
+    """Which modules of the product each module imports: at once, when it is used, or for type checkers."""
     found: dict[str, set[str]] = {module: set() for module in trees}
     for module, tree in trees.items():
-        for node in _at_start(tree) if at_start else ast.walk(tree):
+        for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
@@ -72,16 +71,9 @@ def imports(trees: dict[str, ast.Module], *, at_start: bool) -> dict[str, set[st
     return found
 
 
-def _at_start(node: ast.AST) -> Iterator[ast.AST]:
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            yield child
-            yield from _at_start(child)
-
-
 def circles(trees: dict[str, ast.Module]) -> list[list[str]]:
-    """Groups of modules that need each other when they are imported, those of type checkers included."""
-    edges = imports(trees, at_start=True)
+    """Groups of modules that need each other."""
+    edges = imports(trees)
     reach = {module: _reached(module, edges) for module in edges}
     groups = {frozenset(other for other in reach[module] if module in reach[other]) for module in edges}
     return sorted(sorted(group) for group in groups if group)
@@ -110,7 +102,8 @@ def lines(root: Path = ROOT) -> Counter[str]:
         for file in sorted((root / folder / package).rglob("*.py")):
             text = file.read_text("utf-8")
             code, texts = _code_and_texts(text)
-            tables = _tables(ast.parse(text))
+            # The TypedDicts of the vocabulary say what stands in AWS's and Strands' pages: a table too.
+            tables = code if (package, file.parent.name) == ("converse_harness", "types") else _tables(ast.parse(text))
             found["all"] += len(text.splitlines())
             found["code"] += len(code)
             found["tables"] += len(code & tables)

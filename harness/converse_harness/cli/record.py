@@ -1,4 +1,4 @@
-"""`converse-harness _record`: a proxy that passes calls on to Bedrock and records them, for any program and language."""
+"""`converse-harness record`: a proxy that passes calls on to Bedrock and records them, for any program and language."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class _RecordingServer(ConverseServer):
     """A server that passes on whatever it is asked."""
 
     def record_all(self, path: Path, *, on_saved: OnSaved, **options: Unpack[Places]) -> RecordingFake:
-        """As `_record`, with the server's own URL. Raises TransportError."""
+        """As `record`, with the server's own URL. Raises TransportError."""
         upstream = options["upstream"]
         if upstream is not None and self._is_itself(upstream):
             raise TransportError(_ITSELF.format(url=upstream))

@@ -1,4 +1,4 @@
-"""`converse-harness _serve`: the fake for other processes and languages."""
+"""`converse-harness serve`: the fake for other processes and languages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `_serve` takes."""
+    """What `serve` takes."""
     parser.description = (
         "Serve the fake over HTTP/1.1 and HTTP/2 until Ctrl-C, and print a line for every call. The control API at "
         "/__converse opens more fakes, each with a script and a URL of its own."

@@ -143,7 +143,7 @@ def checked_address(original: Any) -> Any:
     return watched
 
 
-def checked(name: str) -> Any:
+def _checked(name: str) -> Any:
     """A replacement that checks its argument `name`, a host, before the original runs."""
 
     def replace(original: Any) -> Any:
@@ -158,6 +158,10 @@ def checked(name: str) -> Any:
         return watched
 
     return replace
+
+
+checked_host = _checked("host")
+checked_server_name = _checked("server_hostname")
 
 
 def checked_http_request(original: Any) -> Any:

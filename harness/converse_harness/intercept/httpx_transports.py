@@ -302,7 +302,7 @@ async def ask_async(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], 
 # What is replaced in the libraries: see `points`
 
 
-def captured(library: str) -> Callable[[Any], Any]:
+def _handle(library: str) -> Callable[[Any], Any]:
     """`HTTPTransport.handle_request`: what Bedrock is asked goes to the newest fake, which answers or hears it."""
 
     def replace(original: Any) -> Any:
@@ -318,7 +318,7 @@ def captured(library: str) -> Callable[[Any], Any]:
     return replace
 
 
-def captured_async(library: str) -> Callable[[Any], Any]:
+def _handle_async(library: str) -> Callable[[Any], Any]:
     """The same for `AsyncHTTPTransport.handle_async_request`."""
 
     def replace(original: Any) -> Any:
@@ -332,3 +332,7 @@ def captured_async(library: str) -> Callable[[Any], Any]:
         return handle_async_request
 
     return replace
+
+
+handle_httpx, handle_httpx_async = _handle("httpx"), _handle_async("httpx")
+handle_httpx2, handle_httpx2_async = _handle("httpx2"), _handle_async("httpx2")

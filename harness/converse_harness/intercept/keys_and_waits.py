@@ -165,13 +165,13 @@ def bind_for_fake(original: Any, session: Any, args: tuple[Any, ...], kwargs: di
     return bound
 
 
-def skips_call_waits() -> OpenFake | None:
+def _skips_call_waits() -> OpenFake | None:
     """The fake that skips the waits of the call that runs here; None where they are slept."""
     held = CURRENT_CALL.get()
     return None if held is None else held.skips_waits
 
 
-def skips_any_waits() -> OpenFake | None:
+def _skips_any_waits() -> OpenFake | None:
     """The fake that skips waits between calls; None where they are slept."""
     fake = registry.current()
     return None if fake is None or fake.sleeps else fake
@@ -192,7 +192,7 @@ def without_sleep(time: Any) -> Any:
     """The reference to `time` in `botocore.endpoint`."""
 
     def sleep(seconds: float) -> None:
-        fake = skips_call_waits()
+        fake = _skips_call_waits()
         if fake is None:
             time.sleep(seconds)
         else:
@@ -201,7 +201,7 @@ def without_sleep(time: Any) -> Any:
     return _Module(time, sleep)
 
 
-def without_async_sleep(skips: Callable[[], OpenFake | None]) -> Callable[[Any], Any]:
+def _without_async_sleep(skips: Callable[[], OpenFake | None]) -> Callable[[Any], Any]:
     """The reference to `asyncio` in a library that waits while `skips` names a fake."""
 
     def replace(asyncio: Any) -> Any:
@@ -218,12 +218,16 @@ def without_async_sleep(skips: Callable[[], OpenFake | None]) -> Callable[[Any],
     return replace
 
 
+without_call_waits = _without_async_sleep(_skips_call_waits)
+without_test_waits = _without_async_sleep(_skips_any_waits)
+
+
 def without_anyio_sleep(original: Any) -> Any:
     """`AnyioEndpoint._sleep`, which also runs under trio."""
 
     @functools.wraps(original)
     async def _sleep(self: Any, sleep_amount: float) -> None:
-        fake = skips_call_waits()
+        fake = _skips_call_waits()
         if fake is not None:
             fake.waited(sleep_amount)
             sleep_amount = 0
@@ -243,7 +247,7 @@ def acquire_at_once(original: Any) -> Any:
 
     @functools.wraps(original)
     def acquire(self: Any, amount: float = 1, block: bool = True) -> Any:
-        fake = skips_call_waits()
+        fake = _skips_call_waits()
         if fake is None or not block:
             return original(self, amount, block)
         try:
@@ -261,7 +265,7 @@ def acquire_at_once_async(original: Any) -> Any:
 
     @functools.wraps(original)
     async def acquire(self: Any, amount: float = 1, block: bool = True) -> Any:
-        fake = skips_call_waits()
+        fake = _skips_call_waits()
         if fake is None or not block:
             return await original(self, amount, block)
         try:

@@ -13,7 +13,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from importlib.metadata import PackageNotFoundError, version
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
@@ -33,18 +33,18 @@ class Point:
     """One attribute that is replaced.
 
     `parameters` are the names that its function must have, exactly, or with "..." at the end among others; None for a
-    reference to a module. `replace` makes our
-    function out of the original. `mentions` are names that the code must use, for functions that are relied on and not
-    replaced. `eager`: the module is imported when the first fake opens. `since`: an attribute of the same module
-    without which this point does not exist (an older release of the library). `inherited`: the class has the attribute
-    from its base, and has none of its own again when ours comes out. `optional`: this point does not exist either where
-    another tool has put a class without the attribute in place (vcrpy, while a cassette is in).
+    reference to a module. `replace` names the function of this package that makes ours out of the original. `mentions`
+    are names that the code must use, for functions that are relied on and not replaced. `eager`: the module is imported
+    when the first fake opens. `since`: an attribute of the same module without which this point does not exist (an
+    older release of the library). `inherited`: the class has the attribute from its base, and has none of its own again
+    when ours comes out. `optional`: this point does not exist either where another tool has put a class without the
+    attribute in place (vcrpy, while a cassette is in).
     """
 
     module: str
     attribute: str
     parameters: tuple[str, ...] | None
-    replace: Callable[[Any], Any] | None
+    replace: str | None
     mentions: tuple[str, ...] = ()
     eager: bool = False
     since: str | None = None
@@ -66,10 +66,18 @@ class _Record:
     over: Any = None
 
 
-class Patches:
-    """All points of one table, in or out together."""
+@cache
+def _ours(name: str) -> Callable[[Any], Any]:
+    """A function of this package, by module and name."""
+    module, _, function = name.partition(".")
+    found: Callable[[Any], Any] = getattr(importlib.import_module(f"{__package__}.{module}"), function)
+    return found
 
-    def __init__(self, points: Sequence[Point], switch: Callable[[bool], None]) -> None:
+
+class Patches:
+    """All points of one table, in or out together; `switch` names what is called with True and False besides."""
+
+    def __init__(self, points: Sequence[Point], switch: str) -> None:
         self._points = tuple(points)
         self._switch = switch
         self._modules = frozenset(point.module for point in points)
@@ -100,7 +108,7 @@ class Patches:
             self._check(point)
         if self._importing not in sys.meta_path:
             sys.meta_path.insert(0, self._importing)
-        self._switch(True)
+        _ours(self._switch)(True)
         for point in there:
             self._replace(point)
 
@@ -110,7 +118,7 @@ class Patches:
             sys.meta_path.remove(self._importing)
         for point in tuple(self._records):
             self._give_back(point)
-        self._switch(False)
+        _ours(self._switch)(False)
 
     def imported(self, module: ModuleType) -> None:
         """A module with points has just been imported. Raises TransportError, out of the import."""
@@ -141,6 +149,8 @@ class Patches:
                 raise TransportError(_mismatch(point.module, str(point), _expected(point), f"{found!r}"))
         else:
             _check_function(point, found)
+        if point.replace is not None:
+            _ours(point.replace)  # imported before anything is touched
         self._checked[point] = found
 
     def _replace(self, point: Point) -> None:
@@ -164,7 +174,7 @@ class Patches:
         # Two threads may come here at once: both must use the record that was stored first.
         original, replacement = self._made.get(point, (None, None))
         if original is not found:
-            replacement = point.replace(_as_function(found))
+            replacement = _ours(point.replace)(_as_function(found))
             self._made[point] = found, replacement
         made = _Record(holder, found, replacement, added=name not in vars(holder))
         record = self._records.setdefault(point, made)

@@ -23,14 +23,11 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
 from converse_harness.intercept.clients import is_loopback
 from converse_harness.intercept.exchange import CLOSED_MEANWHILE, FORKED, OUTLIVED, OpenFake, RefusingFake, refuse
-
-if TYPE_CHECKING:
-    from converse_harness.intercept.patches import Patches
+from converse_harness.intercept.patch_points import PATCHES
 
 
 class _Entry:
@@ -119,7 +116,7 @@ def open_fake(fake: OpenFake, *, boto: bool = True, url: str = "") -> None:
     where a server answers in its name.
     """
     try:
-        _patches().ready(eager=boto)
+        PATCHES.ready(eager=boto)
         _locked(lambda: _push(_Entry(fake, boto=boto, url=url)), otherwise=lambda: _pop(fake))
     except BaseException:
         close_fake(fake)
@@ -256,16 +253,10 @@ def _outlived_threads_run() -> bool:
     return any(thread is not None and thread.is_alive() for thread in threads)
 
 
-def _patches() -> Patches:
-    from converse_harness.intercept.patch_points import PATCHES
-
-    return PATCHES
-
-
 def _push(entry: _Entry) -> None:
     global _entries
     _entries = (*_entries, entry)
-    _patches().put_in()
+    PATCHES.put_in()
 
 
 def _pop(fake: OpenFake) -> None:
@@ -294,7 +285,7 @@ def _remember_threads(entry: _Entry) -> None:
 
 def _take_out() -> None:
     if not _needed():
-        _patches().take_out()
+        PATCHES.take_out()
 
 
 def _locked(step: Callable[[], None], *, otherwise: Callable[[], None]) -> None:

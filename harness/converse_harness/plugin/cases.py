@@ -1,4 +1,4 @@
-"""The fixture `_converse_each_case`: a test is run once for each case of the catalogue.
+"""The fixture `converse_each_case`: a test is run once for each case of the catalogue.
 
 The catalogue is read when a test asks for it, not when pytest starts.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _FIXTURE: Final = "converse_each_case"
 
 _NOT_COLLECTED: Final = """\
-`_converse_each_case` was asked for while the test was running already.
+`converse_each_case` was asked for while the test was running already.
 It runs a test once for each case, so it must be an argument of the test, or of a fixture that is one.
 The cases alone: converse_harness.cases.CASES"""
 
@@ -34,7 +34,7 @@ def _give_each_case(request: pytest.FixtureRequest) -> Case:
     """A named trouble: the test runs once for each case of the catalogue, and the fake answers with it.
 
     The case's replies come first, then "OK." for whatever else is asked; `-k overflow` picks cases by name, and
-    `@pytest.mark.parametrize("_converse_each_case", ["throttle_mid"], indirect=True)` names some. The value is the
+    `@pytest.mark.parametrize("converse_each_case", ["throttle_mid"], indirect=True)` names some. The value is the
     Case: `name`, `sentence`, `required`. The fake is that of the fixture `converse`. A test that asks for no answer
     fails; one that calls Converse alone is skipped where only a stream can be so. `converse-harness cases` lists them.
     """

@@ -16,16 +16,18 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from converse_harness.errors import ConverseHarnessError, ReplyError, UnexpectedCall
-from converse_harness.plugin.recording import (
+from converse_harness.plugin.recording_reports import TALLY, Reports, tell
+from converse_harness.plugin.settings import (
     MARKER,
     mode_of_run,
+    own_fakes,
     path_of,
+    refuse_inside_given,
     setting_of_run,
+    settings_of,
     settings_of_recording,
     shown,
 )
-from converse_harness.plugin.recording_reports import TALLY, Reports, tell
-from converse_harness.plugin.settings import own_fakes, refuse_inside_given, settings_of
 from converse_harness.recordings.choices import failed_path
 from converse_harness.recordings.modes import Failed, MissingRecording, Mode, open_session, save_or_set_aside
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 
 from converse_harness.errors import ReplyError
-from converse_harness.plugin.recording import MARKER, folder, path_of, settings_of_recording, shown
+from converse_harness.plugin.settings import MARKER, folder, path_of, settings_of_recording, shown
 from converse_harness.recordings.choices import FAILED_SUFFIX, SUFFIX, USED_FILES, identity
 
 _OUTPUT: Final = "converse_recordings"

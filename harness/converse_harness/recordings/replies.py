@@ -94,7 +94,7 @@ def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
     return Reply(_body(exchange, events), recorded=Recorded(exchange.operation, response, partial))
 
 
-class _Chunks:
+class _RecordedChunks:
     """The chunks of a recorded stream, encoded when they are first asked for; `events` are those of its lines."""
 
     def __init__(self, lines: Sequence[Line], events: Sequence[dict[str, Any] | None], began: int, pace: float) -> None:
@@ -142,7 +142,7 @@ def _response(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None
     request_id = head.get("requestId", NO_REQUEST_ID)
     body = body_bytes("body", head)
     if body is None:
-        made = stream_response(_Chunks(exchange.events, events, head["t"], pace), request_id)
+        made = stream_response(_RecordedChunks(exchange.events, events, head["t"], pace), request_id)
     elif "type" in head:
         made = error_response(head["type"], head["status"], body, request_id)
     else:

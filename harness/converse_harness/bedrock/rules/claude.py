@@ -233,10 +233,10 @@ CLAUDE: Final = (
     Rule(
         "claude_thought_before_it_used_tools",
         "while Claude before 4.6 thinks, what it thought before it used the last tools is given back",
-        MODEL + "messages.{n}.content.0.type: Expected `_thinking` or `redacted_thinking`, but found `{found}`. When "
-        "`_thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost "
+        MODEL + "messages.{n}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{found}`. When "
+        "`thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost "
         "set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To "
-        "avoid this requirement, disable `_thinking`. Please consult our documentation at "
+        "avoid this requirement, disable `thinking`. Please consult our documentation at "
         "https://docs.claude.com/en/docs/build-with-claude/extended-thinking",
         _tools_used_without_a_thought,
         "anomalyco/opencode#3077, langchain-ai/langchain-aws#844",
@@ -311,7 +311,7 @@ CLAUDE: Final = (
     Rule(
         "claude_may_answer_more_than_think",
         "maxTokens is more than Claude may think",
-        MODEL + "`max_tokens` must be greater than `_thinking.budget_tokens`. Please consult our documentation at "
+        MODEL + "`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at "
         "https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking#max-tokens-and-context-window-size",
         _budgets_beyond_the_answer,
         "vercel/ai#7927",
