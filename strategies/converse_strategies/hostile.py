@@ -71,7 +71,7 @@ def hostile_stream_events(
         blocks = witness(fault.name, wanted)
         if blocks is None:
             raise InvalidArgument(
-                f"hostile_stream_events: no stream of {', '.join(wanted)} can have the breach {fault.name}."
+                f"hostile_stream_events: no stream of {', '.join(wanted)} can have the fault {fault.name}."
             )
         events = with_blocks(events, blocks)
     positions = fault.applicable_at(events)
@@ -86,7 +86,7 @@ def _sampled(names: tuple[str, ...], kinds: tuple[str, ...]) -> st.SearchStrateg
 
 @cache
 def witness(name: str, kinds: tuple[str, ...]) -> tuple[Block, ...] | None:
-    """The fewest blocks of these kinds with which a stream can have the breach; None where it never can."""
+    """The fewest blocks of these kinds with which a stream can have the fault; None where it never can."""
     known = [block for kind, blocks in _WITNESSES.items() if kind in kinds for block in blocks]
     for more in ((), *((block,) for block in known), *pairwise([*known[:1], *known])):
         if ORDER_FAULTS[name].applicable_at(with_blocks(_BARE, more)):

@@ -1,4 +1,4 @@
-"""Arguments that are a choice among what the installed botocore's model has."""
+"""What other strategies are made of: texts, names, ids, JSON, and choices of the installed model."""
 
 from __future__ import annotations
 

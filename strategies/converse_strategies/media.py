@@ -1,4 +1,4 @@
-"""A tiny file of every format of AWS's model, that really is of its format, and documents of plain text as written.
+"""Images, documents, videos and audios: a tiny file of every format of AWS's model, and documents of drawn text.
 
 Sounds and moving pictures are the container that their format is known by, empty: nobody who only passes it on decodes
 it. What is long is base64 of what zlib packed.

@@ -1,4 +1,4 @@
-"""AWS Messages, one at a time: what an assistant answers, what a user says."""
+"""AWS Messages, one at a time and as whole conversations that Bedrock takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How each rule of what Bedrock refuses is broken, in a request that breaks none."""
+"""Requests that Bedrock refuses: how each rule is broken, in a request that breaks no other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole Reply values, ready to script."""
+"""Whole answers: boto3's responses, Reply values ready to script, and what was received of them."""
 
 from __future__ import annotations
 
@@ -114,11 +114,11 @@ _HEADERS: Final = (("Content-Type", "application/json"), ("Accept", "application
 
 
 @st.composite
-def _calls(draw: st.DrawFn, *, texts: Texts | None = None) -> Call:
+def calls(draw: st.DrawFn, *, texts: Texts | None = None) -> Call:
     """Calls of Converse and ConverseStream: a conversation that Bedrock takes, and an answer that arrived whole.
 
     >>> from hypothesis import find
-    >>> call = find(_calls(), lambda call: True)
+    >>> call = find(calls(), lambda call: True)
     >>> call.operation, call.status, call.outcome.value
     ('Converse', 200, 'complete')
     """

@@ -1,4 +1,4 @@
-"""Strings that match AWS's patterns, which are Java regular expressions."""
+"""Values of any shape of AWS's model, derived from the installed botocore, with strings of its Java patterns."""
 
 from __future__ import annotations
 

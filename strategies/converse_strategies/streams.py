@@ -1,4 +1,4 @@
-"""Every way to cut a message into the events of a stream."""
+"""Every way to cut a message into events, and whole legal streams."""
 
 from __future__ import annotations
 

@@ -240,7 +240,7 @@ def test_progress_is_for_terminals_and_for_what_takes_its_time(
     monkeypatch.setenv("NO_COLOR", "1")
     for name in ("a", "b"):
         written(tmp_path, interaction({"body": {"string": ANSWER}}), name=f"{name}.yaml")
-    monkeypatch.setattr(import_, "PATIENCE", patience)
+    monkeypatch.setattr(import_, "_PATIENCE", patience)
     out, err = io.StringIO(), Terminal() if terminal else io.StringIO()
     monkeypatch.setattr("sys.stdout", out)
     monkeypatch.setattr("sys.stderr", err)

@@ -334,7 +334,7 @@ def test_modes_open_what_they_say(tmp_path: Path) -> None:
         Mode.ALL: (False, True),
     }
     assert recording(path).required
-    assert not open_session(path, Mode.NONE).recording.must  # type: ignore[union-attr]
+    assert not open_session(path, Mode.NONE).recording.required  # type: ignore[union-attr]
     path.write_text("{")
     for mode in (Mode.NONE, Mode.ONCE, Mode.NEW_EPISODES):
         with pytest.raises(DamagedData, match=r"trip\.jsonl:1: this line is not JSON"):

@@ -212,7 +212,7 @@ def test_of_many_secrets_ten_are_listed() -> None:
 
 
 def test_of_what_is_compressed_only_so_much_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decoding, "MOST", 1000)
+    monkeypatch.setattr(decoding, "_MAX_DECODED", 1000)
     bomb = bytes(10_000_000)
     assert [len(data) for _, data in decoding.unpacked(gzip.compress(bomb))] == [1000]
     assert [len(data) for _, data in decoding.unpacked(in_zip("x" * 10_000_000))] == [1000]

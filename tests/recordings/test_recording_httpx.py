@@ -352,7 +352,7 @@ def test_boto_over_httpx_is_written_down_by_its_own_transport(path: Path, server
 
 
 @pytest.mark.parametrize(
-    ("named", "asked", "heard"),
+    ("named", "asked", "captured"),
     [
         ("http://gateway.example", "http://gateway.example:80/model/m/converse", True),
         ("https://Gateway.example:443/aws/", "https://gateway.example/aws/model/m/converse?x=1", True),

@@ -253,12 +253,12 @@ def fault_of(case: FaultyReply) -> Fault:
 
 @pytest.mark.parametrize("faults_too", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_every_fault_strikes_the_first_of_its_places_or_another(faults_too: bool) -> None:
-    places = {f"{place.name} {which}" for place in Place for which in ("first", "later")} - {"NOWHERE later"}
+    places = {f"{place.name} {which}" for place in Place for which in ("first", "later")} - {"WHOLE_ANSWER later"}
 
     def names(case: FaultyReply) -> list[str]:
         fault, after = case.placement.fault, case.placement.after
-        applicable_at = [0] if fault.order is None else fault.order.applicable_at(list(case.unmodified.events()))
-        return [fault.name, f"{fault.place.name} {'first' if after == applicable_at[0] else 'later'}"]
+        positions = [0] if fault.order is None else fault.order.applicable_at(list(case.unmodified.events()))
+        return [fault.name, f"{fault.place.name} {'first' if after == positions[0] else 'later'}"]
 
     assert never(faulty_replies(), places | (FAULTS.keys() if faults_too else set()), names) == set()
 

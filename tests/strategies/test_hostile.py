@@ -66,19 +66,19 @@ def test_a_stream_with_blocks_more_still_asks_for_its_tools() -> None:
 
 @given(case=hostile_stream_events())
 def test_what_is_printed_makes_the_same_stream(case: HostileStream) -> None:
-    assert eval(pretty(case), {"HostileStream": HostileStream, "BREACHES": ORDER_FAULTS}) == case
+    assert eval(pretty(case), {"HostileStream": HostileStream, "ORDER_FAULTS": ORDER_FAULTS}) == case
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (
-            {"breaches": ["no_mesage_stop"]},
-            "hostile_stream_events(breaches=['no_mesage_stop']): 'no_mesage_stop' is no ",
+            {"faults": ["no_mesage_stop"]},
+            "hostile_stream_events(faults=['no_mesage_stop']): 'no_mesage_stop' is no ",
         ),
         (
-            {"breaches": ["no_block_start"], "kinds": ["text"]},
-            "hostile_stream_events: no stream of text can have the breach no_block_start.",
+            {"faults": ["no_block_start"], "kinds": ["text"]},
+            "hostile_stream_events: no stream of text can have the fault no_block_start.",
         ),
     ],
 )

@@ -1,7 +1,7 @@
-"""AWS's model of Bedrock Runtime, read from the installed botocore: shapes, errors, strict validation, JSON.
+"""What is known of Bedrock: AWS's model from the installed botocore, rules, families, guardrails, citations.
 
-`service.py` reads the model, `beyond.py` is the table of what AWS is recorded to send beyond it, `validation.py` checks
-a value against a shape, `json_types.py` the types of a request, `json_codec.py` turns a value into AWS's JSON and back.
+This module gives the model: `service.py` reads it, `beyond.py` is the table of what AWS is recorded to send beyond it,
+`checks.py` checks a value against a shape, `codec.py` turns a value into AWS's JSON and back.
 """
 
 from converse_harness.bedrock.beyond import BEYOND_MODEL, Beyond

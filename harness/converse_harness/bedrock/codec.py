@@ -1,4 +1,4 @@
-"""The types that the JSON of a request has to have, as AWS reads it: before any rule about its values."""
+"""JSON as AWS reads and writes it: the types that a request has to have, and values of AWS's model as JSON and back."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What a broken rule is, and how it is said: what came, what is allowed, whose rule it is.
+"""What a broken rule of AWS's model is, and how it is said: what came, what is allowed, whose rule it is.
 
-The texts go on after the name of the value: `content[0]` + `has two members, ...`.
+The texts go on after the name of the value: `content[0]` + `has two members, ...`. What counts as an object, an array,
+a number or a text of Java's patterns is here too: checks, codec and rules ask it.
 """
 
 from __future__ import annotations

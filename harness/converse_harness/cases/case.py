@@ -1,4 +1,4 @@
-"""AWS's names in the manner of Python."""
+"""What a case is, and its name: AWS's names in the manner of Python."""
 
 from __future__ import annotations
 

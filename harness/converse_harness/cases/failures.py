@@ -1,4 +1,4 @@
-"""Cases of errors: before the stream, one for each error and known wording; and inside it."""
+"""Cases of errors, before the stream and inside it, and of every fault: one for each row of their tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases of answers that are as they should be, and of what comes beside them: text, reasoning, metadata."""
+"""Cases of answers that are messages: text, reasoning, citations, metadata, and what AWS may add one day."""
 
 from __future__ import annotations
 

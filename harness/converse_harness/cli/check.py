@@ -1,4 +1,4 @@
-"""`converse-harness check`: what is to be said against recordings, for people and for CI."""
+"""`converse-harness check`: whether recordings can be read, are legal, hold no secret and are not stale."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the server prints: where it is, what to export, a line for every call."""
+"""What the commands share: arguments for address and redaction, and lines on the terminal, a line for every call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a consumer may make of replies: derived from the replies themselves, so it holds for drawn ones as well."""
+"""What a consumer may make of replies, derived from the replies themselves; and the properties that hold for drawn
+ones.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an adapter is given, and what it returns: Target, Outcome, ToolCall."""
+"""What an adapter is given and returns (Target, Outcome, ToolCall), and how it is run within its time."""
 
 from __future__ import annotations
 

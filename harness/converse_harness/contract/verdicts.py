@@ -1,4 +1,4 @@
-"""The standard: what an outcome is called. One table of verdicts and flaws, and the rules that lead to them."""
+"""The standard: what an outcome is called, as one table of verdicts and flaws, and how a failure reports it."""
 
 from __future__ import annotations
 
@@ -317,7 +317,7 @@ def failure(tried: Tried, asked: Case | Property, contract: str) -> NotHandled |
     rows = [
         ("sent", "\n".join(sent)),
         ("seen", f"{verdict.why}{requests}"),
-        ("required", asked.required),
+        ("must", asked.required),
         ("alone", f'pytest -k "{contract} and {asked.name}"'),
     ]
     told = "\n".join(f"  {title:<8}{text.replace(chr(10), chr(10) + ' ' * 10)}" for title, text in rows)

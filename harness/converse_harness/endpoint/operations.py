@@ -1,4 +1,4 @@
-"""Which operation an HTTP request asks for: the paths of AWS's model, matched raw, each label decoded afterwards."""
+"""Which operation a path of AWS's model asks for, and what ApplyGuardrail and other operations answer."""
 
 from __future__ import annotations
 

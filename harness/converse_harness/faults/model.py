@@ -1,6 +1,6 @@
-"""What a fault is: a deliberate breach of the protocol, where it strikes an answer and which transports can express it.
+"""What a fault is, where it can be in an answer and through which transports, and what it does to a response.
 
-The named ones are in `faults`; what a Reply keeps of one is a Breach.
+The named ones are in `converse_harness.faults`; a Reply keeps each as a FaultPlacement.
 """
 
 from __future__ import annotations

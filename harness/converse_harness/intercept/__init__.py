@@ -1,1 +1,1 @@
-"""Transports: the ways for a client to reach an Endpoint. A transport only moves bytes."""
+"""Clients of this process: what answers them, what forwards and captures, what stops every other way to Bedrock."""

@@ -1,4 +1,4 @@
-"""The variables by which clients find Bedrock, as tables, and which addresses are this machine's own."""
+"""Ready boto clients, and the variables by which clients of any language find Bedrock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a transport sees of a fake, and what stands in for one where it cannot answer."""
+"""One call on its way: what a transport sees of a fake, how a client reads the answer, how a forwarded one is kept."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Boto calls that are passed on to the real service: the client gets its answer as ever, and the fake hears it.
+"""Calls of botocore and aiobotocore that are forwarded to the real service, and captured while the client reads.
 
 botocore makes an `AWSResponse` around the raw response as soon as the head is there, and reads a whole body at once
 after that. There the raw response is told to write down what the client takes of it: it stays the object that it was,
-of a subclass of its class. `aiopassing` has the asynchronous counterparts.
+of a subclass of its class.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Requests and responses of httpx; it is a parameter, because httpx2 has the same under its own name."""
+"""Requests and responses of httpx, answered or forwarded; the library is a parameter, for httpx2 has the same."""
 
 from __future__ import annotations
 

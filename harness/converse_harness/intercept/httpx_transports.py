@@ -1,8 +1,8 @@
-"""Which clients and requests of httpx are a fake's.
+"""Which requests of httpx belong to a fake, and the transports that ask it.
 
-While a fake that records is open, whatever a client of this process asks a host of Bedrock is passed on and written
-down; so is what it asks the address that the environment names as Bedrock's, or the test as `upstream`. Every other
-host, and a transport that is not httpx's own, is heard through `httpx_transports` only.
+While a fake that records is open, whatever a client of this process asks a host of Bedrock is forwarded and captured;
+so is what it asks the address that the environment names as Bedrock's, or the test as `upstream`. Any other host, and a
+transport that is not httpx's own, is captured through `recorder.httpx_transport` only.
 """
 
 from __future__ import annotations

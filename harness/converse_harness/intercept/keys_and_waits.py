@@ -1,4 +1,4 @@
-"""Clients for Bedrock without keys and without a region, and without ever using real ones, while a fake is open.
+"""What botocore does around a call, while a fake is open: no keys, no region, no real ones, and no waits.
 
 The environment and every other service stay as they are. Signing happens before a request is sent, so the keys are
 replaced at the signer; a client that is made under a fake looks its credentials up later, if it ever needs them.

@@ -60,7 +60,7 @@ def _find(name: str) -> Case:
     pytest.fail(f"`{_FIXTURE}`: {unknown}", pytrace=False)
 
 
-_converse_each_case: Final = pytest.fixture(name=_FIXTURE)(_give_each_case)
+converse_each_case: Final = pytest.fixture(name=_FIXTURE)(_give_each_case)
 
 
 def _script(fake: Fake, case: Case) -> None:

@@ -1,4 +1,4 @@
-"""What a transport hears of a call that it passes on, and the lines of a recording that this makes."""
+"""What was captured of a forwarded call, and the lines of a recording that this makes."""
 
 from __future__ import annotations
 

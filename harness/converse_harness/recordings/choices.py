@@ -1,4 +1,6 @@
-"""What a person may choose when recording, as tables that cost nothing to import: pytest shows them when it starts."""
+"""Modes, and which file a test's recording is in: tables that cost nothing to import, as pytest shows them at its
+start.
+"""
 
 from __future__ import annotations
 

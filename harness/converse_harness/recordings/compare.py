@@ -1,4 +1,4 @@
-"""What differs between two JSON values, by path, and how that is shown to people in a few lines."""
+"""What differs between two JSON values or two recordings, by path, and how people are shown it in a few lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search for secrets in what is to be written: in every text of it, also in what is encoded in these texts."""
+"""The search for secrets and account ids in every text to be written, also in what is encoded in these texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole body on a line of a recording: JSON where that gives the same bytes again, else text, else base64."""
+"""Events, bodies and frames on a line of a recording: JSON where that gives the same bytes again, else base64."""
 
 from __future__ import annotations
 

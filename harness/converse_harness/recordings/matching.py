@@ -1,4 +1,4 @@
-"""The shape of a request: what of it stays the same where only prose changes."""
+"""Which exchange of a recording answers a request: the next in order, the exact one, or one of the same shape."""
 
 from __future__ import annotations
 

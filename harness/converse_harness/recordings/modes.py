@@ -1,4 +1,4 @@
-"""Whether a session is played, recorded, or both: the four modes that users of vcrpy know."""
+"""Whether a session is played, recorded, or both, as users of vcrpy know it; and what becomes of it at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lines of a recording as a whole: each has the keys of its kind, and they follow each other as exchanges do."""
+"""Reading a recording, the whole file or nothing: each line has the keys of its kind, and they follow each other."""
 
 from __future__ import annotations
 

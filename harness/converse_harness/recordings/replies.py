@@ -1,4 +1,4 @@
-"""One exchange of a recording: a request and its answer, as the lines of the file have them."""
+"""One exchange of a recording, a request and its answer as lines, and the Reply that gives the same answer again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing a recording: a whole file takes the place of the old one, or nothing does."""
+"""A fake's session on its way to a file, which takes the place of the old one as a whole, or not at all."""
 
 from __future__ import annotations
 

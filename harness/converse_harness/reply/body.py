@@ -1,4 +1,4 @@
-"""What a Reply is made of: a message, exact events, an HTTP error or bare bytes; a failure in the stream; pauses."""
+"""What a Reply is made of: a message, exact events, an HTTP error or bare bytes, in words, as source."""
 
 from __future__ import annotations
 

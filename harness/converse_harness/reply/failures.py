@@ -1,4 +1,4 @@
-"""No answer at all."""
+"""Replies that are errors: before the stream, of each kind, and no answer at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests and answers of Converse, ConverseStream and CountTokens, as AWS's model has them."""
+"""Which function makes each sample and each variant, and the samples of whole requests and responses."""
 
 from __future__ import annotations
 

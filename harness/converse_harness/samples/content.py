@@ -1,4 +1,4 @@
-"""The tool of the sample conversation: what the model is told of it, its use, its result, and tools that run."""
+"""Content of the sample conversation: its tool, how that is used and answered, text, images, documents, video."""
 
 from __future__ import annotations
 

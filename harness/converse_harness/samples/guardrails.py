@@ -64,7 +64,7 @@ def config() -> dict[str, Any]:
 
 def topic() -> dict[str, Any]:
     """The forbidden topic."""
-    return {"name": "Investment advice", "type": "DENY", "action": "_BLOCKED"}
+    return {"name": "Investment advice", "type": "DENY", "action": "BLOCKED"}
 
 
 def topic_policy() -> dict[str, Any]:
@@ -74,7 +74,7 @@ def topic_policy() -> dict[str, Any]:
 
 def content_filter() -> dict[str, Any]:
     """The insult."""
-    return {"type": "INSULTS", "confidence": "HIGH", "action": "_BLOCKED"}
+    return {"type": "INSULTS", "confidence": "HIGH", "action": "BLOCKED"}
 
 
 def content_policy() -> dict[str, Any]:
@@ -84,12 +84,12 @@ def content_policy() -> dict[str, Any]:
 
 def custom_word() -> dict[str, Any]:
     """A word of the guardrail's own list."""
-    return {"match": "crypto", "action": "_BLOCKED"}
+    return {"match": "crypto", "action": "BLOCKED"}
 
 
 def managed_word() -> dict[str, Any]:
     """A word of a list of AWS."""
-    return {"match": "damn", "type": "PROFANITY", "action": "_BLOCKED"}
+    return {"match": "damn", "type": "PROFANITY", "action": "BLOCKED"}
 
 
 def word_policy() -> dict[str, Any]:
@@ -119,7 +119,7 @@ def sensitive_information_policy() -> dict[str, Any]:
 
 def grounding_filter() -> dict[str, Any]:
     """An answer that leans on no source."""
-    return {"type": "GROUNDING", "threshold": 0.75, "score": 0.25, "action": "_BLOCKED"}
+    return {"type": "GROUNDING", "threshold": 0.75, "score": 0.25, "action": "BLOCKED"}
 
 
 def grounding_policy() -> dict[str, Any]:

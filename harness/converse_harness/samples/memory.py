@@ -1,4 +1,4 @@
-"""What the agent remembers of the traveller, where, and how it gets into a request."""
+"""Sessions and what the agent remembers of the traveller, where, and how that gets into a request."""
 
 from __future__ import annotations
 

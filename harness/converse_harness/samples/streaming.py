@@ -1,4 +1,4 @@
-"""Citations of the sample document, of a search result and of a web page: the passage, and where it stands."""
+"""Streams of the sample conversation: every event, citations of passages, exceptions."""
 
 from __future__ import annotations
 

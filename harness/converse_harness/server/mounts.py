@@ -1,4 +1,4 @@
-"""The fake behind the server transport."""
+"""Which fake of a server a path belongs to, and the fake itself, with a URL of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One call that is passed on: its answer comes in a thread and goes to the client as it comes."""
+"""The fake that records behind the server: it forwards a call to the real service and saves it when it has ended."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Bytes: event-stream frames, HTTP requests and response heads. Knows AWS's model, no sockets."""
+"""Events in order and as bytes: the grammar, cutting and joining, frames, and what transports move."""

@@ -1,4 +1,4 @@
-"""The keywords of JSON Schema that tool schemas contain, as one table, and the kinds of JSON values that they limit.
+"""A JSON Schema read: the keywords that tool schemas contain, as one table, and the nodes of a schema.
 
 Source: JSON Schema 2020-12, and what pydantic, strands-agents and langchain write into the schemas of tools.
 """

@@ -1,4 +1,4 @@
-"""JSON Schemas such as tools have."""
+"""JSON Schemas such as tools have, and values of one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The formats of strings, as one table: what they are drawn from, and how they are told.
+"""Whether a value satisfies a schema, and the formats of strings, as one table: how they are drawn and recognised.
 
 Source: JSON Schema 2020-12, section 7.3. A format that is not here is an annotation, as JSON Schema has it.
 """

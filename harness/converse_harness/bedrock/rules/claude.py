@@ -1,4 +1,4 @@
-"""How Claude thinks: what goes with that, and what must come back."""
+"""What Claude refuses: thinking, what goes with that and what must come back, caching, sampling, tools."""
 
 from __future__ import annotations
 

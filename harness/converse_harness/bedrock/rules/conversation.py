@@ -1,4 +1,4 @@
-"""How messages follow each other, and what is in them."""
+"""How messages follow each other and what is in them: blocks, documents, tools and their results."""
 
 from __future__ import annotations
 

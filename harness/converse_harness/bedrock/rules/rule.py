@@ -1,4 +1,4 @@
-"""What messages and sources of several rules have in common."""
+"""What a rule is: whom it is held against, what it looks for, its words, and who saw them."""
 
 from __future__ import annotations
 

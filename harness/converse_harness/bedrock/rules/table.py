@@ -1,4 +1,4 @@
-"""What Bedrock refuses before any model sees it; some rules are not held against all models.
+"""Every rule as one table, and those of the gateway, which Bedrock applies before any model sees a request.
 
 Where a recorded or reported request of a model was accepted that breaks a rule, `but` names the model and who saw it.
 """

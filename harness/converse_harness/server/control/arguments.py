@@ -1,4 +1,4 @@
-"""What the control API says when it does not do what it was asked."""
+"""Bodies of the control API read strictly, bound to arguments; and what is said when they are wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of a reply in JSON, as two tables: those that make one, and those that change it.
+"""The words of a reply in JSON as two tables, those that make one and those that change it; and scripts made of them.
 
 They are the functions of `reply` and the methods of Reply under their own names, with their own arguments; and `case`.
 """

@@ -25,7 +25,7 @@ MESSAGE = {
     ],
 }
 EVENTS = chunk(MESSAGE)
-placements = pytest.mark.parametrize("breach", ORDER_FAULTS.values(), ids=lambda placement: placement.name)
+placements = pytest.mark.parametrize("placement", ORDER_FAULTS.values(), ids=lambda placement: placement.name)
 
 
 @placements

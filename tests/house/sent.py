@@ -1,0 +1,115 @@
+"""Whether two checkouts send the same bytes: random replies of six families, in process and through the server.
+
+`python -m tests.house.sent draw FILE` writes replies as the code that makes them. The same with `send` prints hashes of
+what is sent for each, in process and over a socket: run it in both checkouts and compare.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import httpx
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from hypothesis.vendor.pretty import pretty
+
+from converse_harness import ConverseServer, HttpxFake, Reply, ReplyError, faults, reply
+from converse_strategies import faulty_replies, replies
+
+COUNT = 2000
+MODELS = (
+    "us.anthropic.claude-haiku-4-5-20251001-v1:0",
+    "amazon.nova-lite-v1:0",
+    "meta.llama3-1-70b-instruct-v1:0",
+    "cohere.command-r-plus-v1:0",
+    "mistral.mistral-large-2402-v1:0",
+    "ai21.jamba-1-5-large-v1:0",
+)
+# These last, or have no bytes.
+NAMES = [name for name, fault in faults.FAULTS.items() if fault.seconds is None and not fault.no_answer]
+FAULTY = faulty_replies(names=NAMES).map(lambda case: case.reply)
+ASKED = st.tuples(replies(), st.sampled_from(("converse", "converse-stream"))) | st.tuples(
+    FAULTY, st.just("converse-stream")
+)
+BEDROCK = "https://bedrock-runtime.us-east-1.amazonaws.com"
+BODY = b'{"messages":[{"role":"user","content":[{"text":"hello"}]}]}'
+DATE = re.compile(rb"\r\nDate: [^\r]*")
+
+
+def draw(file: Path) -> None:
+    """Write the replies."""
+    rows: list[str] = []
+
+    @seed(17)
+    @settings(
+        max_examples=COUNT,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=[*HealthCheck],
+    )
+    @given(ASKED, st.sampled_from(MODELS))
+    def one(asked: tuple[Reply, str], model: str) -> None:
+        rows.append(json.dumps([pretty(asked[0]), model, asked[1]]))
+
+    one()
+    file.write_text("\n".join(rows[:COUNT]) + "\n", encoding="utf-8")
+
+
+def in_process(answer: Reply, path: str) -> Iterator[bytes]:
+    """What a client of httpx gets, chunk by chunk, and what it raises."""
+    with HttpxFake(unused="allow") as fake, httpx.Client(transport=fake.httpx_transport) as client:
+        fake.script(answer)
+        try:
+            with client.stream("POST", f"{BEDROCK}{path}", content=BODY) as response:
+                headers = [item for item in response.headers.multi_items() if item[0] != "date"]
+                yield f"{response.status_code} {headers}".encode()
+                yield from response.iter_raw()
+        except (httpx.TransportError, ValueError) as error:
+            yield type(error).__name__.encode()
+
+
+def through_server(server: ConverseServer, answer: Reply, path: str) -> bytes:
+    """What comes over a socket."""
+    with server.script(answer, unused="allow") as fake:
+        url = urlsplit(fake.url)
+        with socket.create_connection((url.hostname or "", url.port or 0), timeout=10) as client:
+            head = ("Host: x", "Connection: close", f"Content-Length: {len(BODY)}", "", "")
+            client.sendall("\r\n".join((f"POST {url.path}{path} HTTP/1.1", *head)).encode() + BODY)
+            came = bytearray()
+            try:
+                while data := client.recv(65536):
+                    came += data
+            except ConnectionResetError:
+                came += b"reset"
+    return bytes(came)
+
+
+def send(file: Path) -> None:
+    """Print a line for each reply: what is sent in process and over a socket, as hashes, or why it cannot be sent."""
+    with ConverseServer() as server:
+        for number, line in enumerate(file.read_text("utf-8").splitlines()):
+            source, model, operation = json.loads(line)
+            path = f"/model/{quote(model, safe='')}/{operation}"
+            answer: Reply = eval(source, {"reply": reply, "faults": faults, "inf": float("inf")})
+            here = partial(lambda *args: b"|".join(in_process(*args)), answer, path)
+            print(number, _hashed(here), _hashed(partial(through_server, server, answer, path)))
+
+
+def _hashed(ask: Callable[[], bytes]) -> str:
+    try:
+        return hashlib.sha256(DATE.sub(b"", ask())).hexdigest()[:16]
+    except ReplyError:
+        return "refused"  # a fault that this transport cannot have
+
+
+if __name__ == "__main__":
+    {"draw": draw, "send": send}[sys.argv[1]](Path(sys.argv[2]))
