@@ -4,10 +4,8 @@ from typing import Final
 
 import botocore.session
 
-from converse_harness import reply
-from converse_harness.intercept.httpx import HttpxFake
+from converse_harness import ConverseServer, HttpxFake, reply
 from converse_harness.intercept.in_process import BotoFake
-from converse_harness.server.listener import ConverseServer
 
 OURS: Final = ("-p", "converse_harness.plugin")
 ANYIO: Final = ("-p", "anyio")

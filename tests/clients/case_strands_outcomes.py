@@ -64,7 +64,7 @@ def raises(name: str, requests: int = 1, history: str = "u[text]") -> Lived:
 
 WEATHER: Final = ("get_weather", '{"city": "Zürich"}', "success")
 IN_BERN: Final = ("get_weather", '{"city": "Bern"}', "success")
-WHOLE_ANSWER: Final = ("get_weather", "{}", "success")
+NO_CITY: Final = ("get_weather", "{}", "success")
 
 EMPTY: Final = says("", history="u[text] a[]")
 """It returned nothing, as a regular end: whatever text there was is lost."""
@@ -107,13 +107,13 @@ TOOLS: Final[Mapping[str, Pair]] = {
         ("tool_fragments", "tool_one_delta", "tool_but_end_turn", "stop_tool_use"),
         both(runs(WEATHER)),
     ),
-    **dict.fromkeys(("tool_no_input", "tool_empty_delta"), both(runs(WHOLE_ANSWER))),
+    **dict.fromkeys(("tool_no_input", "tool_empty_delta"), both(runs(NO_CITY))),
     "tool_truncated_json_max_tokens": (raises("MaxTokensReachedException", history="u[text] a[text]"), None),
-    "tool_input_not_json": (runs(WHOLE_ANSWER), None),
+    "tool_input_not_json": (runs(NO_CITY), None),
     "tool_parallel": both(
         runs(WEATHER, IN_BERN, history="u[text] a[text toolUse toolUse] u[toolResult toolResult] a[text]")
     ),
-    "tool_interleaved": (runs(WHOLE_ANSWER), None),
+    "tool_interleaved": (runs(NO_CITY), None),
     "tool_unknown": both(runs(("delete_everything", '{"sure": true}', "error"))),
     "server_tool_nova": both(
         runs(
@@ -283,7 +283,7 @@ FAULTS: Final[Mapping[str, Pair]] = {
     ),
     "no_block_start": (runs(history="u[text] a[] u[] a[text]"), None),
     "second_block_start": (runs(WEATHER), None),
-    "blocks_interleaved": (runs(WHOLE_ANSWER, history="u[text] a[toolUse text] u[toolResult] a[text]"), None),
+    "blocks_interleaved": (runs(NO_CITY, history="u[text] a[toolUse text] u[toolResult] a[text]"), None),
     "index_repeated": (runs(WEATHER, history="u[text] a[text toolUse] u[toolResult] a[text]"), None),
     "text_in_tool_use": (runs(WEATHER, history="u[text] a[toolUse text] u[toolResult] a[text]"), None),
     "citation_after_text": (says(history="u[text] a[nowhere]"), None),

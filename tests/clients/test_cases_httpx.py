@@ -9,9 +9,8 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from converse_harness import ConverseServer, bedrock
+from converse_harness import ConverseServer, HttpxFake, bedrock
 from converse_harness.faults.model import Transport
-from converse_harness.intercept.httpx import HttpxFake
 from converse_harness.stream.events import decode_event
 from converse_harness.stream.frames import Decoder
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind

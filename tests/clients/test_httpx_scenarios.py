@@ -16,10 +16,8 @@ import pytest
 import uvicorn
 from botocore.eventstream import EventStreamBuffer
 
-from converse_harness import ConverseServer, Fake, Reply
+from converse_harness import ConverseApp, ConverseServer, Fake, HttpxFake, Reply
 from converse_harness.faults.model import Transport
-from converse_harness.intercept.httpx import HttpxFake
-from converse_harness.server.asgi import ConverseApp
 from converse_harness.server.mounts import ServerFake
 from tests.clients.scenarios import (
     CASES,

@@ -11,13 +11,11 @@ from typing import Any
 
 import pytest
 
-from converse_harness import Reply, faults, reply
+from converse_harness import ConverseServer, Fake, Reply, faults, reply
 from converse_harness.contract import Outcome, SetUpFailed, Target, ToolCall
 from converse_harness.contract.running import run
 from converse_harness.errors import ReplyError
-from converse_harness.intercept.fake import Fake
 from converse_harness.intercept.in_process import BotoFake
-from converse_harness.server.listener import ConverseServer
 
 
 def asked(target: Target) -> Any:

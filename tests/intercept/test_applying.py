@@ -7,8 +7,7 @@ from typing import Any
 
 import httpx
 
-from converse_harness import reply
-from converse_harness.intercept.httpx import HttpxFake
+from converse_harness import HttpxFake, reply
 
 ARN = "arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aguardrail%2Fabc"
 URL = f"https://bedrock-runtime.us-east-1.amazonaws.com/guardrail/{ARN}/version/DRAFT/apply"

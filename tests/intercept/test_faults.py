@@ -19,10 +19,20 @@ from botocore.config import Config
 from botocore.exceptions import ConnectTimeoutError, EndpointConnectionError, ReadTimeoutError
 from urllib3.exceptions import HTTPError
 
-from converse_harness import Call, ConverseServer, Endpoint, Fake, Reply, ReplyError, fake_converse, faults, reply
+from converse_harness import (
+    Call,
+    ConverseServer,
+    Endpoint,
+    Fake,
+    HttpxFake,
+    Reply,
+    ReplyError,
+    fake_converse,
+    faults,
+    reply,
+)
 from converse_harness.cases import CASES
 from converse_harness.faults.model import Fault, Transport
-from converse_harness.intercept.httpx import HttpxFake
 from converse_harness.server.asgi import ConverseApp, Message
 from converse_harness.stream.http import Request
 from tests.broken import WHOLE, faulty

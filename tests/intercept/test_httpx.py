@@ -27,6 +27,7 @@ from respx.mocks import Mocker
 from converse_harness import (
     BlockedConnection,
     Fake,
+    HttpxFake,
     TransportError,
     UnexpectedCall,
     assemble,
@@ -36,7 +37,6 @@ from converse_harness import (
 )
 from converse_harness.endpoint.call import CallOutcome
 from converse_harness.intercept import registry
-from converse_harness.intercept.httpx import HttpxFake
 from converse_harness.stream.events import decode_event
 from converse_harness.stream.frames import Decoder
 from tests.intercept.interrupts import each_step, interrupt_everywhere

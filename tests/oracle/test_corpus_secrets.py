@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from converse_harness import Redaction
 from converse_harness.recordings.capture import CapturedExchange, exchange_lines
 from converse_harness.recordings.leaks import scan, stand_in
 from converse_harness.recordings.lines import Line
-from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.write import SessionWriter
 from converse_harness.stream.http import Request
 

@@ -100,7 +100,7 @@ def test_inside_given_a_message_names_what_to_open_instead(httpx_project: pytest
         from hypothesis import given, settings, strategies as st
         from httpx_agent import ask_httpx
         from converse_harness import reply
-        from converse_harness.intercept.httpx import HttpxFake
+        from converse_harness import HttpxFake
 
         @given(st.integers())
         def test_wrong(converse_httpx, number):
@@ -119,7 +119,7 @@ def test_inside_given_a_message_names_what_to_open_instead(httpx_project: pytest
         [
             "test_wrong uses @given, and the fixture `converse_httpx` would give all its examples one script*",
             "*with HttpxFake(answer) as fake:",
-            "(from converse_harness.intercept.httpx import HttpxFake; More: converse-harness docs *",
+            "(from converse_harness import HttpxFake; More: converse-harness docs *",
         ]
     )
 

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converse_harness import Endpoint, Fake, ReplyError, recording, reply
+from converse_harness import Endpoint, Fake, Redaction, ReplyError, recording, reply
 from converse_harness.recordings.matching import MATCHES, Match, asked_in
 from converse_harness.recordings.play import Recording
 from converse_harness.recordings.read import parse
-from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.recordings.write import SessionWriter, text_of
 from converse_harness.stream.http import Request

@@ -23,10 +23,9 @@ import urllib3.exceptions
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from converse_harness import ConverseServer, Reply, fake_converse, record, recording
+from converse_harness import ConverseServer, HttpxFake, Reply, fake_converse, record, recording
 from converse_harness.faults.model import Transport
 from converse_harness.intercept.clients import create_client
-from converse_harness.intercept.httpx import HttpxFake
 from converse_strategies import faulty_replies, replies
 from tests.profiles import examples
 

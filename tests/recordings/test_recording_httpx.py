@@ -27,10 +27,9 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from converse_harness import BlockedConnection, ConverseServer, Fake, ReplyError, record, recording, reply
+from converse_harness import BlockedConnection, ConverseServer, Fake, HttpxFake, ReplyError, record, recording, reply
 from converse_harness.endpoint.call import CallOutcome
 from converse_harness.intercept import registry
-from converse_harness.intercept.httpx import HttpxFake
 from converse_harness.intercept.httpx_transports import recording_async_transport, recording_transport
 from converse_harness.intercept.recorder import Recorder
 from converse_harness.recordings.read import read

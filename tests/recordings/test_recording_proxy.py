@@ -31,6 +31,7 @@ from botocore.credentials import Credentials
 from converse_harness import (
     BlockedConnection,
     ConverseServer,
+    Redaction,
     Reply,
     ReplyError,
     TransportError,
@@ -42,7 +43,6 @@ from converse_harness import (
 from converse_harness.endpoint.call import CallOutcome
 from converse_harness.intercept.clients import ACCESS_KEY, SECRET_KEY
 from converse_harness.recordings.read import read
-from converse_harness.recordings.redaction import Redaction
 from converse_harness.server import upstream
 from converse_harness.server.mounts import ServerFake
 from converse_harness.server.upstream import Upstream, find

@@ -3,8 +3,7 @@
 import httpx
 import pytest
 
-from converse_harness import ConverseServer, Fake, RefusedRequest, fake_converse, faults, reply
-from converse_harness.intercept.httpx import HttpxFake
+from converse_harness import ConverseServer, Fake, HttpxFake, RefusedRequest, fake_converse, faults, reply
 from converse_harness.server.mounts import ServerFake
 
 

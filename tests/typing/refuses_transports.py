@@ -2,8 +2,7 @@
 
 import httpx
 
-from converse_harness import ConverseServer, Fake, fake_converse, faults, reply
-from converse_harness.intercept.httpx import HttpxFake
+from converse_harness import ConverseServer, Fake, HttpxFake, fake_converse, faults, reply
 
 
 def test_server(converse_server: ConverseServer, converse: Fake) -> None:

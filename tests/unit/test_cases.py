@@ -10,7 +10,7 @@ from typing import Any
 import botocore.session
 import pytest
 
-from converse_harness import Endpoint, ReplyError, bedrock, fake_converse, faults, reply
+from converse_harness import Endpoint, Reply, ReplyError, bedrock, fake_converse, faults, reply
 from converse_harness.bedrock.citations import locations
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES
 from converse_harness.bedrock.guardrails import POLICIES
@@ -18,7 +18,6 @@ from converse_harness.cases import CASES, FAMILIES, Case, Catalogue, UnknownCase
 from converse_harness.cases.case import snake
 from converse_harness.reply import failures
 from converse_harness.reply.body import ErrorBody
-from converse_harness.reply.reply import Reply
 from converse_harness.stream.grammar import ERROR_FRAME
 from converse_harness.stream.http import GATEWAY_ERRORS, Request
 

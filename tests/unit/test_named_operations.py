@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from converse_harness import Fake, Reply, ReplyError, bedrock, reply
-from converse_harness.endpoint.call import Call
+from converse_harness import Call, Fake, Reply, ReplyError, bedrock, reply
 from converse_harness.stream.http import ConnectionFailure, Request
 
 MESSAGES = [{"role": "user", "content": [{"text": "word " * 100}]}]

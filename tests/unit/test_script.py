@@ -8,8 +8,7 @@ from typing import Any
 import botocore.session
 import pytest
 
-from converse_harness import Endpoint, Fake, ReplyError, UnusedReplies, reply
-from converse_harness.endpoint.call import Call
+from converse_harness import Call, Endpoint, Fake, ReplyError, UnusedReplies, reply
 from converse_harness.stream.http import Request
 
 NOVA = "us.amazon.nova-lite-v1:0"

@@ -67,7 +67,7 @@ class _Record:
 
 
 @cache
-def _ours(name: str) -> Callable[[Any], Any]:
+def function_named(name: str) -> Callable[[Any], Any]:
     """A function of this package, by module and name."""
     module, _, function = name.partition(".")
     found: Callable[[Any], Any] = getattr(importlib.import_module(f"{__package__}.{module}"), function)
@@ -108,7 +108,7 @@ class Patches:
             self._check(point)
         if self._importing not in sys.meta_path:
             sys.meta_path.insert(0, self._importing)
-        _ours(self._switch)(True)
+        function_named(self._switch)(True)
         for point in there:
             self._replace(point)
 
@@ -118,7 +118,7 @@ class Patches:
             sys.meta_path.remove(self._importing)
         for point in tuple(self._records):
             self._give_back(point)
-        _ours(self._switch)(False)
+        function_named(self._switch)(False)
 
     def imported(self, module: ModuleType) -> None:
         """A module with points has just been imported. Raises TransportError, out of the import."""
@@ -150,7 +150,7 @@ class Patches:
         else:
             _check_function(point, found)
         if point.replace is not None:
-            _ours(point.replace)  # imported before anything is touched
+            function_named(point.replace)  # imported before anything is touched
         self._checked[point] = found
 
     def _replace(self, point: Point) -> None:
@@ -174,7 +174,7 @@ class Patches:
         # Two threads may come here at once: both must use the record that was stored first.
         original, replacement = self._made.get(point, (None, None))
         if original is not found:
-            replacement = _ours(point.replace)(_as_function(found))
+            replacement = function_named(point.replace)(_as_function(found))
             self._made[point] = found, replacement
         made = _Record(holder, found, replacement, added=name not in vars(holder))
         record = self._records.setdefault(point, made)

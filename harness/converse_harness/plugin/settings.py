@@ -88,7 +88,7 @@ class Instead:
 
 _WITHOUT_FIXTURE: Final[Mapping[str, Instead]] = {
     "converse": Instead("fake_converse", "from converse_harness import fake_converse"),
-    "converse_httpx": Instead("HttpxFake", "from converse_harness.intercept.httpx import HttpxFake"),
+    "converse_httpx": Instead("HttpxFake", "from converse_harness import HttpxFake"),
     "converse_recording": Instead(
         "fake_converse",
         "from converse_harness import fake_converse, recording",

@@ -54,7 +54,7 @@ class ConverseApp:
 
     >>> import asyncio, httpx
     >>> from converse_harness import reply
-    >>> from converse_harness.server.asgi import ConverseApp
+    >>> from converse_harness import ConverseApp
     >>> app = ConverseApp(reply.text("hi"))
     >>> async def ask():
     ...     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://fake") as client:

@@ -29,7 +29,7 @@ import os
 
 from converse_harness import faults
 from converse_harness import reply
-from converse_harness.server.asgi import ConverseApp
+from converse_harness import ConverseApp
 
 app = ConverseApp()
 app.fake.when(last_user_text="who are you?").always(lambda call: reply.text(str(os.getpid())))

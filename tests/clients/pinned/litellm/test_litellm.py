@@ -13,9 +13,8 @@ import openai
 import pytest
 from litellm.llms.custom_httpx.async_client_cleanup import close_litellm_async_clients
 
-from converse_harness import ConverseServer
+from converse_harness import ConverseServer, HttpxFake
 from converse_harness.intercept.clients import ACCOUNT
-from converse_harness.intercept.httpx import HttpxFake
 from tests.clients.scenarios import (
     CASES,
     CONNECTION,

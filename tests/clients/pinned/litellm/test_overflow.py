@@ -9,10 +9,9 @@ import litellm
 import pytest
 from litellm.exceptions import BadRequestError, ContextWindowExceededError
 
-from converse_harness import reply
+from converse_harness import HttpxFake, reply
 from converse_harness.bedrock.families import OVERFLOWS
 from converse_harness.intercept.clients import ACCOUNT
-from converse_harness.intercept.httpx import HttpxFake
 
 ASKED: Final[dict[str, Any]] = {
     "model": "bedrock/us.anthropic.claude-haiku-4-5-20251001-v1:0",
