@@ -18,7 +18,7 @@ TEST_TOOLS = PROJECT["project"]["optional-dependencies"]["test"]
 PYTEST = ("pytest", "-o", "faulthandler_timeout=120")  # it says where a test hangs, and costs a millisecond a test
 ASYNCIO = ("pytest-asyncio>=1.0",)  # pyproject.toml has settings of it
 AIOBOTOCORE = ("aiobotocore[httpx2]>=3.10", "trio>=0.25", *ASYNCIO)
-AIOBOTOCORE_DOOR = "*/transports/aioboto.py,*/transports/aiopassing.py"
+AIOBOTOCORE_MODULE = "*/intercept/aioboto.py"
 SMITHY = ("aws-sdk-bedrock-runtime>=0.12", *ASYNCIO)
 MINISTACK = ("ministack>=1.5",)
 LITELLM = ("litellm>=1.80",)
@@ -69,7 +69,7 @@ def coverage(session: nox.Session) -> None:
     """The default and the slow tier, with the branches that they take."""
     install(session, extra="[test]")
     arguments = session.posargs or ("--tier", "slow")
-    pytest_with_coverage(session, *arguments, report=(f"--omit={AIOBOTOCORE_DOOR}", "--fail-under=94"))
+    pytest_with_coverage(session, *arguments, report=(f"--omit={AIOBOTOCORE_MODULE}", "--fail-under=94"))
 
 
 def pytest_with_coverage(session: nox.Session, *arguments: str, report: tuple[str, ...]) -> None:
@@ -118,7 +118,7 @@ def aiobotocore(session: nox.Session) -> None:
     """aiobotocore, which pins botocore."""
     install(session, "coverage", *AIOBOTOCORE)
     suite = session.posargs or pinned("aiobotocore")
-    pytest_with_coverage(session, *suite, report=(f"--include={AIOBOTOCORE_DOOR}", "--fail-under=94"))
+    pytest_with_coverage(session, *suite, report=(f"--include={AIOBOTOCORE_MODULE}", "--fail-under=94"))
 
 
 @nox.session(python="3.12")
@@ -223,7 +223,7 @@ def dist(session: nox.Session) -> None:
         entry_points = archive.read(f"{about}/entry_points.txt").decode()
     with tarfile.open(sdist) as sources:
         sent = {name.partition("/")[2] for name in sources.getnames()}
-    api = "converse_harness/transports/control/openapi.json"
+    api = "converse_harness/server/control/openapi.json"
     pages = (f"converse_harness/{page}" for page in map(str, Path("docs").rglob("*.md")))
     needed = {f"{about}/licenses/LICENSE", api, *(f"{package}/py.typed" for package in packages), *pages}
     problems = [
