@@ -225,7 +225,8 @@ def dist(session: nox.Session) -> None:
         sent = {name.partition("/")[2] for name in sources.getnames()}
     api = "converse_harness/server/control/openapi.json"
     pages = (f"converse_harness/{page}" for page in map(str, Path("docs").rglob("*.md")))
-    needed = {f"{about}/licenses/LICENSE", api, *(f"{package}/py.typed" for package in packages), *pages}
+    needed = {f"{about}/licenses/LICENSE", api, *pages}
+    needed |= {f"{package}/{name}" for package in packages for name in ("py.typed", "__init__.pyi")}
     problems = [
         *(f"{name} is missing from the wheel" for name in sorted(needed - names)),
         *(f"{name} is in the wheel" for name in sorted(names) if name.partition("/")[0] not in (*packages, about)),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
@@ -218,30 +217,26 @@ def _longer(answer: Reply, blocks: Sequence[dict[str, Any]]) -> Reply:
             return answer
 
 
-class _Sort(Enum):
-    """What of a reply says which faults it can have."""
-
-    WHOLE = "a stream from messageStart to metadata"
-    FAILING = "a stream that ends otherwise"
-    ERROR = "an error before the stream"
+_Sort = Literal["complete", "failing", "error"]
+"""Kind of a reply, which decides the faults that it can have: a stream to its metadata, another, no stream."""
 
 
 def _sort_of(answer: Reply) -> _Sort:
     match answer.body:
         case ErrorBody() | BareBody():
-            return _Sort.ERROR
+            return "error"
         case EventsBody((*_, {"messageStop": _}, {"metadata": _})) | MessageBody() if answer.failure is None:
-            return _Sort.WHOLE
+            return "complete"
         case _:
-            return _Sort.FAILING
+            return "failing"
 
 
 @cache
 def _fitting(selected: tuple[Fault, ...], sort: _Sort, kinds: tuple[str, ...]) -> tuple[Fault, ...]:
     def fits(fault: Fault) -> bool:
         if fault.order is not None:
-            return sort is _Sort.WHOLE and witness(fault.name, kinds) is not None
-        return sort is not _Sort.ERROR or fault.on_body is not None
+            return sort == "complete" and witness(fault.name, kinds) is not None
+        return sort != "error" or fault.on_body is not None
 
     return tuple(filter(fits, selected))
 

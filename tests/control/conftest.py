@@ -42,12 +42,13 @@ class Fakes:
         self.opened: list[ServerFake] = []
         self.numbers = 0
 
-    def open(self, **settings: Unpack[Settings]) -> ServerFake:
+    def script(self, **settings: Unpack[Settings]) -> ServerFake:
         self.numbers += 1
         url = f"http://127.0.0.1:4/fake-{self.numbers}"
         return ServerFake(url, self._mounted, **settings)
 
-    def all(self) -> list[ServerFake]:
+    @property
+    def fakes(self) -> list[ServerFake]:
         return list(self.opened)
 
     @contextmanager

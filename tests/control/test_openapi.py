@@ -21,7 +21,6 @@ from converse_harness.server.control.vocabulary import (
     MODIFIERS,
     REPLIES,
     SCRIPTING,
-    Form,
     Word,
     conditions,
     members,
@@ -64,7 +63,7 @@ def test_its_routes_are_those_of_the_api() -> None:
 
 
 def test_its_bodies_are_those_that_are_read() -> None:
-    assert list(SCHEMAS["NewFake"]["properties"]) == [*SCRIPTING, *parameters(Fakes.open)]
+    assert list(SCHEMAS["NewFake"]["properties"]) == [*SCRIPTING, *parameters(Fakes.script)]
     assert list(SCHEMAS["MoreReplies"]["properties"]) == list(SCRIPTING)
     assert list(SCHEMAS["When"]["properties"]) == [*conditions(), *ANSWERS]
     assert {item["required"][0] for item in SCHEMAS["When"]["allOf"][1]["anyOf"]} == set(conditions())
@@ -73,7 +72,7 @@ def test_its_bodies_are_those_that_are_read() -> None:
     assert tuple(lasting["properties"]) == tuple(lasting["required"]) == FAULT
     assert lasting["properties"]["name"]["enum"] == [*DURATIONS]
     assert SCHEMAS["Call"]["properties"]["outcome"]["enum"] == [outcome.value for outcome in CallOutcome]
-    same(parameters(Fakes.open), {name: SCHEMAS["NewFake"]["properties"][name] for name in parameters(Fakes.open)})
+    same(parameters(Fakes.script), {name: SCHEMAS["NewFake"]["properties"][name] for name in parameters(Fakes.script)})
 
 
 def test_its_words_are_those_of_the_vocabulary() -> None:
@@ -93,12 +92,12 @@ def test_a_reply_has_the_members_of_its_word(word: str) -> None:
     assert sorted([*schema["properties"], *SCHEMAS["Modifiers"]["properties"]]) == sorted(members(word))
     assert schema["required"] == [word]
     assert schema["unevaluatedProperties"] is False
-    if REPLIES[word].form is Form.VALUE:
+    if REPLIES[word].form == "value":
         optional = dict(list(parameters(REPLIES[word].function).items())[1:])
         same(optional, {name: schema["properties"][name] for name in optional})
 
 
-@pytest.mark.parametrize("name", [name for name, word in WORDS.items() if word.form is Form.ARGUMENTS])
+@pytest.mark.parametrize("name", [name for name, word in WORDS.items() if word.form == "arguments"])
 def test_the_object_of_a_word_has_its_arguments(name: str) -> None:
     word: Word = WORDS[name]
     schema = REPLY_SCHEMAS[name]["properties"][name] if name in REPLIES else SCHEMAS["Modifiers"]["properties"][name]

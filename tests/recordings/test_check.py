@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -239,4 +239,4 @@ def test_it_runs_as_a_command_and_is_plain_in_a_pipe(folder: Path) -> None:
 
 
 def test_every_sort_has_a_meaning() -> None:
-    assert set(MEANINGS) == set(Sort)
+    assert set(MEANINGS) == set(get_args(Sort))

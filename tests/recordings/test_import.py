@@ -18,7 +18,7 @@ from vcr.request import Request as VcrRequest
 
 from converse_harness import ConverseServer, fake_converse, recording, reply
 from converse_harness.intercept.guard import is_bedrock_host
-from converse_harness.recordings.import_cassettes import Hosts, Imported, ImportVerdict, import_cassette
+from converse_harness.recordings.import_cassettes import Hosts, Imported, import_cassette
 from tests.recordings.hand_made import (
     ANSWER,
     ASKED,
@@ -157,7 +157,7 @@ def test_what_vcrpy_recorded_is_replayed_byte_for_byte(
     cassette, made = tmp_path / name, tmp_path / "made.jsonl"
     live, host = record_with_vcrpy(cassette, converse_server, other_host)
     imported = import_cassette(cassette, made, Hosts(is_bedrock_host, frozenset({host})))
-    assert imported == Imported((ImportVerdict.EQUAL,) * 5, {urlsplit(other_host).netloc: 2})
+    assert imported == Imported(("equal byte for byte",) * 5, {urlsplit(other_host).netloc: 2})
     with fake_converse(recording(made, match="order")) as fake:
         replayed = session(client_of(BEDROCK))
     assert replayed.bodies == live.bodies
@@ -198,7 +198,7 @@ def test_what_a_proxy_compressed_is_replayed_as_the_client_read_it(
     assert not made.exists()
     for named in (netloc, "127.0.0.1"):
         imported = import_cassette(cassette, made, Hosts(is_bedrock_host, frozenset({named})))
-        assert imported == Imported((ImportVerdict.EQUAL,), {})
+        assert imported == Imported(("equal byte for byte",), {})
     assert recording(made).exchanges[0].call == {
         "call": 1,
         "operation": "Converse",
@@ -225,7 +225,7 @@ def test_the_json_serializer_of_vcrpy(converse_server: ConverseServer, tmp_path:
                 client.converse(**ASKED)
         host = urlsplit(fake.url).netloc
     imported = import_cassette(cassette, made, Hosts(is_bedrock_host, frozenset({host})))
-    assert imported.verdicts == (ImportVerdict.EQUAL,) * 2
+    assert imported.verdicts == ("equal byte for byte",) * 2
     with fake_converse(recording(made)):
         client = client_of(BEDROCK)
         assert client.converse(**ASKED)["output"] == output

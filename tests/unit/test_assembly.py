@@ -1,7 +1,7 @@
 """chunk and assemble are inverses, however a message is cut; and every family cuts as recorded."""
 
 import json
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import quote
 
 import pytest
@@ -147,8 +147,8 @@ def test_the_recorded_habits_of_families() -> None:
     assert "" not in cut_tool_input('{"a": 1}', FAMILIES["cohere"])
     assert cut_text("Hello there", FAMILIES["amazon"])[-1] == ""
     assert cut_text("Hello there", FAMILIES["ai21"])[0] == ""
-    assert {family.empty_text for family in FAMILIES.values()} == set(EmptyText)
-    assert {family.tool_input for family in FAMILIES.values()} == set(ToolInput)
+    assert {family.empty_text for family in FAMILIES.values()} == set(get_args(EmptyText))
+    assert {family.tool_input for family in FAMILIES.values()} == set(get_args(ToolInput))
 
 
 @pytest.mark.parametrize(

@@ -9,24 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
-from typing import Final
+from typing import Final, Literal
 
+ToolInput = Literal["one delta", "an empty delta, then fragments cut anywhere", "token-size fragments, none empty"]
+"""How the JSON of a tool input is cut."""
 
-class ToolInput(Enum):
-    """How the JSON of a tool input is cut."""
-
-    WHOLE = "one delta"
-    FRAGMENTS = "an empty delta, then fragments cut anywhere"
-    TOKENS = "token-size fragments, none empty"
-
-
-class EmptyText(Enum):
-    """Where a text block has a delta with an empty string."""
-
-    NONE = "nowhere"
-    FIRST = "as the first delta"
-    LAST = "as the last delta"
+EmptyText = Literal["nowhere", "as the first delta", "as the last delta"]
+"""Where a text block has a delta with an empty string."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +24,11 @@ class Family:
 
     name: str
     text: int
-    empty_text: EmptyText = EmptyText.NONE
-    tool_input: ToolInput = ToolInput.WHOLE
+    empty_text: EmptyText = "nowhere"
+    tool_input: ToolInput = "one delta"
 
 
-NEUTRAL: Final = Family("neutral", text=1, tool_input=ToolInput.TOKENS)
+NEUTRAL: Final = Family("neutral", text=1, tool_input="token-size fragments, none empty")
 """One delta a word: the chunking of a reply whose events are counted when it is written, and of `chunk()`."""
 
 _LONGEST_WORD: Final = 24
@@ -47,11 +36,11 @@ _LONGEST_WORD: Final = 24
 FAMILIES: Final[Mapping[str, Family]] = {
     family.name: family
     for family in (
-        Family("ai21", text=7, empty_text=EmptyText.FIRST),
-        Family("amazon", text=5, empty_text=EmptyText.LAST),
-        Family("anthropic", text=7, tool_input=ToolInput.FRAGMENTS),
-        Family("cohere", text=5, tool_input=ToolInput.TOKENS),
-        Family("meta", text=5, empty_text=EmptyText.LAST),
+        Family("ai21", text=7, empty_text="as the first delta"),
+        Family("amazon", text=5, empty_text="as the last delta"),
+        Family("anthropic", text=7, tool_input="an empty delta, then fragments cut anywhere"),
+        Family("cohere", text=5, tool_input="token-size fragments, none empty"),
+        Family("meta", text=5, empty_text="as the last delta"),
         Family("mistral", text=7),
         Family("openai", text=5),
         NEUTRAL,
@@ -92,9 +81,9 @@ def cut_text(text: str, family: Family) -> list[str]:
             piece = ""
     if piece or not pieces:
         pieces.append(piece)
-    if family.empty_text is EmptyText.FIRST and pieces[0]:
+    if family.empty_text == "as the first delta" and pieces[0]:
         pieces.insert(0, "")
-    if family.empty_text is EmptyText.LAST and pieces[-1]:
+    if family.empty_text == "as the last delta" and pieces[-1]:
         pieces.append("")
     return pieces
 
@@ -106,11 +95,11 @@ def cut_tool_input(json_text: str, family: Family) -> list[str]:
     ['', '{"city":', ' "Bern"}']
     """
     match family.tool_input:
-        case ToolInput.WHOLE:
+        case "one delta":
             return [json_text]
-        case ToolInput.FRAGMENTS:
+        case "an empty delta, then fragments cut anywhere":
             return ["", *(json_text[i : i + 8] for i in range(0, len(json_text), 8))]
-        case ToolInput.TOKENS:
+        case "token-size fragments, none empty":
             return _TOKENS.findall(json_text)
 
 

@@ -6,9 +6,8 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from converse_harness import bedrock
 from converse_harness.bedrock import FindingKind
@@ -70,7 +69,7 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
         printer.say(json.dumps([_described(finding) for finding in findings], indent=2))
     else:
         _print(findings, checked, printer)
-    return _FOUND if any(finding.sort is not Sort.FAULT for finding in findings) else _CLEAN
+    return _FOUND if any(finding.sort != "fault" for finding in findings) else _CLEAN
 
 
 def _print(findings: Sequence[CheckFinding], checked: Sequence[Checked], printer: Printer) -> None:
@@ -79,18 +78,18 @@ def _print(findings: Sequence[CheckFinding], checked: Sequence[Checked], printer
 
     for finding in findings:
         text = "".join(each if each.isprintable() else "\ufffd" for each in mask(finding.text))
-        style = DIM if finding.sort is Sort.FAULT else RED
-        printer.say(f"{printer.styled(finding.where, BOLD)}: {printer.styled(finding.sort.value, style)}: {text}")
+        style = DIM if finding.sort == "fault" else RED
+        printer.say(f"{printer.styled(finding.where, BOLD)}: {printer.styled(finding.sort, style)}: {text}")
     printer.say("".join(_summary(findings, checked)), BOLD)
 
 
 def _summary(findings: Sequence[CheckFinding], checked: Sequence[Checked]) -> Iterator[str]:
 
     exchanges = sum(each.exchanges for each in checked)
-    counts = {sort: sum(finding.sort is sort for finding in findings) for sort in Sort}
-    faults = counts.pop(Sort.FAULT)
+    counts = {sort: sum(finding.sort == sort for finding in findings) for sort in MEANINGS}
+    faults = counts.pop("fault")
     yield f"{_counted(len(checked), 'recording')}, {_counted(exchanges, 'exchange')}: "
-    said = ", ".join(f"{count} {sort.value}" for sort, count in counts.items() if count)
+    said = ", ".join(f"{count} {sort}" for sort, count in counts.items() if count)
     yield f"{_counted(sum(counts.values()), 'finding')} ({said})" if said else "nothing found"
     if faults:
         yield f"; {_counted(faults, 'fault')} that {'is' if faults == 1 else 'are'} meant"
@@ -106,7 +105,7 @@ def _described(finding: CheckFinding) -> dict[str, object]:
     return {
         "path": str(finding.path),
         "line": finding.line,
-        "sort": finding.sort.value,
+        "sort": finding.sort,
         "text": mask(finding.text),
     }
 
@@ -114,24 +113,17 @@ def _described(finding: CheckFinding) -> dict[str, object]:
 _SUFFIX: Final = ".jsonl"
 
 
-class Sort(Enum):
-    """What a finding is about; `MEANINGS` says it in words."""
-
-    FORMAT = "format"
-    ILLEGAL = "illegal"
-    STALE = "stale"
-    SECRET = "secret"
-    MEDIA = "media"
-    FAULT = "fault"
+Sort = Literal["format", "illegal", "stale", "secret", "media", "fault"]
+"""What a finding is about; `MEANINGS` says it in words."""
 
 
 MEANINGS: Final[Mapping[Sort, str]] = {
-    Sort.FORMAT: "the file is no recording, or not what it seems to be",
-    Sort.ILLEGAL: "AWS would not have sent it, and no fault says that it is meant",
-    Sort.STALE: "the installed botocore's model does not know it, or asks for more",
-    Sort.SECRET: "it holds something that looks like a secret",
-    Sort.MEDIA: "a file beside it is missing, changed or not used",
-    Sort.FAULT: "what is known to be illegal and meant; no reason to fail",
+    "format": "the file is no recording, or not what it seems to be",
+    "illegal": "AWS would not have sent it, and no fault says that it is meant",
+    "stale": "the installed botocore's model does not know it, or asks for more",
+    "secret": "it holds something that looks like a secret",
+    "media": "a file beside it is missing, changed or not used",
+    "fault": "what is known to be illegal and meant; no reason to fail",
 }
 
 
@@ -167,22 +159,22 @@ def check_file(path: Path) -> Checked:
         text = text_of_file(path)
         lines = json_lines(text, path)
     except DamagedRecording as error:
-        return Checked([CheckFinding(path, error.line, Sort.FORMAT, error.problem)])
+        return Checked([CheckFinding(path, error.line, "format", error.problem)])
     except OSError as error:
-        return Checked([CheckFinding(path, None, Sort.FORMAT, f"cannot be read: {error.strerror or error}.")])
-    found = [CheckFinding(path, leak.line, Sort.SECRET, str(leak)) for leak in leaks.scan(lines)]
-    found += (CheckFinding(path, None, Sort.MEDIA, f"{name} is used by no line.") for name in _unused(path, lines))
+        return Checked([CheckFinding(path, None, "format", f"cannot be read: {error.strerror or error}.")])
+    found = [CheckFinding(path, leak.line, "secret", str(leak)) for leak in leaks.scan(lines)]
+    found += (CheckFinding(path, None, "media", f"{name} is used by no line.") for name in _unused(path, lines))
     whole: list[Line] = []
     damage: list[CheckFinding] = []
     for number, line in enumerate(lines, 1):
         try:
             whole.append(media.put_back(line, path.parent))
         except media.DamagedMedia as error:
-            damage.append(CheckFinding(path, number, Sort.MEDIA, str(error)))
+            damage.append(CheckFinding(path, number, "media", str(error)))
             whole.append(line)
-    damage += (CheckFinding(path, problem.line, Sort.FORMAT, problem.text) for problem in problems_of(whole))
+    damage += (CheckFinding(path, problem.line, "format", problem.text) for problem in problems_of(whole))
     found += damage
-    found += (CheckFinding(path, number, Sort.FORMAT, text) for number, text in _oddities(text, lines))
+    found += (CheckFinding(path, number, "format", text) for number, text in _oddities(text, lines))
     if damage:
         return Checked(_sorted(found))
     session = session_of(whole)
@@ -195,7 +187,7 @@ def _left_over(folder: Path) -> Iterator[CheckFinding]:
     for path in sorted(folder.rglob(f"*{media.FOLDER_SUFFIX}")):
         recording = path.with_suffix(_SUFFIX)
         if path.is_dir() and not recording.exists():
-            yield CheckFinding(path, None, Sort.MEDIA, f"these are the media of {recording.name}, which is not there.")
+            yield CheckFinding(path, None, "media", f"these are the media of {recording.name}, which is not there.")
 
 
 def _sorted(findings: Sequence[CheckFinding]) -> list[CheckFinding]:
@@ -235,13 +227,13 @@ def _oddities(text: str, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
 def _of_the_model(session: RecordedSession) -> Iterator[tuple[int, Sort, str]]:
     for exchange in session.exchanges:
         for fault in exchange.faults:
-            yield exchange.at, Sort.FAULT, fault
+            yield exchange.at, "fault", fault
     held = [(problem.line, problem.text) for problem in violations(session)]
-    yield from ((line, Sort.ILLEGAL, text) for line, text in held)
+    yield from ((line, "illegal", text) for line, text in held)
     for exchange in session.exchanges:
         answer = [] if exchange.faults else [(exchange.at + offset, text) for offset, text in illegal(exchange)]
-        yield from ((line, Sort.STALE, text) for line, text in answer if (line, text) not in held)
-        yield from ((exchange.at, Sort.STALE, f"the request: {text}") for text in _stale_request(exchange))
+        yield from ((line, "stale", text) for line, text in answer if (line, text) not in held)
+        yield from ((exchange.at, "stale", f"the request: {text}") for text in _stale_request(exchange))
 
 
 def _stale_request(exchange: RecordedExchange) -> Iterator[str]:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Final, NamedTuple, TextIO, get_args
 
 from converse_harness.cli.terminal import add_redact, redaction_of
 
@@ -128,7 +128,6 @@ class _Import:
     def run(self, jobs: Sequence[_Job]) -> int:
         """Import every cassette, and say what became of each and of all."""
         from converse_harness.cli.terminal import Printer
-        from converse_harness.recordings.import_cassettes import ImportVerdict
 
         printer = Printer(self.out)
         progress = _Progress(self.err, len(jobs))
@@ -138,7 +137,7 @@ class _Import:
         progress.clear()
         for line in self._summary():
             printer.say(line)
-        return 1 if self.refused or self.verdicts[ImportVerdict.DIFFERENT.value] else 0
+        return 1 if self.refused or self.verdicts["not equal"] else 0
 
     def _one(self, job: _Job, printer: Printer, progress: _Progress) -> None:
         from converse_harness.errors import ConverseHarnessError, SecretFound
@@ -189,19 +188,18 @@ class _Import:
 
     def _count(self, job: _Job, imported: Imported) -> None:
         self.alone.update(imported.alone)
-        self.verdicts.update(verdict.value for verdict in imported.verdicts)
+        self.verdicts.update(verdict for verdict in imported.verdicts)
         if imported.verdicts:
             self.written[job.target] = job.source
         else:
             self.without += 1
 
     def _summary(self) -> Iterator[str]:
-        from converse_harness.recordings.import_cassettes import ImportVerdict
 
         exchanges, made = _several(self.verdicts.total(), "exchange"), _several(len(self.written), "recording")
         details = _details(self.verdicts)
         yield f"{exchanges} in {made}{': ' if details else ''}{details}."
-        if self.verdicts[ImportVerdict.RESERIALISED.value]:
+        if self.verdicts["re-serialised"]:
             yield "Re-serialised: the cassette holds parsed JSON and no bytes; spacing and order of keys are ours."
         if self.without:
             yield f"Nothing of Bedrock in {_several(self.without, 'file')}."
@@ -217,7 +215,7 @@ class _Import:
 
 
 def _line(imported: Imported) -> str:
-    counted = Counter(verdict.value for verdict in imported.verdicts)
+    counted = Counter[str](imported.verdicts)
     alone = sum(imported.alone.values())
     return f"{_several(len(imported.verdicts), 'exchange')}, {_details(counted)}" + (
         f"; {alone} left alone" if alone else ""
@@ -227,7 +225,7 @@ def _line(imported: Imported) -> str:
 def _details(counted: Counter[str]) -> str:
     from converse_harness.recordings.import_cassettes import ImportVerdict
 
-    return ", ".join(f"{counted[each.value]} {each.value}" for each in ImportVerdict if counted[each.value])
+    return ", ".join(f"{counted[each]} {each}" for each in get_args(ImportVerdict) if counted[each])
 
 
 def _several(count: int, what: str) -> str:

@@ -9,17 +9,16 @@ import queue
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NoReturn, TextIO, TypedDict, Unpack
+from typing import Final, NoReturn, TextIO, Unpack
 from urllib.parse import urlsplit
 
 from converse_harness.cli.serve import TERMINATED, Terminated, start, terminated_by_signal
 from converse_harness.cli.terminal import BOLD, RED, Printer, add_address, add_redact, address_of, redaction_of, serving
 from converse_harness.endpoint.call import Call
 from converse_harness.errors import ConverseHarnessError, SecretFound, TransportError
-from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.write import SessionWriter
 from converse_harness.server.listener import ConverseServer
-from converse_harness.server.proxy import OnSaved, RecordingFake
+from converse_harness.server.proxy import Options, RecordingFake
 
 _MODES: Final = {
     "all": "record everything anew",
@@ -45,47 +44,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     """Record until interrupted; the result is the exit code."""
-    places: Places = {
+    options: Options = {
         "upstream": given.upstream,
         "region": given.region,
         "mode": given.mode,
         "redaction": redaction_of(parser, given),
     }
-    return _record(given.file, out=sys.stdout, err=sys.stderr, **address_of(given), **places)
+    return _record(given.file, out=sys.stdout, err=sys.stderr, **address_of(given), **options)
 
 
 _ITSELF: Final = "{url} is where the proxy itself listens; give the URL that it is to pass calls on to"
 _UNWRITABLE: Final = "{path} cannot be written: {problem}."
 _AGAIN: Final = "It is tried again with the next call."
 _REDACT: Final = "Here that is --redact 'PATTERN => REPLACEMENT'."
-
-
-class Places(TypedDict):
-    """Where calls go, and what becomes of the file: see `ConverseServer._record`."""
-
-    upstream: str | None
-    region: str | None
-    mode: str
-    redaction: Redaction
-
-
-class _RecordingServer(ConverseServer):
-    """A server that passes on whatever it is asked."""
-
-    def record_all(self, path: Path, *, on_saved: OnSaved, **options: Unpack[Places]) -> RecordingFake:
-        """As `record`, with the server's own URL. Raises TransportError."""
-        upstream = options["upstream"]
-        if upstream is not None and self._is_itself(upstream):
-            raise TransportError(_ITSELF.format(url=upstream))
-        return self._recording_at("", {}, path, on_saved=on_saved, **options)
-
-    def _is_itself(self, url: str) -> bool:
-        try:
-            here, there = urlsplit(self.url), urlsplit(url)
-            names = (here.hostname, "localhost") if here.hostname in ("127.0.0.1", "::1") else (here.hostname,)
-            return there.port == here.port and there.hostname in names
-        except ValueError:
-            return False  # it is refused where it is looked at
 
 
 @dataclass(slots=True)
@@ -108,7 +79,7 @@ class _Session:
         while True:
             self._tell(*self.ended.get())
 
-    def end(self, server: _RecordingServer, fake: RecordingFake | None) -> None:
+    def end(self, server: ConverseServer, fake: RecordingFake | None) -> None:
         """Stop, and say what is on disk. Raises what keeps it from getting there."""
         try:
             server.stop()
@@ -124,7 +95,7 @@ class _Session:
         self.printer.call("", call)
 
 
-def _record(path: Path, *, host: str, port: int, out: TextIO, err: TextIO, **options: Unpack[Places]) -> int:
+def _record(path: Path, *, host: str, port: int, out: TextIO, err: TextIO, **options: Unpack[Options]) -> int:
     """Record into a file until interrupted.
 
     The result is the exit code: 1 if it cannot start, or the recording cannot be written, 143 if terminated.
@@ -132,14 +103,16 @@ def _record(path: Path, *, host: str, port: int, out: TextIO, err: TextIO, **opt
     Raises KeyboardInterrupt.
     """
     session = _Session(path, Printer(out), Printer(err))
-    server = _RecordingServer(host=host, port=port)
+    server = ConverseServer(host=host, port=port)
     fake: RecordingFake | None = None
     try:
         with terminated_by_signal():
             try:
                 _check_writable(path)
                 start(server, err, "record")
-                fake = server.record_all(path, on_saved=session.on_saved, **options)
+                _check_upstream(server.url, options.get("upstream") or "")
+                options["on_saved"] = session.on_saved
+                fake = server.record_all(path, **options)
                 what = f"{fake.upstream} into {path}"
                 for number, line in enumerate(serving(what, server.url, fake.environ, "Recording")):
                     session.printer.say(line, "" if number else BOLD)
@@ -153,6 +126,17 @@ def _record(path: Path, *, host: str, port: int, out: TextIO, err: TextIO, **opt
         return 1
     except Terminated:
         return TERMINATED
+
+
+def _check_upstream(own: str, upstream: str) -> None:
+    try:
+        here, there = urlsplit(own), urlsplit(upstream)
+        names = (here.hostname, "localhost") if here.hostname in ("127.0.0.1", "::1") else (here.hostname,)
+        itself = there.port == here.port and there.hostname in names
+    except ValueError:
+        return  # it is refused where it is looked at
+    if itself:
+        raise TransportError(_ITSELF.format(url=upstream))
 
 
 def _check_writable(path: Path) -> None:

@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit
 
 from converse_harness.endpoint.operations import Route, control_route, route
@@ -32,14 +32,8 @@ from converse_harness.recordings.replies import reply_of
 from converse_harness.recordings.write import SessionWriter
 from converse_harness.stream.http import Request
 
-
-class ImportVerdict(Enum):
-    """What a replayed answer is, compared with the one in the cassette."""
-
-    EQUAL = "equal byte for byte"
-    RESERIALISED = "re-serialised"
-    MASKED = "equal but for what was masked"
-    DIFFERENT = "not equal"
+ImportVerdict = Literal["equal byte for byte", "re-serialised", "equal but for what was masked", "not equal"]
+"""What a replayed answer is, compared with the one in the cassette."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +114,12 @@ def _verdicts(target: Path, tracks: _Tracks) -> Iterator[ImportVerdict]:
         recorded = reply_of(exchange).recorded
         chunks = () if recorded is None else recorded.response.chunks
         if b"".join(chunk.data for chunk in chunks) == b"".join(piece for piece, _ in captured.pieces):
-            yield ImportVerdict.RESERIALISED if reserialised else ImportVerdict.EQUAL
+            yield "re-serialised" if reserialised else "equal byte for byte"
         else:
             yield (
-                ImportVerdict.DIFFERENT
+                "not equal"
                 if [*exchange.lines()] == exchange_lines(captured, number)
-                else ImportVerdict.MASKED
+                else "equal but for what was masked"
             )
 
 

@@ -132,6 +132,10 @@ class ConverseServer:
         self.recent.append(fake)
         return fake
 
+    def record_all(self, path: str | Path, **options: Unpack[Options]) -> RecordingFake:
+        """The same with the server's own URL: whatever is no other fake's is forwarded and recorded."""
+        return self._recording_at("", {}, path, **options)
+
     def _recording_at(
         self, prefix: str, settings: Settings, path: str | Path, **options: Unpack[Options]
     ) -> RecordingFake:
@@ -219,7 +223,7 @@ class ConverseServer:
         from converse_harness.server.control import ControlApi
 
         registry.exempt(threading.current_thread())  # it opens and closes for tests that run somewhere else
-        return ControlApi(_OpenFakes(self)).answer(request)
+        return ControlApi(self).answer(request)
 
     @contextmanager
     def _mounted(self, fake: ServerFake, prefix: str) -> Generator[None, None, None]:
@@ -378,18 +382,3 @@ def _after_fork_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork_in_child)
-
-
-class _OpenFakes:
-    """The fakes of one server, as the control API sees them."""
-
-    def __init__(self, server: ConverseServer) -> None:
-        self._server = server
-
-    def open(self, **settings: Unpack[Settings]) -> ServerFake:
-        """Open one; a setting that is missing is the server's."""
-        return self._server.script(**settings)
-
-    def all(self) -> list[ServerFake]:
-        """Those that are open."""
-        return self._server.fakes

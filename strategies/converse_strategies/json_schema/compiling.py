@@ -16,11 +16,11 @@ from typing import Any, Final
 
 from hypothesis.errors import InvalidArgument
 
+from converse_strategies import leaves
 from converse_strategies.json_schema import scalars
 from converse_strategies.json_schema.containers import Items, Members, Name, Others, any_name, name_of
 from converse_strategies.json_schema.plans import (
     Alternative,
-    Anything,
     Choice,
     Constants,
     Drawn,
@@ -153,7 +153,7 @@ class Compiler:
         if both:
             raise Contradiction(f"{both[0]} has to hold and must not hold")
         if not nodes and not plain.wrong:
-            return [Anything()]
+            return [Drawn(leaves.json_values())]
         kinds = self._kinds(nodes, plain.wrong)
         constants = [(where, values) for keyword in ("const", "enum") for where, values in said(nodes, keyword)]
         if constants:

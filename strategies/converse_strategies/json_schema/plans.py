@@ -15,7 +15,6 @@ from typing import Any, Final, Protocol, TypeVar
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from converse_strategies import leaves
 from converse_strategies.json_schema.scalars import fitted, of_length
 
 _AGAIN: Final = 2
@@ -181,15 +180,6 @@ class Texts(Scalar):
         if drawing.texts is None:
             return drawing.draw(of_length(self.low, self.high))
         return fitted(drawing.draw(drawing.texts), self.low, self.high)
-
-
-@dataclass(eq=False, slots=True)
-class Anything(Scalar):
-    """Any JSON value."""
-
-    def value(self, drawing: Drawing) -> Any:
-        """Draw one."""
-        return drawing.draw(leaves.json_values())
 
 
 @dataclass(eq=False, slots=True)

@@ -33,7 +33,7 @@ __all__ = ["ROUTES", "ControlApi", "Fakes"]
 class Fakes(Protocol):
     """The fakes of a server."""
 
-    def open(
+    def script(
         self,
         *,
         seed: int = 0,
@@ -44,7 +44,8 @@ class Fakes(Protocol):
         """Open one."""
         ...
 
-    def all(self) -> Iterable[ServerFake]:
+    @property
+    def fakes(self) -> Iterable[ServerFake]:
         """Those that are open; closing one takes it away."""
         ...
 
@@ -56,7 +57,7 @@ class ControlApi:
     Every mistake of the client's is answered with an error in AWS's shape, and changes nothing.
     """
 
-    fakes: Fakes
+    server: Fakes
 
     def answer(self, request: Request) -> HttpResponse:
         """Carry a request out. `Date` is for the transport to add, as everywhere."""
@@ -76,15 +77,15 @@ class ControlApi:
     def open_fake(self, request: Request, id: str) -> tuple[int, object]:
         """Open a fake with a script."""
         body = parse(request.body)
-        settings = read_settings(body, Fakes.open)
+        settings = read_settings(body, Fakes.script)
         scripting = read_scripting(body)
-        fake = self.fakes.open(**settings)
+        fake = self.server.script(**settings)
         scripting.apply(fake)
         return 201, {"id": id_of(fake), "url": fake.url, "environ": fake.environ}
 
     def list_fakes(self, request: Request, id: str) -> tuple[int, object]:
         """The state of every open fake."""
-        return 200, {"fakes": [_fake_json(id_of(fake), fake) for fake in self.fakes.all()]}
+        return 200, {"fakes": [_fake_json(id_of(fake), fake) for fake in self.server.fakes]}
 
     def read_fake(self, request: Request, id: str) -> tuple[int, object]:
         """The state of one."""
@@ -115,7 +116,7 @@ class ControlApi:
         return 200, openapi()
 
     def _fake(self, id: str) -> ServerFake:
-        fakes = {id_of(fake): fake for fake in self.fakes.all()}
+        fakes = {id_of(fake): fake for fake in self.server.fakes}
         if id not in fakes:
             raise ControlRefused(
                 f"no fake {id!r} is open; open: {', '.join(fakes) or 'none'}. It was closed, or never opened: "

@@ -9,9 +9,8 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from types import GenericAlias
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast
 
 from converse_harness import bedrock, reply
 from converse_harness.cases import CASES
@@ -33,12 +32,10 @@ from converse_harness.server.control.arguments import (
     under,
 )
 
-
-class Form(Enum):
-    """How a word's value gives the arguments of its function."""
-
-    VALUE = "The value is the first argument; the others are members beside it."
-    ARGUMENTS = "The value is an object of the arguments, or the first of them alone, or true where none is needed."
+Form = Literal["value", "arguments"]
+"""How a word's value gives the arguments of its function: it is the first, and the others are members beside it; or it
+is an object of them, or the first alone, or true where none is needed.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +55,7 @@ class Word:
     def beside(self) -> list[str]:
         """The arguments that stand beside the word."""
         named = list(parameters(self.function))
-        return named[1:] if self.form is Form.VALUE else []
+        return named[1:] if self.form == "value" else []
 
 
 def _of_case(case: str) -> Reply:
@@ -69,51 +66,51 @@ def _of_case(case: str) -> Reply:
 
 
 REPLIES: Final[Mapping[str, Word]] = {
-    "text": Word(reply.text, Form.VALUE, places={"content[0].text": "text", "pieces[0]": "pieces"}),
+    "text": Word(reply.text, "value", places={"content[0].text": "text", "pieces[0]": "pieces"}),
     "tool_use": Word(
         reply.tool_use,
-        Form.ARGUMENTS,
+        "arguments",
         places={
             "content[0].toolUse.toolUseId": "tool_use.id",
             "content[0].toolUse": "tool_use",
             "pieces[0]": "tool_use.pieces",
         },
     ),
-    "json": Word(reply.json, Form.VALUE, places={"content[0].text": "json"}),
-    "message": Word(reply.message, Form.VALUE, shape="ContentBlock", places={"content[": "message["}),
-    "events": Word(reply.events, Form.VALUE, shape="ConverseStreamOutput"),
-    "cited": Word(reply.cited, Form.VALUE, places={"cited: parts[": "cited["}),
-    "guardrail_blocked": Word(reply.guardrail_blocked, Form.ARGUMENTS),
-    "guardrail_masked": Word(reply.guardrail_masked, Form.ARGUMENTS),
-    "guardrail_passed": Word(reply.guardrail_passed, Form.ARGUMENTS),
-    "error": Word(reply.error, Form.ARGUMENTS),
-    "throttled": Word(reply.throttled, Form.ARGUMENTS),
-    "context_overflow": Word(reply.context_overflow, Form.ARGUMENTS),
-    "access_denied": Word(reply.access_denied, Form.ARGUMENTS),
-    "validation_error": Word(reply.validation_error, Form.ARGUMENTS),
-    "invalid_model_id": Word(reply.invalid_model_id, Form.ARGUMENTS),
-    "resource_not_found": Word(reply.resource_not_found, Form.ARGUMENTS),
-    "model_timeout": Word(reply.model_timeout, Form.ARGUMENTS),
-    "model_error": Word(reply.model_error, Form.ARGUMENTS),
-    "model_not_ready": Word(reply.model_not_ready, Form.ARGUMENTS),
-    "internal_server_error": Word(reply.internal_server_error, Form.ARGUMENTS),
-    "service_unavailable": Word(reply.service_unavailable, Form.ARGUMENTS),
-    "unrecognized_client": Word(reply.unrecognized_client, Form.ARGUMENTS),
-    "invalid_signature": Word(reply.invalid_signature, Form.ARGUMENTS),
-    "expired_token": Word(reply.expired_token, Form.ARGUMENTS),
-    "unknown_operation": Word(reply.unknown_operation, Form.ARGUMENTS),
-    "read_timeout": Word(reply.read_timeout, Form.ARGUMENTS),
-    "case": Word(_of_case, Form.VALUE),
+    "json": Word(reply.json, "value", places={"content[0].text": "json"}),
+    "message": Word(reply.message, "value", shape="ContentBlock", places={"content[": "message["}),
+    "events": Word(reply.events, "value", shape="ConverseStreamOutput"),
+    "cited": Word(reply.cited, "value", places={"cited: parts[": "cited["}),
+    "guardrail_blocked": Word(reply.guardrail_blocked, "arguments"),
+    "guardrail_masked": Word(reply.guardrail_masked, "arguments"),
+    "guardrail_passed": Word(reply.guardrail_passed, "arguments"),
+    "error": Word(reply.error, "arguments"),
+    "throttled": Word(reply.throttled, "arguments"),
+    "context_overflow": Word(reply.context_overflow, "arguments"),
+    "access_denied": Word(reply.access_denied, "arguments"),
+    "validation_error": Word(reply.validation_error, "arguments"),
+    "invalid_model_id": Word(reply.invalid_model_id, "arguments"),
+    "resource_not_found": Word(reply.resource_not_found, "arguments"),
+    "model_timeout": Word(reply.model_timeout, "arguments"),
+    "model_error": Word(reply.model_error, "arguments"),
+    "model_not_ready": Word(reply.model_not_ready, "arguments"),
+    "internal_server_error": Word(reply.internal_server_error, "arguments"),
+    "service_unavailable": Word(reply.service_unavailable, "arguments"),
+    "unrecognized_client": Word(reply.unrecognized_client, "arguments"),
+    "invalid_signature": Word(reply.invalid_signature, "arguments"),
+    "expired_token": Word(reply.expired_token, "arguments"),
+    "unknown_operation": Word(reply.unknown_operation, "arguments"),
+    "read_timeout": Word(reply.read_timeout, "arguments"),
+    "case": Word(_of_case, "value"),
 }
 """The words that make a reply that a server can give; each reply has exactly one."""
 
 MODIFIERS: Final[Mapping[str, Word]] = {
-    "times": Word(Reply.times, Form.VALUE),
-    "retry_after": Word(Reply.retry_after, Form.ARGUMENTS),
-    "fails_after": Word(Reply.fails_after, Form.ARGUMENTS),
-    "error_frame_after": Word(Reply.error_frame_after, Form.ARGUMENTS),
-    "paced": Word(Reply.paced, Form.ARGUMENTS),
-    "broken": Word(Reply.broken, Form.ARGUMENTS),
+    "times": Word(Reply.times, "value"),
+    "retry_after": Word(Reply.retry_after, "arguments"),
+    "fails_after": Word(Reply.fails_after, "arguments"),
+    "error_frame_after": Word(Reply.error_frame_after, "arguments"),
+    "paced": Word(Reply.paced, "arguments"),
+    "broken": Word(Reply.broken, "arguments"),
 }
 """The words that change it, carried out in this order whatever the order of members."""
 
@@ -143,7 +140,7 @@ def read_reply(value: object, path: str) -> Reply:
 
 
 def _write(function: Callable[..., Reply], name: str, word: Word, given: dict[str, Any], path: str) -> Reply:
-    arguments = _value(name, word, given, path) if word.form is Form.VALUE else _arguments(name, word, given, path)
+    arguments = _value(name, word, given, path) if word.form == "value" else _arguments(name, word, given, path)
     if word.shape is not None:
         items = first(word.function)
         arguments[items] = [bedrock.from_json(word.shape, item) for item in arguments[items]]
@@ -194,7 +191,7 @@ def _located(text: str, name: str, word: Word, path: str) -> str:
     for start, place in word.places.items():
         if text.startswith(start):
             return f"{path}.{place}{text.removeprefix(start)}"
-    beside = word.form is Form.VALUE and re.split(r"\W", text, maxsplit=1)[0] in parameters(word.function)
+    beside = word.form == "value" and re.split(r"\W", text, maxsplit=1)[0] in parameters(word.function)
     return f"{path}.{text}" if beside or text.startswith(f"{name}(") else f"{path}.{name}: {text}"
 
 
