@@ -13,7 +13,8 @@ import pytest
 
 from converse_harness import ConverseHarnessError, DamagedData, recording
 from converse_harness.recordings.capture import CapturedExchange
-from converse_harness.recordings.modes import Failed, MissingRecording, Mode, open_session, save_or_set_aside
+from converse_harness.recordings.choices import MODES, Failed, Mode
+from converse_harness.recordings.modes import MissingRecording, open_session, save_or_set_aside
 from converse_harness.recordings.read import read
 from converse_harness.recordings.write import SessionWriter
 from converse_harness.stream.http import Request
@@ -49,11 +50,11 @@ def left_over(folder: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("passed", "failed", "names"),
     [
-        (True, Failed.ASIDE, ["trip.jsonl"]),
-        (True, Failed.DROP, ["trip.jsonl"]),
-        (False, Failed.ASIDE, ["trip.failed.jsonl"]),
-        (False, Failed.WRITE, ["trip.jsonl"]),
-        (False, Failed.DROP, []),
+        (True, "aside", ["trip.jsonl"]),
+        (True, "drop", ["trip.jsonl"]),
+        (False, "aside", ["trip.failed.jsonl"]),
+        (False, "write", ["trip.jsonl"]),
+        (False, "drop", []),
     ],
 )
 def test_what_a_test_recorded_goes_where_its_end_says(
@@ -193,7 +194,7 @@ def test_a_folder_in_which_nothing_can_be_made(tmp_path: Path, monkeypatch: pyte
 def test_what_it_keeps_is_damaged(tmp_path: Path) -> None:
     path = tmp_path / "trip.jsonl"
     tape_with(path, "old").save()
-    writer = open_session(path, Mode.NEW_EPISODES).writer
+    writer = open_session(path, "new_episodes").writer
     assert writer is not None
     writer.captured.append(captured("new"))
     path.write_text("{")
@@ -223,7 +224,7 @@ def test_what_is_refused_is_lost_and_says_so(tmp_path: Path, monkeypatch: pytest
 def test_two_that_add_to_one_file_both_end_up_in_it(tmp_path: Path) -> None:
     path = tmp_path / "trip.jsonl"
     tape_with(path, "old").save()
-    one, two = (open_session(path, Mode.NEW_EPISODES).writer for _ in range(2))
+    one, two = (open_session(path, "new_episodes").writer for _ in range(2))
     assert one is not None
     assert two is not None
     one.captured.append(captured("one"))
@@ -237,19 +238,20 @@ def test_two_that_add_to_one_file_both_end_up_in_it(tmp_path: Path) -> None:
 ADD = """
 import sys
 from pathlib import Path
-from converse_harness.recordings.capture import Heard
-from converse_harness.recordings.modes import Mode, open_session
+from converse_harness.recordings.capture import CapturedExchange
+from converse_harness.recordings.modes import open_session
 from converse_harness.stream.http import Request
 
 path, name, answer = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 print("ready", flush=True)
 sys.stdin.readline()
 for number in range(10):
-    tape = open_session(path, Mode.NEW_EPISODES).tape
+    writer = open_session(path, "new_episodes").writer
     asked = Request("POST", "/model/m/converse", (), b'{"messages":[{"role":"user","content":[{"text":"?"}]}]}')
+    JSON = (("Content-Type", "application/json"),)
     body = answer.replace("?", name + str(number)).encode()
-    tape.heard.append(Heard(asked, "Converse", 200, (("Content-Type", "application/json"),), 0.1, [(body, 0.2)]))
-    tape.save()
+    writer.captured.append(CapturedExchange(asked, "Converse", 200, JSON, 0.1, [(body, 0.2)]))
+    writer.save()
 """
 
 
@@ -320,22 +322,23 @@ def test_an_interrupt_while_it_writes_leaves_nothing_behind(tmp_path: Path, monk
 def test_modes_open_what_they_say(tmp_path: Path) -> None:
     path = tmp_path / "trip.jsonl"
     with pytest.raises(MissingRecording, match="there is no recording"):
-        open_session(path, Mode.NONE)
-    for mode in (Mode.ONCE, Mode.NEW_EPISODES, Mode.ALL):
+        open_session(path, "none")
+    for mode in ("once", "new_episodes", "all"):
         opened = open_session(path, mode)
         assert opened.recording is None
         assert opened.writer is not None
     tape_with(path, "old").save()
-    kinds = {mode: tuple(each is not None for each in open_session(path, mode)) for mode in Mode}
+    kinds = {mode: tuple(each is not None for each in open_session(path, mode)) for mode in MODES}
     assert kinds == {
-        Mode.NONE: (True, False),
-        Mode.ONCE: (True, False),
-        Mode.NEW_EPISODES: (True, True),
-        Mode.ALL: (False, True),
+        "none": (True, False),
+        "once": (True, False),
+        "new_episodes": (True, True),
+        "all": (False, True),
     }
     assert recording(path).required
-    assert not open_session(path, Mode.NONE).recording.required  # type: ignore[union-attr]
+    assert not open_session(path, "none").recording.required  # type: ignore[union-attr]
     path.write_text("{")
-    for mode in (Mode.NONE, Mode.ONCE, Mode.NEW_EPISODES):
+    played: tuple[Mode, ...] = ("none", "once", "new_episodes")
+    for mode in played:
         with pytest.raises(DamagedData, match=r"trip\.jsonl:1: this line is not JSON"):
             open_session(path, mode)

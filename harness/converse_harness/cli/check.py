@@ -229,11 +229,15 @@ def _of_the_model(session: RecordedSession) -> Iterator[tuple[int, Sort, str]]:
         for fault in exchange.faults:
             yield exchange.at, "fault", fault
     held = [(problem.line, problem.text) for problem in violations(session)]
-    yield from ((line, "illegal", text) for line, text in held)
+    for line, text in held:
+        yield line, "illegal", text
     for exchange in session.exchanges:
         answer = [] if exchange.faults else [(exchange.at + offset, text) for offset, text in illegal(exchange)]
-        yield from ((line, "stale", text) for line, text in answer if (line, text) not in held)
-        yield from ((exchange.at, "stale", f"the request: {text}") for text in _stale_request(exchange))
+        for line, text in answer:
+            if (line, text) not in held:
+                yield line, "stale", text
+        for text in _stale_request(exchange):
+            yield exchange.at, "stale", f"the request: {text}"
 
 
 def _stale_request(exchange: RecordedExchange) -> Iterator[str]:

@@ -18,13 +18,10 @@ from converse_harness.intercept.httpx_transports import (
     recording_transport,
 )
 from converse_harness.intercept.in_process import BotoFake, check_parentheses
+from converse_harness.recordings.choices import Failed, Mode, failed_of, mode_of
 from converse_harness.recordings.matching import Match
 from converse_harness.recordings.modes import (
-    FAILED_MEANINGS,
-    Failed,
     MissingRecording,
-    Mode,
-    mode_of,
     open_session,
     save_or_set_aside,
 )
@@ -45,10 +42,10 @@ class Recorder(BotoFake):
         self,
         path: str | Path,
         *,
-        mode: Mode | str = Mode.ALL,
+        mode: Mode | str = "all",
         match: Match = "shape",
         pace: float | str = 0.0,
-        failed: Failed | str = Failed.ASIDE,
+        failed: Failed | str = "aside",
         upstream: str = "",
         redaction: Redaction | None = None,
         **settings: Unpack[Settings],
@@ -56,8 +53,8 @@ class Recorder(BotoFake):
         super().__init__(**settings)
         self.path = Path(path)
         self.saved: Path | None = None
-        self._mode = mode_of(mode)
-        self._failed = _failed_of(failed)
+        self._mode: Mode = mode_of(mode)
+        self._failed: Failed = failed_of(failed)
         self._match: Match = match
         self._pace = pace
         self._passed = self._kept = True
@@ -134,10 +131,10 @@ class Recorder(BotoFake):
 def record(
     path: str | Path,
     *,
-    mode: Mode | str = Mode.ALL,
+    mode: Mode | str = "all",
     match: Match = "shape",
     pace: float | str = 0.0,
-    failed: Failed | str = Failed.ASIDE,
+    failed: Failed | str = "aside",
     upstream: str = "",
     redaction: Redaction | None = None,
     **settings: Unpack[Settings],
@@ -182,11 +179,3 @@ def record(
         redaction=redaction,
         **settings,
     )
-
-
-def _failed_of(value: Failed | str) -> Failed:
-    try:
-        return Failed(value)
-    except ValueError:
-        known = ", ".join(f'"{each.value}" ({meaning})' for each, meaning in FAILED_MEANINGS.items())
-        raise ReplyError(f"record(failed={value!r}): one of {known}.") from None

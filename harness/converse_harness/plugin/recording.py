@@ -5,7 +5,8 @@ Loaded by every pytest of the environment: what is behind it is `recording_hooks
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from converse_harness.plugin.settings import (
     mode_of_run,
     setting_of_run,
 )
-from converse_harness.recordings.choices import FAILED, MODES
+from converse_harness.recordings.choices import FAILED, MODES, mode_of
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
@@ -49,7 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def _listed(choices: dict[str, str]) -> str:
+def _listed(choices: Mapping[Any, str]) -> str:
     return "; ".join(f"{choice}: {meaning}" for choice, meaning in choices.items())
 
 
@@ -69,7 +70,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     """Say it where something may be recorded."""
-    return f"converse-harness: {setting_of_run(config)} ({MODES[mode_of_run(config)]})" if _records(config) else None
+    return (
+        f"converse-harness: {setting_of_run(config)} ({MODES[mode_of(mode_of_run(config))]})"
+        if _records(config)
+        else None
+    )
 
 
 def _records(config: pytest.Config) -> bool:

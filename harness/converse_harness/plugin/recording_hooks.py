@@ -28,8 +28,8 @@ from converse_harness.plugin.settings import (
     settings_of_recording,
     shown,
 )
-from converse_harness.recordings.choices import failed_path
-from converse_harness.recordings.modes import Failed, MissingRecording, Mode, open_session, save_or_set_aside
+from converse_harness.recordings.choices import failed_of, failed_path, mode_of
+from converse_harness.recordings.modes import MissingRecording, open_session, save_or_set_aside
 
 if TYPE_CHECKING:
     from converse_harness.endpoint.script import Queue, Slot
@@ -223,19 +223,19 @@ def give(item: pytest.Item, fake: Fake) -> None:
 
 def _session(item: pytest.Item, name: object = None, **how: Any) -> RecordingRun:
     config, path = item.config, path_of(item, name)
-    mode, redaction = Mode(mode_of_run(config)), config.stash.get(_REDACTION, None)
+    mode, redaction = mode_of(mode_of_run(config)), config.stash.get(_REDACTION, None)
     first, was_there = config.stash[TALLY].owner(path, item)
-    second = first != item.nodeid and mode is not Mode.NONE
+    second = first != item.nodeid and mode != "none"
     quoted, here = _quoted(config, first), _from_here(config, path)
-    if second and (mode is Mode.ALL or not was_there):
-        told = _SECOND.format(test=item.nodeid, first=first, mode=mode.value, quoted=quoted)
+    if second and (mode == "all" or not was_there):
+        told = _SECOND.format(test=item.nodeid, first=first, mode=mode, quoted=quoted)
         return RecordingRun(item.nodeid, path, refused=(f"is not recorded: {first} is what records {here}.", told))
     try:
-        again = f"pytest --converse-record={Mode.ALL.value} {quoted}"
-        opened = open_session(path, Mode.ONCE if second else mode, again=again, redaction=redaction, **how)
+        again = f"pytest --converse-record={'all'} {quoted}"
+        opened = open_session(path, "once" if second else mode, again=again, redaction=redaction, **how)
     except MissingRecording:
         return RecordingRun(item.nodeid, path, refused=(f"has no reply: {here} is not there.", _missing(item, path)))
-    note = _NOT_RECORDED.format(first=first, path=here) if second and mode is Mode.NEW_EPISODES else ""
+    note = _NOT_RECORDED.format(first=first, path=here) if second and mode == "new_episodes" else ""
     if opened.writer is not None:
         note = _NO_ACCOUNT.format(setting=setting_of_run(config))
     played = None if opened.recording is None else replace(opened.recording, path=here)
@@ -332,7 +332,7 @@ def _keep(config: pytest.Config, session: RecordingRun) -> list[str]:
     if session.writer is None:
         return []
     kept = save_or_set_aside(
-        session.writer, passed=session.passed, failed=Failed(config.getoption("--converse-record-failed"))
+        session.writer, passed=session.passed, failed=failed_of(str(config.getoption("--converse-record-failed")))
     )
     if kept.problem:
         return [kept.problem.replace(f"{config.rootpath}{os.sep}", "")]

@@ -7,16 +7,20 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Final, Literal, TypeVar
 
 from converse_harness.errors import ReplyError
+
+_Choice = TypeVar("_Choice", bound=str)
 
 FAILED_SUFFIX: Final = ".failed.jsonl"
 """The suffix of what a test recorded that failed, beside the recording that it would have replaced."""
 
-MODES: Final = {
+Mode = Literal["none", "once", "new_episodes", "all"]
+
+MODES: Final[Mapping[Mode, str]] = {
     "none": "play what was recorded, never ask the network",
     "once": "record what has no file yet, play what has one",
     "new_episodes": "play what matches, record the rest and keep what was there",
@@ -24,7 +28,9 @@ MODES: Final = {
 }
 """Whether a session is played or recorded: the modes that users of vcrpy know. The first is the default of pytest."""
 
-FAILED: Final = {
+Failed = Literal["aside", "write", "drop"]
+
+FAILED: Final[Mapping[Failed, str]] = {
     "aside": f"put it beside the recording, as NAME{FAILED_SUFFIX}",
     "write": "write it as if the test had passed",
     "drop": "forget it",
@@ -130,3 +136,20 @@ def _safe(text: str, suffix: str = "", *, unlike: bool = False) -> str:
 def failed_path(path: Path) -> Path:
     """Where what a failed test recorded is put, beside the recording itself."""
     return path.with_name(path.name.removesuffix(SUFFIX) + FAILED_SUFFIX)
+
+
+def mode_of(value: str) -> Mode:
+    """A mode by its name. Raises ReplyError that lists them."""
+    return _one_of(MODES, value, f"{value!r} is no mode of recording. One of: {{}}.")
+
+
+def failed_of(value: str) -> Failed:
+    """What becomes of a session that failed, by its name. Raises ReplyError that lists them."""
+    return _one_of(FAILED, value, f"record(failed={value!r}): one of {{}}.")
+
+
+def _one_of(known: Mapping[_Choice, str], value: str, refusal: str) -> _Choice:
+    for each in known:
+        if each == value:
+            return each
+    raise ReplyError(refusal.format(", ".join(f'"{each}" ({meaning})' for each, meaning in known.items())))

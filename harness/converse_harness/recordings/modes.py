@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Missed, Queue
 from converse_harness.errors import ConverseHarnessError, DamagedData, ReplyError
-from converse_harness.recordings.choices import FAILED, MODES, USED_FILES, failed_path, identity
+from converse_harness.recordings.choices import USED_FILES, Failed, Mode, failed_path, identity
 
 if TYPE_CHECKING:
     from converse_harness.recordings.matching import Match
     from converse_harness.recordings.play import Recording
     from converse_harness.recordings.redaction import Redaction
     from converse_harness.recordings.write import SessionWriter
-
-
-class Mode(Enum):
-    """Whether a session is played or recorded; `_MEANINGS` says it in words."""
-
-    NONE = "none"
-    ONCE = "once"
-    NEW_EPISODES = "new_episodes"
-    ALL = "all"
-
-
-_MEANINGS: Final[Mapping[Mode, str]] = {mode: MODES[mode.value] for mode in Mode}
 
 
 class MissingRecording(ReplyError):
@@ -47,15 +33,6 @@ class OpenedRecording(NamedTuple):
 
     recording: Recording | None
     writer: SessionWriter | None
-
-
-def mode_of(value: Mode | str) -> Mode:
-    """A mode by its name. Raises ReplyError that lists them."""
-    try:
-        return Mode(value)
-    except ValueError:
-        known = ", ".join(f'"{mode.value}" ({meaning})' for mode, meaning in _MEANINGS.items())
-        raise ReplyError(f"{value!r} is no mode of recording. One of: {known}.") from None
 
 
 def open_session(
@@ -82,14 +59,14 @@ def open_session(
     redaction = redaction or Redaction()
     check_how(match, pace)
     USED_FILES.add(identity(path))
-    if mode is Mode.ALL:
+    if mode == "all":
         return OpenedRecording(None, SessionWriter(path, redaction=redaction))
     if not path.exists():
-        if mode is Mode.NONE:
+        if mode == "none":
             raise MissingRecording(path)
         return OpenedRecording(None, SessionWriter(path, redaction=redaction))
     found = replace(recording(path, match=match, pace=pace, redaction=redaction), required=required, again=again)
-    if mode is Mode.NEW_EPISODES:
+    if mode == "new_episodes":
         return OpenedRecording(found, SessionWriter(path, found.exchanges, keeps=True, redaction=redaction))
     return OpenedRecording(found, None)
 
@@ -115,17 +92,6 @@ class Unrecorded(Queue):
         return True
 
 
-class Failed(Enum):
-    """What becomes of what a test recorded that did not pass; `FAILED_MEANINGS` says it in words."""
-
-    ASIDE = "aside"
-    WRITE = "write"
-    DROP = "drop"
-
-
-FAILED_MEANINGS: Final[Mapping[Failed, str]] = {failed: FAILED[failed.value] for failed in Failed}
-
-
 @dataclass(frozen=True, slots=True)
 class SavedRecording:
     """What became of the exchanges on a tape.
@@ -138,12 +104,12 @@ class SavedRecording:
     problem: str = ""
 
 
-def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = Failed.ASIDE) -> SavedRecording:
+def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "aside") -> SavedRecording:
     """Write what is on a tape, as its test ended. A tape without an answer writes nothing; what was there stays."""
     exchanges = _answered(writer)
-    if not exchanges or (failed is Failed.DROP and not passed):
+    if not exchanges or (failed == "drop" and not passed):
         return SavedRecording(exchanges)
-    aside = not passed and failed is Failed.ASIDE
+    aside = not passed and failed == "aside"
     path = failed_path(writer.path) if aside else writer.path
     try:
         writer.save(path)

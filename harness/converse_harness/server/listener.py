@@ -31,8 +31,8 @@ from converse_harness.server.protocol import LIMITS, Limits
 from converse_harness.stream.http import HttpResponse, Request
 
 if TYPE_CHECKING:  # most never record
+    from converse_harness.recordings.choices import Mode
     from converse_harness.recordings.matching import Match
-    from converse_harness.recordings.modes import Mode
     from converse_harness.recordings.redaction import Redaction
     from converse_harness.server.proxy import Options, RecordingFake
 

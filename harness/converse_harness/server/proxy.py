@@ -19,13 +19,12 @@ from converse_harness.intercept import registry
 from converse_harness.intercept.exchange import Capture, TransportExchange, end_of
 from converse_harness.intercept.fake import Settings
 from converse_harness.recordings.capture import CapturedExchange
+from converse_harness.recordings.choices import Mode, mode_of
 from converse_harness.recordings.lines import End
 from converse_harness.recordings.matching import Match
 from converse_harness.recordings.modes import (
     MissingRecording,
-    Mode,
     OpenedRecording,
-    mode_of,
     open_session,
     save_or_set_aside,
 )
@@ -357,7 +356,7 @@ def open_recording(
     try:
         opened = open_session(
             Path(path),
-            mode_of(options.get("mode", Mode.ALL)),
+            mode_of(options.get("mode", "all")),
             match=options.get("match", "shape"),
             pace=options.get("pace", 0.0),
             again=f"ConverseServer.record({str(path)!r})",
