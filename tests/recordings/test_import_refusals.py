@@ -126,6 +126,7 @@ def test_broken_cassettes(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert os.listdir() == ["broken.yaml"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loader", [cassette_yaml.LOADER, type("Slow", (cassette_yaml.Shallow, yaml.SafeLoader), {})])
 def test_what_is_refused_without_libyaml_too(loader: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cassette_yaml, "LOADER", loader)
