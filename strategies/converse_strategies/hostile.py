@@ -32,7 +32,7 @@ class HostileStream:
     position: int
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Print code that makes it: hypothesis, for counterexamples, would print the breach field by field."""
+        """Print code that makes it: hypothesis, for counterexamples, would print the fault field by field."""
         del cycle  # it cannot hold itself
         with printer.group(14, "HostileStream(", ")"):
             printer.text("events=")
@@ -127,4 +127,4 @@ _WITNESSES: Final[Mapping[str, tuple[Block, ...]]] = {
     "toolResult": ({"toolResult": {"toolUseId": "tooluse_0", "content": [{"text": "0"}]}},),
     "image": ({"image": {"format": "png", "source": {"bytes": b"0"}}},),
 }
-"""The simplest blocks of each kind: between them, two in a row, every breach finds a site."""
+"""The simplest blocks of each kind: between them, two in a row, every fault finds a position."""

@@ -155,7 +155,7 @@ def rearranged(placement: FaultPlacement, events: Iterable[Event]) -> list[dict[
 
 
 def place_in_order(fault: Fault, order: OrderFault, after: int | None, events: Sequence[Event]) -> FaultPlacement:
-    """The fault at one of its sites in these events; at the middle one if nothing is said. Raises ReplyError."""
+    """The fault at one of its positions in these events; at the middle one if nothing is said. Raises ReplyError."""
     positions = order.applicable_at(events)
     if not positions:
         kinds = ", ".join(map(kind, events)) or "none"

@@ -53,7 +53,7 @@ class OrderFault:
         return [place for place in range(len(events)) if self.where(events, place)]
 
     def apply_at(self, events: Events, position: int) -> list[dict[str, Any]]:
-        """The stream with the breach at one of its sites; the events given stay as they are. Raises ReplyError.
+        """The stream with the fault at one of its positions; the events given stay as they are. Raises ReplyError.
 
         >>> from converse_harness import chunk
         >>> events = chunk({"role": "assistant", "content": []})

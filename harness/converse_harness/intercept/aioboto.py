@@ -1,7 +1,7 @@
 """The boto transport for aiobotocore, whatever it sends with (aiohttp, httpx) and runs on (asyncio, trio).
 
 aiobotocore overrides what botocore does from signing to parsing with coroutines, so each function of `boto` and
-`credentials` has its counterpart here; `aiopassing` has what happens to a call that is passed on.
+`keys_and_waits` has its counterpart here; `forward_boto` has what happens to a call that is forwarded.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ All of a client's own work still runs: parameter validation, endpoint rules, hoo
 prefix starts with `bedrock` go to the fake, all others to where they went before. `aioboto` has the asynchronous
 counterparts; `passing` has what happens to a call that the fake passes on to the real service.
 
-The functions here make a replacement out of an original, for the table in `points`. With no fake open, each of them
-does exactly what the original does.
+The functions here make a replacement out of an original, for the table in `patch_points`. With no fake open, each of
+them does exactly what the original does.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The httpx transport: transports for one client, and a respx route for code that builds its own.
 
 httpx2 has the same classes under another name, and respx does not see it: its transports are made by the same code, and
-its own clients are answered by a patch (`points`) at the transport.
+its own clients are answered by a patch (`patch_points`) at the transport.
 """
 
 from __future__ import annotations

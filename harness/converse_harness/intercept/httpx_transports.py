@@ -299,7 +299,7 @@ async def ask_async(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], 
     return await answer_async(httpx, exchange, request, started)
 
 
-# What is replaced in the libraries: see `points`
+# What is replaced in the libraries: see `patch_points`
 
 
 def _handle(library: str) -> Callable[[Any], Any]:

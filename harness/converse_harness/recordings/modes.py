@@ -29,7 +29,7 @@ class MissingRecording(ReplyError):
 
 
 class OpenedRecording(NamedTuple):
-    """What a fake is given: a recording to play, a tape for what that does not answer, or both."""
+    """What a fake is given: a recording to play, a writer for what that does not answer, or both."""
 
     recording: Recording | None
     writer: SessionWriter | None
@@ -94,7 +94,7 @@ class Unrecorded(Queue):
 
 @dataclass(frozen=True, slots=True)
 class SavedRecording:
-    """What became of the exchanges on a tape.
+    """What became of the exchanges of a session.
 
     `path` is the file that has them now, None where none has; `problem` says what went wrong, and where they are.
     """
@@ -105,7 +105,7 @@ class SavedRecording:
 
 
 def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "aside") -> SavedRecording:
-    """Write what is on a tape, as its test ended. A tape without an answer writes nothing; what was there stays."""
+    """Write a session, as its test ended. One without an answer writes nothing; what was there stays."""
     exchanges = _answered(writer)
     if not exchanges or (failed == "drop" and not passed):
         return SavedRecording(exchanges)

@@ -37,7 +37,7 @@ _CUT: Final = object()
 """The owner of an answer that was cut before it was there."""
 
 InThread = Callable[[Callable[[], TransportExchange], Callable[[TransportExchange], None], bool], None]
-"""Runs the first in a thread, and the second with its result in the event loop; the third is `Answer.forwards`."""
+"""Runs the first in a thread, the second with its result in the event loop; the third is `MountedAnswer.forwards`."""
 
 
 def failed(loop: asyncio.AbstractEventLoop, error: Exception) -> TransportExchange:

@@ -84,7 +84,7 @@ class PlainExchange:
         """Nobody asks."""
 
 
-class SiteAnswer(NamedTuple):
+class MountedAnswer(NamedTuple):
     """Who answers a request and how.
 
     `slow`: it may take its time, so not in the event loop; `forwards`: the time of somebody else, for whom nobody waits
@@ -118,11 +118,11 @@ class Mounts:
         if self.fakes.get(prefix) is fake:
             del self.fakes[prefix]
 
-    def answer(self, request: Request) -> SiteAnswer:
+    def answer(self, request: Request) -> MountedAnswer:
         """Who answers a request, with the prefix taken off its target."""
         prefix = "/" + request.target[1:].partition("/")[0].partition("?")[0]
         if prefix == _CONTROL:
-            return SiteAnswer(
+            return MountedAnswer(
                 self, lambda: PlainExchange(self._control(request)), slow=True
             )  # checks against the service model
         fake = self.fakes.get(prefix)
@@ -133,10 +133,10 @@ class Mounts:
             return _of(fake, request)
         message = json.dumps({"message": _NO_FAKE_THERE.format(prefix=prefix)}).encode()
         nobody = error_response("UnknownOperationException", 404, message, NO_REQUEST_ID)
-        return SiteAnswer(self, lambda: PlainExchange(nobody), slow=False)
+        return MountedAnswer(self, lambda: PlainExchange(nobody), slow=False)
 
 
-def _of(fake: ServerFake, request: Request) -> SiteAnswer:
+def _of(fake: ServerFake, request: Request) -> MountedAnswer:
     def give() -> TransportExchange:
         try:
             return fake.answer(request)
@@ -150,4 +150,4 @@ def _of(fake: ServerFake, request: Request) -> SiteAnswer:
             body = json.dumps({"message": str(problem)}).encode()
             return PlainExchange(error_response("ValidationException", 400, body, NO_REQUEST_ID))
 
-    return SiteAnswer(fake, give, slow=fake.runs_functions or fake.records, forwards=fake.records)
+    return MountedAnswer(fake, give, slow=fake.runs_functions or fake.records, forwards=fake.records)

@@ -210,7 +210,7 @@ _REST: Final = 4.0
 
 
 class _Saver:
-    """Writes a tape anew whenever a call has ended, in a thread: if the process is killed, what ended is on disk.
+    """Writes a session anew whenever a call has ended, in a thread: if the process is killed, what ended is on disk.
 
     All of it is written each time, so in a long session that takes a while; then others get most of the time, and the
     calls that end meanwhile are written together.
@@ -251,7 +251,7 @@ class _Saver:
             rested = monotonic() + _REST * (monotonic() - started)
 
     def _collect(self, until: float) -> bool:
-        """Wait for a call that ended, and for more until then; whether the tape goes on."""
+        """Wait for a call that ended, and for more until then; whether the session goes on."""
         self._unsaved = []
         wait: float | None = None
         while True:

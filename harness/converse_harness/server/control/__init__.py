@@ -1,7 +1,7 @@
 """The control API: what a test in any language says to the server over HTTP, without I/O.
 
-`vocabulary.py` has the words of a reply as one table, `scripting.py` reads what a body scripts, `api.py` has the routes
-as one table, `openapi.json` describes them for people and generators; tests hold the four together.
+This module has the routes as one table. `vocabulary.py` has the words of a reply and reads what a body scripts,
+`arguments.py` reads bodies, `openapi.json` describes it all for people and generators; tests hold the four together.
 """
 
 from __future__ import annotations
