@@ -60,7 +60,7 @@ def observed(client: Any, question: dict[str, Any], fault: Fault, fake: Fake) ->
     sent = [event for event, _ in call.events]
     kinds = [next(iter(event)) for event in handed_out]
     assert call.reply is not None
-    due = sent if fault.level is FaultLevel.EVENTS else [*call.reply.events(family_of(call.model_id))]
+    due = sent if fault.level == "events" else [*call.reply.events(family_of(call.model_id))]
     if kinds == [next(iter(event)) for event in due]:
         return faults.HANDS_OUT
     return faults.SKIPS if kinds and kinds[-1] == next(iter(due[-1])) else faults.ENDS

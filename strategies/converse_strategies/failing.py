@@ -14,7 +14,7 @@ from converse_harness import bedrock, reply
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, usual
 from converse_harness.errors import ReplyError
 from converse_harness.faults import FAULTS, IN_PROCESS
-from converse_harness.faults.model import Fault, FaultLevel, FaultPlacement, Place, Transport
+from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, Fault, FaultPlacement, Place
 from converse_harness.reply.body import BareBody, ErrorBody, EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import GATEWAY_ERRORS
@@ -250,10 +250,8 @@ def _selected(
 ) -> tuple[Fault, ...]:
     asked = (
         chosen(function, "names", names, tuple(FAULTS)),
-        chosen(function, "levels", levels, tuple(level.value for level in FaultLevel)),
-        ()
-        if transports is None
-        else chosen(function, "transports", transports, tuple(transport.value for transport in Transport)),
+        chosen(function, "levels", levels, FAULT_LEVELS),
+        () if transports is None else chosen(function, "transports", transports, TRANSPORTS),
         () if operations is None else chosen(function, "operations", operations, _OPERATIONS),
     )
     found = _of(*asked)
@@ -275,18 +273,18 @@ def _of(
     names: tuple[str, ...], levels: tuple[str, ...], transports: tuple[str, ...], operations: tuple[str, ...]
 ) -> tuple[Fault, ...]:
     """The faults of these names and levels that every one of these transports and operations can express."""
-    able = {Transport(transport) for transport in transports}
+    able = set(transports)
     whole = "Converse" in operations
     return tuple(
         fault
         for fault in map(FAULTS.__getitem__, names)
-        if fault.level.value in levels and able <= fault.transports and not (whole and fault.on_body is None)
+        if fault.level in levels and able <= fault.transports and not (whole and fault.on_body is None)
     )
 
 
 def _may_wait(names: Collection[str] | None, transports: Collection[str] | None) -> bool:
     """Whether the client may have to wait for as long as it is ready to: in process that takes no time."""
-    return names is not None or transports is None or {Transport(transport) for transport in transports} <= IN_PROCESS
+    return names is not None or transports is None or set(transports) <= IN_PROCESS
 
 
 def _lasting(

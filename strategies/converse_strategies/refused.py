@@ -11,7 +11,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from converse_harness import bedrock
-from converse_harness.bedrock.rules import RULES, RuleLevel, RuleRequest, refusals_of
+from converse_harness.bedrock.rules import RULES, RuleRequest, refusals_of
 from converse_harness.bedrock.rules.rule import bare
 from converse_strategies import leaves
 from converse_strategies.blocks import Texts
@@ -305,7 +305,7 @@ def refused_requests(draw: st.DrawFn, *, rules: Collection[str] | None = None, t
     sound = draw(converse_requests(model_ids=model_ids, kinds=["text"], max_turns=1, texts=texts, stream=stream))
     request = copy.deepcopy(sound)
     BREAKS[rule.name](draw, request)
-    refusals = list(refusals_of(_asked(operation, request), RuleLevel.STRICT))
+    refusals = list(refusals_of(_asked(operation, request), "strict"))
     assume([each.rule for each in refusals] == [rule])
     return Refused(request, operation, rule.name, refusals[0].message, sound)
 

@@ -119,7 +119,7 @@ def calls(draw: st.DrawFn, *, texts: Texts | None = None) -> Call:
 
     >>> from hypothesis import find
     >>> call = find(calls(), lambda call: True)
-    >>> call.operation, call.status, call.outcome.value
+    >>> call.operation, call.status, call.outcome
     ('Converse', 200, 'complete')
     """
     operation, name = draw(_OPERATIONS), draw(leaves.model_ids())

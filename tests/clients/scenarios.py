@@ -89,7 +89,7 @@ class Scenario:
     leave_at: str | None = None
     paced: bool = False
     lossy: bool = False
-    outcomes: tuple[CallOutcome, ...] = (CallOutcome.COMPLETE,)
+    outcomes: tuple[CallOutcome, ...] = ("complete",)
 
 
 SENTENCE: Final = "Grüezi! 18 °C 🌤 and sunny."
@@ -170,27 +170,27 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
         stream=Result(text="one two three", error=CONNECTION),
         whole=Result(error=CONNECTION),
         lossy=True,
-        outcomes=(CallOutcome.CUT,),
+        outcomes=("cut",),
     ),
     "closed in the middle of a frame": Scenario(
         counted().broken(faults.closed, after=3),
         stream=Result(text=TWO_DELTAS, error=CONNECTION),
         whole=Result(error=CONNECTION),
-        outcomes=(CallOutcome.CUT,),
+        outcomes=("cut",),
     ),
     "a stream that stands still": Scenario(
         counted().broken(faults.stall, after=3),
         stream=Result(text=TWO_DELTAS),
         whole=None,
         leave_at=TWO_DELTAS,
-        outcomes=(CallOutcome.CUT, CallOutcome.CLOSED),  # as the fake sees it; or as the client, if it left before that
+        outcomes=("cut", "closed by client"),  # as the fake sees it; or as the client, if it left before that
     ),
     "the client leaves": Scenario(
         reply.text("".join(LONG_PIECES), pieces=LONG_PIECES).paced(each=0.05),
         stream=Result(text="la la "),
         whole=None,
         leave_at="la la ",
-        outcomes=(CallOutcome.CLOSED,),
+        outcomes=("closed by client",),
     ),
 }
 
@@ -255,9 +255,9 @@ def run(
 
 
 def _ended(call: Call) -> bool:
-    if call.outcome is CallOutcome.RUNNING:
+    if call.outcome == "still running":
         gc.collect()  # litellm's plain streams have no close(), and hold themselves
-    return call.outcome is not CallOutcome.RUNNING
+    return call.outcome != "still running"
 
 
 def _check_pace(sent: list[int], total: int) -> None:

@@ -16,7 +16,6 @@ from botocore.httpsession import URLLib3Session
 from converse_harness import ConverseServer, ReplyError, fake_converse
 from converse_harness.cases import CASES
 from converse_harness.faults import FAULTS
-from converse_harness.faults.model import Transport
 from converse_harness.intercept.in_process import BotoFake
 from tests.clients.case_outcomes import NEWER, OUTCOMES
 from tests.clients.case_runs import (
@@ -104,7 +103,7 @@ def test_in_process(name: str, operation: str) -> None:
         check(fake, name, ask(connect(name), operation), expected(name, operation), ATTEMPTS)
 
 
-@pytest.mark.parametrize(("name", "operation"), sampled(Transport.SERVER))
+@pytest.mark.parametrize(("name", "operation"), sampled("server"))
 def test_over_the_socket(
     name: str, operation: str, converse_server: ConverseServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,7 +114,7 @@ def test_over_the_socket(
         check(fake, name, ask(connect(name), operation), expected(name, operation), ATTEMPTS)
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if not can_pass(name, Transport.SERVER)])
+@pytest.mark.parametrize("name", [name for name in CASES if not can_pass(name, "server")])
 def test_what_the_socket_cannot_express_is_refused(name: str, converse_server: ConverseServer) -> None:
     with converse_server.script(unused="allow") as fake, pytest.raises(ReplyError, match="the server transport cannot"):
         answer(fake, name)

@@ -10,7 +10,6 @@ import httpx
 import pytest
 
 from converse_harness import ConverseServer, HttpxFake, bedrock
-from converse_harness.faults.model import Transport
 from converse_harness.stream.events import decode_event
 from converse_harness.stream.frames import Decoder
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
@@ -120,7 +119,7 @@ def read(response: httpx.Response, events: list[Any]) -> str | None:
     return None
 
 
-@pytest.mark.parametrize(("name", "operation"), asked_at(Transport.HTTPX))
+@pytest.mark.parametrize(("name", "operation"), asked_at("httpx"))
 def test_in_process(name: str, operation: str) -> None:
     with HttpxFake(unused="allow") as fake, connect(name, transport=fake.httpx_transport) as client:
         answer(fake, name)
@@ -128,7 +127,7 @@ def test_in_process(name: str, operation: str) -> None:
 
 
 @pytest.mark.parametrize("http2", [False, True], ids=["HTTP/1.1", "HTTP/2"])
-@pytest.mark.parametrize(("name", "operation"), sampled(Transport.SERVER))
+@pytest.mark.parametrize(("name", "operation"), sampled("server"))
 def test_over_the_socket(name: str, operation: str, http2: bool, converse_server: ConverseServer) -> None:
     with (
         converse_server.script(unused="allow") as fake,

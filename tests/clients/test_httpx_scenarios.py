@@ -17,7 +17,6 @@ import uvicorn
 from botocore.eventstream import EventStreamBuffer
 
 from converse_harness import ConverseApp, ConverseServer, Fake, HttpxFake, Reply
-from converse_harness.faults.model import Transport
 from converse_harness.server.mounts import ServerFake
 from tests.clients.scenarios import (
     CASES,
@@ -200,7 +199,7 @@ def asgi() -> Iterator[Uvicorn]:
 
 def asgi_can(name: str) -> bool:
     """Whether an ASGI app can express a scenario; tests/intercept/test_faults.py has those that it refuses."""
-    return all(Transport.ASGI in placement.fault.transports for placement in SCENARIOS[name].reply.placements)
+    return all("asgi" in placement.fault.transports for placement in SCENARIOS[name].reply.placements)
 
 
 @pytest.mark.parametrize("way", WAYS)

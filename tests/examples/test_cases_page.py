@@ -18,7 +18,7 @@ from converse_harness.bedrock.families import CLIENTS, ERRORS, OVERFLOWS, THROTT
 from converse_harness.bedrock.guardrails import POLICIES, actions
 from converse_harness.cases import FAMILIES
 from converse_harness.faults import FAULTS
-from converse_harness.faults.model import EVERY_TRANSPORT, FaultLevel, Transport
+from converse_harness.faults.model import EVERY_TRANSPORT, FAULT_LEVELS, TRANSPORTS
 from converse_harness.reply import failures
 from converse_harness.reply.body import ErrorBody
 from converse_harness.stream.http import GATEWAY_ERROR, GATEWAY_ERRORS, SERVICE_ERROR
@@ -116,16 +116,16 @@ def citations() -> Iterator[Row]:
 def faults() -> Iterator[Row]:
     """The faults, level by level."""
     yield "fault", "level", "what happens", "a body too", "transports", "botocore"
-    for level in FaultLevel:
+    for level in FAULT_LEVELS:
         for fault in FAULTS.values():
-            if fault.level is level:
+            if fault.level == level:
                 transports = (
                     "all"
                     if fault.transports == EVERY_TRANSPORT
-                    else ", ".join(d.value for d in Transport if d in fault.transports)
+                    else ", ".join(d for d in TRANSPORTS if d in fault.transports)
                 )
                 body = "no" if fault.on_body is None else "yes"
-                yield code(fault.name), level.value, fault.sentence, body, transports, fault.botocore
+                yield code(fault.name), level, fault.sentence, body, transports, fault.botocore
 
 
 def cases() -> Iterator[Row]:

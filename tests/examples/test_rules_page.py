@@ -17,7 +17,7 @@ def levels() -> Iterator[Row]:
     """The levels, the laxest first."""
     yield "`rules=`", ""
     for level, meaning in LEVELS.items():
-        yield code(level.value), meaning
+        yield code(level), meaning
 
 
 def gateway() -> Iterator[Row]:

@@ -11,15 +11,12 @@ from hypothesis import strategies as st
 
 from converse_harness import DamagedData, Endpoint, Reply
 from converse_harness.recordings.capture import CapturedExchange, exchange_lines
-from converse_harness.recordings.lines import End
 from converse_harness.recordings.read import parse
 from converse_harness.recordings.replies import reply_of
 from converse_harness.recordings.write import header, text_of
 from converse_harness.stream.frames import Decoder, encode
-from converse_harness.stream.http import Break, HttpResponse, Request
+from converse_harness.stream.http import HttpResponse, Request
 from converse_strategies import faulty_replies, replies
-
-ENDS = {None: None, Break.RESET: End.RESET, Break.CLOSED: End.CLOSED, Break.STALLED: End.STALLED}
 
 
 def answered(reply: Reply, operation: str) -> tuple[Request, HttpResponse]:
@@ -42,7 +39,7 @@ def heard_of(request: Request, response: HttpResponse) -> CapturedExchange:
         head_at=0.01,
         pieces=[] if response.failure else pieces,
         failure=response.failure,
-        ended=ENDS[response.broken],
+        ended=response.broken,
         ended_at=end,
     )
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from converse_harness import bedrock
-from converse_harness.bedrock.rules import RULES, RuleLevel, RuleRequest, refusals_of
+from converse_harness.bedrock.rules import RULES, RuleRequest, refusals_of
 from converse_harness.errors import DamagedData
 from converse_strategies import shapes
 from converse_strategies.refused import MODELS
@@ -54,7 +54,7 @@ def test_no_rule_raises(body: Json, model_id: str, operation: str) -> None:
         return
     found = [
         (refusal.rule, refusal.path, refusal.message)
-        for refusal in refusals_of(RuleRequest(operation, model_id, read), RuleLevel.STRICT)
+        for refusal in refusals_of(RuleRequest(operation, model_id, read), "strict")
     ]
     assert len(found) == len({rule.name for rule, _, _ in found}) <= len(RULES)
     assert all(path and message and "{errors}" not in message for _, path, message in found)

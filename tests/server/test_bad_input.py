@@ -422,4 +422,4 @@ def test_what_is_unexpected_fails_the_test_and_not_the_server(server: ConverseSe
     fake.close()
     with pytest.raises(UnexpectedCall):
         fake.check()
-    eventually(lambda: fake.calls[1].outcome.value == "complete")
+    eventually(lambda: fake.calls[1].outcome == "complete")

@@ -10,7 +10,6 @@ import pytest
 from h2.errors import ErrorCodes
 
 from converse_harness import ConverseServer, faults, reply
-from converse_harness.endpoint.call import CallOutcome
 from converse_harness.faults.model import Fault
 from converse_harness.server.mounts import ServerFake
 from converse_harness.stream.frames import Decoder, Frame
@@ -79,7 +78,7 @@ def test_a_reset_is_one_after_everything_that_was_sent(opened: ServerFake) -> No
     chunks, rest = unchunked(body)
     assert [frames(chunk) for chunk in chunks] == [(1, b"")] * AFTER
     assert rest == b""
-    assert opened.calls[0].outcome is CallOutcome.CUT
+    assert opened.calls[0].outcome == "cut"
     assert len(opened.calls[0].events) == AFTER
 
 
@@ -89,7 +88,7 @@ def test_a_reset_waits_until_a_slow_client_has_everything_that_was_sent(opened: 
     opened.script(reply.text(300 * piece, pieces=[piece] * 300).broken(faults.reset, after=301))
     with Raw(opened.url, buffer=4096) as peer:
         peer.send(question(opened.url)).until(b"\r\n\r\n")
-        eventually(lambda: opened.calls[0].outcome is CallOutcome.CUT or len(opened.calls[0].events) > 100)
+        eventually(lambda: opened.calls[0].outcome == "cut" or len(opened.calls[0].events) > 100)
         body, error = received(peer)
     assert isinstance(error, ConnectionResetError)
     assert len(unchunked(body)[0]) == 301
@@ -105,7 +104,7 @@ def test_a_closed_connection_has_a_regular_end_in_the_middle_of_a_frame(opened: 
     assert [frames(chunk)[0] for chunk in chunks] == [1] * AFTER + [0]
     assert frames(chunks[-1])[1] == chunks[-1]
     assert rest == b""
-    assert opened.calls[0].outcome is CallOutcome.CUT
+    assert opened.calls[0].outcome == "cut"
 
 
 def test_a_stall_says_nothing_more_and_keeps_the_connection(opened: ServerFake) -> None:
@@ -116,7 +115,7 @@ def test_a_stall_says_nothing_more_and_keeps_the_connection(opened: ServerFake) 
         body, error = received(peer)
         assert isinstance(error, TimeoutError)
         assert len(unchunked(body)[0]) == AFTER
-        assert opened.calls[0].outcome is CallOutcome.CUT
+        assert opened.calls[0].outcome == "cut"
         opened.script(TEXT)
         assert other.ask(opened.url).status == 200
         peer.send(question(opened.url))  # it waits for its turn, which never comes
@@ -169,7 +168,7 @@ def test_a_read_timeout_is_silence_whatever_else_is_asked(opened: ServerFake) ->
         peer.socket.settimeout(0.1)
         body, error = received(peer)
         assert (body, type(error)) == (b"", TimeoutError)
-        assert opened.calls[0].outcome is CallOutcome.CUT
+        assert opened.calls[0].outcome == "cut"
         opened.close()
         assert isinstance(received(peer)[1], ConnectionResetError)
     assert len(opened.calls) == 1
@@ -180,7 +179,7 @@ def test_a_slow_first_byte_comes_with_everything_else(opened: ServerFake) -> Non
     with Raw(opened.url) as peer:
         peer.send(question(opened.url))
         peer.socket.settimeout(0.05)
-        assert (received(peer)[0], opened.calls[0].outcome) == (b"", CallOutcome.RUNNING)
+        assert (received(peer)[0], opened.calls[0].outcome) == (b"", "still running")
         peer.socket.settimeout(10)
         assert len(decoded(peer.answer().body)) == WHOLE
 
@@ -191,7 +190,7 @@ def test_a_client_that_leaves_meanwhile_is_seen(opened: ServerFake, fault: Fault
     with Raw(opened.url) as peer:
         peer.send(question(opened.url))
         eventually(lambda: len(opened.calls) == 1)
-    eventually(lambda: opened.calls[0].outcome is CallOutcome.CLOSED)
+    eventually(lambda: opened.calls[0].outcome == "closed by client")
 
 
 def test_a_stall_of_some_time_goes_on(opened: ServerFake) -> None:
@@ -208,7 +207,7 @@ def test_a_frame_that_is_cut_ends_with_a_regular_end_of_the_answer(opened: Serve
         count, rest = frames(peer.send(question(opened.url)).answer().body)
         assert (count, bool(rest)) == (AFTER, True)
         assert len(decoded(peer.send(question(opened.url)).answer().body)) == WHOLE
-    assert [call.outcome for call in opened.calls] == [CallOutcome.COMPLETE] * 2
+    assert [call.outcome for call in opened.calls] == ["complete"] * 2
 
 
 @pytest.mark.parametrize("fault", [faults.one_byte_chunks, faults.one_chunk], ids=lambda fault: fault.name)
@@ -231,7 +230,7 @@ def test_a_wrong_length_is_followed_by_the_end_of_the_connection(opened: ServerF
     assert error is None
     assert b"Transfer-Encoding" not in head
     assert f"\r\nContent-Length: {len(body) + 1}\r\n".encode() in head
-    assert opened.calls[0].outcome is CallOutcome.CUT
+    assert opened.calls[0].outcome == "cut"
 
 
 # HTTP/2
@@ -249,7 +248,7 @@ def test_a_reset_over_http_2_is_one_of_the_stream(opened: ServerFake) -> None:
         opened.script(TEXT)
         peer.ask(5)
         assert len(decoded(peer.answer(5))) == WHOLE
-    assert opened.calls[0].outcome is CallOutcome.CUT
+    assert opened.calls[0].outcome == "cut"
 
 
 def test_a_closed_connection_over_http_2_has_a_regular_end(opened: ServerFake) -> None:

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from converse_harness import ConverseServer, reply
-from converse_harness.endpoint.call import CallOutcome
 from tests.server.conftest import sockets
 from tests.server.peers import Raw, Raw2, eventually, question
 
@@ -69,7 +68,7 @@ def test_500_streams_at_once_have_one_thread_and_their_pace() -> None:
         assert counts == [EVENTS] * STREAMS
         assert most == threads + 1
     assert len(fake.calls) == STREAMS
-    assert {call.outcome for call in fake.calls} == {CallOutcome.COMPLETE}
+    assert {call.outcome for call in fake.calls} == {"complete"}
     early = [(index, at) for call in fake.calls for index, (_, at) in enumerate(call.events) if at < PACE * (index + 1)]
     assert early == []
 

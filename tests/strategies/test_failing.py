@@ -21,7 +21,7 @@ import converse_harness
 from converse_harness import ConverseServer, Endpoint, Reply, StreamOrderError, bedrock, fake_converse, reply
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, usual
 from converse_harness.faults import FAULTS, NOT_SENDABLE
-from converse_harness.faults.model import Fault, FaultLevel, Place, Transport
+from converse_harness.faults.model import FAULT_LEVELS, Fault, Place
 from converse_harness.faults.order import ORDER_FAULTS
 from converse_harness.reply.body import ErrorBody
 from converse_harness.stream.grammar import check_order
@@ -179,21 +179,21 @@ def test_every_fault_comes() -> None:
 
 
 SELECTIONS: list[tuple[dict[str, Any], Any]] = [
-    *(({"levels": [level.value]}, lambda fault, level=level: fault.level is level) for level in FaultLevel),
+    *(({"levels": [level]}, lambda fault, level=level: fault.level == level) for level in FAULT_LEVELS),
     *(
         (
-            {"transports": [transport.value]},
+            {"transports": [transport]},
             lambda fault, transport=transport: transport in fault.transports and fault.name != "read_timeout",
         )
-        for transport in (Transport.SERVER, Transport.ASGI)
+        for transport in ("server", "asgi")
     ),
     *(
-        ({"transports": [transport.value]}, lambda fault, transport=transport: transport in fault.transports)
-        for transport in (Transport.BOTO, Transport.HTTPX)
+        ({"transports": [transport]}, lambda fault, transport=transport: transport in fault.transports)
+        for transport in ("boto", "httpx")
     ),
     (
         {"transports": ["boto", "asgi"]},
-        lambda fault: Transport.ASGI in fault.transports and fault.name != "read_timeout",
+        lambda fault: "asgi" in fault.transports and fault.name != "read_timeout",
     ),
     ({"operations": ["Converse"]}, lambda fault: fault.on_body is not None),
     ({"operations": ["ConverseStream"]}, lambda fault: True),
@@ -201,7 +201,7 @@ SELECTIONS: list[tuple[dict[str, Any], Any]] = [
     ({"names": ["read_timeout"], "transports": ["server"]}, lambda fault: fault.name == "read_timeout"),
     (
         {"levels": ["connection"], "operations": ["Converse"], "transports": ["boto"]},
-        lambda fault: fault.level is FaultLevel.CONNECTION,
+        lambda fault: fault.level == "connection",
     ),
 ]
 
@@ -332,7 +332,7 @@ def test_errors_can_be_broken_where_they_have_a_body(case: FaultyReply) -> None:
 @given(case=faulty_replies(replies=stream_errors()))
 def test_streams_that_fail_can_be_broken_in_their_bytes(client: Any, case: FaultyReply) -> None:
     assert case.reply.failure is not None
-    assert case.placement.fault.level is not FaultLevel.EVENTS
+    assert case.placement.fault.level != "events"
     see(client, case.reply)
 
 
@@ -386,7 +386,7 @@ SOME_OF = "Give a list of some of:"
 KNOWN = f"(botocore {bedrock.botocore_version()})."
 HI = reply.text("hi")
 RESET = reply.text("a").broken(converse_harness.faults.reset)
-LEVELS = ", ".join(level.value for level in FaultLevel)
+LEVELS = ", ".join(level for level in FAULT_LEVELS)
 EXCEPTION_FRAMES = ", ".join(bedrock.stream_exceptions())
 WRONG: dict[str, st.SearchStrategy[Any]] = {
     f"errors(names=['Throttled']): 'Throttled' is no choice of names. {SOME_OF} AccessDeniedException, ": (

@@ -17,4 +17,4 @@ def chunks() -> Iterator[Chunk]:
 
 streamed = HttpResponse(200, (), chunks())
 assert_type(streamed.failure, ConnectionFailure | None)
-refused = HttpResponse(0, (), [], failure=ConnectionFailure.REFUSED)
+refused = HttpResponse(0, (), [], failure="connection refused")

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from converse_harness import Endpoint, Reply, ReplyError, StreamOrderError, faults, reply
 from converse_harness.endpoint import Exchange
-from converse_harness.faults.model import DURATIONS, GARBAGE, JSON, Fault, FaultLevel, Place, Transport
+from converse_harness.faults.model import DURATIONS, FAULT_LEVELS, GARBAGE, JSON, TRANSPORTS, Fault, Place, Transport
 from converse_harness.faults.order import ORDER_FAULTS
 from converse_harness.stream.events import decode_event, encode_event
 from converse_harness.stream.frames import PRELUDE_LENGTH, Decoder
-from converse_harness.stream.http import Break, Chunk, HttpResponse, Request
+from converse_harness.stream.http import Chunk, HttpResponse, Request
 from tests.broken import WHOLE, faulty
 
 BODY = json.dumps({"messages": [{"role": "user", "content": [{"text": "?"}]}]}).encode()
@@ -76,15 +76,15 @@ def test_every_fault_is_described(fault: Fault) -> None:
     assert fault.sentence[0].isupper()
     assert fault.sentence.endswith(".") or ". " in fault.sentence or "`" in fault.sentence
     assert fault.botocore
-    assert Transport.BOTO in fault.transports
-    assert (fault.order is None) is (fault.level is not FaultLevel.EVENTS)
+    assert "boto" in fault.transports
+    assert (fault.order is None) is (fault.level != "events")
     assert (fault.order is None) is (fault.on_stream is not None)
     assert (fault.seconds is None) is (fault.name not in DURATIONS)
-    assert (fault.place is Place.POSITION) is (fault.level is FaultLevel.EVENTS)
+    assert (fault.place is Place.POSITION) is (fault.level == "events")
 
 
 def test_what_breaks_the_order_is_a_fault_or_cannot_be_sent() -> None:
-    in_order = {name: fault.sentence for name, fault in faults.FAULTS.items() if fault.level is FaultLevel.EVENTS}
+    in_order = {name: fault.sentence for name, fault in faults.FAULTS.items() if fault.level == "events"}
     assert in_order == {name: row.sentence for name, row in ORDER_FAULTS.items() if name not in faults.NOT_SENDABLE}
     assert set(faults.NOT_SENDABLE) < set(ORDER_FAULTS)
 
@@ -214,7 +214,7 @@ def test_a_content_length_that_is_too_long(name: str, operation: str) -> None:
     assert wrong.data == whole.data
     assert wrong.length == str(len(whole.data) + 1)
     assert "Transfer-Encoding" not in dict(wrong.response.headers)
-    assert wrong.response.broken is Break.CLOSED
+    assert wrong.response.broken == "connection closed"
 
 
 # The connection
@@ -226,7 +226,8 @@ def test_a_stream_is_the_whole_one_up_to_the_break(fault: Fault, data: st.DataOb
     frames = sent(TEXT).frames
     after = data.draw(st.integers(0, len(frames) - (fault.place is Place.IN_EVENT)))
     cut = sent(TEXT.broken(fault, after=after))
-    assert cut.response.broken is {"reset": Break.RESET, "closed": Break.CLOSED, "stall": Break.STALLED}[fault.name]
+    broken = {"reset": "connection reset", "closed": "connection closed", "stall": "stalled"}
+    assert cut.response.broken == broken[fault.name]
     assert cut.frames[:after] == frames[:after]
     rest = b"".join(cut.frames[after:])
     assert rest == (frames[after][: len(frames[after]) // 2] if fault is faults.closed else b"")
@@ -273,9 +274,7 @@ def test_no_answer_is_a_reply_of_its_own(fault: Fault) -> None:
         assert answer.summary == fault.name
         for operation in (STREAM, CONVERSE):
             response = sent(answer, operation).response
-            assert response.failure is not None
-            assert response.failure.name in ("REFUSED", "CONNECT_TIMEOUT", "READ_TIMEOUT")
-            assert response.failure.value == fault.name.replace("_", " ")
+            assert response.failure == fault.name.replace("_", " ")
 
 
 # What only a stream can have
@@ -300,13 +299,13 @@ def test_what_only_a_stream_can_have_fails_a_converse_call_by_name(fault: Fault)
 # Several
 
 
-LEVELS = {level: [each for each in ALL if each.level is level and not each.no_answer] for level in FaultLevel}
+LEVELS = {level: [each for each in ALL if each.level == level and not each.no_answer] for level in FAULT_LEVELS}
 
 
 @given(data=st.data(), operation=st.sampled_from([STREAM, CONVERSE]))
 def test_faults_of_different_levels_can_be_combined(data: st.DataObject, operation: str) -> None:
     answer = data.draw(st.sampled_from([WHOLE, TEXT, reply.throttled(), reply.text("")]))
-    for level in FaultLevel:
+    for level in FAULT_LEVELS:
         fault = data.draw(st.none() | st.sampled_from(LEVELS[level]))
         if fault is None:
             continue
@@ -319,7 +318,7 @@ def test_faults_of_different_levels_can_be_combined(data: st.DataObject, operati
             with pytest.raises(ReplyError) as raised:
                 answer.broken(again)
             assert str(raised.value) == (
-                f"broken({again.name}): {fault.name} breaks the same level already ({level.value}); a reply has one "
+                f"broken({again.name}): {fault.name} breaks the same level already ({level}); a reply has one "
                 "fault of each."
             )
     endpoint, exchange = asked(answer, operation)
@@ -327,18 +326,18 @@ def test_faults_of_different_levels_can_be_combined(data: st.DataObject, operati
     streams_alone = [each for each in answer.placements if each.fault.on_body is None]
     assert len(endpoint.problems) == (1 if operation == CONVERSE and streams_alone else 0)
     assert [each.fault.level for each in answer.placements] == [
-        level for level in FaultLevel if level in {each.fault.level for each in answer.placements}
+        level for level in FAULT_LEVELS if level in {each.fault.level for each in answer.placements}
     ]
     if endpoint.problems:
         return
     names = {each.fault.name for each in answer.placements}
-    breaks = {"reset": Break.RESET, "closed": Break.CLOSED, "stall": Break.STALLED}
+    breaks = {"reset": "connection reset", "closed": "connection closed", "stall": "stalled"}
     forever = [
         each for each in answer.placements if each.fault.name in breaks and each.fault.seconds in (None, math.inf)
     ]
     wrong = "wrong_content_length" in names
-    expected = breaks[forever[0].fault.name] if forever else Break.CLOSED if wrong else None
-    assert exchange.response.broken is expected
+    expected = breaks[forever[0].fault.name] if forever else "connection closed" if wrong else None
+    assert exchange.response.broken == expected
     length = dict(exchange.response.headers).get("Content-Length")
     if wrong:
         assert length == str(sum(len(chunk.data) for chunk in chunks) + 1)
@@ -352,13 +351,13 @@ def test_a_break_counts_events_in_whatever_chunks_they_travel() -> None:
         both = [TEXT.broken(chunked).broken(faults.reset, after=3), TEXT.broken(faults.reset, after=3).broken(chunked)]
         for answer in both:
             assert sent(answer).data == three
-            assert sent(answer).response.broken is Break.RESET
+            assert sent(answer).response.broken == "connection reset"
 
 
 def test_a_frame_that_is_cut_before_the_connection_breaks() -> None:
     answer = TEXT.broken(faults.truncated_frame, after=1).broken(faults.closed, after=4).broken(faults.one_chunk)
     assert sent(answer).data == sent(TEXT.broken(faults.truncated_frame, after=1)).data
-    assert sent(answer).response.broken is Break.CLOSED
+    assert sent(answer).response.broken == "connection closed"
 
 
 def test_half_of_the_events_come_before_it_if_nothing_is_said() -> None:
@@ -557,15 +556,15 @@ def test_an_exception_that_no_header_can_name_is_for_streams_alone() -> None:
 # Transports
 
 
-@pytest.mark.parametrize("transport", Transport)
+@pytest.mark.parametrize("transport", TRANSPORTS)
 @each_fault
 def test_a_transport_does_it_or_says_so_where_it_is_scripted(fault: Fault, transport: Transport) -> None:
     answer = faulty(fault)
     if transport in fault.transports:
         assert Endpoint(answer, transport=transport).problems == []
         return
-    able = ", ".join(each.value for each in Transport if each in fault.transports)
-    cannot = f"{answer.summary}: the {transport.value} transport cannot express faults.{fault.name}."
+    able = ", ".join(each for each in TRANSPORTS if each in fault.transports)
+    cannot = f"{answer.summary}: the {transport} transport cannot express faults.{fault.name}."
     said = f"{cannot} Transports that can: {able}."
     with pytest.raises(ReplyError) as raised:
         Endpoint(answer, transport=transport)

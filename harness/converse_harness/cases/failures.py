@@ -219,10 +219,10 @@ _SAME: Final = "Give the same answer as if nothing were wrong."
 _UNREACHABLE: Final = "Ask again, a few times; then fail, and say that Bedrock cannot be reached."
 
 _MUST_BY_LEVEL: Final[Mapping[FaultLevel, str]] = {
-    FaultLevel.EVENTS: _REPORT,
-    FaultLevel.FRAMES: _INCOMPLETE,
-    FaultLevel.HTTP: _INCOMPLETE,
-    FaultLevel.CONNECTION: _INCOMPLETE,
+    "events": _REPORT,
+    "frames": _INCOMPLETE,
+    "HTTP": _INCOMPLETE,
+    "connection": _INCOMPLETE,
 }
 
 _MUST: Final[Mapping[str, str]] = {

@@ -14,7 +14,6 @@ from converse_harness.cases import Case
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Replies, Script
 from converse_harness.errors import DamagedData, ReplyError
-from converse_harness.faults.model import Transport
 from converse_harness.recordings.matching import Match
 from converse_harness.recordings.play import recording
 from converse_harness.reply.reply import Reply
@@ -49,7 +48,7 @@ def load_case(case: Case) -> Script:
     replies = [reply.times(1) for reply in case.replies for _ in range(reply.uses)]
     try:
         for reply in replies:
-            reply.check_transport(Transport.SERVER)
+            reply.check_transport("server")
     except ReplyError as error:
         raise CannotServe(f"the case {case.name} cannot be served: {error}") from error
     in_turn = cycle(replies)

@@ -107,7 +107,7 @@ def _level(text: str) -> str:
     from converse_harness.errors import ReplyError
 
     try:
-        return level_of(text).value
+        return level_of(text)
     except ReplyError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

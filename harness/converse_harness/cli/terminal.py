@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TextIO, TypedDict
 
-from converse_harness.endpoint.call import Call, CallOutcome
+from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Script
 from converse_harness.reply.body import shorten
 from converse_harness.secrets import mask
@@ -105,8 +105,8 @@ def _call_line(id: str, call: Call) -> str:
         line += f"  attempt {call.attempt}"
     if call.refusal is not None and call.reply is not None and call.reply.recorded is None:
         line += f"  breaks {call.refusal.rule.name}"
-    if call.outcome is not CallOutcome.COMPLETE:
-        line += f"  {call.outcome.value}"
+    if call.outcome != "complete":
+        line += f"  {call.outcome}"
     return "".join(each if each.isprintable() else "\ufffd" for each in mask(line.rstrip()))
 
 

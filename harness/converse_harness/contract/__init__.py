@@ -108,7 +108,7 @@ class ConsumerContract:
     @classmethod
     def cases(cls) -> list[str]:
         """The names of the cases that the operation can have and the transport can express."""
-        transport = _TRANSPORTS[cls.transport]
+        transport = cls.transport
         return [
             name
             for name, case in CASES.items()
@@ -249,9 +249,9 @@ def _name_of(request: pytest.FixtureRequest) -> str:
 
 def _opened(transport: str, request: pytest.FixtureRequest) -> Fake:
     """A fake that leaves it to the verdict what an unused reply or a refused request means."""
-    if _TRANSPORTS[transport] is Transport.SERVER:
+    if transport == "server":
         return cast("Fake", request.getfixturevalue("converse_server").script(unused="allow", unexpected="allow"))
-    if _TRANSPORTS[transport] is Transport.HTTPX:
+    if transport == "httpx":
         from converse_harness.intercept.httpx import HttpxFake
 
         return HttpxFake(unused="allow", unexpected="allow").open()
@@ -287,9 +287,7 @@ def _fail(error: NotHandled | None) -> None:
 
 
 OPERATIONS: Final = ("ConverseStream", "Converse")
-_TRANSPORTS: Final[Mapping[str, Transport]] = {
-    transport.value: transport for transport in (Transport.BOTO, Transport.HTTPX, Transport.SERVER)
-}
+_TRANSPORTS: Final[tuple[Transport, ...]] = ("boto", "httpx", "server")
 
 SETTINGS: Final[Mapping[str, str]] = {
     "transport": 'how it reaches the fake: `"boto"` (any boto client of the process), `"httpx"` or `"server"` (by URL)',
@@ -307,7 +305,7 @@ SETTINGS: Final[Mapping[str, str]] = {
 
 def _check(contract: type[ConsumerContract], where: str) -> None:
     """Raises ReplyError for a setting that is none, at the line that wrote it."""
-    for name, allowed in (("transport", tuple(_TRANSPORTS)), ("operation", OPERATIONS)):
+    for name, allowed in (("transport", _TRANSPORTS), ("operation", OPERATIONS)):
         if (value := getattr(contract, name)) not in allowed:
             raise ReplyError(f"{where}.{name} = {value!r}; one of {', '.join(map(repr, allowed))}.")
     if not _is_number(contract.time_limit, int, float):

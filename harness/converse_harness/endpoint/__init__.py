@@ -37,7 +37,7 @@ from converse_harness.stream.http import Chunk, HttpResponse, Request, error_res
 Handler = Callable[[Call], "Reply | Mapping[str, Any]"]
 """Answers an operation that is not scripted: with the members of its output, or with a Reply that is an error."""
 
-_SOCKETS: Final = (Transport.SERVER, Transport.ASGI)
+_SOCKETS: Final = ("server", "asgi")
 """The transports that write without being asked to."""
 
 CACHED_BODY_LIMIT: Final = 4096
@@ -65,10 +65,10 @@ class Exchange:
         """Where the transport appends each chunk that the client took, with the seconds since the request arrived."""
         return self.call.answered.taken
 
-    def ended(self, outcome: str) -> None:
-        """The answer ended, with the value of an Outcome; only the first report counts."""
-        if self.call.answered.outcome is CallOutcome.RUNNING:
-            self.call.answered.outcome = CallOutcome(outcome)
+    def ended(self, outcome: CallOutcome) -> None:
+        """The answer ended, and how; only the first report counts."""
+        if self.call.answered.outcome == "still running":
+            self.call.answered.outcome = outcome
             if self.on_ended is not None:
                 self.on_ended(self.call)
 
@@ -95,18 +95,18 @@ class Endpoint:
         self,
         *replies: Responder | Replies,
         seed: int = 0,
-        rules: RuleLevel | str = RuleLevel.DEFAULT,
+        rules: RuleLevel | str = "default",
         transport: Transport | None = None,
     ) -> None:
         self.seed = seed
-        self.rules = level_of(rules)
+        self.rules: RuleLevel = level_of(rules)
         self.script = Script()
         self.script.add(replies)
         self.calls: list[Call] = []
         self.problems: list[ConverseHarnessError | Exception] = []
         self.warnings: list[RefusedRequest] = []
         self.handlers: dict[str, Handler] = {}
-        self.transport = transport
+        self.transport: Transport | None = transport
         self.on_ended: Callable[[Call], None] | None = None
         """Is called when an answer has ended, in whatever thread notices: it must not wait."""
         self.check(*replies)
@@ -139,10 +139,10 @@ class Endpoint:
         if handled:
             return None
         refusal = call.answered.refusal = self._refusal(call)
-        return self.script.choose(call, refused=refusal is not None and self.rules is not RuleLevel.WARN)
+        return self.script.choose(call, refused=refusal is not None and self.rules != "warn")
 
     def _refusal(self, call: Call) -> Refusal | None:
-        if call.operation not in SCRIPTED or call.malformed is not None or self.rules is RuleLevel.OFF:
+        if call.operation not in SCRIPTED or call.malformed is not None or self.rules == "off":
             return None
         if len(call.raw) > CACHED_BODY_LIMIT:
             return refusal_of(RuleRequest(call.operation, call.model_id, call.body), self.rules)
@@ -182,11 +182,11 @@ class Endpoint:
 
     def _respond(self, call: Call, slot: Slot | None, occasion: Occasion) -> HttpResponse:
         refusal = call.answered.refusal
-        if refusal is not None and self.rules is RuleLevel.WARN:
+        if refusal is not None and self.rules == "warn":
             self.warnings.append(RefusedRequest(refused_request(call, refusal)))
         if slot is not None:
             return self._scripted(call, slot, occasion)
-        if refusal is not None and self.rules is not RuleLevel.WARN:
+        if refusal is not None and self.rules != "warn":
             self.problems.append(RefusedRequest(refused_request(call, refusal)))
             return self._refused(call, refusal.message).response
         if call.malformed is not None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
 from converse_harness import bedrock
 from converse_harness.errors import StreamOrderError
@@ -23,13 +22,8 @@ CONVERSATIONS: Final = ("Converse", "ConverseStream", "CountTokens")
 """The operations whose request holds a conversation; that of another may have members of the same names."""
 
 
-class CallOutcome(Enum):
-    """How an answer ended."""
-
-    RUNNING = "still running"
-    COMPLETE = "complete"
-    CLOSED = "closed by client"
-    CUT = "cut"
+CallOutcome = Literal["still running", "complete", "closed by client", "cut"]
+"""How an answer ended."""
 
 
 class SentEvent(NamedTuple):
@@ -47,7 +41,7 @@ class Answered:
     reply: Reply | None = None
     response: Response | None = None
     taken: list[tuple[Chunk, float]] = field(default_factory=list[tuple[Chunk, float]])
-    outcome: CallOutcome = CallOutcome.RUNNING
+    outcome: CallOutcome = "still running"
     waited: float = 0.0
     refusal: Refusal | None = None
     passed_on: Callable[[], ForwardedCall] | None = None

@@ -171,7 +171,7 @@ def transcript(calls: Iterable[Call]) -> str:
         lines.append(f"call {call.number}  {call.asked}")
         if call.tool_names:
             lines.append(f"    tools    {', '.join(call.tool_names)}")
-        lines.append(f"    answer   {call.status or 'no HTTP answer'}  {answered}  ({call.outcome.value})")
+        lines.append(f"    answer   {call.status or 'no HTTP answer'}  {answered}  ({call.outcome})")
         if call.answered.waited:
             lines.append(f"    waited   {call.answered.waited:.2f} s before the next attempt, skipped")
         for event, at in call.events:

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from converse_harness.faults import model
-from converse_harness.faults.model import DURATIONS, EVERY_TRANSPORT, Change, Fault, FaultLevel, Place, Transport
+from converse_harness.faults.model import DURATIONS, EVERY_TRANSPORT, Change, Fault, Place, Transport
 from converse_harness.faults.order import ORDER_FAULTS
-from converse_harness.stream.http import Break, ConnectionFailure
+from converse_harness.stream.http import ConnectionFailure
 
 __all__ = [
     "bad_crc",
@@ -73,8 +73,8 @@ NOT_SENDABLE: Final[Mapping[str, str]] = {
 }
 """Breaches of the order that a list of events can have and a stream of frames cannot."""
 
-IN_PROCESS: Final = frozenset({Transport.BOTO, Transport.HTTPX})
-NOT_ASGI: Final = frozenset({Transport.BOTO, Transport.HTTPX, Transport.SERVER})
+IN_PROCESS: Final[frozenset[Transport]] = frozenset({"boto", "httpx"})
+NOT_ASGI: Final[frozenset[Transport]] = frozenset({"boto", "httpx", "server"})
 
 HANDS_OUT: Final = "hands out the events as they come"
 SKIPS: Final = "skips the event"
@@ -90,17 +90,17 @@ NO_NOTICE: Final = f"{HANDS_OUT}; 1.40 {PROTOCOL}"
 
 def _order(name: str, botocore: str = HANDS_OUT) -> Fault:
     placement = ORDER_FAULTS[name]
-    return Fault(name, placement.sentence, FaultLevel.EVENTS, Place.POSITION, botocore, order=placement)
+    return Fault(name, placement.sentence, "events", Place.POSITION, botocore, order=placement)
 
 
 def _frames(name: str, sentence: str, place: Place, botocore: str, change: Change) -> Fault:
-    return Fault(name, sentence, FaultLevel.FRAMES, place, botocore, on_stream=change)
+    return Fault(name, sentence, "frames", place, botocore, on_stream=change)
 
 
 def _no_answer(failure: ConnectionFailure, sentence: str, botocore: str, transports: frozenset[Transport]) -> Fault:
     change = model.give_no_answer(failure)
-    name = failure.value.replace(" ", "_")
-    return Fault(name, sentence, FaultLevel.CONNECTION, Place.WHOLE_ANSWER, botocore, None, change, change, transports)
+    name = failure.replace(" ", "_")
+    return Fault(name, sentence, "connection", Place.WHOLE_ANSWER, botocore, None, change, change, transports)
 
 
 # The order of events, and unions.
@@ -178,7 +178,7 @@ garbage_after_end: Final = _frames(
 one_byte_chunks: Final = Fault(
     "one_byte_chunks",
     "Every byte travels in an HTTP chunk of its own; nothing else is wrong.",
-    FaultLevel.HTTP,
+    "HTTP",
     Place.WHOLE_ANSWER,
     HANDS_OUT,
     on_stream=model.send_bytewise,
@@ -186,7 +186,7 @@ one_byte_chunks: Final = Fault(
 one_chunk: Final = Fault(
     "one_chunk",
     "All frames travel in one HTTP chunk; nothing else is wrong.",
-    FaultLevel.HTTP,
+    "HTTP",
     Place.WHOLE_ANSWER,
     HANDS_OUT,
     on_stream=model.send_together,
@@ -194,7 +194,7 @@ one_chunk: Final = Fault(
 empty_200: Final = Fault(
     "empty_200",
     "The answer is a 200 without a body.",
-    FaultLevel.HTTP,
+    "HTTP",
     Place.WHOLE_ANSWER,
     ENDS,
     on_stream=model.send_nothing,
@@ -203,7 +203,7 @@ empty_200: Final = Fault(
 json_for_stream: Final = Fault(
     "json_for_stream",
     "The answer is a 200 with JSON where a stream is due.",
-    FaultLevel.HTTP,
+    "HTTP",
     Place.WHOLE_ANSWER,
     CHECKSUM,
     on_stream=model.send_json,
@@ -211,7 +211,7 @@ json_for_stream: Final = Fault(
 wrong_content_length: Final = Fault(
     "wrong_content_length",
     "The Content-Length says more than is sent before the connection is closed.",
-    FaultLevel.HTTP,
+    "HTTP",
     Place.WHOLE_ANSWER,
     NO_NOTICE,
     on_stream=model.promise_too_much,
@@ -224,26 +224,26 @@ wrong_content_length: Final = Fault(
 reset: Final = Fault(
     "reset",
     "The peer resets the connection (RST) between two frames.",
-    FaultLevel.CONNECTION,
+    "connection",
     Place.BETWEEN,
     PROTOCOL,
-    on_stream=model.break_stream(Break.RESET),
-    on_body=model.break_body(Break.RESET),
+    on_stream=model.break_stream("connection reset"),
+    on_body=model.break_body("connection reset"),
     transports=NOT_ASGI,
 )
 closed: Final = Fault(
     "closed",
     "The peer closes the connection (FIN) in the middle of a frame.",
-    FaultLevel.CONNECTION,
+    "connection",
     Place.IN_EVENT,
     PROTOCOL,
-    on_stream=model.break_stream(Break.CLOSED, cut=model.in_middle),
-    on_body=model.break_body(Break.CLOSED),
+    on_stream=model.break_stream("connection closed", cut=model.in_middle),
+    on_body=model.break_body("connection closed"),
 )
 stall: Final = Fault(
     "stall",
     "Nothing more is sent, and the connection stays open; `.lasting(seconds)` goes on after that time.",
-    FaultLevel.CONNECTION,
+    "connection",
     Place.BETWEEN,
     TIMEOUT,
     on_stream=model.stall_stream,
@@ -253,7 +253,7 @@ stall: Final = Fault(
 slow_first_byte: Final = Fault(
     "slow_first_byte",
     "Nothing is sent for a second, not even the head; `.lasting(seconds)` for another time.",
-    FaultLevel.CONNECTION,
+    "connection",
     Place.WHOLE_ANSWER,
     HANDS_OUT,
     on_stream=model.wait,
@@ -261,16 +261,16 @@ slow_first_byte: Final = Fault(
     seconds=DURATIONS["slow_first_byte"],
 )
 connection_refused: Final = _no_answer(
-    ConnectionFailure.REFUSED, "The connection is refused.", "raises EndpointConnectionError", IN_PROCESS
+    "connection refused", "The connection is refused.", "raises EndpointConnectionError", IN_PROCESS
 )
 connect_timeout: Final = _no_answer(
-    ConnectionFailure.CONNECT_TIMEOUT,
+    "connect timeout",
     "The connection cannot be made in time; in process the error comes at once.",
     "raises ConnectTimeoutError",
     IN_PROCESS,
 )
 read_timeout: Final = _no_answer(
-    ConnectionFailure.READ_TIMEOUT,
+    "read timeout",
     "No answer comes in time; in process the error comes at once.",
     "raises ReadTimeoutError",
     EVERY_TRANSPORT,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import chain, islice
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
 from converse_harness.errors import ReplyError
 from converse_harness.faults.order import OrderFault
@@ -19,17 +19,10 @@ from converse_harness.stream.frames import PRELUDE_LENGTH
 from converse_harness.stream.grammar import kind
 from converse_harness.stream.http import JSON_HEADERS, STREAM_HEADERS, Break, Chunk, ConnectionFailure, HttpResponse
 
+FaultLevel = Literal["events", "frames", "connection", "HTTP"]
+"""What a fault is a breach of, in the order in which those of one reply are made; each reply has one of each.
 
-class FaultLevel(Enum):
-    """What a fault is a breach of, in the order in which those of one reply are made; each reply has one of each.
-
-    The connection comes before HTTP: it breaks after some events, in whatever chunks they travel.
-    """
-
-    EVENTS = "events"
-    FRAMES = "frames"
-    CONNECTION = "connection"
-    HTTP = "HTTP"
+The connection comes before HTTP: it breaks after some events, in whatever chunks they travel."""
 
 
 class Place(Enum):
@@ -41,16 +34,13 @@ class Place(Enum):
     WHOLE_ANSWER = "the answer as a whole"
 
 
-class Transport(Enum):
-    """The ways for a client to reach a fake."""
-
-    BOTO = "boto"
-    HTTPX = "httpx"
-    SERVER = "server"
-    ASGI = "asgi"
+Transport = Literal["boto", "httpx", "server", "asgi"]
+"""The ways for a client to reach a fake."""
 
 
-EVERY_TRANSPORT = frozenset(Transport)
+FAULT_LEVELS: Final[tuple[FaultLevel, ...]] = get_args(FaultLevel)
+TRANSPORTS: Final[tuple[Transport, ...]] = get_args(Transport)
+EVERY_TRANSPORT: Final = frozenset(TRANSPORTS)
 
 Change = Callable[[HttpResponse, "FaultPlacement"], HttpResponse]
 
@@ -78,7 +68,7 @@ class Fault:
     @property
     def no_answer(self) -> bool:
         """Whether it stands in the place of any answer."""
-        return self.level is FaultLevel.CONNECTION and self.place is Place.WHOLE_ANSWER and self.seconds is None
+        return self.level == "connection" and self.place is Place.WHOLE_ANSWER and self.seconds is None
 
     def lasting(self, seconds: float) -> Fault:
         """The same for that many seconds. Raises ReplyError for a fault that does not last, and for no duration.
@@ -279,7 +269,7 @@ def promise_too_much(response: HttpResponse, placement: FaultPlacement) -> HttpR
         response,
         headers=_with_length(response.headers, changes),
         chunks=chunks,
-        broken=response.broken or Break.CLOSED,
+        broken=response.broken or "connection closed",
     )
 
 
@@ -318,7 +308,7 @@ def stall_stream(response: HttpResponse, placement: FaultPlacement) -> HttpRespo
     """Silence after some events: for ever, or for some seconds."""
     seconds = placement.fault.seconds or math.inf
     if seconds == math.inf:
-        return break_stream(Break.STALLED)(response, placement)
+        return break_stream("stalled")(response, placement)
 
     def later(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
         yield from islice(chunks, placement.after)
@@ -333,7 +323,7 @@ def stall_body(response: HttpResponse, placement: FaultPlacement) -> HttpRespons
     """Silence at that part of a whole body."""
     seconds = placement.fault.seconds or math.inf
     if seconds == math.inf:
-        return break_body(Break.STALLED)(response, placement)
+        return break_body("stalled")(response, placement)
     (chunk,) = response.chunks
     at = int(len(chunk.data) * placement.part)
     parts = (Chunk(chunk.data[:at], chunk.delay), Chunk(chunk.data[at:], seconds))

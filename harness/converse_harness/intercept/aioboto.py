@@ -88,9 +88,9 @@ def _broken_stream(endpoint: Any, broken: Break) -> Exception:
         errors = import_module(session).httpx  # httpx or httpx2
         return cast("Exception", getattr(errors, name)(message))
     errors = import_module("aiohttp")
-    if broken is Break.STALLED:
+    if broken == "stalled":
         return cast("Exception", errors.SocketTimeoutError("Timeout on reading data from socket"))
-    return cast("Exception", errors.ClientPayloadError(f"Response payload is not completed: {broken.value}"))
+    return cast("Exception", errors.ClientPayloadError(f"Response payload is not completed: {broken}"))
 
 
 async def _read_to_the_break(body: AioBody, endpoint: Any, url: str) -> None:
@@ -100,7 +100,7 @@ async def _read_to_the_break(body: AioBody, endpoint: Any, url: str) -> None:
     try:
         await body.read()
     except Exception as error:
-        if isinstance(error, type(_broken_stream(endpoint, Break.STALLED))):
+        if isinstance(error, type(_broken_stream(endpoint, "stalled"))):
             raise botocore.exceptions.ReadTimeoutError(endpoint_url=url, error=error) from error
         raise botocore.exceptions.ConnectionClosedError(endpoint_url=url, request=None, error=error) from error
 
@@ -145,7 +145,7 @@ class AioBody:
         if chunk is not None and chunk.delay:
             if chunk.delay > patience(self._endpoint):
                 delivery.close()
-                raise _broken_stream(self._endpoint, Break.STALLED)
+                raise _broken_stream(self._endpoint, "stalled")
             # A client may give up waiting (a timeout of its own) and ask again later: the chunk stays due.
             self._due = self._due or monotonic() + chunk.delay
             await _sleep_of(self._endpoint)(max(0.0, self._due - monotonic()))

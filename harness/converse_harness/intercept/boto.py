@@ -28,13 +28,13 @@ from converse_harness.intercept.exchange import OpenFake, ResponseReader, Transp
 from converse_harness.intercept.forward_boto import forward
 from converse_harness.intercept.keys_and_waits import is_bedrock
 from converse_harness.intercept.registry import CURRENT_CALL
-from converse_harness.stream.http import Break, ConnectionFailure, HttpResponse, Request
+from converse_harness.stream.http import HttpResponse, Request
 
 _FAILURES = {
-    ConnectionFailure.REFUSED: "EndpointConnectionError",
-    ConnectionFailure.CONNECT_TIMEOUT: "ConnectTimeoutError",
-    ConnectionFailure.READ_TIMEOUT: "ReadTimeoutError",
-    ConnectionFailure.CLOSED: "ConnectionClosedError",
+    "connection refused": "EndpointConnectionError",
+    "connect timeout": "ConnectTimeoutError",
+    "read timeout": "ReadTimeoutError",
+    "connection closed": "ConnectionClosedError",
 }
 """What botocore raises for each failure; its own retry rules then apply."""
 
@@ -115,14 +115,14 @@ def _broken_body(response: HttpResponse, url: str) -> Exception | None:
     from urllib3.exceptions import ProtocolError
 
     match response.broken:
-        case Break.RESET:
+        case "connection reset":
             cause = ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
             return ProtocolError(f"Connection broken: {cause!r}", cause)
-        case Break.CLOSED if any(name == "Transfer-Encoding" for name, _ in response.headers):
+        case "connection closed" if any(name == "Transfer-Encoding" for name, _ in response.headers):
             return ProtocolError("Response ended prematurely")
-        case Break.CLOSED if holds_bodies_to_their_length():
+        case "connection closed" if holds_bodies_to_their_length():
             return ProtocolError("Connection broken: IncompleteRead")
-        case Break.STALLED:
+        case "stalled":
             return _timed_out(url)
         case _:
             return None
@@ -176,7 +176,7 @@ def ask(fake: OpenFake, endpoint: Any, request: Any) -> TransportExchange:
         import botocore.exceptions
 
         exchange.ended("cut")
-        raise getattr(botocore.exceptions, _FAILURES[failure])(endpoint_url=request.url, error=failure.value)
+        raise getattr(botocore.exceptions, _FAILURES[failure])(endpoint_url=request.url, error=failure)
     return exchange
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from email.utils import formatdate
 from time import monotonic
 from typing import TYPE_CHECKING, Final, Protocol
 
+from converse_harness.endpoint.call import CallOutcome
 from converse_harness.errors import BlockedConnection
 from converse_harness.recordings.capture import CapturedExchange
 from converse_harness.recordings.lines import End
-from converse_harness.stream.http import Chunk, ConnectionFailure
+from converse_harness.stream.http import Break, Chunk, ConnectionFailure
 
 if TYPE_CHECKING:
     from converse_harness.recordings.capture import CapturedExchange
@@ -36,7 +37,7 @@ class TransportExchange(Protocol):
         """Where the transport appends each chunk that the client took, with the seconds since the request arrived."""
         ...
 
-    def ended(self, outcome: str) -> None:
+    def ended(self, outcome: CallOutcome) -> None:
         """Called exactly once: "complete", "closed by client" or "cut".
 
         It may come from a finalizer, in any thread and between any two lines: take no lock that is not re-entrant.
@@ -153,7 +154,7 @@ class ResponseReader:
         self.over = False
         self.failure = failure
         """What the client sees in place of an end."""
-        self.regular_end = "complete" if exchange.response.broken is None else "cut"
+        self.regular_end: CallOutcome = "complete" if exchange.response.broken is None else "cut"
         self.chunks = iter(exchange.response.chunks)
         self.chunk: Chunk | None = None
         """The one that is due next; None at the end."""
@@ -186,7 +187,7 @@ class ResponseReader:
             raise self.failure
         self.end(self.regular_end)
 
-    def end(self, outcome: str) -> None:
+    def end(self, outcome: CallOutcome) -> None:
         """The first end counts."""
         if not self.over:
             self.over = True
@@ -198,17 +199,17 @@ class ResponseReader:
         self.end("closed by client")
 
 
-_FAILURES: Final = {
-    "EndpointConnectionError": ConnectionFailure.REFUSED,
-    "ConnectError": ConnectionFailure.REFUSED,
-    "ConnectTimeoutError": ConnectionFailure.CONNECT_TIMEOUT,
-    "ConnectTimeout": ConnectionFailure.CONNECT_TIMEOUT,
-    "ReadTimeoutError": ConnectionFailure.READ_TIMEOUT,
-    "ReadTimeout": ConnectionFailure.READ_TIMEOUT,
-    "ConnectionClosedError": ConnectionFailure.CLOSED,
-    "RemoteProtocolError": ConnectionFailure.CLOSED,
-    "ReadError": ConnectionFailure.CLOSED,
-    "WriteError": ConnectionFailure.CLOSED,
+_FAILURES: Final[Mapping[str, ConnectionFailure]] = {
+    "EndpointConnectionError": "connection refused",
+    "ConnectError": "connection refused",
+    "ConnectTimeoutError": "connect timeout",
+    "ConnectTimeout": "connect timeout",
+    "ReadTimeoutError": "read timeout",
+    "ReadTimeout": "read timeout",
+    "ConnectionClosedError": "connection closed",
+    "RemoteProtocolError": "connection closed",
+    "ReadError": "connection closed",
+    "WriteError": "connection closed",
 }
 """What botocore and httpx raise in place of an answer; everything else is a connection that did not come about."""
 
@@ -249,10 +250,10 @@ class Capture:
         if self.captured.is_complete():
             self.complete()
         elif self.captured.status:
-            self._end(End.CLOSED_BY_CLIENT, "closed by client")
+            self._end("closed by client", "closed by client")
         else:
             # For whoever replays it: no answer came for as long as the client waited.
-            self._fail(ConnectionFailure.READ_TIMEOUT, "closed by client")
+            self._fail("read timeout", "closed by client")
 
     def broke(self, error: BaseException) -> None:
         """This was raised in place of the rest of the answer, or of all of it."""
@@ -263,12 +264,12 @@ class Capture:
         else:
             self._fail(_failure_of(error), "cut")
 
-    def _fail(self, failure: ConnectionFailure, outcome: str) -> None:
+    def _fail(self, failure: ConnectionFailure, outcome: CallOutcome) -> None:
         if not self._over:
             self.captured.failure = failure
             self._end(None, outcome)
 
-    def _end(self, end: End | None, outcome: str) -> None:
+    def _end(self, end: End | None, outcome: CallOutcome) -> None:
         if not self._over:
             self._over = True
             self.captured.ended, self.captured.ended_at = end, monotonic() - self.started
@@ -277,16 +278,18 @@ class Capture:
 
 def _failure_of(error: BaseException) -> ConnectionFailure:
     """What happened in place of an answer."""
-    names = (type(each).__name__ for each in _causes(error))
-    return next((_FAILURES[name] for name in names if name in _FAILURES), ConnectionFailure.REFUSED)
+    for each in _causes(error):
+        if type(each).__name__ in _FAILURES:
+            return _FAILURES[type(each).__name__]
+    return "connection refused"
 
 
-def end_of(error: BaseException) -> End:
+def end_of(error: BaseException) -> Break:
     """What happened in the middle of an answer, by what the library raised that read it."""
     causes = list(_causes(error))
     if any(isinstance(each, TimeoutError) or "Timeout" in type(each).__name__ for each in causes):
-        return End.STALLED
-    return End.RESET if any(map(_is_reset, causes)) else End.CLOSED
+        return "stalled"
+    return "connection reset" if any(map(_is_reset, causes)) else "connection closed"
 
 
 def _is_reset(error: BaseException) -> bool:

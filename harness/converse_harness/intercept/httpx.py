@@ -13,7 +13,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from converse_harness.errors import TransportError
-from converse_harness.faults.model import Transport
 from converse_harness.intercept import registry
 from converse_harness.intercept.exchange import RefusingFake
 from converse_harness.intercept.fake import Fake
@@ -138,7 +137,7 @@ class _Route:
     A router of respx with a last route that passes through would take from the others what they have mocked.
     """
 
-    transport = Transport.HTTPX
+    transport = "httpx"
 
     def __init__(self, fake: HttpxFake, mocker: Any) -> None:
         self.mocker = mocker

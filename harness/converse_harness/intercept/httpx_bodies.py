@@ -15,20 +15,20 @@ from typing import Any, Final
 from converse_harness.endpoint.operations import route
 from converse_harness.intercept.exchange import Capture, ResponseReader, TransportExchange, headers
 from converse_harness.recordings.capture import CapturedExchange
-from converse_harness.stream.http import Break, Chunk, ConnectionFailure, Request
+from converse_harness.stream.http import Chunk, Request
 
 _FAILURES: Final = {
-    ConnectionFailure.REFUSED: ("ConnectError", "[Errno 111] Connection refused"),
-    ConnectionFailure.CONNECT_TIMEOUT: ("ConnectTimeout", "timed out"),
-    ConnectionFailure.READ_TIMEOUT: ("ReadTimeout", "timed out"),
-    ConnectionFailure.CLOSED: ("RemoteProtocolError", "Server disconnected without sending a response."),
+    "connection refused": ("ConnectError", "[Errno 111] Connection refused"),
+    "connect timeout": ("ConnectTimeout", "timed out"),
+    "read timeout": ("ReadTimeout", "timed out"),
+    "connection closed": ("RemoteProtocolError", "Server disconnected without sending a response."),
 }
 """What httpx raises in place of a response."""
 
 BREAKS: Final = {
-    Break.RESET: ("ReadError", "[Errno 104] Connection reset by peer"),
-    Break.CLOSED: ("RemoteProtocolError", "peer closed connection without sending complete message body"),
-    Break.STALLED: ("ReadTimeout", "timed out"),
+    "connection reset": ("ReadError", "[Errno 104] Connection reset by peer"),
+    "connection closed": ("RemoteProtocolError", "peer closed connection without sending complete message body"),
+    "stalled": ("ReadTimeout", "timed out"),
 }
 """What httpx raises to whoever reads a body that breaks."""
 
@@ -54,7 +54,7 @@ def _wait(httpx: Any, exchange: TransportExchange, request: Any) -> float:
     wait = exchange.response.wait
     if wait > _patience(request):
         exchange.ended("closed by client")
-        raise _error(httpx, BREAKS[Break.STALLED], request)
+        raise _error(httpx, BREAKS["stalled"], request)
     return wait
 
 
@@ -92,7 +92,7 @@ def _response(httpx: Any, exchange: TransportExchange, request: Any, started: fl
         exchange.ended("cut")
         raise _error(httpx, _FAILURES[response.failure], request)
     delivery = ResponseReader(exchange, started, None if broken is None else _error(httpx, BREAKS[broken], request))
-    give_up = partial(_error, httpx, BREAKS[Break.STALLED], request)
+    give_up = partial(_error, httpx, BREAKS["stalled"], request)
     body = of_library(_HttpxBody, httpx, "SyncByteStream", "AsyncByteStream")(delivery, _patience(request), give_up)
     extensions = {"http_version": b"HTTP/1.1"}
     return httpx.Response(response.status, headers=headers(exchange), stream=body, extensions=extensions)

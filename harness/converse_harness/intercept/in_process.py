@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Final, TypeVar, Unpack
 
 from converse_harness.endpoint.script import Replies, Responder
-from converse_harness.faults.model import Transport
 from converse_harness.intercept import registry
 from converse_harness.intercept.fake import Fake, Settings
 
@@ -34,7 +33,7 @@ class BotoFake(Fake):
     `with`, `async with` or a decorator, which opens a fresh one for every call of the function.
     """
 
-    transport = Transport.BOTO
+    transport = "boto"
     made_by: ClassVar[str] = "fake_converse"
     """The function of the public API that makes it."""
 

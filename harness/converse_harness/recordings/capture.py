@@ -119,7 +119,7 @@ def _call_line(captured: CapturedExchange, number: int) -> Line:
 
 def _answer_lines(captured: CapturedExchange) -> Iterator[Line]:
     if captured.failure is not None:
-        yield {"t": _ms(captured.ended_at), "failed": captured.failure.value}
+        yield {"t": _ms(captured.ended_at), "failed": captured.failure}
         return
     data = b"".join(piece for piece, _ in captured.pieces)
     streams = captured.status == 200 and (captured.header("content-type") == STREAM or _begins_with_a_frame(data))
@@ -133,13 +133,13 @@ def _answer_lines(captured: CapturedExchange) -> Iterator[Line]:
         # As if the client had left here: what comes after is not in the recording.
         yield {
             "t": _ms(captured.pieces[-1][1] if captured.pieces else captured.head_at),
-            "end": End.CLOSED_BY_CLIENT.value,
+            "end": "closed by client",
         }
     elif captured.ended is not None:
-        yield {"t": _ms(captured.ended_at), "end": captured.ended.value}
+        yield {"t": _ms(captured.ended_at), "end": captured.ended}
     elif _is_short(captured, data):
         # A newer botocore takes no notice of it. Whoever replays it must not wait for the rest.
-        yield {"t": _ms(captured.ended_at), "end": End.CLOSED.value}
+        yield {"t": _ms(captured.ended_at), "end": "connection closed"}
 
 
 def _is_short(captured: CapturedExchange, data: bytes) -> bool:

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple, cast, get_args
 
 from converse_harness.bedrock.findings import is_utf8
 from converse_harness.recordings.lines import ENDS, EVENT_KEYS, FORMAT, TOLD_BY, Line
@@ -20,7 +20,7 @@ LONGEST: Final = 10_000_000_000
 _SAID: Final = 60
 """The most that a message says of a value."""
 
-_FAILURES: Final = tuple(failure.value for failure in ConnectionFailure)
+_FAILURES: Final = get_args(ConnectionFailure)
 
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Mapping
-from enum import Enum
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast, get_args
 
 from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.errors import DamagedData
@@ -91,16 +90,11 @@ VERSION: Final = 1
 Line = dict[str, Any]
 
 
-class End(Enum):
-    """How an answer ended that did not end well."""
-
-    CLOSED_BY_CLIENT = "closed by client"
-    RESET = "connection reset"
-    CLOSED = "connection closed"
-    STALLED = "stalled"
+End = Literal["closed by client", "connection reset", "connection closed", "stalled"]
+"""How an answer ended that did not end well."""
 
 
-ENDS: Final = tuple(end.value for end in End)
+ENDS: Final = get_args(End)
 
 
 EVENT_KEYS: Final[Mapping[str, str]] = {

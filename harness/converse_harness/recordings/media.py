@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 from converse_harness import bedrock
@@ -147,13 +148,8 @@ class _Externalized:
         return {KEY: name}
 
 
-class _Text:
-    """Stands for the shape of what is no media, whatever it is: a document, or a member that is not in the model."""
-
-    type_name: Final = "document"
-
-
-_TEXT: Final = _Text()
+_TEXT: Final = SimpleNamespace(type_name="document")
+"""Stands for the shape of what is no media, whatever it is: a document, or a member that is not in the model."""
 
 
 def _other(shape: Any) -> Any:

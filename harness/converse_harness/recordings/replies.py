@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from converse_harness.bedrock.findings import is_array, is_object
-from converse_harness.recordings.lines import End, Line, body_bytes, event_of, frame_bytes_of
+from converse_harness.recordings.lines import Line, body_bytes, event_of, frame_bytes_of
 from converse_harness.reply.body import BareBody, Body, ErrorBody, EventsBody, MessageBody, Recorded
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.events import from_wire
@@ -15,7 +15,6 @@ from converse_harness.stream.http import (
     NO_REQUEST_ID,
     Break,
     Chunk,
-    ConnectionFailure,
     HttpResponse,
     error_response,
     json_response,
@@ -75,14 +74,6 @@ class RecordedSession:
     exchanges: tuple[RecordedExchange, ...]
 
 
-_BREAKS: Final[Mapping[str, Break | None]] = {
-    End.CLOSED_BY_CLIENT.value: None,
-    End.RESET.value: Break.RESET,
-    End.CLOSED.value: Break.CLOSED,
-    End.STALLED.value: Break.STALLED,
-}
-"""What happens to the connection in place of a recorded end."""
-
 _OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", "performanceConfig", "serviceTier")
 
 
@@ -90,7 +81,7 @@ def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
     """The Reply that answers as was recorded; its pauses are the recorded ones times `pace`, 0 for none."""
     events = [*map(_event, exchange.events)]
     response = _response(exchange, events, pace)
-    partial = exchange.end is not None and exchange.end["end"] == End.CLOSED_BY_CLIENT.value
+    partial = exchange.end is not None and exchange.end["end"] == "closed by client"
     return Reply(_body(exchange, events), recorded=Recorded(exchange.operation, response, partial))
 
 
@@ -138,7 +129,7 @@ def _response(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None
     head = exchange.head
     wait = head["t"] * pace / 1000
     if "failed" in head:
-        return HttpResponse(0, (), (), failure=ConnectionFailure(head["failed"]), wait=wait)
+        return HttpResponse(0, (), (), failure=head["failed"], wait=wait)
     request_id = head.get("requestId", NO_REQUEST_ID)
     body = body_bytes("body", head)
     if body is None:
@@ -147,7 +138,8 @@ def _response(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None
         made = error_response(head["type"], head["status"], body, request_id)
     else:
         made = json_response(body, request_id)
-    broken = None if exchange.end is None else _BREAKS[exchange.end["end"]]
+    end = exchange.end["end"] if exchange.end is not None else None
+    broken: Break | None = None if end == "closed by client" else end
     return HttpResponse(head["status"], tuple(_headers(made.headers, head)), made.chunks, broken=broken, wait=wait)
 
 

@@ -181,11 +181,11 @@ class ForwardedExchange:
         """Nothing: see `captured`."""
         return []
 
-    def ended(self, outcome: str) -> None:
-        """The answer ended, with the value of an Outcome; only the first report counts."""
-        if self.call.answered.outcome is CallOutcome.RUNNING:
+    def ended(self, outcome: CallOutcome) -> None:
+        """The answer ended, and how; only the first report counts."""
+        if self.call.answered.outcome == "still running":
             self.captured.running = False
-            self.call.answered.outcome = CallOutcome(outcome)
+            self.call.answered.outcome = outcome
 
 
 AnyExchange = Exchange | ForwardedExchange

@@ -9,7 +9,7 @@ from itertools import chain, repeat
 from typing import Any, Final
 
 from converse_harness import bedrock
-from converse_harness.faults.model import FaultLevel, FaultPlacement, Place
+from converse_harness.faults.model import FaultPlacement, Place
 from converse_harness.secrets import mask
 from converse_harness.stream.chunk import default_stop_reason
 from converse_harness.stream.grammar import ERROR_FRAME, kind
@@ -191,12 +191,12 @@ def written(
         yield "retry_after", (), {name: int(value) for name, value in given.items() if value is not None}
     # In the order in which they must be said: a failure counts the events of a broken order.
     for placement in placements:
-        if placement.fault.level is FaultLevel.EVENTS:
+        if placement.fault.level == "events":
             yield _written_breach(placement)
     if failure is not None:
         yield _written_failure(failure)
     for placement in placements:
-        if placement.fault.level is not FaultLevel.EVENTS and not placement.fault.no_answer:
+        if placement.fault.level != "events" and not placement.fault.no_answer:
             yield _written_breach(placement)
     if pace != UNPACED:
         yield "paced", (), {"first": pace.first, "each": pace.each}

@@ -10,8 +10,9 @@ from converse_harness import bedrock
 from converse_harness.bedrock.families import NEUTRAL, Family, usual
 from converse_harness.errors import ReplyError
 from converse_harness.faults.model import (
+    FAULT_LEVELS,
+    TRANSPORTS,
     Fault,
-    FaultLevel,
     FaultPlacement,
     Place,
     Transport,
@@ -148,10 +149,10 @@ class Reply:
         if type(fault) is not Fault:
             raise ReplyError(f"broken({fault!r}): a fault by its name, for instance faults.reset.")
         for placement in self.placements:
-            if placement.fault.level is fault.level:
+            if placement.fault.level == fault.level:
                 raise ReplyError(
                     f"broken({fault.name}): {placement.fault.name} breaks the same level already "
-                    f"({fault.level.value}); a "
+                    f"({fault.level}); a "
                     "reply has one fault of each."
                 )
         if self.placements and (self.no_answer or fault.no_answer):
@@ -217,8 +218,8 @@ class Reply:
             able = placement.fault.transports
             if transport is not None and transport not in able:
                 raise ReplyError(
-                    f"{self.summary}: the {transport.value} transport cannot express faults.{placement.fault.name}. "
-                    f"Transports that can: {', '.join(each.value for each in Transport if each in able)}."
+                    f"{self.summary}: the {transport} transport cannot express faults.{placement.fault.name}. "
+                    f"Transports that can: {', '.join(each for each in TRANSPORTS if each in able)}."
                 )
 
     @property
@@ -305,4 +306,4 @@ def _check_name(call: str, name: str) -> None:
 
 
 def _level(placement: FaultPlacement) -> int:
-    return list(FaultLevel).index(placement.fault.level)
+    return FAULT_LEVELS.index(placement.fault.level)

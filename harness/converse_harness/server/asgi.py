@@ -14,11 +14,10 @@ from urllib.parse import quote
 
 from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.errors import TransportError
-from converse_harness.faults.model import Transport
 from converse_harness.intercept.exchange import ResponseReader, TransportExchange
 from converse_harness.intercept.fake import Fake, RulesLevel
 from converse_harness.server.protocol import LIMITS, refusal
-from converse_harness.stream.http import Break, ConnectionFailure, HttpResponse, Request
+from converse_harness.stream.http import HttpResponse, Request
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -42,7 +41,7 @@ _BROKEN: Final = (
 
 
 class _AsgiFake(Fake):
-    transport = Transport.ASGI
+    transport = "asgi"
 
 
 class ConverseApp:
@@ -113,18 +112,18 @@ class _Answer:
         """To the end, or until the client leaves. Raises ConnectionAbortedError where the script breaks it."""
         delivery, response = self._delivery, self._response
         try:
-            if response.failure is ConnectionFailure.CLOSED:
+            if response.failure == "connection closed":
                 delivery.end("cut")
-                raise ConnectionAbortedError(_BROKEN.format(what=response.failure.value))
+                raise ConnectionAbortedError(_BROKEN.format(what=response.failure))
             if response.failure is not None:
                 delivery.end("cut")  # a read timeout, the only other one that an app can have
                 await self._leaving
             elif await self._late() and await self._sent():
                 delivery.finish()
-                if response.broken is Break.STALLED:
+                if response.broken == "stalled":
                     await self._leaving
                 elif response.broken is not None:
-                    raise ConnectionAbortedError(_BROKEN.format(what=response.broken.value))
+                    raise ConnectionAbortedError(_BROKEN.format(what=response.broken))
                 else:
                     with suppress(OSError):
                         await self._send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Final, Protocol
 
+from converse_harness.endpoint.call import CallOutcome
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.server.protocol import Event, HttpProtocol
-from converse_harness.stream.http import Break, Chunk, ConnectionFailure
+from converse_harness.stream.http import Chunk
 
 _BATCH: Final = 32_768
 """Bytes that are written before others get their turn."""
@@ -99,7 +100,7 @@ class SocketDelivery:
             # The two that a peer can have which has accepted the connection: it says nothing, or hangs up.
             self.exchange.ended("cut")
             self.over = True
-            if response.failure is ConnectionFailure.CLOSED:
+            if response.failure == "connection closed":
                 self.link.hang_up()
             return
         if response.wait:
@@ -215,15 +216,15 @@ class SocketDelivery:
         self.over = True
         if broken is None:
             link.finished(self, http.end(self.stream))
-        elif broken is Break.CLOSED:
+        elif broken == "connection closed":
             link.hang_up()
-        elif broken is Break.RESET and http.reset(self.stream):
+        elif broken == "connection reset" and http.reset(self.stream):
             link.finished(self, [])
-        elif broken is Break.RESET:
+        elif broken == "connection reset":
             link.reset()
         link.flush()
 
-    def drop(self, outcome: str) -> None:
+    def drop(self, outcome: CallOutcome) -> None:
         """The client is gone, or the fake: nothing more is written."""
         self.over = True
         self._chunks, self._chunk = iter(()), None

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, Unpack
 from weakref import WeakSet
 
-from converse_harness.endpoint.call import Call, CallOutcome
+from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.errors import TransportError
 from converse_harness.intercept import registry
@@ -240,7 +240,7 @@ class ConverseServer:
     def _cut(self, fake: Fake) -> None:
         """End what a closed fake still says, so that no client waits for it and no event comes after its end."""
         loop = self._loop
-        runs = any(call.outcome is CallOutcome.RUNNING for call in fake.calls)
+        runs = any(call.outcome == "still running" for call in fake.calls)
         if loop is None or not (runs or any(each.answers_for(fake) for each in [*self._connections])):
             return
         over = threading.Event()

@@ -10,9 +10,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, Self, Unpack
 
+from converse_harness.endpoint.call import CallOutcome
 from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.errors import CallError
-from converse_harness.faults.model import Transport
 from converse_harness.intercept.clients import environ
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Fake, Settings
@@ -28,7 +28,7 @@ class ServerFake(Fake):
     It is open from the start; leaving its `with` block, or `close`, ends it and what it was still saying.
     """
 
-    transport = Transport.SERVER
+    transport = "server"
 
     def __init__(self, url: str, mount: Mount, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
         super().__init__(*replies, **settings)
@@ -80,7 +80,7 @@ class PlainExchange:
         """Nothing: it is answered."""
         return
 
-    def ended(self, outcome: str) -> None:
+    def ended(self, outcome: CallOutcome) -> None:
         """Nobody asks."""
 
 

@@ -13,14 +13,13 @@ from pathlib import Path
 from time import monotonic
 from typing import Final, TypedDict, Unpack
 
-from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.call import Call, CallOutcome
 from converse_harness.errors import ReplyError, TransportError
 from converse_harness.intercept import registry
 from converse_harness.intercept.exchange import Capture, TransportExchange, end_of
 from converse_harness.intercept.fake import Settings
 from converse_harness.recordings.capture import CapturedExchange
 from converse_harness.recordings.choices import Mode, mode_of
-from converse_harness.recordings.lines import End
 from converse_harness.recordings.matching import Match
 from converse_harness.recordings.modes import (
     MissingRecording,
@@ -34,12 +33,9 @@ from converse_harness.secrets import mask
 from converse_harness.server.delivery import WAITING, Arriving
 from converse_harness.server.mounts import Mount, ServerFake
 from converse_harness.server.upstream import Upstream, UpstreamAnswer, find
-from converse_harness.stream.http import NO_REQUEST_ID, Break, Chunk, HttpResponse, Request, error_response
+from converse_harness.stream.http import NO_REQUEST_ID, Chunk, HttpResponse, Request, error_response
 
 _THREAD: Final = "converse-harness recording"
-
-_BREAKS: Final = {End.RESET: Break.RESET, End.CLOSED: Break.CLOSED, End.STALLED: Break.STALLED}
-"""What the client sees where the service breaks off: the same."""
 
 _BETWEEN_TWO: Final = frozenset(
     {
@@ -151,7 +147,7 @@ class _Relay:
             self._read(answer)
             self._give_length()
 
-    def ended(self, outcome: str) -> None:
+    def ended(self, outcome: CallOutcome) -> None:
         """The client has it all, or is gone, or the proxy stops."""
         self._end(self._hearing.complete if outcome == "complete" or self._whole else self._hearing.left)
         with self._lock:
@@ -168,7 +164,7 @@ class _Relay:
                 self._pieces.came()
             self._whole = True
         except Exception as error:  # noqa: BLE001 - urllib3's, ssl's, whatever breaks it off
-            self.response = replace(self.response, broken=_BREAKS[end_of(error)])
+            self.response = replace(self.response, broken=end_of(error))
             self._end(partial(self._hearing.broke, error))
         finally:
             with self._lock:

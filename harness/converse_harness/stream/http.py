@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,21 +22,12 @@ class Request:
     body: bytes
 
 
-class ConnectionFailure(Enum):
-    """What happens instead of an HTTP response."""
-
-    REFUSED = "connection refused"
-    CONNECT_TIMEOUT = "connect timeout"
-    READ_TIMEOUT = "read timeout"
-    CLOSED = "connection closed"
+ConnectionFailure = Literal["connection refused", "connect timeout", "read timeout", "connection closed"]
+"""What happens instead of an HTTP response."""
 
 
-class Break(Enum):
-    """What happens to the connection in the middle of an answer, in place of its regular end."""
-
-    RESET = "connection reset"
-    CLOSED = "connection closed"
-    STALLED = "stalled"
+Break = Literal["connection reset", "connection closed", "stalled"]
+"""What happens to the connection in the middle of an answer, in place of its regular end."""
 
 
 class Chunk(NamedTuple):

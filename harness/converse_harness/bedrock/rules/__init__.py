@@ -26,14 +26,14 @@ __all__ = [
 
 def level_of(value: RuleLevel | str) -> RuleLevel:
     """A level by its name. Raises ReplyError that lists them."""
-    try:
-        return RuleLevel(value)
-    except ValueError:
-        known = ", ".join(f'"{level.value}" ({meaning})' for level, meaning in LEVELS.items())
-        raise ReplyError(f"rules={value!r}; one of {known}.") from None
+    for level in LEVELS:
+        if level == value:
+            return level
+    known = ", ".join(f'"{level}" ({meaning})' for level, meaning in LEVELS.items())
+    raise ReplyError(f"rules={value!r}; one of {known}.")
 
 
-def refusal_of(asked: RuleRequest, level: RuleLevel = RuleLevel.DEFAULT) -> Refusal | None:
+def refusal_of(asked: RuleRequest, level: RuleLevel = "default") -> Refusal | None:
     """What Bedrock says of a request that it refuses; None where it accepts it.
 
     >>> blank = {"role": "user", "content": [{"text": " "}]}
@@ -43,7 +43,7 @@ def refusal_of(asked: RuleRequest, level: RuleLevel = RuleLevel.DEFAULT) -> Refu
     return next(refusals_of(asked, level), None)
 
 
-def refusals_of(asked: RuleRequest, level: RuleLevel = RuleLevel.DEFAULT) -> Iterator[Refusal]:
+def refusals_of(asked: RuleRequest, level: RuleLevel = "default") -> Iterator[Refusal]:
     """Each rule that a request breaks, with the first place where it does; Bedrock says the first of them."""
     for rule in _rules_for(asked.model_id, level):
         for path, values in rule.find(asked):
@@ -53,6 +53,6 @@ def refusals_of(asked: RuleRequest, level: RuleLevel = RuleLevel.DEFAULT) -> Ite
 
 @lru_cache(256)
 def _rules_for(model_id: str, level: RuleLevel) -> tuple[Rule, ...]:
-    if level is RuleLevel.OFF:
+    if level == "off":
         return ()
-    return tuple(rule for rule in RULES if model_id in rule.models and (level is RuleLevel.STRICT or not rule.strict))
+    return tuple(rule for rule in RULES if model_id in rule.models and (level == "strict" or not rule.strict))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from converse_harness import bedrock
 from converse_harness.bedrock import Violation
@@ -41,20 +40,15 @@ Block = tuple[int, int, Any]
 """A content block: the indexes of its message and in that, and what it holds."""
 
 
-class RuleLevel(Enum):
-    """How strictly requests are held to the rules; `LEVELS` says it in words."""
-
-    OFF = "off"
-    WARN = "warn"
-    DEFAULT = "default"
-    STRICT = "strict"
+RuleLevel = Literal["off", "warn", "default", "strict"]
+"""How strictly requests are held to the rules; `LEVELS` says it in words."""
 
 
 LEVELS: Final[Mapping[RuleLevel, str]] = {
-    RuleLevel.OFF: "answer whatever is asked",
-    RuleLevel.WARN: "answer as scripted, and warn of what Bedrock would refuse",
-    RuleLevel.DEFAULT: "refuse what Bedrock refuses of the model that is asked for",
-    RuleLevel.STRICT: "refuse also model ids that Bedrock does not take, and what only old reports tell of",
+    "off": "answer whatever is asked",
+    "warn": "answer as scripted, and warn of what Bedrock would refuse",
+    "default": "refuse what Bedrock refuses of the model that is asked for",
+    "strict": "refuse also model ids that Bedrock does not take, and what only old reports tell of",
 }
 
 

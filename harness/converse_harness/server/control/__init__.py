@@ -219,7 +219,7 @@ def _call_json(call: Call) -> dict[str, Any]:
         "events": [
             {"at": at, "event": json.loads(bedrock.to_json("ConverseStreamOutput", event))} for event, at in call.events
         ],
-        "outcome": call.outcome.value,
+        "outcome": call.outcome,
     }
 
 

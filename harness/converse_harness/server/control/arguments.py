@@ -16,7 +16,7 @@ from converse_harness import faults
 from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.bedrock.service import nearest
 from converse_harness.errors import ReplyError
-from converse_harness.faults.model import Fault, Transport
+from converse_harness.faults.model import Fault
 from converse_harness.reply.body import shorten
 
 
@@ -168,7 +168,7 @@ _SCALARS: Final[Mapping[object, tuple[str, tuple[type, ...]]]] = {
 """How a type is called in messages, and which types of parsed JSON are one."""
 
 FAULTS: Final[Mapping[str, Fault]] = {
-    name: fault for name, fault in faults.FAULTS.items() if Transport.SERVER in fault.transports
+    name: fault for name, fault in faults.FAULTS.items() if "server" in fault.transports
 }
 """The faults that a server can express."""
 

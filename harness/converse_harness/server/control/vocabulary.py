@@ -16,7 +16,6 @@ from converse_harness import bedrock, reply
 from converse_harness.cases import CASES
 from converse_harness.endpoint.script import Condition, Queue
 from converse_harness.errors import ReplyError
-from converse_harness.faults.model import Transport
 from converse_harness.intercept.fake import Fake
 from converse_harness.reply.reply import Reply
 from converse_harness.server.control.arguments import (
@@ -61,7 +60,7 @@ class Word:
 def _of_case(case: str) -> Reply:
     """The first reply of a case of the catalogue. Raises ReplyError for an unknown one, and one no server can send."""
     made = CASES[case].reply
-    made.check_transport(Transport.SERVER)
+    made.check_transport("server")
     return made
 
 

@@ -14,7 +14,6 @@ import pytest
 from aiobotocore.config import AioConfig
 
 from converse_harness import ConverseServer, fake_converse
-from converse_harness.faults.model import Transport
 from tests.clients.case_outcomes import OUTCOMES
 from tests.clients.case_runs import (
     ASKED,
@@ -94,7 +93,7 @@ def test_in_process(name: str, operation: str) -> None:
         )
 
 
-@pytest.mark.parametrize(("name", "operation"), asked_at(Transport.SERVER))
+@pytest.mark.parametrize(("name", "operation"), asked_at("server"))
 def test_over_the_socket(
     name: str, operation: str, converse_server: ConverseServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,6 @@ from typing import Final
 import pytest
 
 from converse_harness import ConverseServer
-from converse_harness.faults.model import Transport
 from converse_harness.server.mounts import ServerFake
 from tests.clients.case_fault_outcomes import ANY_UNION, TAKEN
 from tests.clients.case_outcomes import OUTCOMES
@@ -105,7 +104,7 @@ def ask(node: Node, client: str, name: str, fake: ServerFake, operation: str) ->
 
 
 @pytest.mark.parametrize("client", OWN)
-@pytest.mark.parametrize(("name", "operation"), asked_at(Transport.SERVER))
+@pytest.mark.parametrize(("name", "operation"), asked_at("server"))
 def test_case(name: str, operation: str, client: str, node: Node, converse_server: ConverseServer) -> None:
     expected = unraised(expected_of(name, operation, OUTCOMES[name], {**BOTH, **OWN[client]}))
     with converse_server.script(unused="allow") as fake:
