@@ -14,7 +14,7 @@ from converse_harness import bedrock, reply
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, usual
 from converse_harness.errors import ReplyError
 from converse_harness.faults import FAULTS, IN_PROCESS
-from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, Fault, FaultPlacement, Place
+from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, Fault, FaultPlacement
 from converse_harness.reply.body import BareBody, ErrorBody, EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import GATEWAY_ERRORS
@@ -200,9 +200,9 @@ def _broken(answer: Reply, fault: Fault, where: int, kinds: tuple[str, ...]) -> 
             positions = fault.order.applicable_at(list(answer.events()))
         return answer.broken(fault, after=positions[where % len(positions)])
     middle = answer.broken(fault)
-    if fault.place is Place.WHOLE_ANSWER:
+    if fault.place == "whole answer":
         return middle
-    places = middle.placements[0].events + (fault.place is Place.BETWEEN)
+    places = middle.placements[0].events + (fault.place == "between")
     return answer.broken(fault, after=where % places)
 
 

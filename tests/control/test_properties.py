@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from converse_harness import Reply, ReplyError, faults, reply
 from converse_harness.cases import CASES
-from converse_harness.faults.model import Fault, Place
+from converse_harness.faults.model import Fault
 from converse_harness.reply.body import ErrorBody
 from converse_harness.server.control import ROUTES
 from converse_harness.server.control.arguments import parameters
@@ -192,7 +192,7 @@ def modified_both_ways(draw: st.DrawFn, written: dict[str, Any], made: Reply) ->
         written_fault: Any = fault.name
         if fault.seconds is not None and draw(st.booleans()):
             fault, written_fault = fault.lasting(0.5), {"name": fault.name, "lasting": 0.5}
-        counted = fault.place in (Place.BETWEEN, Place.IN_EVENT) and draw(st.booleans())
+        counted = fault.place in ("between", "in event") and draw(st.booleans())
         alone = not counted and written_fault == fault.name and draw(st.booleans())
         modifiers["broken"] = written_fault if alone else {"fault": written_fault, **({"after": 0} if counted else {})}
         made = made.broken(fault, after=0 if counted else None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import boto3
 import pytest
@@ -253,12 +253,12 @@ def fault_of(case: FaultyReply) -> Fault:
 
 @pytest.mark.parametrize("faults_too", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_every_fault_strikes_the_first_of_its_places_or_another(faults_too: bool) -> None:
-    places = {f"{place.name} {which}" for place in Place for which in ("first", "later")} - {"WHOLE_ANSWER later"}
+    places = {f"{place} {which}" for place in get_args(Place) for which in ("first", "later")} - {"whole answer later"}
 
     def names(case: FaultyReply) -> list[str]:
         fault, after = case.placement.fault, case.placement.after
         positions = [0] if fault.order is None else fault.order.applicable_at(list(case.unmodified.events()))
-        return [fault.name, f"{fault.place.name} {'first' if after == positions[0] else 'later'}"]
+        return [fault.name, f"{fault.place} {'first' if after == positions[0] else 'later'}"]
 
     assert never(faulty_replies(), places | (FAULTS.keys() if faults_too else set()), names) == set()
 
@@ -290,7 +290,7 @@ def error_of(fault: Fault) -> str:
 
 def before_the_fault(case: FaultyReply, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The events of the sound reply that come all the same."""
-    if case.placement.fault.place is not Place.WHOLE_ANSWER:
+    if case.placement.fault.place != "whole answer":
         return events[: case.placement.after]
     none = case.reply.no_answer or case.placement.fault.name in ("empty_200", "json_for_stream")
     return [] if none else events

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from converse_harness import Endpoint, Reply, ReplyError, StreamOrderError, faults, reply
 from converse_harness.endpoint import Exchange
-from converse_harness.faults.model import DURATIONS, FAULT_LEVELS, GARBAGE, JSON, TRANSPORTS, Fault, Place, Transport
+from converse_harness.faults.model import DURATIONS, FAULT_LEVELS, GARBAGE, JSON, TRANSPORTS, Fault, Transport
 from converse_harness.faults.order import ORDER_FAULTS
 from converse_harness.stream.events import decode_event, encode_event
 from converse_harness.stream.frames import PRELUDE_LENGTH, Decoder
@@ -80,7 +80,7 @@ def test_every_fault_is_described(fault: Fault) -> None:
     assert (fault.order is None) is (fault.level != "events")
     assert (fault.order is None) is (fault.on_stream is not None)
     assert (fault.seconds is None) is (fault.name not in DURATIONS)
-    assert (fault.place is Place.POSITION) is (fault.level == "events")
+    assert (fault.place == "position") is (fault.level == "events")
 
 
 def test_what_breaks_the_order_is_a_fault_or_cannot_be_sent() -> None:
@@ -224,7 +224,7 @@ def test_a_content_length_that_is_too_long(name: str, operation: str) -> None:
 @given(data=st.data())
 def test_a_stream_is_the_whole_one_up_to_the_break(fault: Fault, data: st.DataObject) -> None:
     frames = sent(TEXT).frames
-    after = data.draw(st.integers(0, len(frames) - (fault.place is Place.IN_EVENT)))
+    after = data.draw(st.integers(0, len(frames) - (fault.place == "in event")))
     cut = sent(TEXT.broken(fault, after=after))
     broken = {"reset": "connection reset", "closed": "connection closed", "stall": "stalled"}
     assert cut.response.broken == broken[fault.name]

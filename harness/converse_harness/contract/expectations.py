@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from converse_harness import bedrock, faults
 from converse_harness.bedrock.families import OVERFLOWS
 from converse_harness.endpoint.render import STREAM_ERRORS
-from converse_harness.faults.model import FaultPlacement, Place
+from converse_harness.faults.model import FaultPlacement
 from converse_harness.reply.body import ErrorBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
@@ -210,7 +210,7 @@ def _of_one(reply: Reply) -> Expectation:
 
 def _is_complete(reply: Reply, placement: FaultPlacement, whole: ExpectedAnswer) -> bool:
     """Whether all of an answer, its messageStop too, came before it broke off."""
-    if placement.fault.place is Place.WHOLE_ANSWER:
+    if placement.fault.place == "whole answer":
         return False
     events = list(reply.events())
     end = placement.after

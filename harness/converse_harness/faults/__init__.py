@@ -90,7 +90,7 @@ NO_NOTICE: Final = f"{HANDS_OUT}; 1.40 {PROTOCOL}"
 
 def _order(name: str, botocore: str = HANDS_OUT) -> Fault:
     placement = ORDER_FAULTS[name]
-    return Fault(name, placement.sentence, "events", Place.POSITION, botocore, order=placement)
+    return Fault(name, placement.sentence, "events", "position", botocore, order=placement)
 
 
 def _frames(name: str, sentence: str, place: Place, botocore: str, change: Change) -> Fault:
@@ -100,7 +100,7 @@ def _frames(name: str, sentence: str, place: Place, botocore: str, change: Chang
 def _no_answer(failure: ConnectionFailure, sentence: str, botocore: str, transports: frozenset[Transport]) -> Fault:
     change = model.give_no_answer(failure)
     name = failure.replace(" ", "_")
-    return Fault(name, sentence, "connection", Place.WHOLE_ANSWER, botocore, None, change, change, transports)
+    return Fault(name, sentence, "connection", "whole answer", botocore, None, change, change, transports)
 
 
 # The order of events, and unions.
@@ -140,37 +140,37 @@ reasoning_without_member: Final = _order("reasoning_without_member", PARSER)
 
 # The bytes of frames.
 
-bad_crc: Final = _frames("bad_crc", "A frame does not match its CRC.", Place.IN_EVENT, CHECKSUM, model.flip(None))
+bad_crc: Final = _frames("bad_crc", "A frame does not match its CRC.", "in event", CHECKSUM, model.flip(None))
 bad_prelude_crc: Final = _frames(
     "bad_prelude_crc",
     "The lengths at the start of a frame do not match their CRC.",
-    Place.IN_EVENT,
+    "in event",
     CHECKSUM,
     model.flip(model.PRELUDE_CRC),
 )
 truncated_frame: Final = _frames(
     "truncated_frame",
     "The last frame is cut off, and the HTTP response ends as it should.",
-    Place.IN_EVENT,
+    "in event",
     ENDS,
     model.cut(model.in_middle),
 )
 cut_in_prelude: Final = _frames(
     "cut_in_prelude",
     "The last frame is cut off in its prelude, and the HTTP response ends as it should.",
-    Place.IN_EVENT,
+    "in event",
     ENDS,
     model.cut(model.in_prelude),
 )
 cut_in_headers: Final = _frames(
     "cut_in_headers",
     "The last frame is cut off in its headers, and the HTTP response ends as it should.",
-    Place.IN_EVENT,
+    "in event",
     ENDS,
     model.cut(model.in_headers),
 )
 garbage_after_end: Final = _frames(
-    "garbage_after_end", "Bytes that are no frame follow the last one.", Place.WHOLE_ANSWER, CHECKSUM, model.add_garbage
+    "garbage_after_end", "Bytes that are no frame follow the last one.", "whole answer", CHECKSUM, model.add_garbage
 )
 
 # HTTP.
@@ -179,7 +179,7 @@ one_byte_chunks: Final = Fault(
     "one_byte_chunks",
     "Every byte travels in an HTTP chunk of its own; nothing else is wrong.",
     "HTTP",
-    Place.WHOLE_ANSWER,
+    "whole answer",
     HANDS_OUT,
     on_stream=model.send_bytewise,
 )
@@ -187,7 +187,7 @@ one_chunk: Final = Fault(
     "one_chunk",
     "All frames travel in one HTTP chunk; nothing else is wrong.",
     "HTTP",
-    Place.WHOLE_ANSWER,
+    "whole answer",
     HANDS_OUT,
     on_stream=model.send_together,
 )
@@ -195,7 +195,7 @@ empty_200: Final = Fault(
     "empty_200",
     "The answer is a 200 without a body.",
     "HTTP",
-    Place.WHOLE_ANSWER,
+    "whole answer",
     ENDS,
     on_stream=model.send_nothing,
     on_body=model.send_nothing,
@@ -204,7 +204,7 @@ json_for_stream: Final = Fault(
     "json_for_stream",
     "The answer is a 200 with JSON where a stream is due.",
     "HTTP",
-    Place.WHOLE_ANSWER,
+    "whole answer",
     CHECKSUM,
     on_stream=model.send_json,
 )
@@ -212,7 +212,7 @@ wrong_content_length: Final = Fault(
     "wrong_content_length",
     "The Content-Length says more than is sent before the connection is closed.",
     "HTTP",
-    Place.WHOLE_ANSWER,
+    "whole answer",
     NO_NOTICE,
     on_stream=model.promise_too_much,
     on_body=model.promise_too_much,
@@ -225,7 +225,7 @@ reset: Final = Fault(
     "reset",
     "The peer resets the connection (RST) between two frames.",
     "connection",
-    Place.BETWEEN,
+    "between",
     PROTOCOL,
     on_stream=model.break_stream("connection reset"),
     on_body=model.break_body("connection reset"),
@@ -235,7 +235,7 @@ closed: Final = Fault(
     "closed",
     "The peer closes the connection (FIN) in the middle of a frame.",
     "connection",
-    Place.IN_EVENT,
+    "in event",
     PROTOCOL,
     on_stream=model.break_stream("connection closed", cut=model.in_middle),
     on_body=model.break_body("connection closed"),
@@ -244,7 +244,7 @@ stall: Final = Fault(
     "stall",
     "Nothing more is sent, and the connection stays open; `.lasting(seconds)` goes on after that time.",
     "connection",
-    Place.BETWEEN,
+    "between",
     TIMEOUT,
     on_stream=model.stall_stream,
     on_body=model.stall_body,
@@ -254,7 +254,7 @@ slow_first_byte: Final = Fault(
     "slow_first_byte",
     "Nothing is sent for a second, not even the head; `.lasting(seconds)` for another time.",
     "connection",
-    Place.WHOLE_ANSWER,
+    "whole answer",
     HANDS_OUT,
     on_stream=model.wait,
     on_body=model.wait,

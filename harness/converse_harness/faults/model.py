@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from itertools import chain, islice
 from typing import Any, Final, Literal, get_args
 
@@ -25,14 +24,9 @@ FaultLevel = Literal["events", "frames", "connection", "HTTP"]
 The connection comes before HTTP: it breaks after some events, in whatever chunks they travel."""
 
 
-class Place(Enum):
-    """What a fault's `after` is counted to."""
-
-    POSITION = "one of the events at which the order can be broken so"
-    BETWEEN = "between two events"
-    IN_EVENT = "in the event that follows"
-    WHOLE_ANSWER = "the answer as a whole"
-
+Place = Literal["position", "between", "in event", "whole answer"]
+"""What a fault's `after` is counted to: one of the positions at which the order can be broken so, the place between two
+events, the event that follows, or nothing, as the answer as a whole is broken."""
 
 Transport = Literal["boto", "httpx", "server", "asgi"]
 """The ways for a client to reach a fake."""
@@ -68,7 +62,7 @@ class Fault:
     @property
     def no_answer(self) -> bool:
         """Whether it stands in the place of any answer."""
-        return self.level == "connection" and self.place is Place.WHOLE_ANSWER and self.seconds is None
+        return self.level == "connection" and self.place == "whole answer" and self.seconds is None
 
     def lasting(self, seconds: float) -> Fault:
         """The same for that many seconds. Raises ReplyError for a fault that does not last, and for no duration.
@@ -108,15 +102,15 @@ class FaultPlacement:
     @property
     def part(self) -> float:
         """How much of a whole body comes before it, from 0 to 1."""
-        return (self.after + (0.5 if self.fault.place is Place.IN_EVENT else 0)) / max(self.events, 1)
+        return (self.after + (0.5 if self.fault.place == "in event" else 0)) / max(self.events, 1)
 
     @property
     def summary(self) -> str:
         """A few words for people."""
         match self.fault.place:
-            case Place.POSITION:
+            case "position":
                 return f"{self.fault.name} at event {self.after}"
-            case Place.WHOLE_ANSWER:
+            case "whole answer":
                 return self.fault.name
             case _:
                 return f"{self.fault.name} after {self.after} events"
@@ -124,11 +118,11 @@ class FaultPlacement:
 
 def place(fault: Fault, after: int | None, events: int) -> FaultPlacement:
     """The fault in an answer of that many events; in the middle if nothing is said. Raises ReplyError."""
-    if fault.place is Place.WHOLE_ANSWER:
+    if fault.place == "whole answer":
         if after is not None:
             raise ReplyError(f"broken({fault.name}, after={after!r}): it is of the whole answer; leave out after=.")
         return FaultPlacement(fault, 0, events)
-    most = events - 1 if fault.place is Place.IN_EVENT else events
+    most = events - 1 if fault.place == "in event" else events
     if most < 0:
         raise ReplyError(f"broken({fault.name}): this reply has no event that could be so broken.")
     chosen = events // 2 if after is None else after

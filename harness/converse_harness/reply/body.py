@@ -9,7 +9,7 @@ from itertools import chain, repeat
 from typing import Any, Final
 
 from converse_harness import bedrock
-from converse_harness.faults.model import FaultPlacement, Place
+from converse_harness.faults.model import FaultPlacement
 from converse_harness.secrets import mask
 from converse_harness.stream.chunk import default_stop_reason
 from converse_harness.stream.grammar import ERROR_FRAME, kind
@@ -208,7 +208,7 @@ def _written_breach(placement: FaultPlacement) -> Call:
     return (
         "broken",
         (placement.fault,),
-        {} if placement.fault.place is Place.WHOLE_ANSWER else {"after": placement.after},
+        {} if placement.fault.place == "whole answer" else {"after": placement.after},
     )
 
 

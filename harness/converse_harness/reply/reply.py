@@ -14,7 +14,6 @@ from converse_harness.faults.model import (
     TRANSPORTS,
     Fault,
     FaultPlacement,
-    Place,
     Transport,
     place,
     place_in_order,
@@ -130,7 +129,7 @@ class Reply:
     def _check_uncounted(self, then: str) -> None:
         """Raise ReplyError where a fault was placed by the number of its event, and that would change."""
         for placement in self.placements:
-            if placement.fault.place in (Place.BETWEEN, Place.IN_EVENT):
+            if placement.fault.place in ("between", "in event"):
                 raise ReplyError(f"{then} before broken(faults.{placement.fault.name}), which counts events.")
 
     def broken(self, fault: Fault, *, after: int | None = None) -> Reply:
@@ -244,7 +243,7 @@ class Reply:
                 for event in events:
                     yield dict(event)
             case MessageBody() as body:
-                counted = any(placement.fault.place is not Place.WHOLE_ANSWER for placement in self.placements)
+                counted = any(placement.fault.place != "whole answer" for placement in self.placements)
                 neutral = counted or self.failure is not None or body.pieces is not None
                 cut_by = NEUTRAL if neutral or family is None else family
                 message = {"role": body.role, "content": body.content}
