@@ -430,6 +430,7 @@ def test_an_interrupt_in_an_inner_fake_leaves_the_outer_one_working(
 
 # Where the interrupt hits a finalizer, Python 3.13 can only report it.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.slow
 @each_step
 def test_an_interrupted_call_is_not_held_for_ever(
     make_client: Client, question: dict[str, Any], originals: dict[str, Any], each_step: bool

@@ -115,7 +115,7 @@ def test_hundreds_of_requests_leave_nothing(rounds_of_50: tuple[int, int, int, i
             tracemalloc.stop()
         rounds(server, more)
         eventually(lambda: server._connections == set())
-        assert sockets() == open_before
+        eventually(lambda: sockets() == open_before)  # the event loop closes a socket after it has said so
         assert threading.active_count() == threads
     ours = [tracemalloc.Filter(True, "*/converse_harness/*"), tracemalloc.Filter(True, "*/asyncio/*")]
     ours += [tracemalloc.Filter(True, "*/h2/*"), tracemalloc.Filter(True, "*/h11/*")]
