@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -74,36 +73,26 @@ Open a fake for each example instead:
 ({imports}; More: converse-harness docs fixtures inside-given)"""
 
 
-@dataclass(frozen=True, slots=True)
-class Instead:
-    """What stands in the place of a fixture: what is imported, how it is called, what comes before `@given`."""
+_USUAL: Final = {"answer": "answer", "parameters": "...", "decorators": "", "kind": "fixture"}
 
-    made: str
-    imports: str
-    answer: str = "answer"
-    parameters: str = "..."
-    decorators: str = ""
-    kind: str = "fixture"
-
-
-_WITHOUT_FIXTURE: Final[Mapping[str, Instead]] = {
-    "converse": Instead("fake_converse", "from converse_harness import fake_converse"),
-    "converse_httpx": Instead("HttpxFake", "from converse_harness import HttpxFake"),
-    "converse_recording": Instead(
-        "fake_converse",
-        "from converse_harness import fake_converse, recording",
-        answer='recording("recordings/...")',
-        kind="marker",
-    ),
-    "converse_each_case": Instead(
-        "fake_converse",
-        "from converse_harness import fake_converse; from converse_harness.cases import CASES",
-        answer='*case.replies, unused="allow"',
-        parameters="case, ...",
-        decorators='    @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))\n',
-    ),
+_WITHOUT_FIXTURE: Final[Mapping[str, Mapping[str, str]]] = {
+    "converse": {"made": "fake_converse", "imports": "from converse_harness import fake_converse"},
+    "converse_httpx": {"made": "HttpxFake", "imports": "from converse_harness import HttpxFake"},
+    "converse_recording": {
+        "made": "fake_converse",
+        "imports": "from converse_harness import fake_converse, recording",
+        "answer": 'recording("recordings/...")',
+        "kind": "marker",
+    },
+    "converse_each_case": {
+        "made": "fake_converse",
+        "imports": "from converse_harness import fake_converse; from converse_harness.cases import CASES",
+        "answer": '*case.replies, unused="allow"',
+        "parameters": "case, ...",
+        "decorators": '    @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))\n',
+    },
 }
-"""What makes the same as a fixture."""
+"""What makes the same as a fixture, by the names in the text above."""
 
 
 def refuse_inside_given(item: pytest.Item, fixture: str) -> None:
@@ -117,7 +106,8 @@ def refuse_inside_given(item: pytest.Item, fixture: str) -> None:
     if HealthCheck.function_scoped_fixture in chosen.suppress_health_check:
         return
     name = item.name.partition("[")[0]
-    pytest.fail(_INSIDE_GIVEN.format(name=name, fixture=fixture, **asdict(_WITHOUT_FIXTURE[fixture])), pytrace=False)
+    instead = {**_USUAL, **_WITHOUT_FIXTURE[fixture]}
+    pytest.fail(_INSIDE_GIVEN.format(name=name, fixture=fixture, **instead), pytrace=False)
 
 
 MARKER: Final = "converse_recording"

@@ -9,9 +9,10 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
-from converse_harness.errors import ReplyError
+if TYPE_CHECKING:
+    from converse_harness.errors import ReplyError
 
 _Choice = TypeVar("_Choice", bound=str)
 
@@ -55,12 +56,12 @@ LONGEST: Final = 200
 _ALLOWED: Final = "A-Z a-z 0-9 _ - . , + = @ ( ) [ ]"
 """The characters of names: what is special to a shell, a file system or Unicode is not among them."""
 
-_OTHERS: Final = re.compile(r"[^A-Za-z0-9_.,+=@()\[\]-]")
+_OTHERS: Final = r"[^A-Za-z0-9_.,+=@()\[\]-]"
 
-_DEVICES: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(?=\.|$)", re.IGNORECASE)
+_DEVICES: Final = r"(?i)(con|prn|aux|nul|com[0-9]|lpt[0-9])(?=\.|$)"
 """Windows takes a name that begins so for a device."""
 
-_CONSTANTS: Final = re.compile(r"\b(?:true|false|none)\b", re.IGNORECASE)
+_CONSTANTS: Final = r"(?i)\b(?:true|false|none)\b"
 
 _RULES: Final = (
     f'A name is a path below the folder of recordings: parts of {_ALLOWED} with "/" between them; no part is longer '
@@ -76,14 +77,14 @@ def given_path(name: object) -> PurePosixPath:
     'trips/chur.jsonl'
     """
     if not isinstance(name, str):
-        raise ReplyError(f"converse_recording({name!r}): the name of a recording is a string. {_RULES}")
+        raise _refusal(f"converse_recording({name!r}): the name of a recording is a string. {_RULES}")
     parts = name.removesuffix(SUFFIX).split("/")
     if parts[-1].endswith(FAILED_SUFFIX.removesuffix(SUFFIX)):
-        raise ReplyError(f"converse_recording({name!r}): so ends what a failed test recorded. {_RULES}")
+        raise _refusal(f"converse_recording({name!r}): so ends what a failed test recorded. {_RULES}")
     for part in parts:
         problem = _problem(part)
         if problem:
-            raise ReplyError(f"converse_recording({name!r}): {problem}. {_RULES}")
+            raise _refusal(f"converse_recording({name!r}): {problem}. {_RULES}")
     return PurePosixPath(*parts[:-1], parts[-1] + SUFFIX)
 
 
@@ -92,7 +93,7 @@ def _problem(part: str) -> str:
         return 'it has an empty part (a "/" at its beginning or end, or two together)'
     if part in (".", ".."):
         return f'"{part}" would leave its place'
-    found = _OTHERS.search(part)
+    found = re.search(_OTHERS, part)
     if found is not None:
         return f"{found[0]!r} is not allowed"
     if len(part) + len(SUFFIX) > LONGEST:
@@ -120,13 +121,13 @@ def path_of_test(module: Iterable[str], classes: Iterable[str], name: str) -> Pu
 
 def _usual(name: str) -> str:
     """The one spelling of a test's name, of all that differ only in their capitals, that needs no hash."""
-    return _CONSTANTS.sub(lambda found: found[0].capitalize(), name.lower())
+    return re.sub(_CONSTANTS, lambda found: found[0].capitalize(), name.lower())
 
 
 def _safe(text: str, suffix: str = "", *, unlike: bool = False) -> str:
     """A name that every file system can have; with a hash where it is not the text, or `unlike` another asks for it."""
-    name = _OTHERS.sub("_", text)
-    name = re.sub(r"^\.|\.$", "_", _DEVICES.sub(r"\1_", name, count=1) if _DEVICES.match(name) else name)
+    name = re.sub(_OTHERS, "_", text)
+    name = re.sub(r"^\.|\.$", "_", re.sub(_DEVICES, r"\1_", name, count=1) if re.match(_DEVICES, name) else name)
     if name == text and len(name) + len(suffix) <= LONGEST and not unlike:
         return name
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
@@ -152,4 +153,10 @@ def _one_of(known: Mapping[_Choice, str], value: str, refusal: str) -> _Choice:
     for each in known:
         if each == value:
             return each
-    raise ReplyError(refusal.format(", ".join(f'"{each}" ({meaning})' for each, meaning in known.items())))
+    raise _refusal(refusal.format(", ".join(f'"{each}" ({meaning})' for each, meaning in known.items())))
+
+
+def _refusal(text: str) -> ReplyError:
+    from converse_harness.errors import ReplyError
+
+    return ReplyError(text)
