@@ -12,7 +12,7 @@ from hypothesis.errors import InvalidArgument
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from converse_harness import Call, ConverseServer, Fake, Reply, UnusedReplies, bedrock, fake_converse, reply
-from converse_harness.intercept.fake import RulesLevel
+from converse_harness.bedrock.rules import RuleLevel
 from converse_strategies import leaves
 from converse_strategies.tools import invalid_tool_uses, tool_uses
 
@@ -51,7 +51,7 @@ class _Options:
     agent: Callable[..., Ask]
     server: bool
     may_raise: tuple[type[Exception], ...]
-    rules: RulesLevel
+    rules: RuleLevel
 
 
 class ConversationMachine(RuleBasedStateMachine):
@@ -173,7 +173,7 @@ def conversation_machine(
     troubles: Collection[str] | None = None,
     may_raise: type[Exception] | tuple[type[Exception], ...] = Exception,
     invariants: Sequence[Callable[[Any], None]] = (),
-    rules: RulesLevel = "default",
+    rules: RuleLevel = "default",
     server: Literal[False] = False,
 ) -> type[ConversationMachine]: ...
 
@@ -188,7 +188,7 @@ def conversation_machine(
     troubles: Collection[str] | None = None,
     may_raise: type[Exception] | tuple[type[Exception], ...] = Exception,
     invariants: Sequence[Callable[[Any], None]] = (),
-    rules: RulesLevel = "default",
+    rules: RuleLevel = "default",
     server: Literal[True],
 ) -> type[ConversationMachine]: ...
 
@@ -202,7 +202,7 @@ def conversation_machine(
     troubles: Collection[str] | None = None,
     may_raise: type[Exception] | tuple[type[Exception], ...] = Exception,
     invariants: Sequence[Callable[[Any], None]] = (),
-    rules: RulesLevel = "default",
+    rules: RuleLevel = "default",
     server: bool = False,
 ) -> type[ConversationMachine]:
     """A hypothesis state machine that holds conversations with an agent: it is spoken to, uses tools, meets trouble.

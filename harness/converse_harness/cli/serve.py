@@ -14,13 +14,13 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Final, NoReturn, TextIO
 
+from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.cases import Case
 from converse_harness.cli.loading import HOW, CannotServe, How, Watcher, load, load_case
 from converse_harness.cli.terminal import BOLD, RED, Printer, add_address, address_of, counted, serving
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Script
 from converse_harness.errors import TransportError
-from converse_harness.intercept.fake import RulesLevel
 from converse_harness.server.control import ROOT, id_of
 from converse_harness.server.listener import ConverseServer
 from converse_harness.server.mounts import ServerFake
@@ -147,7 +147,7 @@ def _serve(
     *,
     how: How = HOW,
     case: Case | None = None,
-    rules: RulesLevel = "default",
+    rules: RuleLevel = "default",
     host: str,
     port: int,
     reload: bool,

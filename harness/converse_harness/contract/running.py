@@ -148,7 +148,7 @@ class Target:
         return environ
 
     def _of_the_server(self, name: str) -> Any:
-        transport = "" if self.fake.transport is None else self.fake.transport
+        transport = self.fake.transport or ""
         if transport != "server":
             raise ReplyError(
                 f'target.{name}: a fake behind the transport "{transport}" has none. Say `transport = "server"` in '

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import ClassVar, Final, Literal, Self, TypedDict, get_args
 
 from converse_harness import bedrock
+from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.endpoint import Endpoint, Handler
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.failure_texts import no_handler, transcript, unused_replies
@@ -26,9 +27,6 @@ from converse_harness.faults.model import Transport
 from converse_harness.recordings.write import AnyExchange, SessionWriter
 from converse_harness.stream.http import Request
 
-RulesLevel = Literal["off", "warn", "default", "strict"]
-"""How strictly requests are held to what Bedrock refuses, as a Level's value."""
-
 Strictness = Literal["fail", "allow"]
 """What becomes of a test that left replies unused, or made an unexpected call."""
 
@@ -40,7 +38,7 @@ class Settings(TypedDict, total=False):
     unused: Strictness
     unexpected: Strictness
     sleeps: bool
-    rules: RulesLevel
+    rules: RuleLevel
 
 
 _STRICTNESS: Final[tuple[str, ...]] = get_args(Strictness)
@@ -122,7 +120,7 @@ class Fake:
         unused: Strictness = "fail",
         unexpected: Strictness = "fail",
         sleeps: bool = False,
-        rules: RulesLevel = "default",
+        rules: RuleLevel = "default",
     ) -> None:
         for name, value in (("unused", unused), ("unexpected", unexpected)):
             if value not in _STRICTNESS:

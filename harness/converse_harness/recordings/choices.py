@@ -157,6 +157,7 @@ def _one_of(known: Mapping[_Choice, str], value: str, refusal: str) -> _Choice:
 
 
 def _refusal(text: str) -> ReplyError:
+    # Loaded with the first refusal: pytest imports this module whenever it starts.
     from converse_harness.errors import ReplyError
 
     return ReplyError(text)

@@ -12,6 +12,7 @@ from converse_harness.errors import DamagedData
 from converse_harness.stream.events import encode_event, from_wire, read_event, standard_frame
 from converse_harness.stream.frames import Frame, decode
 from converse_harness.stream.grammar import ERROR_FRAME
+from converse_harness.stream.http import Break
 
 DEEPEST: Final = 200
 """How deep JSON may be nested that is kept as JSON; what is deeper is kept as text. Python gives up at some 1,000."""
@@ -89,13 +90,10 @@ VERSION: Final = 1
 
 Line = dict[str, Any]
 
-
-End = Literal["closed by client", "connection reset", "connection closed", "stalled"]
+End = Literal["closed by client", Break]
 """How an answer ended that did not end well."""
 
-
 ENDS: Final = get_args(End)
-
 
 EVENT_KEYS: Final[Mapping[str, str]] = {
     "t": "milliseconds from the request to the last byte of it",

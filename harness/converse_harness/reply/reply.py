@@ -150,8 +150,7 @@ class Reply:
         for placement in self.placements:
             if placement.fault.level == fault.level:
                 raise ReplyError(
-                    f"broken({fault.name}): {placement.fault.name} breaks the same level already "
-                    f"({fault.level}); a "
+                    f"broken({fault.name}): {placement.fault.name} breaks the same level already ({fault.level}); a "
                     "reply has one fault of each."
                 )
         if self.placements and (self.no_answer or fault.no_answer):

@@ -12,10 +12,11 @@ from time import monotonic
 from typing import Any, Final
 from urllib.parse import quote
 
+from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.errors import TransportError
 from converse_harness.intercept.exchange import ResponseReader, TransportExchange
-from converse_harness.intercept.fake import Fake, RulesLevel
+from converse_harness.intercept.fake import Fake
 from converse_harness.server.protocol import LIMITS, refusal
 from converse_harness.stream.http import HttpResponse, Request
 
@@ -63,7 +64,7 @@ class ConverseApp:
     [{'text': 'hi'}]
     """
 
-    def __init__(self, *replies: Responder | Replies, seed: int = 0, rules: RulesLevel = "default") -> None:
+    def __init__(self, *replies: Responder | Replies, seed: int = 0, rules: RuleLevel = "default") -> None:
         self.fake: Fake = _AsgiFake(*replies, seed=seed, rules=rules)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

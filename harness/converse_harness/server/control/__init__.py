@@ -17,10 +17,11 @@ from typing import Any, Final, NamedTuple, Protocol, cast
 from urllib.parse import unquote, urlsplit
 
 from converse_harness import bedrock
+from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.endpoint.call import CONVERSATIONS, Call
 from converse_harness.endpoint.script import Slot, describe
 from converse_harness.errors import ConverseHarnessError
-from converse_harness.intercept.fake import RulesLevel, Strictness
+from converse_harness.intercept.fake import Strictness
 from converse_harness.secrets import mask
 from converse_harness.server.control.arguments import ControlRefusal, ControlRefused, parse, to_bytes, too_deep
 from converse_harness.server.control.vocabulary import read_scripting, read_settings
@@ -39,7 +40,7 @@ class Fakes(Protocol):
         seed: int = 0,
         unused: Strictness = "fail",
         unexpected: Strictness = "fail",
-        rules: RulesLevel = "default",
+        rules: RuleLevel = "default",
     ) -> ServerFake:
         """Open one."""
         ...
