@@ -80,7 +80,7 @@ def resident() -> int:
 
 
 @pytest.mark.parametrize(
-    "rounds_of_50", [(1, 1, 4, 4), pytest.param((10, 5, 15, 170), marks=pytest.mark.slow)], ids=["500", "10,000"]
+    "rounds_of_50", [(1, 1, 3, 1), pytest.param((10, 5, 15, 170), marks=pytest.mark.slow)], ids=["300", "10,000"]
 )
 def test_hundreds_of_requests_leave_nothing(rounds_of_50: tuple[int, int, int, int]) -> None:
     warm, first, measured, more = rounds_of_50
@@ -120,7 +120,7 @@ def test_hundreds_of_requests_leave_nothing(rounds_of_50: tuple[int, int, int, i
     ours = [tracemalloc.Filter(True, "*/converse_harness/*"), tracemalloc.Filter(True, "*/asyncio/*")]
     ours += [tracemalloc.Filter(True, "*/h2/*"), tracemalloc.Filter(True, "*/h11/*")]
     grown = after.filter_traces(ours).compare_to(before.filter_traces(ours), "lineno")
-    # A Call for each of 200 requests would be 500 kB. What there is comes from the tuples that Python keeps for reuse.
+    # A Call for each of 150 requests would be 375 kB. What there is comes from the tuples that Python keeps for reuse.
     assert sum(each.size_diff for each in grown) < 150_000, [str(each) for each in grown[:5]]
 
 
