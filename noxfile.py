@@ -15,6 +15,7 @@ import nox
 PYTHONS = ("3.11", "3.12", "3.13")
 PROJECT = nox.project.load_toml("pyproject.toml")
 TEST_TOOLS = PROJECT["project"]["optional-dependencies"]["test"]
+DEFAULT_TIER = ("--tier", "default")  # said, so that no clock runs: the README's second command has the one of CI
 PYTEST = ("pytest", "-o", "faulthandler_timeout=120")  # it says where a test hangs, and costs a millisecond a test
 ASYNCIO = ("pytest-asyncio>=1.0",)  # pyproject.toml has settings of it
 AIOBOTOCORE = ("aiobotocore[httpx2]>=3.10", "trio>=0.25", *ASYNCIO)
@@ -61,7 +62,7 @@ def install(session: nox.Session, *packages: str, extra: str = "") -> None:
 def tests(session: nox.Session) -> None:
     """The default tier, or with `-- --tier slow` more of the tests."""
     install(session, extra="[test]")
-    session.run(*PYTEST, *session.posargs)
+    session.run(*PYTEST, *(session.posargs or DEFAULT_TIER))
 
 
 @nox.session
@@ -105,7 +106,7 @@ def typing(session: nox.Session) -> None:
 def floor(session: nox.Session) -> None:
     """The oldest botocore that is supported."""
     install(session, *TEST_TOOLS, *OLDEST_BOTO)
-    session.run(*PYTEST, *(session.posargs or FLOOR_SUITES))
+    session.run(*PYTEST, *(session.posargs or (*DEFAULT_TIER, *FLOOR_SUITES)))
 
 
 def pinned(*suites: str) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 A test belongs to the default tier, or by its mark to `slow` (a process per test, a product, real waiting) or `nightly`
 (a long search). These two are left out unless `--tier`, `-m` or the test's own node id asks for them.
 
-Under CI, where no `--tier` asks for more, a test of the default tier that needs more than 2 s of CPU twice, the second
+Under CI, where no `--tier` is given, a test of the default tier that needs more than 2 s of CPU twice, the second
 time in a run of its own, fails the run by name.
 """
 
