@@ -280,12 +280,12 @@ class Breaking:
         return HttpResponse(200, (), chunks())
 
     records = False
-    captured = None
+    captured = call = None
 
     def ended(self, outcome: str) -> None:
         self.reported.append(outcome)
 
-    def waited(self, seconds: float) -> None: ...
+    def waited(self, seconds: float, call: object = None) -> None: ...
 
     def block(self, error: BlockedConnection) -> None: ...
 

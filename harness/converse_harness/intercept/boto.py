@@ -24,7 +24,7 @@ from time import monotonic
 from typing import Any, cast
 
 from converse_harness.intercept import registry
-from converse_harness.intercept.exchange import OpenFake, ResponseReader, TransportExchange, headers
+from converse_harness.intercept.exchange import CallExchange, OpenFake, ResponseReader, TransportExchange, headers
 from converse_harness.intercept.forward_boto import forward
 from converse_harness.intercept.keys_and_waits import is_bedrock
 from converse_harness.intercept.registry import CURRENT_CALL
@@ -163,7 +163,7 @@ def _read_to_the_break(body: BotoBody, url: str) -> None:
         raise botocore.exceptions.ConnectionClosedError(endpoint_url=url, request=None, error=error) from error
 
 
-def ask(fake: OpenFake, endpoint: Any, request: Any) -> TransportExchange:
+def ask(fake: OpenFake, endpoint: Any, request: Any) -> CallExchange:
     """Ask the fake. Raises botocore's exception for a scripted connection failure."""
     held = CURRENT_CALL.get()
     exchange = fake.exchange(
@@ -171,6 +171,8 @@ def ask(fake: OpenFake, endpoint: Any, request: Any) -> TransportExchange:
         service=endpoint._endpoint_prefix,
         operation="" if held is None else held.operation,
     )
+    if held is not None:
+        held.call = exchange.call
     failure = exchange.response.failure
     if failure is not None:
         import botocore.exceptions

@@ -8,15 +8,13 @@ from email.utils import formatdate
 from time import monotonic
 from typing import TYPE_CHECKING, Final, Protocol
 
-from converse_harness.endpoint.call import CallOutcome
 from converse_harness.errors import BlockedConnection
-from converse_harness.recordings.capture import CapturedExchange
-from converse_harness.recordings.lines import End
-from converse_harness.stream.http import Break, Chunk, ConnectionFailure
 
 if TYPE_CHECKING:
+    from converse_harness.endpoint.call import Call, CallOutcome
     from converse_harness.recordings.capture import CapturedExchange
-    from converse_harness.stream.http import Chunk, HttpResponse, Request
+    from converse_harness.recordings.lines import End
+    from converse_harness.stream.http import Break, Chunk, ConnectionFailure, HttpResponse, Request
 
 
 class TransportExchange(Protocol):
@@ -44,6 +42,15 @@ class TransportExchange(Protocol):
         """
 
 
+class CallExchange(TransportExchange, Protocol):
+    """The same with its call, on which the waits after it are booked; None where nobody is interested."""
+
+    @property
+    def call(self) -> Call | None:
+        """The attempt that is answered."""
+        ...
+
+
 class BlockingFake(Protocol):
     """What of a fake is needed where it does not answer boto clients."""
 
@@ -57,8 +64,8 @@ class BlockingFake(Protocol):
         """Whether calls may be passed on to the real service: the way there is open, with real keys and real waits."""
         ...
 
-    def waited(self, seconds: float) -> None:
-        """A retry wait of this length was skipped."""
+    def waited(self, seconds: float, call: Call | None = None) -> None:
+        """A retry wait of this length was skipped, after that attempt; None where nobody knows which."""
 
     def block(self, error: BlockedConnection) -> None:
         """Record a refused connection, so that the test fails even where the error is swallowed."""
@@ -67,7 +74,7 @@ class BlockingFake(Protocol):
 class OpenFake(BlockingFake, Protocol):
     """What a transport sees of a fake that answers. All methods are called from any thread."""
 
-    def exchange(self, request: Request, *, service: str, operation: str) -> TransportExchange:
+    def exchange(self, request: Request, *, service: str, operation: str) -> CallExchange:
         """Answer one request, running scripted callables.
 
         `service` is botocore's endpoint prefix; `operation` is "" where the call began before the fake was open.
@@ -95,14 +102,14 @@ class RefusingFake:
         """As the fake behind says."""
         return self.behind is not None and self.behind.sleeps
 
-    def exchange(self, request: Request, *, service: str, operation: str) -> TransportExchange:
+    def exchange(self, request: Request, *, service: str, operation: str) -> CallExchange:
         """Raises BlockedConnection."""
         raise refuse(self, self.message)
 
-    def waited(self, seconds: float) -> None:
+    def waited(self, seconds: float, call: Call | None = None) -> None:
         """Tell the fake behind."""
         if self.behind is not None:
-            self.behind.waited(seconds)
+            self.behind.waited(seconds, call)
 
     def block(self, error: BlockedConnection) -> None:
         """Tell the fake behind."""

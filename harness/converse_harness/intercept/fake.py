@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from types import TracebackType
 from typing import ClassVar, Final, Literal, Self, TypedDict, get_args
+from weakref import WeakSet
 
 from converse_harness import bedrock
 from converse_harness.bedrock.rules import RuleLevel
@@ -41,7 +42,14 @@ class Settings(TypedDict, total=False):
     rules: RuleLevel
 
 
+_open: WeakSet[Fake] = WeakSet()
+
 _STRICTNESS: Final[tuple[str, ...]] = get_args(Strictness)
+
+
+def open_fakes() -> list[Fake]:
+    """Every fake of this process that is open."""
+    return list(_open)
 
 
 class Scripted:
@@ -72,10 +80,11 @@ class Scripted:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        left = [slot for slot in self._slots if slot.unused]
-        message = unused_replies(self._fake.endpoint.script, self._fake.calls, left) if left else ""
-        for queue in {id(queue): queue for queue, _ in self._added}.values():
-            queue.remove(self._slots)
+        with self._fake.lock:
+            left = [slot for slot in self._slots if slot.unused]
+            message = unused_replies(self._fake.endpoint.script, self._fake.calls, left) if left else ""
+            for queue in {id(queue): queue for queue, _ in self._added}.values():
+                queue.remove(self._slots)
         if message and error is None:
             raise UnusedReplies(message)
 
@@ -90,12 +99,14 @@ class When:
     def script(self, *replies: Responder) -> Scripted:
         """Answer these calls with replies in order; when they are used up, the next condition or the script is."""
         self._fake.endpoint.check(*replies)
-        return Scripted(self._fake, [(self._queue, slot) for slot in self._queue.add(replies)])
+        with self._fake.lock:
+            return Scripted(self._fake, [(self._queue, slot) for slot in self._queue.add(replies)])
 
     def always(self, reply: Responder) -> None:
         """Answer these calls with one reply, as often as they come."""
         self._fake.endpoint.check(reply)
-        self._queue.add([reply], endless=True)
+        with self._fake.lock:
+            self._queue.add([reply], endless=True)
 
 
 class Fake:
@@ -131,7 +142,8 @@ class Fake:
         self._strict_unused = unused == "fail"
         self._allowed = () if unexpected == "fail" else (UnexpectedCall, RefusedRequest)
         self._told = self._warned = 0
-        self._lock = threading.RLock()
+        self._was_open = False
+        self.lock = threading.RLock()
         self._stack = ExitStack()
 
     # What a test says
@@ -142,7 +154,7 @@ class Fake:
         Raises ReplyError for what is no reply, or not one of this transport.
         """
         self.endpoint.check(*replies)
-        with self._lock:
+        with self.lock:
             return Scripted(self, self.endpoint.script.add(replies))
 
     def when(
@@ -170,13 +182,13 @@ class Fake:
             tool=tool,
             turn=turn,
         )
-        with self._lock:
+        with self.lock:
             return When(self, self.endpoint.script.when(condition))
 
     def always(self, reply: Responder) -> None:
         """Answer every call for which nothing else is left, any number of times; the last one said holds."""
         self.endpoint.check(reply)
-        with self._lock:
+        with self.lock:
             queue = self.endpoint.script.fallback
             before = tuple(queue.slots)
             queue.add([reply], endless=True)
@@ -193,7 +205,7 @@ class Fake:
         if refused is not None:
             raise ReplyError(refused)
         bedrock.check_operation(name)
-        with self._lock:
+        with self.lock:
             self.endpoint.handlers[name] = handler
 
     # What a test asks
@@ -254,7 +266,7 @@ class Fake:
 
     def exchange(self, request: Request, *, service: str = "bedrock-runtime", operation: str = "") -> AnyExchange:
         """Answer one request, or say that it is to be passed on; from any thread."""
-        with self._lock:
+        with self.lock:
             call = self.endpoint.receive(request, operation=operation or None)
             try:
                 slot = self.endpoint.choose(call)
@@ -266,17 +278,23 @@ class Fake:
 
     def take_turns_with(self, other: Fake) -> None:
         """Take no call while the other takes one: for fakes of two transports that play one recording."""
-        self._lock = other._lock
+        self.lock = other.lock
 
     @property
     def runs_functions(self) -> bool:
         """Whether answering a call may run a function of the test's, which may take its time."""
         return self.endpoint.runs_functions
 
-    def waited(self, seconds: float) -> None:
-        """A retry wait of this length was skipped."""
-        if self.endpoint.calls:
-            self.endpoint.calls[-1].answered.waited += seconds
+    def waited(self, seconds: float, call: Call | None = None) -> None:
+        """A retry wait of this length was skipped, after that attempt.
+
+        Where nobody knows which, after the last one that failed and that nobody has waited after yet.
+        """
+        if call is None:
+            calls = reversed(self.calls)
+            call = next((each for each in calls if each.response is None and not each.answered.waited), None)
+        if call is not None:
+            call.answered.waited += seconds
 
     def block(self, error: BlockedConnection) -> None:
         """Remember a connection that was stopped."""
@@ -291,11 +309,17 @@ class Fake:
     def open(self) -> Self:
         """Answer from now on. Raises TransportError if the transport cannot open."""
         self._stack.enter_context(self._transport())
+        self._opened()
         return self
 
     def close(self) -> None:
         """Stop answering, without a check; closing twice does nothing."""
         self._stack.close()
+        _open.discard(self)
+
+    def _opened(self) -> None:
+        self._was_open = True
+        _open.add(self)
 
     def __enter__(self) -> Self:
         return self.open()
@@ -316,5 +340,9 @@ class Fake:
     ) -> None:
         self.__exit__(kind, error, trace)
 
+    @property
+    def _state(self) -> str:
+        return "open" if self in _open else "closed" if self._was_open else "not open"
+
     def __repr__(self) -> str:
-        return f"<Fake of {len(self.calls)} calls>"
+        return f"<{type(self).__name__}{self.where}, {self._state}, {len(self.calls)} calls>"

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar, Final, TypeVar, Unpack
+from typing import Any, ClassVar, Final, TypeVar, Unpack, cast
 
 from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.intercept import registry
+from converse_harness.intercept.decorators import under
 from converse_harness.intercept.fake import Fake, Settings
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-_NO_CLASS: Final = (
-    "@{made_by}(...) on the class {name}: it wraps functions only, and the tests of the class would be gone. Decorate "
-    "each test method; or open it for all of them, in unittest with self.enterContext({made_by}(...)) in setUp(), in "
-    "pytest with an autouse fixture of the class that opens it around its yield."
-)
-_NO_GENERATOR: Final = (
-    "@{made_by}(...) on the generator function {name}: its body would run after the decorator has closed. Open it "
-    "inside: `with {made_by}(...):` around the code that asks, or around the yield of a fixture."
-)
-_NO_FUNCTION: Final = "@{made_by}(...) on {name}: it wraps functions only. Put it directly above the `def`."
 _NO_PARENTHESES: Final = "@{made_by} on {name} lacks its parentheses: write @{made_by}(...) above it."
 
 
@@ -39,32 +28,24 @@ class BotoFake(Fake):
 
     def __init__(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
         super().__init__(*replies, **settings)
-        self._fresh: Callable[[], BotoFake] = functools.partial(BotoFake, *replies, **settings)
+        self._made = replies, settings
 
     def _transport(self) -> AbstractContextManager[object]:
         return registry.opened(self)
 
-    def __call__(self, function: _F) -> _F:
-        """Decorate a function, plain or async: each call runs under a fresh fake with the same script.
+    def fresh(self, test: str = "") -> BotoFake:
+        """Another one like it, for the test method of that name in a class that it decorates."""
+        del test  # each is its own
+        replies, settings = self._made
+        return BotoFake(*replies, **settings)
 
-        Raises TypeError for a class and for a generator function, plain or async.
+    def __call__(self, decorated: _F) -> _F:
+        """Decorate a function, plain, async or a generator, or a class of tests: each call, and each test method, runs
+        under a fresh fake with the same script; in unittest setUp and tearDown too.
+
+        Raises TypeError for what it cannot wrap, and for a class without a test method.
         """
-        _check_function(function, self.made_by)
-        if inspect.iscoroutinefunction(function):
-
-            @functools.wraps(function)
-            async def opened_async(*args: Any, **kwargs: Any) -> Any:
-                async with self._fresh():
-                    return await function(*args, **kwargs)
-
-            return opened_async  # type: ignore[return-value]  # wraps() keeps the signature; checkers cannot see it
-
-        @functools.wraps(function)
-        def opened(*args: Any, **kwargs: Any) -> Any:
-            with self._fresh():
-                return function(*args, **kwargs)
-
-        return opened  # type: ignore[return-value]  # as above
+        return cast("_F", under(decorated, self.fresh, self.made_by))
 
 
 def fake_converse(*replies: Responder | Replies, **settings: Unpack[Settings]) -> BotoFake:
@@ -91,16 +72,3 @@ def check_parentheses(argument: object, made_by: str) -> None:
     name = getattr(argument, "__name__", "")
     if isinstance(argument, type) or (callable(argument) and name.startswith("test")):
         raise TypeError(_NO_PARENTHESES.format(made_by=made_by, name=name))
-
-
-def _check_function(decorated: Any, made_by: str) -> None:
-    """Raise TypeError for what cannot run inside the fake when it is called."""
-    name = getattr(decorated, "__qualname__", repr(decorated))
-    if isinstance(decorated, type):
-        raise TypeError(_NO_CLASS.format(made_by=made_by, name=name))
-    if not callable(decorated):
-        raise TypeError(_NO_FUNCTION.format(made_by=made_by, name=name))
-    # A fixture or a context manager may have been made of the generator function already.
-    function: Any = inspect.unwrap(decorated)
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise TypeError(_NO_GENERATOR.format(made_by=made_by, name=name))

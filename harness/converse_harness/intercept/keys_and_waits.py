@@ -15,7 +15,6 @@ from typing import Any
 
 from converse_harness.intercept import registry
 from converse_harness.intercept.clients import ACCESS_KEY, BEARER_TOKEN, REGION, SECRET_KEY
-from converse_harness.intercept.exchange import OpenFake
 from converse_harness.intercept.registry import CURRENT_CALL
 
 CREATING: ContextVar[bool] = ContextVar("converse_harness_creating", default=False)
@@ -165,16 +164,21 @@ def bind_for_fake(original: Any, session: Any, args: tuple[Any, ...], kwargs: di
     return bound
 
 
-def _skips_call_waits() -> OpenFake | None:
-    """The fake that skips the waits of the call that runs here; None where they are slept."""
+_Book = Callable[[float], None]
+"""Takes note of a wait that is skipped, in seconds."""
+
+
+def _skips_call_waits() -> _Book | None:
+    """Books the waits of the call that runs here; None where they are slept."""
     held = CURRENT_CALL.get()
-    return None if held is None else held.skips_waits
+    fake = None if held is None else held.skips_waits
+    return None if held is None or fake is None else lambda seconds: fake.waited(seconds, held.call)
 
 
-def _skips_any_waits() -> OpenFake | None:
-    """The fake that skips waits between calls; None where they are slept."""
+def _skips_any_waits() -> _Book | None:
+    """Books waits between calls; None where they are slept."""
     fake = registry.current()
-    return None if fake is None or fake.sleeps else fake
+    return None if fake is None or fake.sleeps else fake.waited
 
 
 class _Module:
@@ -192,23 +196,23 @@ def without_sleep(time: Any) -> Any:
     """The reference to `time` in `botocore.endpoint`."""
 
     def sleep(seconds: float) -> None:
-        fake = _skips_call_waits()
-        if fake is None:
+        book = _skips_call_waits()
+        if book is None:
             time.sleep(seconds)
         else:
-            fake.waited(seconds)
+            book(seconds)
 
     return _Module(time, sleep)
 
 
-def _without_async_sleep(skips: Callable[[], OpenFake | None]) -> Callable[[Any], Any]:
-    """The reference to `asyncio` in a library that waits while `skips` names a fake."""
+def _without_async_sleep(skips: Callable[[], _Book | None]) -> Callable[[Any], Any]:
+    """The reference to `asyncio` in a library that waits while `skips` gives who books it."""
 
     def replace(asyncio: Any) -> Any:
         async def sleep(seconds: float, *args: Any, **kwargs: Any) -> Any:
-            fake = skips()
-            if fake is not None:
-                fake.waited(seconds)
+            book = skips()
+            if book is not None:
+                book(seconds)
                 seconds = 0
             # Even a skipped wait yields: other tasks run in it as they do in a real one.
             return await asyncio.sleep(seconds, *args, **kwargs)
@@ -227,9 +231,9 @@ def without_anyio_sleep(original: Any) -> Any:
 
     @functools.wraps(original)
     async def _sleep(self: Any, sleep_amount: float) -> None:
-        fake = _skips_call_waits()
-        if fake is not None:
-            fake.waited(sleep_amount)
+        book = _skips_call_waits()
+        if book is not None:
+            book(sleep_amount)
             sleep_amount = 0
         await original(self, sleep_amount)
 
@@ -247,13 +251,13 @@ def acquire_at_once(original: Any) -> Any:
 
     @functools.wraps(original)
     def acquire(self: Any, amount: float = 1, block: bool = True) -> Any:
-        fake = _skips_call_waits()
-        if fake is None or not block:
+        book = _skips_call_waits()
+        if book is None or not block:
             return original(self, amount, block)
         try:
             return original(self, amount, False)
         except CapacityNotAvailableError:
-            fake.waited(_missing_time(self, amount))
+            book(_missing_time(self, amount))
             return True
 
     return acquire
@@ -265,13 +269,13 @@ def acquire_at_once_async(original: Any) -> Any:
 
     @functools.wraps(original)
     async def acquire(self: Any, amount: float = 1, block: bool = True) -> Any:
-        fake = _skips_call_waits()
-        if fake is None or not block:
+        book = _skips_call_waits()
+        if book is None or not block:
             return await original(self, amount, block)
         try:
             return await original(self, amount, False)
         except CapacityNotAvailableError:
-            fake.waited(_missing_time(self, amount))
+            book(_missing_time(self, amount))
             return True
 
     return acquire

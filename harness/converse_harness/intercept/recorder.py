@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,16 +59,20 @@ class Recorder(BotoFake):
         self._passed = self._kept = True
         self._upstream = upstream
         self._redaction = redaction
-        self._fresh = functools.partial(
-            Recorder,
+        self._others = settings
+
+    def fresh(self, test: str = "") -> Recorder:
+        """Another one like it; that of a test method in a class has a file of its own, named after it too."""
+        path = self.path.with_name(f"{self.path.stem}.{test}{self.path.suffix}") if test else self.path
+        return Recorder(
             path,
-            mode=mode,
-            match=match,
-            pace=pace,
-            failed=failed,
-            upstream=upstream,
-            redaction=redaction,
-            **settings,
+            mode=self._mode,
+            match=self._match,
+            pace=self._pace,
+            failed=self._failed,
+            upstream=self._upstream,
+            redaction=self._redaction,
+            **self._others,
         )
 
     def httpx_transport(self, inner: Any) -> Any:
@@ -125,7 +128,7 @@ class Recorder(BotoFake):
         super().__exit__(kind, error, trace)
 
     def __repr__(self) -> str:
-        return f"<Recorder of {len(self.calls)} calls to {self.path}>"
+        return f"<Recorder, {self._state}, {len(self.calls)} calls to {self.path}>"
 
 
 def record(

@@ -4,8 +4,7 @@ Three things are looked up here, and nowhere else:
 
 * `current()`: the newest open fake;
 * `fake_for_call()`: the fake that must answer a boto call right now, which is the one under which it began. That call
-is
-  refused when its fake was closed meanwhile, and so is a thread that outlived the fake it was born under. A call
+  is refused when its fake was closed meanwhile, and so is a thread that outlived the fake it was born under. A call
   belongs to the fake of the server at whose URL it is aimed, else to the newest that answers boto clients, else to the
   newest of another transport, which refuses it unless it is aimed at this machine itself. One that records and is newer
   than a server hears what is aimed at that;
@@ -21,13 +20,17 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
 from converse_harness.intercept.clients import is_loopback
 from converse_harness.intercept.exchange import CLOSED_MEANWHILE, FORKED, OUTLIVED, OpenFake, RefusingFake, refuse
 from converse_harness.intercept.patch_points import PATCHES
+
+if TYPE_CHECKING:
+    from converse_harness.endpoint.call import Call
 
 
 class _Entry:
@@ -61,11 +64,13 @@ class _Entry:
 class ActiveCall:
     """One running call, all its attempts: the fake under which it began, and its operation."""
 
-    __slots__ = ("__weakref__", "entry", "operation")
+    __slots__ = ("__weakref__", "call", "entry", "operation")
 
     def __init__(self, entry: _Entry, operation: str) -> None:
         self.entry = entry
         self.operation = operation
+        self.call: Call | None = None
+        """Its newest attempt; None before the first."""
 
     @property
     def fake(self) -> OpenFake:
@@ -299,14 +304,20 @@ def _locked(step: Callable[[], None], *, otherwise: Callable[[], None]) -> None:
 
 def locked(step: Callable[[], None]) -> None:
     """Run `step` while no other thread opens or closes a fake. Safe to interrupt."""
+    nested = _owned()
     try:
         _lock.acquire()
         step()
     finally:
-        # An interrupt may have come between any two lines, so the lock is asked and not a variable.
-        with suppress(RuntimeError):
-            while True:
-                _lock.release()
+        # An interrupt may have come between any two lines, so the lock is asked and not a variable; and what an inner
+        # use of it could not release, the outermost does.
+        while not nested and _owned():
+            _lock.release()
+
+
+def _owned() -> bool:
+    owned: bool = _lock._is_owned()  # type: ignore[attr-defined]  # as threading.Condition asks it
+    return owned
 
 
 def _after_fork_in_child() -> None:

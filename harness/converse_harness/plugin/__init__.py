@@ -5,6 +5,7 @@ Loaded by every pytest of the environment, so it imports nothing heavy: everythi
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
@@ -118,46 +119,55 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Let the fakes decide about the test's own outcome: one failure, and no second error at teardown."""
     __tracebackhide__ = True
     server = item.config.stash.get(SERVER, None)
-    before: Sequence[Fake] = ()
+    before = _open_fakes()
     if server is not None:
-        before = server.fakes
         server.settings = settings_of(item)
         server.recent.clear()
+    error: BaseException | None = None
     try:
         result = yield
-    except pytest.xfail.Exception:
-        raise
-    except (Exception, pytest.fail.Exception) as error:
-        _what_fakes_say(_fakes_of(item, before), error)
+    except (Exception, pytest.fail.Exception, pytest.skip.Exception) as raised:
+        error = raised
         raise
     finally:
         if server is not None:
             server.settings = {}
-    _what_fakes_say(_fakes_of(item, before), None)
+        if isinstance(error, pytest.xfail.Exception):
+            _asked(item, before, error)
+        else:
+            _what_fakes_say(item, before, error)
     return result
 
 
-def _fakes_of(item: pytest.Item, before: Sequence[Fake]) -> list[Fake]:
-    """The fakes of the test's fixtures, and those that it opened on the server and left open: they are closed."""
-    server = item.config.stash.get(SERVER, None)
-    left = [] if server is None else [fake for fake in server.fakes if fake not in before]
-    for fake in left:
-        fake.close()
-    return [*own_fakes(item), *left]
+def _open_fakes() -> list[Fake]:
+    """Every fake that is open, whoever opened it; none where nothing has loaded what makes them."""
+    module = sys.modules.get("converse_harness.intercept.fake")
+    return [] if module is None else module.open_fakes()
 
 
-def _what_fakes_say(fakes: list[Fake], error: BaseException | None) -> None:
-    said = _asked(fakes, error)
+def _what_fakes_say(item: pytest.Item, before: Sequence[Fake], error: BaseException | None) -> None:
+    said = _asked(item, before, error)
     if said is not None:
         raise said  # the one frame of ours that a failure shows, because pytest wants to show one
 
 
-def _asked(fakes: list[Fake], error: BaseException | None) -> Exception | None:
-    """What fails the test; every fake is asked, so that none has anything left to say when its fixture ends."""
+def _asked(item: pytest.Item, before: Sequence[Fake], error: BaseException | None) -> Exception | None:
+    """What fails the test; every fake is asked, so that none has anything left to say when its fixture ends.
+
+    Those of its fixtures, and those that it left open on the server, are asked for all; those of a wider scope, for
+    what was wrong with the calls: their replies may be for other tests.
+    """
+    own = own_fakes(item)
+    server = item.config.stash.get(SERVER, None)
+    left = [] if server is None else [fake for fake in server.fakes if fake not in before]
+    for fake in left:
+        fake.close()
     last: Exception | None = None
-    for fake in fakes:
+    left_early = isinstance(error, pytest.skip.Exception | pytest.xfail.Exception)
+    asked = [] if left_early else [fake.check for fake in (*own, *left)]
+    for ask in (*asked, *(fake.check_problems for fake in before if fake not in own)):
         try:
-            fake.check(last or error)
+            ask(last or error)
         except Exception as said:  # noqa: BLE001 - whatever fails the test
             last = said.with_traceback(None)
     return last

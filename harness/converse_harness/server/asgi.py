@@ -43,6 +43,7 @@ _BROKEN: Final = (
 
 class _AsgiFake(Fake):
     transport = "asgi"
+    _state = "open"
 
 
 class ConverseApp:
@@ -95,7 +96,7 @@ class ConverseApp:
                 await leaving
 
     def __repr__(self) -> str:
-        return f"<ConverseApp with {self.fake!r}>"
+        return f"<ConverseApp, {len(self.fake.calls)} calls>"
 
 
 class _Answer:

@@ -35,6 +35,7 @@ class ServerFake(Fake):
         self._url = url
         self.where = f" at {url}"
         self._stack.enter_context(mount(self))  # last: from here on other threads see it
+        self._opened()
 
     @property
     def url(self) -> str:

@@ -1,0 +1,199 @@
+"""A fake as a decorator: around each call of a function, the life of a generator, or each test of a class."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
+from contextlib import AbstractContextManager, aclosing
+from typing import Any, Final
+
+_NO_GENERATOR: Final = (
+    "@{made_by}(...) on {name}, which was made of a generator function: the body would run after the decorator has "
+    "closed. Put it directly above the `def`, below @pytest.fixture or @contextmanager."
+)
+_NO_FUNCTION: Final = (
+    "@{made_by}(...) on {name}: it wraps functions, generators and classes of tests. Put it directly above the `def` "
+    "or the `class`."
+)
+_NO_TESTS: Final = (
+    "@{made_by}(...) on the class {name}, which has no test method: nothing would be opened. Names of test methods "
+    "begin with `test`."
+)
+
+_TEST: Final = "test"
+"""How the name of a test method begins, for pytest and for unittest."""
+
+_HELD: Final = "_converse_harness_fake"
+"""The attribute of a test of unittest that has its open fake."""
+
+_WRITTEN: Final = "_converse_harness_written"
+"""The attribute of a wrapped test method that has it as it was written."""
+
+
+OpenedFake = AbstractContextManager[object]
+Fresh = Callable[[str], OpenedFake]
+"""Makes a fake anew for a test method of that name; the name is empty for anything else."""
+
+
+def under(target: Any, fresh: Fresh, made_by: str) -> Any:
+    """The function, generator function or class of tests under a fake. Raises TypeError for anything else."""
+    if isinstance(target, type):
+        return _class_under(target, fresh, made_by)
+    if isinstance(target, staticmethod | classmethod):
+        return type(target)(under(target.__func__, fresh, made_by))
+    name = getattr(target, "__qualname__", repr(target))
+    if not callable(target):
+        raise TypeError(_NO_FUNCTION.format(made_by=made_by, name=name))
+    below: Any = inspect.unwrap(target)
+    generates = inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target)
+    if not generates and (inspect.isgeneratorfunction(below) or inspect.isasyncgenfunction(below)):
+        raise TypeError(_NO_GENERATOR.format(made_by=made_by, name=name))
+    return _function_under(target, lambda: fresh(""))
+
+
+def _function_under(function: Any, fresh: Callable[[], OpenedFake]) -> Any:
+    if inspect.isasyncgenfunction(function):
+        wrapper = _async_generator_under(function, fresh)
+    elif inspect.isgeneratorfunction(function):
+        wrapper = _generator_under(function, fresh)
+    elif inspect.iscoroutinefunction(function):
+        wrapper = _coroutine_under(function, lambda *_: fresh())
+    else:
+        wrapper = _call_under(function, lambda *_: fresh())
+    return functools.wraps(function)(wrapper)
+
+
+def _call_under(function: Any, entered: Callable[..., AbstractContextManager[Any]]) -> Any:
+    """`entered` gets the arguments of the function."""
+
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        with entered(*args):
+            return function(*args, **kwargs)
+
+    return wrapper
+
+
+def _coroutine_under(function: Any, entered: Callable[..., AbstractContextManager[Any]]) -> Any:
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+        with entered(*args):
+            return await function(*args, **kwargs)
+
+    return wrapper
+
+
+def _generator_under(function: Any, fresh: Callable[[], OpenedFake]) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        with fresh():
+            return (yield from function(*args, **kwargs))
+
+    return wrapper
+
+
+def _async_generator_under(function: Any, fresh: Callable[[], OpenedFake]) -> Any:
+    async def wrapper(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+        with fresh():
+            async with aclosing(function(*args, **kwargs)) as inner:
+                step = inner.__anext__()
+                while True:
+                    try:
+                        value = await step
+                    except StopAsyncIteration:
+                        return
+                    try:
+                        sent = yield value
+                    except GeneratorExit:
+                        raise
+                    except BaseException as error:  # noqa: BLE001 - it belongs to the function
+                        step = inner.athrow(error)
+                    else:
+                        step = inner.asend(sent)
+
+    return wrapper
+
+
+def _class_under(kind: type, fresh: Fresh, made_by: str) -> type:
+    """The class itself, with a fake of its own around each test; a decorated class below it has no say any longer."""
+    tests = dict(_tests_of(kind))
+    if not tests:
+        raise TypeError(_NO_TESTS.format(made_by=made_by, name=kind.__qualname__))
+    unittest = sys.modules.get("unittest")
+    if unittest is not None and issubclass(kind, unittest.TestCase):
+        _put_into_unittest(kind, tests, fresh)
+        return kind
+    for name, method in tests.items():
+        setattr(kind, name, _method_under(method, functools.partial(fresh, name)))
+    return kind
+
+
+def _tests_of(kind: type) -> Iterator[tuple[str, Any]]:
+    """The test methods, inherited ones too, as they were written."""
+    for name in dir(kind):
+        method = inspect.getattr_static(kind, name)
+        if name.startswith(_TEST) and (inspect.isfunction(method) or isinstance(method, staticmethod | classmethod)):
+            yield name, getattr(method, _WRITTEN, method)
+
+
+def _method_under(method: Any, fresh: Callable[[], OpenedFake]) -> Any:
+    is_function = inspect.isfunction(method)
+    wrapper = _function_under(method if is_function else method.__func__, fresh)
+    made = wrapper if is_function else type(method)(wrapper)
+    setattr(made, _WRITTEN, method)
+    return made
+
+
+class _OfTest:
+    """The fake of one test of unittest, with what the test failed with."""
+
+    def __init__(self, test: Any, fake: OpenedFake) -> None:
+        self._test = test
+        self._fake = fake
+        self._error: Exception | None = None
+
+    def open(self) -> None:
+        """Open it, and close it after tearDown and the cleanups that setUp adds."""
+        self._fake.__enter__()
+        setattr(self._test, _HELD, self)
+        self._test.addCleanup(self._close)
+
+    def _close(self) -> None:
+        __tracebackhide__ = True
+        delattr(self._test, _HELD)
+        error = self._error
+        self._fake.__exit__(None if error is None else type(error), error, None)
+
+    def __enter__(self) -> None:
+        """Around setUp and the test: of one that raised, unused replies are not reported as well."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception):
+            self._error = error
+
+
+def _put_into_unittest(kind: Any, tests: Mapping[str, Any], fresh: Fresh) -> None:
+    own = vars(kind).get("setUp")
+
+    @functools.wraps(kind.setUp)
+    def set_up(self: Any) -> None:
+        written: Any = functools.partial(own, self) if own is not None else super(kind, self).setUp
+        if _HELD in vars(self):  # that of a class below this one
+            written()
+            return
+        held = _OfTest(self, fresh(self._testMethodName))
+        held.open()
+        with held:
+            written()
+
+    kind.setUp = set_up
+    for name, method in tests.items():
+        if inspect.isfunction(method):
+            around = _coroutine_under if inspect.iscoroutinefunction(method) else _call_under
+            made = functools.wraps(method)(around(method, _held_by))
+            setattr(made, _WRITTEN, method)
+            setattr(kind, name, made)
+
+
+def _held_by(test: Any) -> AbstractContextManager[object]:
+    held: AbstractContextManager[object] = getattr(test, _HELD)
+    return held
