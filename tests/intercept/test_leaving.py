@@ -449,3 +449,26 @@ def test_an_interrupted_call_is_not_held_for_ever(
 
     assert interrupt_everywhere(call, check, each_step=each_step, besides=open_and_close) > 70
     assert lock_is_free()
+
+
+def test_whoever_is_alone_stays_so_when_a_finalizer_closes_another_fake() -> None:
+    left: list[bool] = []
+
+    def others_may_enter() -> None:
+        entered = registry._lock.acquire(blocking=False)
+        left.append(entered)
+        if entered:
+            registry._lock.release()
+
+    def step() -> None:
+        registry.close_fake(fake_converse())  # as a finalizer does
+        in_thread(others_may_enter)
+
+    def in_thread(function: Callable[[], None]) -> None:
+        thread = threading.Thread(target=function)
+        thread.start()
+        thread.join()
+
+    registry.locked(step)
+    in_thread(others_may_enter)
+    assert left == [False, True]

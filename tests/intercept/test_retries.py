@@ -152,3 +152,19 @@ def test_strands_retries_in_no_time(question: dict[str, Any]) -> None:
         assert len(fake.calls) == 6 * 2
         assert sum(call.answered.waited for call in fake.calls) >= 124
     assert vars(strands_retry)["asyncio"] is asyncio
+
+
+def test_a_skipped_wait_is_booked_on_its_call(make_client: Client, question: dict[str, Any]) -> None:
+    """Another client is answered between an attempt and the wait after it."""
+    other = make_client(**KEYS)
+
+    def ask_with_another(attempts: int, **_: Any) -> None:
+        if attempts == 1:
+            other.converse(**question)
+
+    with fake_converse(reply.throttled(), reply.text("in between"), reply.text("hi")) as fake:
+        client = make_client(**KEYS)
+        client.meta.events.register_first("needs-retry.bedrock-runtime.Converse", ask_with_another)
+        client.converse(**question)
+    assert [call.status for call in fake.calls] == [429, 200, 200]
+    assert [call.answered.waited > 0 for call in fake.calls] == [True, False, False]

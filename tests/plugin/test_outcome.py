@@ -278,3 +278,55 @@ def test_an_expected_failure_or_a_skip_does_not_hide_an_unexpected_call(project:
         """
     )
     project.runpytest().assert_outcomes(xfailed=1, skipped=1, errors=2)
+
+
+def test_what_is_wrong_with_a_call_fails_its_own_test_whatever_the_scope_of_the_fake(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import boto3
+        import pytest
+        from contextlib import suppress
+        from converse_harness import fake_converse, reply
+
+        @pytest.fixture(scope="session", params=["session"])
+        def model():
+            with fake_converse(reply.text("for the last test")) as fake:
+                yield fake
+
+        def ask(text):
+            message = {"role": "user", "content": [{"text": text}]}
+            with suppress(Exception):
+                boto3.client("bedrock-runtime").converse(modelId="amazon.titan-text-lite-v1", messages=[message])
+
+        def test_blank(model):
+            ask(" ")
+
+        def test_no_call(model):
+            pass
+
+        def test_blank_and_failing(model):
+            ask(" ")
+            raise ValueError("its own")
+
+        def test_blank_and_skipped(model):
+            ask(" ")
+            pytest.skip("too late")
+
+        def test_blank_and_expected_to_fail(model):
+            ask(" ")
+            pytest.xfail("known")
+
+        def test_right(model):
+            ask("?")
+        """
+    )
+    result = project.runpytest("-rA", "-p", "no:randomly", "-p", "no:xdist")
+    result.assert_outcomes(failed=3, passed=2, xfailed=1)
+    result.stdout.fnmatch_lines_random(
+        [
+            "E   converse_harness.RefusedRequest: Bedrock would refuse call 1: *",
+            "E   converse_harness.RefusedRequest: Bedrock would refuse call 2: *",
+            "E   converse_harness.RefusedRequest: Bedrock would refuse call 3: *",
+            "*ValueError: its own",
+        ]
+    )

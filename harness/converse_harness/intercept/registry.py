@@ -22,6 +22,8 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from inspect import currentframe
+from types import CodeType
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -304,15 +306,25 @@ def _locked(step: Callable[[], None], *, otherwise: Callable[[], None]) -> None:
 
 def locked(step: Callable[[], None]) -> None:
     """Run `step` while no other thread opens or closes a fake. Safe to interrupt."""
-    nested = _owned()
+    # A finalizer may come here while this thread is here already; the lock is then released further out. An interrupt
+    # may have come between any two lines, so the stack and the lock are asked, and no variable.
+    nested = _is_running(locked.__code__)
     try:
         _lock.acquire()
         step()
     finally:
-        # An interrupt may have come between any two lines, so the lock is asked and not a variable; and what an inner
-        # use of it could not release, the outermost does.
         while not nested and _owned():
             _lock.release()
+
+
+def _is_running(code: CodeType) -> bool:
+    """Whether this thread is further out in a function already."""
+    frame = currentframe()
+    for _ in range(2):  # this function, and the one that asks
+        frame = frame.f_back if frame is not None else None
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _owned() -> bool:
