@@ -324,9 +324,9 @@ def test_what_is_wrong_with_a_call_fails_its_own_test_whatever_the_scope_of_the_
     result.assert_outcomes(failed=3, passed=2, xfailed=1)
     result.stdout.fnmatch_lines_random(
         [
-            "E   converse_harness.RefusedRequest: Bedrock would refuse call 1: *",
-            "E   converse_harness.RefusedRequest: Bedrock would refuse call 2: *",
-            "E   converse_harness.RefusedRequest: Bedrock would refuse call 3: *",
+            "E*converse_harness.RefusedRequest: Bedrock would refuse call 1: *",
+            "E*converse_harness.RefusedRequest: Bedrock would refuse call 2: *",
+            "E*converse_harness.RefusedRequest: Bedrock would refuse call 3: *",
             "*ValueError: its own",
         ]
     )
