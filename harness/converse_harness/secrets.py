@@ -1,12 +1,14 @@
-"""What must never be shown or written, as one table of kinds of secrets and one of headers."""
+"""What must never be shown or written: found in texts and in headers, and masked."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Final
+
+from converse_harness.secret_kinds import KINDS, SecretKind
 
 MASK: Final = "***"
 
@@ -18,150 +20,6 @@ _SECRET_HEADERS: Final = frozenset(
 
 STAND_IN: Final = "111122"
 """How the account ids begin that stand in recordings for real ones."""
-
-
-@dataclass(frozen=True, slots=True)
-class SecretKind:
-    """One kind of secret: whatever `pattern` matches has one of the `hints` in it, in upper or lower case.
-
-    Hints are written in lower case; a text without any of them is not searched, which is most of the speed.
-    What is matched after the group `kept`, if there is one, is the secret. `masked`: recordings have a mask in its
-    place; a file with any other kind of secret is not written.
-    """
-
-    name: str
-    hints: tuple[str, ...]
-    pattern: str
-    masked: bool = False
-
-
-_START: Final = r"(?<![A-Za-z0-9])"
-_BASE64_START: Final = r"(?<![A-Za-z0-9+/_-])"
-# Between the name of a member or header and its value: also in JSON, in JSON inside a string, in Python and in YAML.
-_IS: Final = r"""["'\\]{0,4}\s{0,3}[:=]\s{0,3}["'\\]{0,4}"""
-_URL_IS: Final = r"(?:=|%3D|%253D|\\u003[dD])"
-_URL_VALUE: Final = r"""(?!\*\*\*)(?:(?!%26|%2526)[^&\s"'<>\\,;()\[\]{}])+"""
-
-ACCOUNT_IN_ARN: Final = SecretKind(
-    "an AWS account id",
-    ("arn",),
-    # Also in a path, where each colon is %3A, and in one that was quoted twice
-    r"(?P<kept>\barn(?P<colon>:|%3[Aa]|%253[Aa])(?:(?:(?!(?P=colon))[^\s\"'])*(?P=colon)){3})\d{12}(?!\d)",
-    masked=True,
-)
-ACCOUNT_BY_NAME: Final = SecretKind(
-    "an AWS account id",
-    ("account", "bucketowner"),
-    rf"(?P<kept>(?i:account[ _-]?id|aws[ _-]?account(?:[ _-]?number)?|bucketOwner)(?:{_IS}|\s))\d{{12}}(?!\d)",
-    masked=True,
-)
-
-KINDS: Final = (
-    ACCOUNT_IN_ARN,
-    ACCOUNT_BY_NAME,
-    SecretKind(
-        "the signature of a URL",
-        ("x-amz-", "x-goog-", "sig", "key-pair-id", "awsaccesskeyid", "googleaccessid"),
-        r"(?P<kept>(?:(?i:X-(?:Amz|Goog)-(?:Signature|Credential|Security-Token))"
-        rf"|(?:[?&;]|%26|%3F|\\u0026)(?:sig|Signature|Key-Pair-Id|AWSAccessKeyId|GoogleAccessId)){_URL_IS}){_URL_VALUE}",
-        masked=True,
-    ),
-    SecretKind(  # as AWS repeats it when a signature does not match
-        "the session token of a signed request",
-        ("security-",),
-        rf"(?P<kept>(?i:x-amz-security-token){_IS})[A-Za-z0-9+/=%_-]{{16,}}",
-        masked=True,
-    ),
-    SecretKind(
-        "an AWS access key id",
-        ("akia", "asia", "abia", "acca"),
-        rf"{_START}A(?:KI|SI|BI|CC)A[A-Z0-9]{{16}}(?![A-Z0-9])",
-    ),
-    SecretKind(
-        "an AWS secret access key",
-        ("secret",),
-        rf"(?P<kept>(?i:secret[_ -]?(?:access[_ -]?)?key){_IS})[A-Za-z0-9+/]{{40}}(?![A-Za-z0-9+/])",
-    ),
-    SecretKind(
-        "an AWS session token",
-        ("session", "iqojb3jpz2lu", "ogzxivyxdz"),
-        rf"(?P<kept>(?i:aws_session_token){_IS})[A-Za-z0-9+/=_-]{{16,}}"
-        rf"|(?i:session_?token){_IS}[A-Za-z0-9+/=_-]{{100,}}"
-        rf"|{_BASE64_START}(?:IQoJb3JpZ2lu|F[wQ]oGZXIvYXdz)[A-Za-z0-9+/=%_-]{{32,}}",
-    ),
-    SecretKind("a Bedrock API key", ("absk",), rf"{_BASE64_START}ABSK[A-Za-z0-9+/]{{16,}}={{0,2}}"),
-    SecretKind(
-        "a short-term Bedrock API key", ("bedrock-api-key-",), rf"{_START}bedrock-api-key-[A-Za-z0-9+/=_-]{{16,}}"
-    ),
-    SecretKind(
-        "a bearer token",
-        ("bearer",),
-        # With a digit: "the bearer responsibilities" are none
-        rf"(?P<kept>{_START}[Bb](?:earer|EARER)\s+)(?=[A-Za-z._~+/=-]*\d)[A-Za-z0-9._~+/=-]{{16,}}",
-    ),
-    SecretKind(
-        "the value of an Authorization header",
-        ("authorization", "aws4-hmac"),
-        rf"(?P<kept>(?i:authorization){_IS}(?:Basic|Digest|Token|ApiKey|Negotiate)\s+)[A-Za-z0-9._~+/=-]{{12,}}"
-        r"|AWS4-HMAC-SHA256\s+Credential=[^\s,*]+",
-    ),
-    SecretKind("a signature of AWS", ("signature=",), r"(?P<kept>\bSignature=)[0-9a-f]{64}"),
-    SecretKind(
-        "a cookie",
-        ("cookie",),
-        rf"(?P<kept>(?i:\b(?:set-)?cookie){_IS}[\w.-]{{1,64}}=)(?=[^\s;,\"']*\d)[^\s;,\"']{{16,}}",
-    ),
-    SecretKind(
-        "the value of an API key header",
-        ("api-",),
-        rf"(?P<kept>(?i:\b(?:x-)?api-key){_IS})(?=[A-Za-z._-]*\d)[A-Za-z0-9._-]{{16,}}",
-    ),
-    SecretKind("an Anthropic API key", ("sk-ant-",), rf"{_START}sk-ant-[A-Za-z0-9_-]{{16,}}"),
-    SecretKind(
-        "an OpenAI API key",
-        ("sk-",),
-        rf"{_START}sk-(?:(?:proj|svcacct|admin|None|or-v1)-[A-Za-z0-9_-]{{16,}}|[A-Za-z0-9]{{20,}})",
-    ),
-    SecretKind("a Google API key", ("aiza",), rf"{_BASE64_START}AIza[A-Za-z0-9_-]{{35}}(?![A-Za-z0-9_-])"),
-    SecretKind("a Google OAuth token", ("ya29.", "gocspx-"), rf"{_START}(?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{{20,}}"),
-    SecretKind(
-        "a GitHub token",
-        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-        rf"{_START}(?:gh[pousr]_[A-Za-z0-9]{{30,}}|github_pat_[A-Za-z0-9_]{{22,}})",
-    ),
-    SecretKind(
-        "a GitLab token",
-        ("glpat-", "gldt-", "glrt-", "glptt-", "glcbt-"),
-        rf"{_START}gl(?:pat|dt|rt|ptt|cbt)-[A-Za-z0-9_-]{{20,}}",
-    ),
-    SecretKind(
-        "a Slack token",
-        ("xox", "xapp-", "hooks.slack.com"),
-        rf"{_START}(?:xox[abeoprs]-(?=[A-Za-z-]*\d)[A-Za-z0-9-]{{10,}}|xapp-\d-[A-Za-z0-9-]{{10,}})"
-        r"|hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{30,}",
-    ),
-    SecretKind(
-        "a Stripe key",
-        ("k_live_", "k_test_", "whsec_"),
-        rf"{_START}(?:[rs]k_(?:live|test)_[A-Za-z0-9]{{16,}}|whsec_[A-Za-z0-9+/]{{24,}})",
-    ),
-    SecretKind("a Hugging Face token", ("hf_",), rf"{_START}hf_[A-Za-z0-9]{{30,}}"),
-    SecretKind("an npm token", ("npm_",), rf"{_START}npm_[A-Za-z0-9]{{30,}}"),
-    SecretKind("a PyPI token", ("pypi-age",), rf"{_START}pypi-AgE[A-Za-z0-9_-]{{16,}}"),
-    SecretKind(
-        "a JSON Web Token",
-        ("eyj",),
-        rf"{_START}eyJ[A-Za-z0-9_-]{{10,}}\.[A-Za-z0-9_-]{{4,}}\.[A-Za-z0-9_-]{{10,}}",
-    ),
-    SecretKind(
-        "a private key",
-        ("private key", "openssh-key-v1\0"),
-        r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-        r"[^\x00]{0,300}?[A-Za-z0-9+/=]{16,}(?:(?:[\r\n]|\\[nr])+[A-Za-z0-9+/=]+)*"
-        r"|openssh-key-v1\x00",
-    ),
-)
-"""Every kind of secret. What people say about secrets, hashes, ids and signatures of reasoning are none."""
 
 
 @cache
@@ -215,18 +73,139 @@ def _near_hints(kind: SecretKind, lowered: str) -> Iterator[tuple[int, int]]:
     yield start, end
 
 
-def mask(text: str) -> str:
-    """The text without its secrets, for failure messages and reports.
+# The secrets of this process
+
+_LONG_ENOUGH: Final = 16
+"""Characters from which on a value is searched inside of words too, and need not be of two classes."""
+
+_SHORTEST: Final = 8
+
+_SECRET_NAME: Final = re.compile(
+    r"(?:^|_)(?:KEY|TOKEN|PAT|DSN|PASS|PASSPHRASE|CREDENTIALS?|CREDS)$|PASSWORD$|PASSWD$|_PWD$|SECRET|_TOKEN_|ACCESS_KEY"
+    r"|API_?KEY",
+    re.IGNORECASE,
+)
+_NO_SECRET_NAME: Final = re.compile(r"_(?:FILE|PATH|DIR|URI|URL|ARN|NAME|COMMAND)$", re.IGNORECASE)
+_PASSWORD_IN_URL: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^\s:/@]*:([^\s/@]+)@")
+
+_CLASSES: Final = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[0-9]", "[^a-zA-Z0-9]")))
+
+_COMMON: Final = frozenset(
+    [
+        "admin",
+        "administrator",
+        "anonymous",
+        "changeit",
+        "changeme",
+        "default",
+        "docker",
+        "example",
+        "guest",
+        "hello",
+        "letmein",
+        "local",
+        "localhost",
+        "master",
+        "minio",
+        "minioadmin",
+        "mypassword",
+        "mysecret",
+        "mysecretpassword",
+        "mysql",
+        "nobody",
+        "passw",
+        "passwd",
+        "password",
+        "placeholder",
+        "postgres",
+        "postgresql",
+        "qwerty",
+        "rabbitmq",
+        "redis",
+        "root",
+        "rootroot",
+        "secret",
+        "supersecret",
+        "test",
+        "testing",
+        "testpass",
+        "testpassword",
+        "testtest",
+        "username",
+        "welcome",
+    ]
+)
+"""What many have as a password of nothing that matters; digits and signs around it make no other word of it."""
+
+_signed_with: set[str] = set()
+
+
+def remember(*values: object) -> None:
+    """Take values that a request was signed with for secrets of this process; None and short ones are not."""
+    _signed_with.update(value for value in values if isinstance(value, str) and len(value) >= _LONG_ENOUGH)
+
+
+def own_secrets(environ: Mapping[str, str] | None = None) -> frozenset[str]:
+    """The secrets of this process: what its environment has under names of secrets, and what requests were signed with.
+
+    Also the passwords in URLs, whatever the name. Of another `environ`, only what that has. Values shorter than eight
+    characters are left out, those shorter than sixteen if they are of one class of characters or a common word.
+
+    >>> environ = {"DB_PASSWORD": "correct horse battery", "DATABASE_URL": "postgres://ada:b4ttery-staple@db/x"}
+    >>> sorted(own_secrets({**environ, "HOME": "/home/ada-lovelace", "X_KEY": "short", "DB_PASS": "postgres1"}))
+    ['b4ttery-staple', 'correct horse battery']
+    """
+    if environ is None:
+        return own_secrets(os.environ) | _signed_with
+    values = [
+        value.strip()
+        for name, value in environ.items()
+        if _SECRET_NAME.search(name) and not _NO_SECRET_NAME.search(name)
+    ]
+    values += [found for value in environ.values() if "://" in value for found in _PASSWORD_IN_URL.findall(value)]
+    return frozenset(filter(_is_worth_hiding, values))
+
+
+def _is_worth_hiding(value: str) -> bool:
+    if len(value) >= _LONG_ENOUGH:
+        return True
+    of_two = sum(each.search(value) is not None for each in _CLASSES) > 1
+    return len(value) >= _SHORTEST and of_two and re.sub(r"[^a-z]+", "", value.lower()) not in _COMMON
+
+
+def own_spans(text: str, own: Collection[str]) -> Iterator[tuple[int, int]]:
+    """Where in a text there is one of these secrets; a short one only where it is no part of a word."""
+    for value in own:
+        for each in {value, value.encode().decode("latin-1")}:
+            at = text.find(each)
+            while at >= 0:
+                end = at + len(each)
+                if len(value) >= _LONG_ENOUGH or not (text[at - 1 : at].isalnum() or text[end : end + 1].isalnum()):
+                    yield at, end
+                at = text.find(each, at + 1)
+
+
+def mask(text: str, own: Collection[str] | None = None) -> str:
+    """The text without secrets, for failure messages and reports; `own` are those of this process.
 
     >>> mask("arn:aws:bedrock:us-east-1:123456789012:inference-profile/x")
     'arn:aws:bedrock:us-east-1:***:inference-profile/x'
     >>> mask("/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aprompt%2Fx/other")
     '/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A***%3Aprompt%2Fx/other'
     """
+    text = _without(text, own_spans(text, own_secrets() if own is None else own))
     for kind in KINDS:
-        for start, end in reversed(secret_spans(kind, text)):
-            text = text[:start] + MASK + text[end:]
+        text = _without(text, secret_spans(kind, text))
     return text
+
+
+def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    made, done = "", 0
+    for start, end in sorted(spans):
+        if start >= done:
+            made += text[done:start] + MASK
+        done = max(done, end)
+    return made + text[done:]
 
 
 def mask_headers(headers: Headers) -> Headers:

@@ -10,7 +10,7 @@ import pytest
 from converse_harness.recordings.choices import FAILED, MODES
 from converse_harness.recordings.keys import KINDS, TYPES
 from converse_harness.recordings.matching import MATCHES, PARTS
-from converse_harness.secrets import KINDS as SECRETS
+from converse_harness.secret_kinds import KINDS as SECRETS
 from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write
 
 

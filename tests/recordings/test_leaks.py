@@ -13,10 +13,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from converse_harness import secrets
 from converse_harness.errors import SecretFound
 from converse_harness.recordings import decoding, leaks
-from converse_harness.recordings.leaks import Leak, own_secrets, refuse, scan
-from converse_harness.secrets import KINDS, SecretKind, compiled, mask, matches
+from converse_harness.recordings.leaks import Leak, refuse, scan
+from converse_harness.secret_kinds import KINDS, SecretKind
+from converse_harness.secrets import compiled, mask, matches, own_secrets, remember
 from converse_strategies import converse_requests, stream_events
 from tests.profiles import examples
 from tests.recordings.planted import FORMS, LONG, MASKED, REFUSED, in_zip
@@ -43,7 +45,8 @@ def test_every_kind_is_found_in_every_form(name: str) -> None:
 def test_whatever_the_pattern_of_a_kind_matches_has_one_of_its_hints(
     kind: SecretKind, data: st.DataObject, spaces: int
 ) -> None:
-    text = data.draw(st.from_regex(compiled(kind), fullmatch=True))
+    # What is looked ahead to is drawn as well.
+    text = data.draw(st.from_regex(compiled(kind), fullmatch="(?=@" not in kind.pattern))
     # In a text of megabytes only the neighbourhood of the hints is searched.
     assert any(True for _ in matches(" " * spaces + text, (kind,)))
 
@@ -160,8 +163,8 @@ def test_secrets_of_this_process_are_found(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_what_a_request_was_signed_with_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leaks, "_signed_with", set[str]())
-    leaks.remember("from-the-instance-role", None, "short")
+    monkeypatch.setattr(secrets, "_signed_with", set[str]())
+    remember("from-the-instance-role", None, "short")
     assert [leak.kind for leak in scan(call("from-the-instance-role, short"))] == [leaks.OWN_SECRET]
 
 
@@ -173,7 +176,14 @@ def test_what_a_request_was_signed_with_is_found(monkeypatch: pytest.MonkeyPatch
         ("OPENAI_API_KEY", True),
         ("apikey", True),
         ("CLIENT_SECRET_2", True),
-        ("PGPASSWORD", False),
+        ("PGPASSWORD", True),
+        ("MYSQL_PWD", True),
+        ("PWD", False),
+        ("OLDPWD", False),
+        ("DB_PASS", True),
+        ("COMPASS", False),
+        ("GITHUB_PAT", True),
+        ("SENTRY_DSN", True),
         ("DB_PASSWORD", True),
         ("AWS_WEB_IDENTITY_TOKEN_FILE", False),
         ("AWS_SECRETS_ARN", False),

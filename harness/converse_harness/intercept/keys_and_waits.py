@@ -56,7 +56,7 @@ def sign_with_dummies(original: Any) -> Any:
 def remembered(signer: Any, auth: Any) -> Any:
     """What signs a request, once what it signs with is known as a secret that no recording may hold."""
     if is_bedrock(signer._service_id):
-        from converse_harness.recordings.leaks import remember
+        from converse_harness.secrets import remember
 
         keys, token = getattr(auth, "credentials", None), getattr(auth, "auth_token", None)
         remember(*(getattr(keys, name, None) for name in ("access_key", "secret_key", "token")))

@@ -1,9 +1,13 @@
-"""Every text that a recording holds, also what is encoded in another: JSON, percent, base64, hex, gzip, zip."""
+"""Every text that a recording holds, also what is encoded or packed in another, or comes in pieces."""
 
 from __future__ import annotations
 
 import base64
+import bz2
+import html
 import io
+import json
+import lzma
 import re
 import zipfile
 import zlib
@@ -102,23 +106,126 @@ def _groups(views: Sequence[View]) -> Iterator[Joined]:
 
 
 def views_of(line: Any, number: int) -> Iterator[View]:
-    """The texts of one line as they stand: strings, keys, and numbers of twelve digits; a value with its key."""
-    stack: list[tuple[Any, Path]] = [(line, ())]
+    """The texts of one line as they stand: strings, keys, and numbers of twelve digits; a value with its name.
+
+    The name is its key, that of the list that it is in, or what stands beside it in a pair.
+    """
+    stack: list[tuple[Any, Path, str]] = [(line, (), "")]
     while stack:
-        value, path = stack.pop()
+        value, path, name = stack.pop()
         if is_dict(value):
-            later: list[tuple[Any, Path]] = []
+            later: list[tuple[Any, Path, str]] = []
+            data = value.get("data")
+            if value.get("type") == "Buffer" and is_list(data):
+                yield from _buffer(data, number, (*path, "data"))
+            named = next((value[key] for key in _NAMES if type(value.get(key)) is str), "")
             for key, item in value.items():
+                shown = named if named and key in _VALUES else key
                 if type(item) is str or (type(item) is int and item > _LARGE_NUMBER):
-                    yield View(f"{key}: {item}", number, (*path, key))
+                    yield View(f"{shown}: {item}", number, (*path, key))
                 else:
                     yield View(str(key), number, (*path, key))
-                    later.append((item, (*path, key)))
+                    later.append((item, (*path, key), str(shown)))
             stack += reversed(later)
         elif is_list(value):
-            stack += reversed([(item, (*path, index)) for index, item in enumerate(value)])
+            if len(value) == _PAIR and type(value[0]) is str and type(value[1]) is str:
+                yield View(f"{value[0]}: {value[1]}", number, (*path, 1))
+            stack += reversed([(item, (*path, index), name) for index, item in enumerate(value)])
         elif type(value) is str:
-            yield View(value, number, path)
+            yield View(f"{name}: {value}" if name else value, number, path)
+        elif type(value) is int and value > _LARGE_NUMBER:
+            yield View(f"{name}: {value}", number, path)
+
+
+_NAMES: Final = ("name", "Name", "key", "Key")
+_VALUES: Final = ("value", "Value", "values", "Values")
+_PAIR: Final = 2
+
+
+def _buffer(data: list[Any], number: int, path: Path) -> Iterator[View]:
+    """The bytes that JavaScript's Buffer writes as a list of numbers."""
+    if all(type(each) is int and 0 <= each < 256 for each in data):
+        for form, text, binary in _texts_of(bytes(data)):
+            yield View(text, number, path, ("Buffer", *form), binary)
+
+
+def strings(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    """Every string in JSON with its place."""
+    if type(value) is str:
+        yield path, value
+    elif is_dict(value):
+        for key, item in value.items():
+            yield from strings(item, (*path, key))
+    elif is_list(value):
+        for index, item in enumerate(value):
+            yield from strings(item, (*path, index))
+
+
+def in_pieces(values: Iterable[Any]) -> Iterator[tuple[Path, str]]:
+    """Texts that several JSON values in a row have together: what stands at one place in all of them, joined.
+
+    What differs in a number that is called an index is not one place. A blob that is JSON counts as that JSON.
+    """
+    joined: dict[tuple[Path, object], list[str]] = {}
+    for value in values:
+        for place, text in _leaves(value, (), ()):
+            joined.setdefault(place, []).append(text)
+    for (path, _), texts in joined.items():
+        if len(texts) > 1:
+            yield path, "".join(texts)
+
+
+def _leaves(value: Any, path: Path, indices: tuple[object, ...]) -> Iterator[tuple[tuple[Path, object], str]]:
+    if is_dict(value):
+        own = tuple(item for key, item in value.items() if type(item) is int and str(key).lower().endswith("index"))
+        for key, item in value.items():
+            yield from _leaves(item, (*path, key), (*indices, *own))
+    elif is_list(value):
+        for item in value:
+            yield from _leaves(item, path, indices)
+    elif type(value) is str:
+        inner = _json_in_base64(value)
+        if inner is None:
+            yield (path, indices), value
+        else:
+            yield from _leaves(inner, path, indices)
+
+
+def _json_in_base64(text: str) -> Any:
+    if text[:1] not in ("e", "W"):  # how { and [ begin
+        return None
+    try:
+        value = json.loads(base64.b64decode(text, validate=True))
+    except (ValueError, RecursionError):
+        return None
+    return value if is_dict(value) or is_list(value) else None
+
+
+def _in_json(text: str) -> tuple[list[Any], bool]:
+    """The JSON that a text is, after a name perhaps, or that its lines are; and whether it comes in pieces."""
+    start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
+    if start < 0:
+        return [], False
+    whole = _parsed(text[start:]) if start < _LONGEST_NAME else None
+    if whole is not None:
+        return [whole], is_list(whole)
+    if "\n" not in text:
+        return [], False
+    lines = (line.strip().removeprefix("data:").strip() for line in text.splitlines())
+    return [value for value in map(_parsed, lines) if value is not None], True
+
+
+_LONGEST_NAME: Final = 200
+
+
+def _parsed(text: str) -> Any:
+    text = text.strip()
+    if text[:1] + text[-1:] not in ("{}", "[]"):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 _LARGE_NUMBER: Final = 10**9
@@ -128,6 +235,7 @@ _LARGE_NUMBER: Final = 10**9
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrtbf])|([\s\S]))")
 _ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 _PERCENT: Final = re.compile(r"%[0-9a-fA-F]{2}")
+_ENTITY: Final = re.compile(r"&(?:#\d|#[xX]|[a-zA-Z]{2,8};)")
 _WRAP: Final = re.compile(r"(?<=[A-Za-z0-9+/_-]{20})\r?\n[ \t]*(?=[A-Za-z0-9+/_-])")
 _RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{20,}")
 _LONG_RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{4096,}")
@@ -147,11 +255,35 @@ def _decoded(group: Joined) -> Iterator[View]:
                 text = decode(view.text)
                 if text != view.text:
                     yield View(text, view.line, view.path, (*view.form, form) if form else view.form)
+    for view in group.views:
+        if not view.binary:
+            yield from _structured(view)
     for found in _RUN.finditer(group.text):
         view = group.view_at(found.start())
+        name = _name_before(group.text, found.start())
         for form, data in _bytes_of(found[0]):
             for inner, text, binary in _texts_of(data):
-                yield View(text, view.line, view.path, (*view.form, form, *inner), binary)
+                yield View(name + text if not inner else text, view.line, view.path, (*view.form, form, *inner), binary)
+
+
+def _structured(view: View) -> Iterator[View]:
+    """The texts of the JSON in a text, and those that come in pieces there."""
+    values, in_turn = _in_json(view.text)
+    for value in values:
+        for inner in views_of(value, view.line):
+            yield View(inner.text, view.line, view.path, (*view.form, "JSON", *inner.form), inner.binary)
+    if in_turn:
+        for _, text in in_pieces(values):
+            yield View(text, view.line, view.path, (*view.form, "JSON", "joined"))
+
+
+_NAME_BEFORE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,60}[\"']?\s{0,3}[:=]\s{0,3}[\"']?$")
+
+
+def _name_before(text: str, at: int) -> str:
+    """What names a value: base64 of Kubernetes has no other word of what it is."""
+    found = _NAME_BEFORE.search(text, max(at - _LONGEST_NAME, 0), at)
+    return found[0] if found else ""
 
 
 def _unescape(text: str) -> str:
@@ -168,6 +300,7 @@ def _unescaped(found: re.Match[str]) -> str:
 _WHOLE: Final[tuple[tuple[str, tuple[str, ...], Callable[[str], str]], ...]] = (
     ("escaped", ("\\",), _unescape),
     ("percent-encoded", ("%",), lambda text: unquote(text) if _PERCENT.search(text) else text),
+    ("HTML", ("&",), lambda text: html.unescape(text) if _ENTITY.search(text) else text),
     ("", ("\n",), lambda text: _WRAP.sub("", text)),
 )
 """Encodings of a whole text: what it is called, what such a text has in it, and how it is undone."""
@@ -176,12 +309,27 @@ _WHOLE: Final[tuple[tuple[str, tuple[str, ...], Callable[[str], str]], ...]] = (
 def _bytes_of(run: str) -> Iterator[tuple[str, bytes]]:
     """What a run of characters stands for, in base64 of either alphabet and in hex."""
     run = run.translate(_STANDARD) if "-" in run or "_" in run else run
-    for skipped in range(4 if len(run) < _ALIGNED else 1):
+    for skipped in range(4) if len(run) < _ALIGNED else _beginnings(run):
         part = run[skipped:]
         yield "base64", base64.b64decode(part[: len(part) // 4 * 4] + _tail(part))
     # A search for hex in megabytes of base64 takes seconds.
     for found in _HEX.finditer(run) if len(run) < _LARGE else filter(None, [_HEX.fullmatch(run)]):
         yield "hex", bytes.fromhex(found[0])
+
+
+def _beginnings(run: str) -> list[int]:
+    """Where a long run may begin, of four: at its first character, or where what stands further in is a text."""
+    return [0, *(skipped for skipped in (1, 2, 3) if any(_reads(run, skipped, at) for at in (len(run) // 2, len(run))))]
+
+
+def _reads(run: str, skipped: int, at: int) -> bool:
+    end = at // 4 * 4 + skipped
+    part = run[max(end - _SAMPLE, skipped) : end] if end <= len(run) else run[max(end - 4 - _SAMPLE, skipped) : end - 4]
+    data = base64.b64decode(part[: len(part) // 4 * 4])
+    return len(data.translate(None, _PRINTABLE)) * 3 < len(data)
+
+
+_SAMPLE: Final = 1024
 
 
 def _tail(run: str) -> str:
@@ -228,14 +376,45 @@ def _in_frames(data: bytes) -> Iterator[str]:
 
 
 def unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """What gzip, zlib or zip have packed into these bytes; nothing where they are none of these, or damaged."""
-    if data[:2] in (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda"):
-        try:
-            yield "gzip", zlib.decompressobj(wbits=47).decompress(data, _MAX_DECODED)  # 32 + 15: gzip or zlib
-        except zlib.error:
-            return
-    elif data[:4] == b"PK\x03\x04":
+    """What gzip, zlib, bz2, xz, zip or a PDF have packed into these bytes; nothing where they are none, or damaged."""
+    if data[:4] == b"PK\x03\x04":
         yield from _members(data)
+    elif b"%PDF-" in data[:_PDF_BEGINS]:
+        for found in _PDF_STREAM.finditer(data):
+            end = data.find(b"endstream", found.end())
+            if end > 0:
+                yield from (("PDF", inner) for _, inner in unpacked(data[found.end() : end]))
+    else:
+        for form, begins, make in _PACKERS:
+            if data.startswith(begins):
+                inner = _unpack(data, make)
+                if inner:
+                    yield form, inner
+
+
+_PDF_BEGINS: Final = 1024
+_PDF_STREAM: Final = re.compile(rb"stream\r?\n")
+"""How long a stream is stands in a dictionary that may be packed itself; `endstream` comes after it."""
+
+_PACKERS: Final[tuple[tuple[str, tuple[bytes, ...], Callable[[], Any]], ...]] = (
+    ("gzip", (b"\x1f\x8b",), lambda: zlib.decompressobj(wbits=31)),
+    ("zlib", (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda"), zlib.decompressobj),
+    ("bz2", (b"BZh",), bz2.BZ2Decompressor),
+    ("xz", (b"\xfd7zXZ\0",), lzma.LZMADecompressor),
+)
+
+
+def _unpack(data: bytes, make: Callable[[], Any]) -> bytes:
+    """All that is packed one after the other, as far as it is whole and not more than is read of one text."""
+    made = b""
+    while data and len(made) < _MAX_DECODED:
+        packed = make()
+        try:
+            made += packed.decompress(data, _MAX_DECODED - len(made))
+        except (zlib.error, OSError, EOFError, lzma.LZMAError, ValueError):
+            return made
+        data = packed.unused_data if packed.eof else b""
+    return made
 
 
 def _members(data: bytes) -> Iterator[tuple[str, bytes]]:

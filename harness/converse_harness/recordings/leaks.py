@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import base64
-import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from converse_harness.errors import SecretFound
-from converse_harness.recordings.decoding import Joined, Path, View, is_dict, is_list, levels, views_of
+from converse_harness.recordings.decoding import (
+    Joined,
+    Path,
+    View,
+    in_pieces,
+    is_dict,
+    levels,
+    strings,
+    views_of,
+)
 from converse_harness.recordings.lines import Line, event_of
-from converse_harness.secrets import ACCOUNT_BY_NAME, ACCOUNT_IN_ARN, MASK, STAND_IN, matches, secret_span
+from converse_harness.secret_kinds import ACCOUNTS
+from converse_harness.secrets import MASK, STAND_IN, matches, own_secrets, own_spans, secret_span
 
 OWN_SECRET: Final = "a secret of this process"
 """The kind of a value that is in the environment, or that a request was signed with."""
 
-_SHORTEST_OWN: Final = 16
-
-_SECRET_NAME: Final = re.compile(
-    r"(?:^|_)(?:KEY|TOKEN|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)$|SECRET|_TOKEN_|ACCESS_KEY|API_?KEY", re.IGNORECASE
-)
-_NO_SECRET_NAME: Final = re.compile(r"_(?:FILE|PATH|DIR|URI|URL|ARN|NAME|COMMAND)$", re.IGNORECASE)
-
 _SHOWN: Final = 10
+
+_NO_EVENT: Final = frozenset({"call", "status", "failed", "end", "bytes", "format"})
+"""A line with one of these has no event."""
 
 _AND_AFTER: Final = (" (with the lines after it)",)
 """Where a text is that several lines together have."""
@@ -42,32 +47,6 @@ class Leak:
     def __str__(self) -> str:
         form = f", in {' in '.join(dict.fromkeys(reversed(self.form)))} form" if self.form else ""
         return f"{self.path or 'the line'}: {self.kind}{form}"
-
-
-_signed_with: set[str] = set()
-
-
-def remember(*values: object) -> None:
-    """Take values that a request was signed with for secrets of this process; None and short ones are not."""
-    _signed_with.update(value for value in values if isinstance(value, str) and len(value) >= _SHORTEST_OWN)
-
-
-def own_secrets(environ: Mapping[str, str] | None = None) -> frozenset[str]:
-    """The secrets of this process: what its environment has under names of secrets, and what requests were signed with.
-
-    Of another `environ`, only the former. Values shorter than sixteen characters are left out.
-
-    >>> sorted(own_secrets({"DB_PASSWORD": "correct horse battery", "HOME": "/home/ada-lovelace", "X_KEY": "short"}))
-    ['correct horse battery']
-    """
-    if environ is None:
-        return own_secrets(os.environ) | _signed_with
-    values = (
-        value.strip()
-        for name, value in environ.items()
-        if _SECRET_NAME.search(name) and not _NO_SECRET_NAME.search(name)
-    )
-    return frozenset(value for value in values if len(value) >= _SHORTEST_OWN)
 
 
 def scan(lines: Sequence[Line], own: Collection[str] | None = None) -> list[Leak]:
@@ -112,6 +91,21 @@ def all_views(lines: Sequence[Line]) -> Iterator[View]:
                 yield View(raw.decode("latin-1"), number, (*path, *_AND_AFTER), ("base64",))
             else:
                 yield View("".join(text for _, _, text in group), number, (*path, *_AND_AFTER))
+    for number, events in _other_events(lines):
+        for path, text in in_pieces(events):
+            yield View(text, number, (*path, *_AND_AFTER))
+
+
+def _other_events(lines: Sequence[Line]) -> Iterator[tuple[int, list[Any]]]:
+    """The events of each stream of another operation than ConverseStream, with the number of its first line."""
+    first, events = 0, list[Any]()
+    for number, line in enumerate([*lines, {"call": 0}], 1):
+        found = None if line.keys() & _NO_EVENT else event_of(line)
+        if found is not None and found[0] != "contentBlockDelta":
+            first, events = first or number, [*events, {found[0]: found[1]}]
+        elif "call" in line and events:
+            yield first, events
+            first, events = 0, []
 
 
 def streamed(lines: Sequence[Line]) -> Iterator[list[tuple[int, Path, str]]]:
@@ -130,34 +124,19 @@ def streamed(lines: Sequence[Line]) -> Iterator[list[tuple[int, Path, str]]]:
             found = event_of(line)
             members = found[1] if found is not None else None
             if is_dict(members):
-                for path, text in _strings(members.get("delta"), ("contentBlockDelta", "delta")):
+                for path, text in strings(members.get("delta"), ("contentBlockDelta", "delta")):
                     groups.setdefault((members.get("contentBlockIndex"), path), []).append((number, path, text))
     yield from groups.values()
 
 
-def _strings(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    if type(value) is str:
-        yield path, value
-    elif is_dict(value):
-        for key, item in value.items():
-            yield from _strings(item, (*path, key))
-    elif is_list(value):
-        for index, item in enumerate(value):
-            yield from _strings(item, (*path, index))
-
-
-def _secrets_in(group: Joined, own: Iterable[str]) -> Iterator[tuple[View, str]]:
+def _secrets_in(group: Joined, own: Collection[str]) -> Iterator[tuple[View, str]]:
     for kind, found in matches(group.searched):
         start, _ = secret_span(found)
-        is_account = kind in (ACCOUNT_IN_ARN, ACCOUNT_BY_NAME)
+        is_account = kind in ACCOUNTS
         if not (is_account and group.searched.startswith(STAND_IN, start)):
             yield group.view_at(start), kind.name
-    for value in own:
-        for text in {value, value.encode().decode("latin-1")}:
-            at = group.text.find(text)
-            while at >= 0:
-                yield group.view_at(at), OWN_SECRET
-                at = group.text.find(text, at + 1)
+    for start, _ in own_spans(group.text, own):
+        yield group.view_at(start), OWN_SECRET
 
 
 def _plainest(leaks: Iterable[Leak]) -> list[Leak]:
@@ -190,8 +169,6 @@ def _is_secret(key: str, own: Collection[str]) -> bool:
 
 Change = tuple[int, int, str]
 """Start and end of a part of a text, and what takes its place."""
-
-_KINDS: Final = (ACCOUNT_IN_ARN, ACCOUNT_BY_NAME)
 
 _LENGTH: Final = 12
 _IS_STAND_IN: Final = re.compile(rf"(?<!\d){STAND_IN}\d{{6}}(?!\d)")
@@ -269,17 +246,18 @@ def accounts_of(texts: Sequence[Joined], kept: int = 0) -> Accounts:
 
 def _found(group: Joined) -> Iterator[tuple[View, str, tuple[str, str]]]:
     """Each account id in a group of texts, with what stands before and after it in its ARN."""
-    for _, found in matches(group.searched, _KINDS):
-        account = group.searched[found.end("kept") : found.end()]
-        resource = _RESOURCE.match(group.searched, found.end())
-        yield group.view_at(found.start()), account, (found["kept"], resource[0] if resource else "")
+    for _, found in matches(group.searched, ACCOUNTS):
+        start, end = secret_span(found)
+        resource = _RESOURCE.match(group.searched, end)
+        before = group.searched[found.start() : start]
+        yield group.view_at(start), group.searched[start:end], (before, resource[0] if resource else "")
 
 
 def numbered(texts: Iterable[str]) -> Accounts:
     """The accounts of one request, numbered in the order in which they appear in it; stand-ins are accounts as well."""
     order: dict[str, None] = {}
     for text in texts:
-        spans = (secret_span(found) for _, found in matches(text, _KINDS))
+        spans = (secret_span(found) for _, found in matches(text, ACCOUNTS))
         places = {start: text[start:end] for start, end in spans}
         places |= {found.start(): found[0] for found in _IS_STAND_IN.finditer(text)}
         order |= dict.fromkeys(account for _, account in sorted(places.items()))

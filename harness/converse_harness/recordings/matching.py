@@ -15,7 +15,8 @@ from converse_harness.errors import DamagedData
 from converse_harness.recordings.keys import KINDS
 from converse_harness.recordings.lines import FORMS, request_members
 from converse_harness.recordings.replies import RecordedExchange
-from converse_harness.secrets import ACCOUNT_IN_ARN, STAND_IN, compiled
+from converse_harness.secret_kinds import ACCOUNT_IN_ARN
+from converse_harness.secrets import STAND_IN, compiled
 
 if TYPE_CHECKING:
     from converse_harness.recordings.redaction import Redaction

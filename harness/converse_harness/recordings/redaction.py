@@ -19,7 +19,8 @@ from converse_harness.errors import DamagedData, ReplyError
 from converse_harness.recordings.decoding import Joined, is_dict, is_list, levels, unpacked, views_of
 from converse_harness.recordings.leaks import Accounts, Change, accounts_of, all_views, numbered, streamed
 from converse_harness.recordings.lines import Line, without_contradiction
-from converse_harness.secrets import KINDS, MASK, SecretKind, matches, secret_spans
+from converse_harness.secret_kinds import KINDS, SecretKind
+from converse_harness.secrets import MASK, matches, secret_spans
 from converse_harness.stream.frames import decode, encode
 
 _Find = Callable[[str], list[Change]]

@@ -22,7 +22,7 @@ from converse_harness.endpoint.call import Call, CallOutcome, ForwardedCall
 from converse_harness.errors import StreamOrderError
 from converse_harness.recordings import replies as recorded
 from converse_harness.recordings.capture import CapturedExchange, exchange_lines, with_faults
-from converse_harness.recordings.leaks import refuse, remember
+from converse_harness.recordings.leaks import refuse
 from converse_harness.recordings.lines import FORMAT, VERSION, Line, dump
 from converse_harness.recordings.media import set_aside
 from converse_harness.recordings.read import parse, read
@@ -30,7 +30,7 @@ from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.replies import reply_of
 from converse_harness.reply.body import EventsBody, MessageBody, summarize_body
 from converse_harness.reply.reply import Reply
-from converse_harness.secrets import header_secrets
+from converse_harness.secrets import header_secrets, remember
 from converse_harness.stream.assemble import Response as Assembled
 from converse_harness.stream.assemble import assemble
 from converse_harness.stream.http import Chunk, HttpResponse, Request

@@ -1,0 +1,267 @@
+"""Every kind of secret, as one literal table: what it looks like, and what a text with one has in it.
+
+What people say about secrets, hashes, ids and signatures of reasoning are none. A kind that does not begin in its own
+way is found only beside its name.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class SecretKind:
+    """One kind of secret: whatever `pattern` matches has one of the `hints` in it, in upper or lower case.
+
+    Hints are written in lower case; a text without any of them is not searched, which is most of the speed.
+    What is matched after the group `kept`, if there is one, is the secret. `masked`: it is expected where AWS is asked,
+    and nobody is told when a recording has a mask in its place. `source` is who documents it, where the name does not
+    say.
+    """
+
+    name: str
+    hints: tuple[str, ...]
+    pattern: str
+    masked: bool = False
+    source: str = ""
+
+
+_START: Final = r"(?<![A-Za-z0-9])"
+_BASE64_START: Final = r"(?<![A-Za-z0-9+/_-])"
+# Between the name of a member or header and its value: also in JSON, in JSON inside a string, in Python, YAML and XML.
+_IS: Final = r"""["'\\]{0,4}[ \t]{0,40}(?:=>|[:=>])\s{0,8}(?:\[\s{0,8})?["'\\]{0,4}"""
+# The same, or the two members of a pair, or two items of a list, or two words of a command line.
+_GIVEN: Final = (
+    rf"""(?:{_IS}|["'\\]{{1,4}},\s{{0,3}}["'\\]{{1,4}}|[ \t]{{1,4}}["']?"""
+    r"""|["'\\]{0,4}\s{0,3}(?:,|\n|\\n)\s{0,40}["'\\]{0,4}(?i:values?)["'\\]{0,4}\s{0,3}[:=]\s{0,8}(?:\[\s{0,8})?["'\\]{0,4})"""
+)
+_URL_IS: Final = r"(?:=|%3D|%253D|\\u003[dD])"
+_URL_VALUE: Final = r"""(?!\*\*\*)(?:(?!%26|%2526)[^&\s"'<>\\,;()\[\]{}])+"""
+
+ACCOUNT_IN_ARN: Final = SecretKind(
+    "an AWS account id",
+    ("arn",),
+    # Also in a path, where each colon is %3A, and in one that was quoted twice
+    r"(?P<kept>\barn(?P<colon>:|%3[Aa]|%253[Aa])(?:(?:(?!(?P=colon))[^\s\"'])*(?P=colon)){3})\d{12}(?!\d)",
+    masked=True,
+)
+ACCOUNT_BY_NAME: Final = SecretKind(
+    "an AWS account id",
+    ("account", "owner", "registry"),
+    r"(?P<kept>(?:(?i:account[ _-]?ids?|aws[ _-]?account(?:[ _-]?(?:number|no))?|bucket[ _-]?owner|owner[ _-]?ids?"
+    rf"|registry[ _-]?ids?|registries)(?:{_GIVEN}|\s)|(?<![A-Za-z])(?i:account){_IS}))\d{{12}}(?!\d)",
+    masked=True,
+)
+ACCOUNT_IN_ADDRESS: Final = SecretKind(
+    "an AWS account id",
+    (".dkr", ".signin.aws", "sqs", "queue.amazonaws"),
+    r"(?P<kept>\b(?:sqs\.[a-z0-9-]+|[a-z0-9-]+\.queue|queue)\.amazonaws\.com(?:\.cn)?(?:/|%2F))\d{12}(?!\d)"
+    r"|(?<!\d)\d{12}(?=\.dkr[.-]ecr|\.signin\.aws)",
+    masked=True,
+)
+ACCOUNTS: Final = (ACCOUNT_IN_ARN, ACCOUNT_BY_NAME, ACCOUNT_IN_ADDRESS)
+
+
+def _token(name: str, begins: tuple[str, ...], rest: str, source: str) -> SecretKind:
+    """A kind of which each text begins with one of these, and goes on with a pattern."""
+    any_of = "|".join(map(re.escape, begins))
+    return SecretKind(name, tuple(map(str.lower, begins)), rf"{_START}(?:{any_of}){rest}", source=source)
+
+
+def _by_name(name: str, owners: tuple[str, ...], value: str, source: str) -> SecretKind:
+    """A kind that is found only beside the name of whom it is for."""
+    any_of = "|".join(map(re.escape, owners))
+    word = r"[ \t_.-]{0,3}(?:[a-z]{1,12}[ \t_.-]{0,3}){0,2}(?:key|token|secret|password)s?"
+    pattern = rf"(?P<kept>(?i:{any_of})(?i:{word}){_GIVEN}){value}(?![A-Za-z0-9])"
+    return SecretKind(name, owners, pattern, source=source)
+
+
+KINDS: Final = (
+    *ACCOUNTS,
+    SecretKind(
+        "the signature of a URL",
+        ("x-amz-", "x-goog-", "sig", "key-pair-id", "awsaccesskeyid", "googleaccessid"),
+        r"(?P<kept>(?:(?i:X-(?:Amz|Goog)-(?:Signature|Credential|Security-Token))"
+        rf"|(?:[?&;]|%26|%3F|\\u0026)(?:sig|Signature|Key-Pair-Id|AWSAccessKeyId|GoogleAccessId)){_URL_IS}){_URL_VALUE}",
+        masked=True,
+    ),
+    SecretKind(  # as AWS repeats it when a signature does not match
+        "the session token of a signed request",
+        ("security-",),
+        rf"(?P<kept>(?i:x-amz-security-token){_GIVEN})[A-Za-z0-9+/=%_-]{{16,}}",
+        masked=True,
+    ),
+    SecretKind(
+        "an AWS access key id",
+        ("akia", "asia", "abia", "acca"),
+        rf"{_START}A(?:KI|SI|BI|CC)A[A-Z0-9]{{16}}(?![A-Z0-9])",
+    ),
+    SecretKind(
+        "an AWS secret access key",
+        ("secret",),
+        # A commit or a digest is none.
+        rf"(?P<kept>(?i:secret[_ -]?(?:access[_ -]?)?key){_GIVEN})(?![0-9a-f]{{40}})[A-Za-z0-9+/]{{40}}(?![A-Za-z0-9+/])",
+    ),
+    SecretKind(
+        "an AWS session token",
+        ("session", "iqojb3jpz2lu", "ogzxivyxdz"),
+        rf"(?P<kept>(?i:aws_session_token){_GIVEN})[A-Za-z0-9+/=_-]{{16,}}"
+        rf"|(?i:session_?token){_GIVEN}[A-Za-z0-9+/=_-]{{100,}}"
+        rf"|{_BASE64_START}(?:IQoJb3JpZ2lu|F[wQ]oGZXIvYXdz)[A-Za-z0-9+/=%_-]{{32,}}",
+    ),
+    SecretKind("a Bedrock API key", ("absk",), rf"{_BASE64_START}ABSK[A-Za-z0-9+/]{{16,}}={{0,2}}"),
+    SecretKind(
+        "a short-term Bedrock API key", ("bedrock-api-key-",), rf"{_START}bedrock-api-key-[A-Za-z0-9+/=_-]{{16,}}"
+    ),
+    SecretKind(
+        "a bearer token",
+        ("bearer",),
+        # With a digit: "the bearer responsibilities" are none
+        rf"(?P<kept>{_START}[Bb](?:earer|EARER)\s+)(?=[A-Za-z._~+/=-]*\d)[A-Za-z0-9._~+/=-]{{16,}}",
+    ),
+    SecretKind(
+        "the value of an Authorization header",
+        ("authorization", "aws4-hmac"),
+        rf"(?P<kept>(?i:authorization){_GIVEN}(?:Basic|Digest|Token|ApiKey|Negotiate)\s+)[A-Za-z0-9._~+/=-]{{12,}}"
+        r"|AWS4-HMAC-SHA256\s+Credential=[^\s,*]+",
+    ),
+    SecretKind("a signature of AWS", ("signature=",), r"(?P<kept>\bSignature=)[0-9a-f]{64}"),
+    SecretKind(
+        "a cookie",
+        ("cookie",),
+        rf"(?P<kept>(?i:\b(?:set-)?cookie){_GIVEN}[\w.-]{{1,64}}=)(?=[^\s;,\"']*\d)[^\s;,\"']{{16,}}",
+    ),
+    SecretKind(
+        "the value of an API key header",
+        ("api-",),
+        rf"(?P<kept>(?i:\b(?:x-)?api-key){_GIVEN})(?=[A-Za-z._-]*\d)[A-Za-z0-9._-]{{16,}}",
+    ),
+    SecretKind("an Anthropic API key", ("sk-ant-",), rf"{_START}sk-ant-[A-Za-z0-9_-]{{16,}}"),
+    SecretKind(
+        "an OpenAI API key",
+        ("sk-",),
+        rf"{_START}sk-(?:(?:proj|svcacct|admin|None|or-v1)-[A-Za-z0-9_-]{{16,}}|[A-Za-z0-9]{{20,}})",
+    ),
+    SecretKind("a Google API key", ("aiza",), rf"{_BASE64_START}AIza[A-Za-z0-9_-]{{35}}(?![A-Za-z0-9_-])"),
+    SecretKind("a Google OAuth token", ("ya29.", "gocspx-"), rf"{_START}(?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{{20,}}"),
+    SecretKind(
+        "a GitHub token",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        rf"{_START}(?:gh[pousr]_[A-Za-z0-9]{{30,}}|github_pat_[A-Za-z0-9_]{{22,}})",
+    ),
+    SecretKind(
+        "a GitLab token",
+        ("glpat-", "gldt-", "glrt-", "glptt-", "glcbt-"),
+        rf"{_START}gl(?:pat|dt|rt|ptt|cbt)-[A-Za-z0-9_-]{{20,}}",
+    ),
+    SecretKind(
+        "a Slack token",
+        ("xox", "xapp-", "hooks.slack.com"),
+        rf"{_START}(?:xox[abeoprs]-(?=[A-Za-z-]*\d)[A-Za-z0-9-]{{10,}}|xapp-\d-[A-Za-z0-9-]{{10,}})"
+        r"|hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{30,}",
+    ),
+    SecretKind(
+        "a Stripe key",
+        ("k_live_", "k_test_", "whsec_"),
+        rf"{_START}(?:[rs]k_(?:live|test)_[A-Za-z0-9]{{16,}}|whsec_[A-Za-z0-9+/]{{24,}})",
+    ),
+    SecretKind("a Hugging Face token", ("hf_",), rf"{_START}hf_[A-Za-z0-9]{{30,}}"),
+    SecretKind("an npm token", ("npm_",), rf"{_START}npm_[A-Za-z0-9]{{30,}}"),
+    SecretKind("a PyPI token", ("pypi-age",), rf"{_START}pypi-AgE[A-Za-z0-9_-]{{16,}}"),
+    SecretKind(
+        "a JSON Web Token",
+        ("eyj",),
+        rf"{_START}eyJ[A-Za-z0-9_-]{{10,}}\.[A-Za-z0-9_-]{{4,}}\.[A-Za-z0-9_-]{{10,}}",
+    ),
+    SecretKind(
+        "a private key",
+        ("private key", "openssh-key-v1\0"),
+        r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+        r"[^\x00]{0,300}?[A-Za-z0-9+/=]{16,}(?:(?:[\r\n]|\\[nr])+[A-Za-z0-9+/=]+)*"
+        r"|openssh-key-v1\x00",
+    ),
+    # What agents are given beside AWS, each as its maker documents it or as gitleaks 8 (2025) has it
+    _token("a LangSmith key", ("lsv2_pt_", "lsv2_sk_"), r"[0-9a-f]{32}_[0-9a-f]{10}", "docs.smith.langchain.com"),
+    _token("a Langfuse key", ("sk-lf-",), r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", "langfuse.com/docs"),
+    _token("a Tavily key", ("tvly-",), r"(?:dev-|prod-)?[A-Za-z0-9_-]{24,}", "docs.tavily.com"),
+    _token("a Groq key", ("gsk_",), r"[A-Za-z0-9]{48,}", "console.groq.com"),
+    _token("an xAI key", ("xai-",), r"[A-Za-z0-9]{70,}", "docs.x.ai"),
+    _token("a Perplexity key", ("pplx-",), r"[A-Za-z0-9]{40,}", "gitleaks"),
+    _token("a Replicate token", ("r8_",), r"[A-Za-z0-9]{37}(?![A-Za-z0-9])", "replicate.com/docs"),
+    _token("a Pinecone key", ("pcsk_",), r"[A-Za-z0-9_]{40,}", "docs.pinecone.io"),
+    _token("a Firecrawl key", ("fc-",), r"[0-9a-f]{32}(?![0-9a-z])", "docs.firecrawl.dev"),
+    _token("an E2B key", ("e2b_",), r"[0-9a-f]{40}(?![0-9a-z])", "e2b.dev/docs"),
+    _token("a Jina key", ("jina_",), r"[0-9a-f]{32}[A-Za-z0-9_-]{20,}", "jina.ai"),
+    _token("an Nvidia key", ("nvapi-",), r"[A-Za-z0-9_-]{60,}", "docs.nvidia.com"),
+    _token("an ElevenLabs key", ("sk_",), r"[0-9a-f]{48}(?![0-9a-z])", "elevenlabs.io/docs"),
+    _token("a SendGrid key", ("SG.",), r"[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}", "gitleaks"),
+    _token("a Vault token", ("hvs.", "hvb.", "hvr."), r"[A-Za-z0-9_-]{24,}", "developer.hashicorp.com"),
+    _token("a Docker token", ("dckr_pat_", "dckr_oat_"), r"[A-Za-z0-9_-]{24,}", "docs.docker.com"),
+    _token("a Databricks token", ("dapi",), r"[0-9a-f]{32}(?:-\d)?(?![0-9a-z])", "gitleaks"),
+    _token("a DigitalOcean token", ("dop_v1_", "doo_v1_", "dor_v1_"), r"[0-9a-f]{64}", "gitleaks"),
+    _token("a Shopify token", ("shpat_", "shpca_", "shppa_", "shpss_"), r"[0-9a-fA-F]{32}", "gitleaks"),
+    _token("a Notion token", ("ntn_",), r"\d{8,12}[A-Za-z0-9]{30,}", "gitleaks"),
+    _token(
+        "a Notion token of old",
+        ("secret_",),
+        r"[A-Za-z0-9]{43}(?![A-Za-z0-9_])",
+        "developers.notion.com",
+    ),
+    _token("a Linear key", ("lin_api_", "lin_oauth_"), r"[A-Za-z0-9]{32,}", "gitleaks"),
+    _token("an Atlassian token", ("ATATT3", "ATCTT3", "ATBB"), r"[A-Za-z0-9_=-]{24,}", "gitleaks"),
+    _token("a Sentry token", ("sntrys_", "sntryu_"), r"[A-Za-z0-9+/=_-]{40,}", "gitleaks"),
+    _token("a Grafana token", ("glsa_", "glc_"), r"[A-Za-z0-9+/_]{32,}", "gitleaks"),
+    _token("a New Relic key", ("NRAK-", "NRJS-"), r"[A-Z0-9a-z]{19,}", "gitleaks"),
+    _token("a Postman key", ("PMAK-",), r"[0-9a-f]{24}-[0-9a-f]{34}", "gitleaks"),
+    _token("a Figma token", ("figd_",), r"[A-Za-z0-9_-]{38,}", "developers.figma.com"),
+    _token("a Supabase key", ("sbp_", "sb_secret_"), r"[A-Za-z0-9_-]{30,}", "supabase.com/docs"),
+    _token("a PlanetScale token", ("pscale_tkn_", "pscale_pw_", "pscale_oauth_"), r"[A-Za-z0-9_=.-]{32,}", "gitleaks"),
+    _token("a RubyGems key", ("rubygems_",), r"[0-9a-f]{48}", "gitleaks"),
+    _token("a Doppler token", ("dp.pt.", "dp.st.", "dp.ct."), r"[A-Za-z0-9._-]{40,}", "gitleaks"),
+    _token("an Airtable token", ("pat",), r"[A-Za-z0-9]{14}\.[0-9a-f]{64}", "airtable.com/developers"),
+    _token("an Alibaba key", ("LTAI",), r"[A-Za-z0-9]{20}(?![A-Za-z0-9])", "gitleaks"),
+    _token("an age key", ("AGE-SECRET-KEY-1",), r"[A-Z0-9]{58}", "gitleaks"),
+    _token("a 1Password token", ("ops_eyJ",), r"[A-Za-z0-9+/=]{200,}", "gitleaks"),
+    SecretKind(
+        "a Telegram token",
+        (":aa",),
+        r"(?<![A-Za-z0-9])\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])",
+        source="core.telegram.org/bots",
+    ),
+    SecretKind(
+        "a Discord token",
+        ("discord",),
+        r"(?P<kept>discord(?:app)?\.com/api/webhooks/\d{17,20}/)[A-Za-z0-9_-]{60,}"
+        rf"|(?i:discord)[A-Za-z0-9 _.-]{{0,20}}{_GIVEN}[A-Za-z0-9_-]{{23,28}}\.[A-Za-z0-9_-]{{6}}\.[A-Za-z0-9_-]{{27,}}",
+        source="discord.com/developers",
+    ),
+    SecretKind(
+        "a key of Azure storage",
+        ("accountkey",),
+        rf"(?P<kept>(?i:AccountKey){_GIVEN})[A-Za-z0-9+/]{{86}}==",
+        source="learn.microsoft.com",
+    ),
+    SecretKind(
+        "the password of a URL",
+        ("://",),
+        # A letter and a digit, and no placeholder: user:password@host is what manuals write
+        r"(?P<kept>://[^\s:/@\"'<>{}$%*]{0,64}:)[^\s:/@\"'<>{}$*]{3,40}"
+        r"(?:[A-Za-z][^\s:/@\"'<>{}$*]{2,40}\d|\d[^\s:/@\"'<>{}$*]{2,40}[A-Za-z])[^\s:/@\"'<>{}$*]{0,64}(?=@[A-Za-z0-9\[])",
+        source="RFC 3986, 3.2.1",
+    ),
+    _by_name("a Twilio key", ("twilio",), r"(?:SK)?[0-9a-f]{32}", "www.twilio.com/docs"),
+    _by_name("a Cohere key", ("cohere", "co_api"), r"[A-Za-z0-9]{40}", "gitleaks"),
+    _by_name("a Mistral key", ("mistral",), r"[A-Za-z0-9]{32}", "docs.mistral.ai"),
+    _by_name("a key of Together AI", ("together",), r"[0-9a-f]{64}", "docs.together.ai"),
+    _by_name("a Datadog key", ("datadog", "dd_api", "dd_app"), r"[0-9a-f]{32}(?:[0-9a-f]{8})?", "gitleaks"),
+    _by_name("a Serper key", ("serper", "serpapi"), r"[0-9a-f]{40}(?:[0-9a-f]{24})?", "serper.dev"),
+    _by_name("a Cloudflare token", ("cloudflare", "cf_api"), r"[A-Za-z0-9_-]{37,40}", "gitleaks"),
+    _by_name("a Deepgram key", ("deepgram", "assemblyai"), r"[0-9a-f]{32}(?:[0-9a-f]{8})?", "developers.deepgram.com"),
+    _by_name(
+        "a Pinecone key of old", ("pinecone",), r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", "docs.pinecone.io"
+    ),
+    _by_name("a Heroku key", ("heroku",), r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", "gitleaks"),
+)
+"""Every kind of secret."""
