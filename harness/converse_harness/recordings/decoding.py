@@ -211,7 +211,7 @@ def _in_json(text: str) -> tuple[list[Any], bool]:
         return [whole], is_list(whole)
     if "\n" not in text:
         return [], False
-    lines = (line.strip().removeprefix("data:").strip() for line in text.splitlines())
+    lines = (line.strip().removeprefix("data:").strip() for line in text[start:].splitlines())
     return [value for value in map(_parsed, lines) if value is not None], True
 
 
