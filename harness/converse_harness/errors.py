@@ -51,7 +51,14 @@ class TransportError(ConverseHarnessError):
 
 
 class SecretFound(ConverseHarnessError):
-    """A recording was not written because it would hold a secret; says where and of what kind, never the secret."""
+    """An exchange was not written because it would hold a secret that cannot be masked; says where and of what kind.
+
+    The other exchanges of the recording are written.
+    """
+
+
+class MaskedSecretWarning(UserWarning):
+    """A recording has `***` in the place of a secret: what is replayed there is not what Bedrock said, or was asked."""
 
 
 # Under the name by which people import them, in tracebacks as well; they are found there again when they are unpickled.

@@ -102,13 +102,14 @@ KINDS: Final = (
         "an AWS secret access key",
         ("secret",),
         # A commit or a digest is none.
-        rf"(?P<kept>(?i:secret[_ -]?(?:access[_ -]?)?key){_GIVEN})(?![0-9a-f]{{40}})[A-Za-z0-9+/]{{40}}(?![A-Za-z0-9+/])",
+        rf"(?P<kept>(?i:secret[_ -]?(?:access[_ -]?)?key){_GIVEN})(?![0-9a-f]{{40}})"
+        r"[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/])",
     ),
     SecretKind(
         "an AWS session token",
         ("session", "iqojb3jpz2lu", "ogzxivyxdz"),
-        rf"(?P<kept>(?i:aws_session_token){_GIVEN})[A-Za-z0-9+/=_-]{{16,}}"
-        rf"|(?i:session_?token){_GIVEN}[A-Za-z0-9+/=_-]{{100,}}"
+        rf"(?P<kept>(?i:aws_session_token){_GIVEN}|(?i:session_?token){_GIVEN}(?=[A-Za-z0-9+/=_-]{{100}}))"
+        r"[A-Za-z0-9+/=_-]{16,}"
         rf"|{_BASE64_START}(?:IQoJb3JpZ2lu|F[wQ]oGZXIvYXdz)[A-Za-z0-9+/=%_-]{{32,}}",
     ),
     SecretKind("a Bedrock API key", ("absk",), rf"{_BASE64_START}ABSK[A-Za-z0-9+/]{{16,}}={{0,2}}"),
@@ -233,8 +234,8 @@ KINDS: Final = (
     SecretKind(
         "a Discord token",
         ("discord",),
-        r"(?P<kept>discord(?:app)?\.com/api/webhooks/\d{17,20}/)[A-Za-z0-9_-]{60,}"
-        rf"|(?i:discord)[A-Za-z0-9 _.-]{{0,20}}{_GIVEN}[A-Za-z0-9_-]{{23,28}}\.[A-Za-z0-9_-]{{6}}\.[A-Za-z0-9_-]{{27,}}",
+        rf"(?P<kept>discord(?:app)?\.com/api/webhooks/\d{{17,20}}/|(?i:discord)[A-Za-z0-9 _.-]{{0,20}}{_GIVEN})"
+        r"(?:[A-Za-z0-9_-]{60,}|[A-Za-z0-9_-]{23,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,})",
         source="discord.com/developers",
     ),
     SecretKind(

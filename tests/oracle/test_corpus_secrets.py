@@ -58,4 +58,4 @@ def test_nothing_but_accounts_is_changed(captured: dict[str, CapturedExchange]) 
     for name, each in captured.items():
         lines = exchange_lines(each, 1)
         masked: list[Line] = json.loads(json.dumps(lines).replace(ACCOUNT, stand_in(1)))
-        assert Redaction().redacted(lines) == masked, name
+        assert Redaction().redacted(lines).lines == masked, name

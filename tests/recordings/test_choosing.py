@@ -207,7 +207,7 @@ def test_whatever_is_recorded_is_played_for_what_was_asked(
     for each in sent:
         captured = writer.forward(listening.receive(each)).captured
         captured.status, captured.pieces, captured.running = 200, [(b'{"output":{}}', 0.1)], False
-    session = Recording(writer.path, parse(text_of(writer.lines())), rule, redaction=redaction)
+    session = Recording(writer.path, parse(text_of(writer.lines().lines)), rule, redaction=redaction)
     endpoint = Endpoint(session)
     if rule != "order":
         sent = data.draw(st.permutations(sent))

@@ -1,5 +1,6 @@
 """`converse-harness import`: single cassettes and whole folders, what it says of them, and its exit codes."""
 
+import base64
 import gzip
 import io
 import json
@@ -13,6 +14,7 @@ import pytest
 from converse_harness import recording, reply
 from converse_harness.cli import import_, main
 from tests.recordings.hand_made import ANSWER, BEDROCK, MEND, NOVA, interaction, written
+from tests.recordings.planted import in_zip
 
 
 def folder_of_cassettes(root: Path) -> None:
@@ -159,18 +161,33 @@ def test_what_is_secret_is_masked_replaced_or_refused(
         "2 exchanges in 1 recording: 1 equal byte for byte, 1 equal but for what was masked.",
     ]
     assert "210987654321" not in Path("hand.jsonl").read_text()
-    before = Path("hand.jsonl").read_bytes()
     key = f"AKIA{'7Q' * 8}"
     written(tmp_path, interaction({"parsed_body": {"message": f"the key {key} is old"}}))
+    assert main(["import", "hand.yaml", "--force"]) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[:3] == [
+        "hand.yaml -> hand.jsonl: 1 exchange, 1 equal but for what was masked",
+        "hand.jsonl has *** in the place of a secret:",
+        "  hand.jsonl:3: body.message: an AWS access key id",
+    ]
+    assert key not in out + err
+    assert key not in Path("hand.jsonl").read_text()
+    before = Path("hand.jsonl").read_bytes()
+    packed = base64.b64encode(in_zip(key)).decode()
+    written(tmp_path, interaction({"parsed_body": {"message": packed}}))
     assert main(["import", "hand.yaml", "--force"]) == 1
     out, err = capsys.readouterr()
     assert out == "0 exchanges in 0 recordings.\n1 file could not be imported.\n"
     first, place, *_, last = err.splitlines()
-    assert first == "converse-harness import: hand.yaml: hand.jsonl was not written, for it would hold a secret:"
-    assert place.startswith("converse-harness import:   hand.jsonl:3: ")
+    assert first == (
+        "converse-harness import: hand.yaml: hand.jsonl was not written, for it would hold a secret that cannot be "
+        "masked there:"
+    )
+    assert place.startswith("converse-harness import:   call 1, Converse: ")
     assert last == "converse-harness import: Here that is --redact 'PATTERN => REPLACEMENT'."
     assert key not in err
     assert Path("hand.jsonl").read_bytes() == before
+    written(tmp_path, interaction({"parsed_body": {"message": f"the key {key} is old"}}))
     assert main(["import", "hand.yaml", "--force", "--redact", r"the key \w+ => the key KEY"]) == 0
     assert "1 equal but for what was masked." in capsys.readouterr().out
     assert recording("hand.jsonl").exchanges[0].head["body"] == {"message": "the key KEY is old"}

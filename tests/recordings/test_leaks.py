@@ -14,9 +14,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from converse_harness import secrets
-from converse_harness.errors import SecretFound
 from converse_harness.recordings import decoding, leaks
-from converse_harness.recordings.leaks import Leak, refuse, scan
+from converse_harness.recordings.leaks import Leak, scan
+from converse_harness.recordings.lines import Line
+from converse_harness.recordings.redaction import Redaction
+from converse_harness.recordings.safe import SafeLines, safe_lines, said_of_left_out, said_of_masked
 from converse_harness.secret_kinds import KINDS, SecretKind
 from converse_harness.secrets import compiled, mask, matches, own_secrets, remember
 from converse_strategies import converse_requests, stream_events
@@ -198,27 +200,45 @@ def test_names_of_secrets(name: str, is_secret: bool) -> None:
     )
 
 
-def test_the_message_says_all_but_the_secret() -> None:
+def zipped(token: str) -> str:
+    return base64.b64encode(in_zip(token)).decode()
+
+
+def safe(*texts: str) -> SafeLines:
+    """A file of calls with these texts, made safe."""
+    lines: list[Line] = [{"format": "converse-recording"}]
+    for number, text in enumerate(texts, 1):
+        asked = {"messages": [{"content": [{"text": text}]}]}
+        lines += [{"call": number, "operation": "Converse", "modelId": "m", "request": asked}]
+        lines += [{"t": 1, "status": 200, "body": {}}]
+    return safe_lines(lines, Redaction())
+
+
+def test_what_is_masked_is_said_where_it_stands_in_the_file() -> None:
     token = REFUSED["a GitHub token"]
-    lines = call(base64.b64encode(token.encode()).decode())
-    lines[1]["request"]["metadata"] = {token: "x"}
-    with pytest.raises(SecretFound) as refused:
-        refuse(lines, "recordings/trip.jsonl", own=())
-    assert str(refused.value) == (
-        "recordings/trip.jsonl was not written, for it would hold 2 secrets:\n"
-        f"  recordings/trip.jsonl:2: request.metadata.***: a GitHub token\n"
-        f"  recordings/trip.jsonl:2: {PLACE}: a GitHub token, in base64 form\n"
-        "What was there before is as it was. Have it replaced (a line `pattern => replacement` under converse_redact "
-        "in pytest's configuration, or Redaction(replacements=...)), or record with a test value in its place."
+    made = safe(zipped(token), "nothing", f"it is {token}.")
+    assert [line["call"] for line in made.lines if "call" in line] == [1, 2]
+    assert made.lines[3]["masked"] == [f"{PLACE}: a GitHub token"]
+    assert said_of_masked(made.masked, "trip.jsonl") == (
+        f"trip.jsonl has *** in the place of a secret:\n  trip.jsonl:4: {PLACE}: a GitHub token"
     )
+    assert said_of_left_out(made, "trip.jsonl").splitlines()[:2] == [
+        "trip.jsonl was written without 1 exchange, for it would hold a secret that cannot be masked there:",
+        f"  call 1, Converse: {PLACE}: a GitHub token, in zip in base64 form",
+    ]
+
+
+def test_where_nothing_is_left_nothing_was_written() -> None:
+    said = said_of_left_out(safe(zipped(REFUSED["a GitHub token"])), "trip.jsonl")
+    assert said.startswith("trip.jsonl was not written, for it would hold a secret that cannot be masked there:\n")
+    assert "\nWhat was there before is as it was. Have it replaced" in said
 
 
 def test_of_many_secrets_ten_are_listed() -> None:
-    lines = [{"call": number, "request": REFUSED["a Stripe key"]} for number in range(25)]
-    with pytest.raises(SecretFound, match="25 secrets") as refused:
-        refuse(lines, "x.jsonl", own=())
-    assert str(refused.value).count("a Stripe key") == 10
-    assert "\n  and 15 more\n" in str(refused.value)
+    said = said_of_masked(safe(*[REFUSED["a Stripe key"]] * 25).masked, "x.jsonl")
+    assert said.startswith("x.jsonl has *** in the place of 25 secrets:\n")
+    assert said.count("a Stripe key") == 10
+    assert said.endswith("\n  and 15 more")
 
 
 def test_of_what_is_compressed_only_so_much_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,13 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converse_harness import DamagedData, SecretFound, bedrock, chunk
+from converse_harness import DamagedData, bedrock, chunk
 from converse_harness.recordings import media, write
 from converse_harness.recordings.capture import CapturedExchange
 from converse_harness.recordings.leaks import stand_in
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.media import KEY, THRESHOLD, put_back, references, set_aside
 from converse_harness.recordings.read import DamagedRecording, read
+from converse_harness.recordings.redaction import Redaction
+from converse_harness.recordings.safe import safe_lines
 from converse_harness.recordings.write import SessionWriter, header, store
 from converse_harness.stream.events import encode_event, read_event
 from converse_harness.stream.frames import decode
@@ -244,13 +246,12 @@ def test_what_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pyte
     assert list((tmp_path / "new").iterdir()) == []
 
 
-def test_a_secret_in_media_refuses_the_write(tmp_path: Path) -> None:
-    path = tmp_path / "trip.jsonl"
-    with pytest.raises(
-        SecretFound, match=r"trip.jsonl:2: request.messages\[0\].content\[0\].image.source.bytes: a GitHub"
-    ):
-        store(path, exchange([image(LARGE + REFUSED["a GitHub token"].encode())]))
-    assert list(tmp_path.iterdir()) == []
+def test_a_secret_in_media_costs_the_exchange() -> None:
+    lines = exchange([image(LARGE + REFUSED["a GitHub token"].encode())])
+    (left_out,) = safe_lines(lines, Redaction()).left_out
+    assert [str(leak) for leak in left_out.leaks] == [
+        "request.messages[0].content[0].image.source.bytes: a GitHub token, in base64 form"
+    ]
 
 
 def damaged(tmp_path: Path, reference: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import pty
 import re
@@ -23,6 +24,7 @@ from converse_harness.cli import main
 from converse_harness.intercept.clients import ACCESS_KEY, SECRET_KEY
 from converse_harness.recordings.read import read
 from tests.recordings.peers import START, STREAM, body, chunk, peer
+from tests.recordings.planted import in_zip
 
 COMMAND = Path(sys.executable).parent / "converse-harness"
 KEY_ID, SECRET, TOKEN = "AKIDOFADEVELOPER", "the-secret-of-a-developer", "the-session-token-of-a-developer"
@@ -272,16 +274,45 @@ def test_a_file_that_cannot_be_written_is_told_at_once_and_in_the_end(folder: Pa
 
 
 @pytest.mark.slow
-def test_a_secret_is_refused_unless_it_is_replaced(service: ConverseServer, folder: Path) -> None:
+def test_a_secret_is_masked_unless_it_is_replaced(service: ConverseServer, folder: Path) -> None:
     said = reply.text("Ask ada@example.com for AKIAIOSFODNN7EXAMPLE.")
     with service.script(said) as real, Recording("session.jsonl", "--upstream", real.url) as command:
         command.ask("converse-stream")
         command.line()
+        assert command.end(signal.SIGINT) == (
+            130,
+            (
+                "1 exchange written to session.jsonl.\nsession.jsonl has *** in the place of a secret:\n"
+                "  session.jsonl:5: contentBlockDelta.delta.text (with the lines after it): an AWS access key id\n"
+            ),
+            "",
+        )
+    assert "for ***." in (folder / "session.jsonl").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_only_the_call_with_a_secret_that_cannot_be_masked_is_left_out(service: ConverseServer, folder: Path) -> None:
+    """Of four calls three are on disk, and the second is named, once while it records and once in the end."""
+    packed = base64.b64encode(in_zip("AKIA" + "IOSFODNN7EXAMPLE")).decode()
+    said = [reply.text(text) for text in ("one", packed, "three", "four")]
+    with service.script(*said) as real, Recording("session.jsonl", "--upstream", real.url) as command:
+        for _ in said:
+            command.ask()
+            command.line()
         code, _, errors = command.end(signal.SIGINT)
     assert code == 1
-    assert "session.jsonl was not written, for it would hold a secret" in errors
+    assert errors.count("session.jsonl was written without 1 exchange") == 2
+    assert errors.count("call 2, Converse: body.output.message.content[0].text: an AWS access key id, in zip") == 2
     assert "Here that is --redact 'PATTERN => REPLACEMENT'." in errors
-    assert "AKIAIOSFODNN7EXAMPLE" not in errors
+    texts = [
+        exchange.head["body"]["output"]["message"]["content"] for exchange in read(Path("session.jsonl")).exchanges
+    ]
+    assert texts == [[{"text": text}] for text in ("one", "three", "four")]
+
+
+@pytest.mark.slow
+def test_a_secret_is_replaced_as_the_command_says(service: ConverseServer, folder: Path) -> None:
+    said = reply.text("Ask ada@example.com for AKIAIOSFODNN7EXAMPLE.")
     rules = ("--redact", "ada@ => user@", "--redact", r"AKIA\w+ => a key")
     with service.script(said) as real, Recording("session.jsonl", "--upstream", real.url, *rules) as command:
         command.ask("converse-stream")

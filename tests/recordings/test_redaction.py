@@ -39,7 +39,7 @@ def arn(account: str, name: str = "x") -> str:
 
 
 def redacted(*lines: Line, redaction: Redaction | None = None, kept: int = 0) -> list[Line]:
-    return (redaction or Redaction()).redacted(lines, kept)
+    return (redaction or Redaction()).redacted(lines, kept).lines
 
 
 def asked(request: Any, **more: Any) -> Line:

@@ -166,6 +166,8 @@ class _Import:
             if imported.verdicts:
                 progress.clear()
                 printer.say(f"{job.source} -> {job.target}: {_line(imported)}")
+            for line in imported.masked.splitlines():
+                printer.say(line)
 
     def _check(self, job: _Job) -> None:
         """Refuse to overwrite what was there, or what another cassette just became."""

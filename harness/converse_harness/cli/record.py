@@ -16,6 +16,7 @@ from converse_harness.cli.serve import TERMINATED, Terminated, start, terminated
 from converse_harness.cli.terminal import BOLD, RED, Printer, add_address, add_redact, address_of, redaction_of, serving
 from converse_harness.endpoint.call import Call
 from converse_harness.errors import ConverseHarnessError, SecretFound, TransportError
+from converse_harness.recordings.safe import said_of_masked
 from converse_harness.recordings.write import SessionWriter
 from converse_harness.server.listener import ConverseServer
 from converse_harness.server.proxy import Options, RecordingFake
@@ -88,6 +89,8 @@ class _Session:
                 self._tell(*self.ended.get())
         if fake is not None and fake.writer is not None:
             self.printer.say(_written(self.path, fake.writer), BOLD)
+            for line in said_of_masked(fake.writer.written.masked, self.path).splitlines():
+                self.printer.say(line)
 
     def _tell(self, call: Call, failure: Exception | None) -> None:
         if failure is not None:
@@ -156,11 +159,11 @@ def _what(path: Path, error: Exception) -> str:
 
 
 def _written(path: Path, writer: SessionWriter) -> str:
-    made = sum(captured.answered for captured in writer.captured)
+    made = len(writer.answered) - len(writer.left_out)
     if not made:
         return f"Nothing came that could be recorded; {path} {'is as it was' if path.exists() else 'was not written'}."
     total = f", which has {made + len(writer.before)} now" if writer.before else ""
-    unanswered = len(writer.captured) - made
+    unanswered = len(writer.captured) - len(writer.answered)
     left_out = f" Not in it: {_counted(unanswered, 'call')} without an answer yet." if unanswered else ""
     return f"{_counted(made, 'exchange')} {'added' if writer.before else 'written'} to {path}{total}.{left_out}"
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Unpack
 
-from converse_harness.errors import ReplyError
+from converse_harness.errors import MaskedSecretWarning, ReplyError
 from converse_harness.intercept.fake import Settings
 from converse_harness.intercept.httpx_transports import (
     capturing,
@@ -21,6 +22,7 @@ from converse_harness.recordings.choices import Failed, Mode, failed_of, mode_of
 from converse_harness.recordings.matching import Match
 from converse_harness.recordings.modes import (
     MissingRecording,
+    SavedRecording,
     open_session,
     save_or_set_aside,
 )
@@ -102,30 +104,41 @@ class Recorder(BotoFake):
 
     def close(self) -> None:
         """Pass on no more, and write the file; closing twice does nothing. Raises ReplyError where that cannot be."""
-        problem = self._close()
-        if problem:
-            raise ReplyError(problem)
+        kept = self._close()
+        if kept.problem:
+            raise ReplyError(self._said(kept.problem))
+        self._warn(kept)
 
-    def _close(self) -> str:
-        """Close, and write the file; what went wrong with that."""
+    def _close(self) -> SavedRecording:
+        """Close, and write the file; what became of it."""
         super().close()
         if self.writer is None or self._kept:
-            return ""
+            return SavedRecording(0)
         kept = save_or_set_aside(self.writer, passed=self._passed and not self.failures(), failed=self._failed)
         self.saved, self._kept = kept.path, True
-        return f"record({str(self.path)!r}): {kept.problem}" if kept.problem else ""
+        return kept
+
+    def _said(self, text: str) -> str:
+        return f"record({str(self.path)!r}): {text}"
+
+    def _warn(self, kept: SavedRecording) -> None:
+        if kept.masked:
+            warnings.warn(self._said(kept.masked), MaskedSecretWarning, stacklevel=3)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         __tracebackhide__ = True
         self._passed = error is None
-        problem = self._close()
-        if problem:
-            if error is None:
-                raise ReplyError(problem)
-            error.add_note(problem)  # what the block raised comes first
+        kept = self._close()
+        if error is not None:  # what the block raised comes first
+            for said in filter(None, (kept.problem, kept.masked)):
+                error.add_note(self._said(said))
+        elif kept.problem:
+            raise ReplyError(self._said(kept.problem))
         super().__exit__(kind, error, trace)
+        if error is None:
+            self._warn(kept)
 
     def __repr__(self) -> str:
         return f"<Recorder, {self._state}, {len(self.calls)} calls to {self.path}>"
@@ -151,12 +164,14 @@ def record(
     `mode` is "all" (anew, in place of what was there), "new_episodes" (play what matches, record the rest), "once"
     (record if there is no file) or "none" (only play); `match` and `pace` say how it is played, as for `recording`.
     `failed` says what becomes of what was recorded where the block raised: "aside" (as `trip.failed.jsonl`), "write" or
-    "drop". `redaction` says what is replaced in the file beside account ids and the signatures of URLs; with any other
-    secret in it, it is not written. Further settings are those of a Fake.
+    "drop". `redaction` says what is replaced in the file beside account ids and the signatures of URLs. Any other
+    secret is `***` in the file, with a MaskedSecretWarning that says where; an exchange in which it cannot be masked is
+    left out. Further settings are those of a Fake.
 
     A call that still runs when it closes may end normally; of its answer the file has what had come by then, marked as
     left by the client, and nothing where that had not begun. The written file is played by `recording(path)`.
-    Raises ReplyError for what it cannot be, and where the file cannot be written, with the place where it is instead.
+    Raises ReplyError for what it cannot be, where the file cannot be written, with the place where it is instead, and
+    where an exchange was left out.
 
     >>> import boto3, os, tempfile
     >>> from converse_harness import ConverseServer, fake_converse, record, recording

@@ -334,12 +334,13 @@ def _keep(config: pytest.Config, session: RecordingRun) -> list[str]:
     kept = save_or_set_aside(
         session.writer, passed=session.passed, failed=failed_of(str(config.getoption("--converse-record-failed")))
     )
-    if kept.problem:
-        return [kept.problem.replace(f"{config.rootpath}{os.sep}", "")]
-    if kept.exchanges:
+    dropped = kept.path is None and not kept.problem
+    if kept.exchanges and (dropped or kept.path == session.writer.path or not kept.problem):
         path = "" if kept.path is None else shown(config, kept.path)
         tally.kept.append((path, kept.exchanges, session.nodeid, session.passed))
-    return []
+    problem, masked = (text.replace(f"{config.rootpath}{os.sep}", "") for text in (kept.problem, kept.masked))
+    tally.problems += [masked] if masked else []
+    return [problem] if problem else []
 
 
 @pytest.hookimpl(trylast=True)

@@ -89,11 +89,13 @@ def with_faults(lines: Sequence[Line]) -> list[Line]:
     """The lines of one exchange, with `faults` that say why its answer is not legal, if it is not."""
     call, *answer = lines
     faults = [] if "faults" in call else problems(exchange_of(lines, 1))
-    if faults:
-        request = {key: value for key, value in call.items() if key in ONE_OF["call"]}
-        # The request comes last: it may be long.
-        call = {key: value for key, value in call.items() if key not in request} | {"faults": faults} | request
-    return [call, *answer]
+    return [before_request(call, {"faults": faults}) if faults else call, *answer]
+
+
+def before_request(call: Line, more: Line) -> Line:
+    """The line of a call with more keys. The request comes last: it may be long."""
+    request = {key: value for key, value in call.items() if key in ONE_OF["call"]}
+    return {key: value for key, value in call.items() if key not in request} | more | request
 
 
 def _call_line(captured: CapturedExchange, number: int) -> Line:

@@ -12,7 +12,7 @@ import re
 import zipfile
 import zlib
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeGuard
 from urllib.parse import unquote
 
@@ -118,9 +118,9 @@ def views_of(line: Any, number: int) -> Iterator[View]:
             data = value.get("data")
             if value.get("type") == "Buffer" and is_list(data):
                 yield from _buffer(data, number, (*path, "data"))
-            named = next((value[key] for key in _NAMES if type(value.get(key)) is str), "")
+            names = value_names(value)
             for key, item in value.items():
-                shown = named if named and key in _VALUES else key
+                shown = names[key]
                 if type(item) is str or (type(item) is int and item > _LARGE_NUMBER):
                     yield View(f"{shown}: {item}", number, (*path, key))
                 else:
@@ -128,13 +128,24 @@ def views_of(line: Any, number: int) -> Iterator[View]:
                     later.append((item, (*path, key), str(shown)))
             stack += reversed(later)
         elif is_list(value):
-            if len(value) == _PAIR and type(value[0]) is str and type(value[1]) is str:
+            if is_pair(value):
                 yield View(f"{value[0]}: {value[1]}", number, (*path, 1))
             stack += reversed([(item, (*path, index), name) for index, item in enumerate(value)])
         elif type(value) is str:
             yield View(f"{name}: {value}" if name else value, number, path)
         elif type(value) is int and value > _LARGE_NUMBER:
             yield View(f"{name}: {value}", number, path)
+
+
+def value_names(value: Mapping[str, Any]) -> dict[str, str]:
+    """What names each value of an object: its key, or for a `value` the `name` beside it."""
+    named = next((value[key] for key in _NAMES if type(value.get(key)) is str), "")
+    return {key: named if named and key in _VALUES else str(key) for key in value}
+
+
+def is_pair(value: Sequence[Any]) -> bool:
+    """Whether it is a list of two texts, the first of which may name the second."""
+    return len(value) == _PAIR and type(value[0]) is str and type(value[1]) is str
 
 
 _NAMES: Final = ("name", "Name", "key", "Key")

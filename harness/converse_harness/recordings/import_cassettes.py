@@ -29,6 +29,7 @@ from converse_harness.recordings.cassettes import (
 from converse_harness.recordings.read import read
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.replies import reply_of
+from converse_harness.recordings.safe import said_of_masked
 from converse_harness.recordings.write import SessionWriter
 from converse_harness.stream.http import Request
 
@@ -62,10 +63,14 @@ class Hosts:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What became of one cassette: a verdict on each exchange, and how many interactions of which hosts were left."""
+    """What became of one cassette: a verdict on each exchange, how many interactions of which hosts were left alone.
+
+    `masked` says where secrets were, if any were.
+    """
 
     verdicts: tuple[ImportVerdict, ...]
     alone: Mapping[str, int]
+    masked: str = ""
 
 
 @dataclass(slots=True)
@@ -88,8 +93,8 @@ def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redacti
     """Write the exchanges of a cassette to a recording, which is then read and compared; none of them, no file.
 
     All times are 0, and each frame of a stream is a chunk: a cassette has neither. What is masked, replaced by the
-    `redaction` or refused is so as in any recording. Raises CannotImport, CannotImportAll, SecretFound and OSError, and
-    then `target` is as it was.
+    `redaction` or left out is so as in any recording. Raises CannotImport, CannotImportAll and OSError, and then
+    `target` is as it was; SecretFound where an exchange was left out.
     """
     tracks = _Tracks()
     for interaction in read_cassette(source):
@@ -101,8 +106,9 @@ def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redacti
         raise CannotImportAll(tracks.problems)
     if not tracks.captured:
         return Imported((), tracks.alone)
-    SessionWriter(target, redaction=redaction or Redaction(), captured=tracks.captured).save()
-    return Imported(tuple(_verdicts(target, tracks)), tracks.alone)
+    writer = SessionWriter(target, redaction=redaction or Redaction(), captured=tracks.captured)
+    writer.save()
+    return Imported(tuple(_verdicts(target, tracks)), tracks.alone, said_of_masked(writer.written.masked, target))
 
 
 def _verdicts(target: Path, tracks: _Tracks) -> Iterator[ImportVerdict]:

@@ -157,6 +157,7 @@ KINDS: Final[Mapping[str, LineKind]] = {
             "query": Key("text", "the query as it was sent"),
             "headers": Key("sent", "the request headers that say what is asked, x-amzn-bedrock-*"),
             "faults": Key("texts", "what is illegal in the answer and meant; without it an illegal answer is refused"),
+            "masked": Key("texts", "where a secret was that nobody expects there, and of what kind; it is *** now"),
             "request": Key("JSON", "the body of the request, where it is JSON"),
             "requestText": Key("text", "the body of the request, where it is another text"),
             "requestBase64": Key("base64", "the body of the request, where it is no text"),

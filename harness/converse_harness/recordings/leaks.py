@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from converse_harness.errors import SecretFound
 from converse_harness.recordings.decoding import (
     Joined,
     Path,
@@ -25,8 +24,6 @@ from converse_harness.secrets import MASK, STAND_IN, matches, own_secrets, own_s
 
 OWN_SECRET: Final = "a secret of this process"
 """The kind of a value that is in the environment, or that a request was signed with."""
-
-_SHOWN: Final = 10
 
 _NO_EVENT: Final = frozenset({"call", "status", "failed", "end", "bytes", "format"})
 """A line with one of these has no event."""
@@ -55,28 +52,16 @@ def scan(lines: Sequence[Line], own: Collection[str] | None = None) -> list[Leak
     >>> scan([{"call": 1, "request": {"text": "my key is AKIAIOSFODNN7EXAMPLE"}}])
     [Leak(line=1, path='request.text', kind='an AWS access key id', form=())]
     """
-    secrets = own_secrets() if own is None else frozenset(own)
+    return leaks_in(levels(all_views(lines)), own_secrets() if own is None else frozenset(own))
+
+
+def leaks_in(texts: Iterable[Joined], own: Collection[str]) -> list[Leak]:
+    """The secrets in the texts of a recording as `levels` has them, each place once."""
     found: dict[Leak, None] = {}
-    for group in levels(all_views(lines)):
-        for view, kind in _secrets_in(group, secrets):
-            found[Leak(view.line, _shown(view.path, secrets), kind, view.form)] = None
+    for group in texts:
+        for view, kind in _secrets_in(group, own):
+            found[Leak(view.line, _shown(view.path, own), kind, view.form)] = None
     return _plainest(found)
-
-
-def refuse(lines: Sequence[Line], where: object, own: Collection[str] | None = None) -> None:
-    """Raise SecretFound if these lines, which are to be written to the file `where`, hold a secret."""
-    leaks = scan(lines, own)
-    if not leaks:
-        return
-    listed = [f"  {where}:{leak.line}: {leak}" for leak in leaks[:_SHOWN]]
-    if len(leaks) > _SHOWN:
-        listed.append(f"  and {len(leaks) - _SHOWN} more")
-    secrets = "a secret" if len(leaks) == 1 else f"{len(leaks)} secrets"
-    raise SecretFound(
-        f"{where} was not written, for it would hold {secrets}:\n" + "\n".join(listed) + "\n"
-        "What was there before is as it was. Have it replaced (a line `pattern => replacement` under converse_redact "
-        "in pytest's configuration, or Redaction(replacements=...)), or record with a test value in its place."
-    )
 
 
 def all_views(lines: Sequence[Line]) -> Iterator[View]:

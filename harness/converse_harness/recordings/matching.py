@@ -16,7 +16,7 @@ from converse_harness.recordings.keys import KINDS
 from converse_harness.recordings.lines import FORMS, request_members
 from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.secret_kinds import ACCOUNT_IN_ARN
-from converse_harness.secrets import STAND_IN, compiled
+from converse_harness.secrets import MASK, STAND_IN, compiled
 
 if TYPE_CHECKING:
     from converse_harness.recordings.redaction import Redaction
@@ -149,6 +149,9 @@ MATCHES: Final[tuple[Match, ...]] = get_args(Match)
 _BODIES: Final = tuple(f"request{form}" for form in FORMS)
 
 _KEPT_HEADERS: Final = "x-amzn-bedrock-"
+
+_ESCAPED_MASK: Final = re.escape(MASK)
+_WITHIN_TEXT: Final = r"""(?:[^"\\]|\\.)*?"""
 
 _STAND_IN: Final = re.compile(rf"(?<!\d)({STAND_IN}\d{{6}})(?!\d)")
 
@@ -312,11 +315,14 @@ def key(rule: Match, asked: MatchKey) -> str:
         return TOO_DEEP
 
 
-def masks(recorded: str, asked: str) -> bool:
+def masks(recorded: str, asked: str, *, secrets: bool = False) -> bool:
     """Whether two keys are the same but for numbers for which the recorded one has stand-ins of account ids.
 
-    That they are account ids may be known only from another exchange of the recording.
+    That they are account ids may be known only from another exchange of the recording. With `secrets` the recorded one
+    has `***` where anything may have been: what is secret where it was recorded need not be so where it is played.
 
+    >>> masks('"my key is ***"', '"my key is only a test"', secrets=True)
+    True
     >>> masks("it is 111122000001, not 111122000002", "it is 210987654321, not 310987654322")
     True
     >>> masks("it is 111122000001, not 111122000002", "it is 210987654321, not 210987654321")
@@ -324,10 +330,14 @@ def masks(recorded: str, asked: str) -> bool:
     """
     first, *others = _STAND_IN.split(recorded)
     groups: dict[str, int] = {}
-    pattern = re.escape(first)
+
+    def literal(text: str) -> str:
+        return re.escape(text).replace(_ESCAPED_MASK, _WITHIN_TEXT) if secrets else re.escape(text)
+
+    pattern = literal(first)
     for stand_in, text in zip(others[::2], others[1::2], strict=True):
         known = groups.get(stand_in)
         groups.setdefault(stand_in, len(groups) + 1)
-        pattern += (r"(\d{12})" if known is None else rf"(?:\{known})") + re.escape(text)
-    found = re.fullmatch(pattern, asked) if groups else None
+        pattern += (r"(\d{12})" if known is None else rf"(?:\{known})") + literal(text)
+    found = re.fullmatch(pattern, asked) if groups or secrets else None
     return found is not None and len({*found.groups()}) == len(groups)

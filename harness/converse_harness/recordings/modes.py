@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Missed, Queue
-from converse_harness.errors import ConverseHarnessError, DamagedData, ReplyError
+from converse_harness.errors import ConverseHarnessError, DamagedData, ReplyError, SecretFound
 from converse_harness.recordings.choices import USED_FILES, Failed, Mode, failed_path, identity
 
 if TYPE_CHECKING:
@@ -96,12 +96,14 @@ class Unrecorded(Queue):
 class SavedRecording:
     """What became of the exchanges of a session.
 
-    `path` is the file that has them now, None where none has; `problem` says what went wrong, and where they are.
+    `path` is the file that has them now, None where none has; `problem` says what went wrong, and where they are,
+    `masked` where secrets were that are `***` in the file.
     """
 
     exchanges: int
     path: Path | None = None
     problem: str = ""
+    masked: str = ""
 
 
 def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "aside") -> SavedRecording:
@@ -115,9 +117,19 @@ def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "
         writer.save(path)
     except (OSError, DamagedData) as error:
         return _elsewhere(writer, path, error)
+    except SecretFound as error:
+        written = exchanges - len(writer.written.left_out)
+        problem = f"{error}\n{_lost(exchanges - written)}"
+        return SavedRecording(written, path if written else None, problem, _masked(writer, path))
     except ConverseHarnessError as error:
         return SavedRecording(exchanges, problem=f"{error}\n{_lost(exchanges)}")
-    return SavedRecording(exchanges, path)
+    return SavedRecording(exchanges, path, masked=_masked(writer, path))
+
+
+def _masked(writer: SessionWriter, path: Path) -> str:
+    from converse_harness.recordings.safe import said_of_masked
+
+    return said_of_masked(writer.written.masked, path)
 
 
 def _elsewhere(writer: SessionWriter, path: Path, error: Exception) -> SavedRecording:
@@ -141,7 +153,7 @@ def _elsewhere(writer: SessionWriter, path: Path, error: Exception) -> SavedReco
 
 
 def _answered(writer: SessionWriter) -> int:
-    return sum(captured.answered for captured in writer.captured)
+    return len(writer.answered)
 
 
 def _lost(exchanges: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Missed, Queue, Slot
-from converse_harness.errors import ReplyError
+from converse_harness.errors import MaskedSecretWarning, ReplyError
 from converse_harness.recordings.choices import USED_FILES, identity
 from converse_harness.recordings.matching import (
     MATCHES,
@@ -127,7 +129,11 @@ class Playing(Queue):
         asked = self.recording.asked_by(call, numbered=True)
         shape, exact = key("shape", asked), key("exact", asked)
         like = (slot for slot in self.slots if slot.left and self._key("shape", slot, numbered=True) == shape)
-        return next((slot for slot in like if masks(self._key("exact", slot, numbered=True), exact)), None)
+        return next((slot for slot in like if self._is_masked(slot, exact)), None)
+
+    def _is_masked(self, slot: Slot, exact: str) -> bool:
+        secrets = "masked" in self.recording.exchanges[self._numbers[id(slot)]].call
+        return masks(self._key("exact", slot, numbered=True), exact, secrets=secrets)
 
     def _next(self, call: Call, *, numbered: bool) -> Slot | None:
         rule = self.recording.match
@@ -223,7 +229,8 @@ def recording(
     `match` says which exchange answers a call: "order", "exact" or "shape". `pace` is "recorded", or what the recorded
     pauses are multiplied by; 0 is no pause. `redaction` is what was replaced when it was recorded: a call counts as
     equal to a recorded one if only that tells them apart. Raises DamagedRecording for a file that is none, ReplyError
-    for a file that is not there.
+    for a file that is not there. Warns with MaskedSecretWarning where a signature of reasoning, or bytes that are
+    replayed as they came, had to be masked.
     """
     factor = check_how(match, pace)
     where = Path(path)
@@ -232,7 +239,18 @@ def recording(
         session = read(where)
     except OSError as error:
         raise ReplyError(f"recording({str(path)!r}): {error.strerror or error}.") from error
+    for exchange in session.exchanges:
+        for place in filter(_IS_EXACT.search, exchange.call.get("masked", ())):
+            warnings.warn(
+                f"{where}:{exchange.at}: {place}: masked when it was recorded, so it is not what Bedrock sent.",
+                MaskedSecretWarning,
+                stacklevel=2,
+            )
     return Recording(where, session, match, factor, redaction=redaction)
+
+
+_IS_EXACT: Final = re.compile(r"^(?:body(?:Text|Base64)|payload|frame|bytes)\b|\b(?:signature|redactedContent)\b")
+"""A place whose text is good only as it was: a signature, encrypted reasoning, or bytes that no JSON says."""
 
 
 def check_how(match: object, pace: Any) -> float:

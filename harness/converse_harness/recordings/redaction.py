@@ -1,4 +1,4 @@
-"""What is changed in a recording before it is written: account ids, signatures of URLs, and what its user names.
+"""What is changed in a recording before it is written: account ids, secrets, and what its user names.
 
 What is changed is changed in the event and in the bytes that are kept beside it; where both then no longer say the
 same, the bytes go, for the line is the truth.
@@ -9,29 +9,55 @@ from __future__ import annotations
 import base64
 import gzip
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from converse_harness.errors import DamagedData, ReplyError
-from converse_harness.recordings.decoding import Joined, is_dict, is_list, levels, unpacked, views_of
-from converse_harness.recordings.leaks import Accounts, Change, accounts_of, all_views, numbered, streamed
+from converse_harness.recordings.decoding import is_dict, is_list, is_pair, levels, unpacked, value_names, views_of
+from converse_harness.recordings.leaks import (
+    OWN_SECRET,
+    Accounts,
+    Change,
+    Leak,
+    accounts_of,
+    all_views,
+    leaks_in,
+    numbered,
+    streamed,
+)
 from converse_harness.recordings.lines import Line, without_contradiction
-from converse_harness.secret_kinds import KINDS, SecretKind
-from converse_harness.secrets import MASK, matches, secret_spans
+from converse_harness.secret_kinds import ACCOUNTS, KINDS, SecretKind
+from converse_harness.secrets import MASK, own_secrets, own_spans, secret_spans
 from converse_harness.stream.frames import decode, encode
 
 _Find = Callable[[str], list[Change]]
 """What is to be replaced in a text, in its order."""
 
 _UNTOUCHED: Final = frozenset(
-    {"call", "operation", "method", "t", "status", "type", "requestId", "failed", "end", "p", "joined"}
+    {"call", "operation", "method", "t", "status", "type", "requestId", "failed", "end", "p", "joined", "masked"}
 )
 """The keys of lines in whose values nothing is replaced."""
 
-_MASKED: Final = tuple(kind for kind in KINDS if kind.masked and not kind.name.endswith("account id"))
+_MASKED: Final = tuple(kind for kind in KINDS if kind not in ACCOUNTS)
+
+_EXPECTED: Final = frozenset(kind.name for kind in KINDS if kind.masked)
+"""What is masked without a word: it is in what AWS sends and is sent."""
+
+
+class Redacted(NamedTuple):
+    """The lines of a recording with what was replaced in them, and the secrets that were found in them before."""
+
+    lines: list[Line]
+    found: list[Leak]
+
+    @property
+    def unexpected(self) -> Iterator[Leak]:
+        """The secrets that nobody expects where they were."""
+        return (leak for leak in self.found if leak.kind not in _EXPECTED)
+
 
 _BASE64: Final = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{20,}={0,2}(?![A-Za-z0-9+/=_-])")
 _NESTED: Final = 4
@@ -39,7 +65,7 @@ _NESTED: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    r"""What is replaced in what is recorded, beside account ids and the signatures of URLs, which always are.
+    r"""What is replaced in what is recorded, beside account ids and secrets, which always are.
 
     `replacements` says what takes the place of a text, or of what a compiled pattern matches, everywhere in requests
     and answers and in this order; what takes the place of a pattern may have its groups (`\1`). Raises ReplyError for
@@ -67,14 +93,20 @@ class Redaction:
         """
         return cls(dict(_replacement(line) for line in lines if line.strip()))
 
-    def redacted(self, lines: Sequence[Line], kept: int = 0) -> list[Line]:
-        """The lines of a recording as they are written; `kept` of them, at the beginning, were written before."""
-        texts = list(levels(all_views(lines)))
-        accounts = accounts_of(texts, kept)
-        if not accounts and not self.replacements and not _masks(texts):
-            return list(lines)
-        work = _Work(accounts, tuple(self._finds(accounts)))
-        return [*lines[:1], *work.lines(lines[1:])] if lines and "format" in lines[0] else work.lines(lines)
+    def redacted(self, lines: Sequence[Line], kept: int = 0, own: Collection[str] = ()) -> Redacted:
+        """The lines of a recording as they are written; `kept` of them, at the beginning, were written before.
+
+        `own` are the secrets of this process, which are masked like those of any kind. A secret that cannot be masked
+        where it stands, in a zip for instance, is still there: search the lines again.
+        """
+        made = list(lines)
+        if self.replacements:
+            made = _Work(accounts_of(()), tuple(self._replacing())).file(made)
+        texts = list(levels(all_views(made)))
+        accounts, leaks = accounts_of(texts, kept), leaks_in(texts, own)
+        if accounts or leaks:
+            made = _Work(accounts, (*_masks({leak.kind for leak in leaks}, own), accounts.changes), True).file(made)
+        return Redacted(made, leaks)
 
     def normalised(self, request: Any) -> Any:
         """A request, or any JSON, as it is compared with recorded ones: replaced as when recorded, accounts numbered.
@@ -82,19 +114,18 @@ class Redaction:
         Account ids are those of ARNs, and stand-ins of recordings; they are numbered as they appear in this request.
         For a recorded request, in which everything is replaced already, use `normalised` of an empty Redaction.
         """
-        texts = [view.text for view in views_of(request, 0)]
-        accounts = numbered(texts)
-        if not accounts and not self.replacements and not any(True for _ in matches("\n".join(texts), _MASKED)):
+        if self.replacements:
+            request = _Work(accounts_of(()), tuple(self._replacing())).value(request)
+        views, own = list(views_of(request, 0)), own_secrets()
+        accounts = numbered(view.text for view in views)
+        found = {leak.kind for leak in leaks_in(levels(views), own)}
+        if not accounts and not found:
             return request
-        return _Work(accounts, tuple(self._finds(accounts))).value(request)
+        return _Work(accounts, (*_masks(found, own), accounts.changes), True).value(request)
 
-    def _finds(self, accounts: Accounts) -> Iterator[_Find]:
+    def _replacing(self) -> Iterator[_Find]:
         for pattern, new in self.replacements.items():
             yield _replacing(pattern, new)
-        for kind in _MASKED:
-            yield partial(_masking, kind)
-        if accounts:
-            yield accounts.changes
 
 
 def normalised(request: Any) -> Any:
@@ -112,6 +143,12 @@ class _Work:
 
     accounts: Accounts
     finds: tuple[_Find, ...]
+    named: bool = False
+    """Whether a value is looked at with its name before it, as `views_of` has it."""
+
+    def file(self, lines: Sequence[Line]) -> list[Line]:
+        """The lines of a file, of which the first may be its header."""
+        return [*lines[:1], *self.lines(lines[1:])] if lines and "format" in lines[0] else self.lines(lines)
 
     def lines(self, lines: Sequence[Line]) -> list[Line]:
         made: list[Line] = [_copied(line) for line in lines]
@@ -135,9 +172,9 @@ class _Work:
             elif key == "frame" or (key.endswith("Base64") and isinstance(value, str)):
                 made[key] = base64.b64encode(self._raw(base64.b64decode(value))).decode()
             elif key == "contentBlockDelta" and is_dict(value):
-                made[key] = {name: self.value(item, texts=name != "delta") for name, item in value.items()}
+                made[key] = {name: self.value(item, name, texts=name != "delta") for name, item in value.items()}
             else:
-                made[key] = self.value(value)
+                made[key] = self.value(value, key)
         return made
 
     def _quoted(self, text: str) -> str:
@@ -145,15 +182,24 @@ class _Work:
         new, plain = self.text(text), self.text(unquote(text))
         return new if unquote(new) == plain else quote(plain, safe="/?&=+:%*")
 
-    def value(self, value: Any, *, texts: bool = True) -> Any:
+    def value(self, value: Any, name: str = "", *, texts: bool = True) -> Any:
         """JSON with what is to be replaced in its keys and numbers, and in its texts if they are not done already."""
         if isinstance(value, str):
-            return self.text(value) if texts else value
+            return self._named(name, value) if texts else value
         if is_dict(value):
-            return {self.text(key): self.value(item, texts=texts) for key, item in value.items()}
+            names = value_names(value)
+            return {self.text(key): self.value(item, names[key], texts=texts) for key, item in value.items()}
         if is_list(value):
-            return [self.value(item, texts=texts) for item in value]
+            if is_pair(value):
+                name = value[0]
+            return [self.value(item, name, texts=texts) for item in value]
         return self.accounts.number(value) if type(value) is int else value
+
+    def _named(self, name: str, text: str) -> str:
+        if not self.named or not name:
+            return self.text(text)
+        before, new = self.pieces([f"{name}: ", text])
+        return new if before == f"{name}: " or new else MASK
 
     def text(self, text: str, depth: int = _NESTED) -> str:
         (new,) = self.pieces([text], depth)
@@ -221,8 +267,13 @@ class _Work:
 _STANDARD: Final = str.maketrans("-_", "+/")
 
 
-def _masks(texts: Iterable[Joined]) -> bool:
-    return any(True for group in texts for _ in matches(group.searched, _MASKED))
+def _masks(kinds: Collection[str], own: Collection[str]) -> Iterator[_Find]:
+    """What masks the kinds of secrets that were found, by their names."""
+    if OWN_SECRET in kinds:
+        yield partial(_masking_own, own)
+    for kind in _MASKED:
+        if kind.name in kinds:
+            yield partial(_masking, kind)
 
 
 def _spread(pieces: Sequence[str], changes: Sequence[Change]) -> Iterator[str]:
@@ -244,6 +295,14 @@ def _spread(pieces: Sequence[str], changes: Sequence[Change]) -> Iterator[str]:
         made.append(piece[done - at :])
         yield "".join(made)
         at = end
+
+
+def _masking_own(own: Collection[str], text: str) -> list[Change]:
+    changes: list[Change] = []
+    for start, end in sorted(own_spans(text, own)):
+        if not changes or start >= changes[-1][1]:
+            changes.append((start, end, MASK))
+    return changes
 
 
 def _masking(kind: SecretKind, text: str) -> list[Change]:

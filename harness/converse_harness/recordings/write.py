@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -19,15 +19,15 @@ from typing import Final
 
 from converse_harness.endpoint import Exchange
 from converse_harness.endpoint.call import Call, CallOutcome, ForwardedCall
-from converse_harness.errors import StreamOrderError
+from converse_harness.errors import SecretFound, StreamOrderError
 from converse_harness.recordings import replies as recorded
-from converse_harness.recordings.capture import CapturedExchange, exchange_lines, with_faults
-from converse_harness.recordings.leaks import refuse
+from converse_harness.recordings.capture import CapturedExchange, exchange_lines
 from converse_harness.recordings.lines import FORMAT, VERSION, Line, dump
 from converse_harness.recordings.media import set_aside
 from converse_harness.recordings.read import parse, read
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.replies import reply_of
+from converse_harness.recordings.safe import SafeLines, safe_lines, said_of_left_out
 from converse_harness.reply.body import EventsBody, MessageBody, summarize_body
 from converse_harness.reply.reply import Reply
 from converse_harness.secrets import header_secrets, remember
@@ -75,11 +75,10 @@ def write(path: Path, content: str | bytes) -> None:
 
 
 def store(path: Path, lines: Sequence[Line]) -> str:
-    """Write these lines, redacted before, to a file, and what is media to files beside it; returns the file's text.
+    """Write these lines, without secrets, to a file, and what is media to files beside it; returns the file's text.
 
-    Raises SecretFound and OSError; then what was there is as it was, and nothing new is left behind.
+    Raises OSError; then what was there is as it was, and nothing new is left behind.
     """
-    refuse(lines, path)
     lines, files = set_aside(lines, path)
     text = text_of(lines)
     new: list[Path] = []
@@ -206,6 +205,8 @@ class SessionWriter:
     keeps: bool = False
     redaction: Redaction = field(default_factory=Redaction)
     captured: list[CapturedExchange] = field(default_factory=list[CapturedExchange])
+    written: SafeLines = field(default_factory=lambda: SafeLines([]))
+    """What was written when it was saved last, where a secret was masked, and what was left out."""
     _own: Counter[str] = field(default_factory=Counter[str])
     """What it wrote itself into a file that it keeps."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -220,7 +221,7 @@ class SessionWriter:
         call.answered.passed_on = _Taken(captured, call.number)
         return ForwardedExchange(call, captured)
 
-    def lines(self) -> list[Line]:
+    def lines(self) -> SafeLines:
         """The lines of the file: its header, what was there before, what was heard, redacted.
 
         Of an answer that still comes it is what came; a call without any answer yet is left out.
@@ -229,33 +230,39 @@ class SessionWriter:
         for exchange in self.before:
             lines += exchange.lines()
         kept = len(lines)
-        answered = [captured for captured in self.captured if captured.answered]
-        for number, captured in enumerate(answered, len(self.before) + 1):
+        for number, captured in enumerate(self.answered, len(self.before) + 1):
             lines += exchange_lines(captured, number)
-        redacted = self.redaction.redacted(lines, kept)
-        return lines if redacted == lines else list(_as_legal_as_they_are(redacted))
+        return safe_lines(lines, self.redaction, kept)
+
+    @property
+    def left_out(self) -> list[CapturedExchange]:
+        """What was left out for a secret when it was saved last."""
+        answered = self.answered
+        return [answered[each.number - len(self.before)] for each in self.written.left_out]
+
+    @property
+    def answered(self) -> list[CapturedExchange]:
+        """Of what is captured, what has an answer."""
+        return [captured for captured in self.captured if captured.answered]
 
     def save(self, path: Path | None = None) -> None:
         """Write the file, or another one in its place.
 
-        Raises OSError, SecretFound, and DamagedRecording where what it keeps cannot be read; then what was there stays.
+        Raises OSError, and DamagedRecording where what it keeps cannot be read; then what was there stays. Raises
+        SecretFound where an exchange is left out for a secret; then the others are written, if there are any.
         """
         path = path or self.path
         with _alone(path):
             keeps = self.keeps and path == self.path
             if keeps and path.exists():
                 self.before = _without(read(path).exchanges, self._own)
-            text = store(path, self.lines())
-            if keeps:
-                self._own = Counter(map(_unnumbered, parse(text, path).exchanges[len(self.before) :]))
-
-
-def _as_legal_as_they_are(lines: list[Line]) -> Iterator[Line]:
-    """The lines; where what was replaced made an answer illegal, with `faults` that say so, or nobody could read it."""
-    starts = [number for number, line in enumerate(lines) if "call" in line]
-    yield lines[0]
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        yield from with_faults(lines[start:end])
+            self.written = safe = self.lines()
+            if any("call" in line for line in safe.lines):
+                text = store(path, safe.lines)
+                if keeps:
+                    self._own = Counter(map(_unnumbered, parse(text, path).exchanges[len(self.before) :]))
+        if safe.left_out:
+            raise SecretFound(said_of_left_out(safe, path))
 
 
 def _without(

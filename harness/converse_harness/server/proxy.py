@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Final, TypedDict, Unpack
 
 from converse_harness.endpoint.call import Call, CallOutcome
-from converse_harness.errors import ReplyError, TransportError
+from converse_harness.errors import ReplyError, SecretFound, TransportError
 from converse_harness.intercept import registry
 from converse_harness.intercept.exchange import Capture, TransportExchange, end_of
 from converse_harness.intercept.fake import Settings
@@ -270,8 +270,11 @@ class _Saver:
         self._tell(failure)
 
     def _tell(self, failure: Exception | None) -> None:
+        """Say it of the calls that ended; that one was left out is said of that one."""
+        left_out = {id(each.request) for each in self._writer.left_out}
         for call in self._unsaved:
-            self._on_saved(call, failure)
+            of_others = isinstance(failure, SecretFound) and id(call.request) not in left_out
+            self._on_saved(call, None if of_others else failure)
 
 
 class RecordingFake(ServerFake):
