@@ -186,7 +186,7 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
         2,
         (
             'the key "fault" is not known; did you mean "faults"? It is a call, with call, operation,'
-            " method, path, query, headers, faults, request, requestText, requestBase64, modelId."
+            " method, path, query, headers, faults, masked, request, requestText, requestBase64, modelId."
         ),
     ),
     "unknown label": (
@@ -194,7 +194,7 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
         2,
         (
             'the key "modelid" is not known; did you mean "modelId"? It is a call, with call, '
-            "operation, method, path, query, headers, faults, request, requestText, requestBase64, "
+            "operation, method, path, query, headers, faults, masked, request, requestText, requestBase64, "
             "modelId."
         ),
     ),

@@ -7,7 +7,7 @@ import inspect
 import sys
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, aclosing
-from typing import Any, Final
+from typing import Any, Final, cast
 
 _NO_GENERATOR: Final = (
     "@{made_by}(...) on {name}, which was made of a generator function: the body would run after the decorator has "
@@ -42,7 +42,8 @@ def under(target: Any, fresh: Fresh, made_by: str) -> Any:
     if isinstance(target, type):
         return _class_under(target, fresh, made_by)
     if isinstance(target, staticmethod | classmethod):
-        return type(target)(under(target.__func__, fresh, made_by))
+        method = cast("Any", target)  # typeshed leaves its parameters open
+        return type(method)(under(method.__func__, fresh, made_by))
     name = getattr(target, "__qualname__", repr(target))
     if not callable(target):
         raise TypeError(_NO_FUNCTION.format(made_by=made_by, name=name))
@@ -54,15 +55,18 @@ def under(target: Any, fresh: Fresh, made_by: str) -> Any:
 
 
 def _function_under(function: Any, fresh: Callable[[], OpenedFake]) -> Any:
-    if inspect.isasyncgenfunction(function):
+    wrapper: Callable[..., Any]
+    asked = function  # not narrowed by what is asked of it
+    if inspect.isasyncgenfunction(asked):
         wrapper = _async_generator_under(function, fresh)
-    elif inspect.isgeneratorfunction(function):
+    elif inspect.isgeneratorfunction(asked):
         wrapper = _generator_under(function, fresh)
-    elif inspect.iscoroutinefunction(function):
+    elif inspect.iscoroutinefunction(asked):
         wrapper = _coroutine_under(function, lambda *_: fresh())
     else:
         wrapper = _call_under(function, lambda *_: fresh())
-    return functools.wraps(function)(wrapper)
+    wraps = cast("Callable[[Any], Any]", functools.wraps(function))
+    return wraps(wrapper)
 
 
 def _call_under(function: Any, entered: Callable[..., AbstractContextManager[Any]]) -> Any:
@@ -83,7 +87,7 @@ def _coroutine_under(function: Any, entered: Callable[..., AbstractContextManage
     return wrapper
 
 
-def _generator_under(function: Any, fresh: Callable[[], OpenedFake]) -> Any:
+def _generator_under(function: Callable[..., Generator[Any, Any, Any]], fresh: Callable[[], OpenedFake]) -> Any:
     def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         with fresh():
             return (yield from function(*args, **kwargs))
@@ -91,7 +95,7 @@ def _generator_under(function: Any, fresh: Callable[[], OpenedFake]) -> Any:
     return wrapper
 
 
-def _async_generator_under(function: Any, fresh: Callable[[], OpenedFake]) -> Any:
+def _async_generator_under(function: Callable[..., AsyncGenerator[Any, Any]], fresh: Callable[[], OpenedFake]) -> Any:
     async def wrapper(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
         with fresh():
             async with aclosing(function(*args, **kwargs)) as inner:
@@ -130,9 +134,9 @@ def _class_under(kind: type, fresh: Fresh, made_by: str) -> type:
 def _tests_of(kind: type) -> Iterator[tuple[str, Any]]:
     """The test methods, inherited ones too, as they were written."""
     for name in dir(kind):
-        method = inspect.getattr_static(kind, name)
+        method: Any = inspect.getattr_static(kind, name)
         if name.startswith(_TEST) and (inspect.isfunction(method) or isinstance(method, staticmethod | classmethod)):
-            yield name, getattr(method, _WRITTEN, method)
+            yield name, vars(method).get(_WRITTEN, method)
 
 
 def _method_under(method: Any, fresh: Callable[[], OpenedFake]) -> Any:
@@ -172,11 +176,12 @@ class _OfTest:
 
 
 def _put_into_unittest(kind: Any, tests: Mapping[str, Any], fresh: Fresh) -> None:
-    own = vars(kind).get("setUp")
+    own = kind.__dict__.get("setUp")
 
     @functools.wraps(kind.setUp)
     def set_up(self: Any) -> None:
-        written: Any = functools.partial(own, self) if own is not None else super(kind, self).setUp
+        inherited = cast("Any", super(kind, self))
+        written = functools.partial(own, self) if own is not None else inherited.setUp
         if _HELD in vars(self):  # that of a class below this one
             written()
             return

@@ -47,9 +47,9 @@ _open: WeakSet[Fake] = WeakSet()
 _STRICTNESS: Final[tuple[str, ...]] = get_args(Strictness)
 
 
-def open_fakes() -> list[Fake]:
-    """Every fake of this process that is open."""
-    return list(_open)
+def open_fakes() -> dict[Fake, int]:
+    """Every fake of this process that is open, with how many problems it has had so far."""
+    return {fake: len(fake.endpoint.problems) for fake in list(_open)}
 
 
 class Scripted:
@@ -141,7 +141,8 @@ class Fake:
         self._sleeps = sleeps
         self._strict_unused = unused == "fail"
         self._allowed = () if unexpected == "fail" else (UnexpectedCall, RefusedRequest)
-        self._told = self._warned = 0
+        self._told: set[int] = set()
+        self._warned = 0
         self._was_open = False
         self.lock = threading.RLock()
         self._stack = ExitStack()
@@ -233,11 +234,15 @@ class Fake:
         if unused and error is None and self._strict_unused:
             raise UnusedReplies(unused_replies(self.endpoint.script, self.calls, unused))
 
-    def check_problems(self, error: BaseException | None = None) -> None:
-        """Raise what must fail the test but for unused replies, if it was not raised before."""
+    def check_problems(self, error: BaseException | None = None, *, since: int = 0) -> None:
+        """Raise what must fail the test but for unused replies, if it was not raised before.
+
+        The first `since` problems are left for whoever asks for them.
+        """
         __tracebackhide__ = True
-        problems = [each for each in self.endpoint.problems[self._told :] if not isinstance(each, self._allowed)]
-        self._told = len(self.endpoint.problems)
+        new = [each for each in self.endpoint.problems[since:] if id(each) not in self._told]
+        problems = [each for each in new if not isinstance(each, self._allowed)]
+        self._told.update(map(id, new))
         for warning in self.endpoint.warnings[self._warned :]:
             self._warned += 1
             warnings.warn(str(warning), RefusedRequestWarning, stacklevel=2)

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from inspect import currentframe
 from types import CodeType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from converse_harness.intercept.clients import is_loopback
@@ -328,7 +328,8 @@ def _is_running(code: CodeType) -> bool:
 
 
 def _owned() -> bool:
-    owned: bool = _lock._is_owned()  # type: ignore[attr-defined]  # as threading.Condition asks it
+    lock: Any = _lock  # `_is_owned` is what threading.Condition asks
+    owned: bool = lock._is_owned()
     return owned
 
 

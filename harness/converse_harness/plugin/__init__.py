@@ -6,7 +6,8 @@ Loaded by every pytest of the environment, so it imports nothing heavy: everythi
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import pytest
@@ -139,23 +140,26 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     return result
 
 
-def _open_fakes() -> list[Fake]:
-    """Every fake that is open, whoever opened it; none where nothing has loaded what makes them."""
+def _open_fakes() -> Mapping[Fake, int]:
+    """Every fake that is open, whoever opened it, with how many problems it has had.
+
+    None where nothing has loaded what makes them.
+    """
     module = sys.modules.get("converse_harness.intercept.fake")
-    return [] if module is None else module.open_fakes()
+    return {} if module is None else module.open_fakes()
 
 
-def _what_fakes_say(item: pytest.Item, before: Sequence[Fake], error: BaseException | None) -> None:
+def _what_fakes_say(item: pytest.Item, before: Mapping[Fake, int], error: BaseException | None) -> None:
     said = _asked(item, before, error)
     if said is not None:
         raise said  # the one frame of ours that a failure shows, because pytest wants to show one
 
 
-def _asked(item: pytest.Item, before: Sequence[Fake], error: BaseException | None) -> Exception | None:
+def _asked(item: pytest.Item, before: Mapping[Fake, int], error: BaseException | None) -> Exception | None:
     """What fails the test; every fake is asked, so that none has anything left to say when its fixture ends.
 
     Those of its fixtures, and those that it left open on the server, are asked for all; those of a wider scope, for
-    what was wrong with the calls: their replies may be for other tests.
+    what was wrong with the calls of this test: their replies may be for other tests.
     """
     own = own_fakes(item)
     server = item.config.stash.get(SERVER, None)
@@ -164,8 +168,9 @@ def _asked(item: pytest.Item, before: Sequence[Fake], error: BaseException | Non
         fake.close()
     last: Exception | None = None
     left_early = isinstance(error, pytest.skip.Exception | pytest.xfail.Exception)
-    asked = [] if left_early else [fake.check for fake in (*own, *left)]
-    for ask in (*asked, *(fake.check_problems for fake in before if fake not in own)):
+    asked: list[Callable[[BaseException | None], None]] = [] if left_early else [fake.check for fake in (*own, *left)]
+    asked += [partial(fake.check_problems, since=had) for fake, had in before.items() if fake not in own]
+    for ask in asked:
         try:
             ask(last or error)
         except Exception as said:  # noqa: BLE001 - whatever fails the test

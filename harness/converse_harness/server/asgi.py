@@ -43,7 +43,10 @@ _BROKEN: Final = (
 
 class _AsgiFake(Fake):
     transport = "asgi"
-    _state = "open"
+
+    @property
+    def _state(self) -> str:
+        return "open"  # whatever server runs the app
 
 
 class ConverseApp:
