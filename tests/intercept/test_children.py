@@ -19,8 +19,8 @@ import botocore.session
 import pytest
 
 from converse_harness import BlockedConnection, fake_converse, reply
-from converse_harness.intercept.clients import ENDPOINTS
-from converse_harness.intercept.guard import CLOSED_PORT_URL, away_from_bedrock
+from converse_harness.intercept.children import CLOSED_PORT_URL, away_from_bedrock
+from converse_harness.intercept.clients import ENDPOINTS, is_loopback
 
 Client = Callable[..., Any]
 
@@ -164,7 +164,9 @@ def test_a_program_gets_an_environment_that_leads_nowhere() -> None:
     with fake_converse():
         found = environment_of()
         assert dict(os.environ) == before
-        assert {found[name] for name in ENDPOINTS} == {CLOSED_PORT_URL}
+        (url,) = {found[name] for name in ENDPOINTS}
+        assert is_loopback(url)
+        assert {found[name] for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY")} == {url}
         assert found["AWS_EC2_METADATA_DISABLED"] == "true"
         assert found["PATH"] == before["PATH"]
     assert not {*ENDPOINTS, "AWS_EC2_METADATA_DISABLED"} & environment_of().keys()
@@ -179,7 +181,7 @@ def test_so_does_one_that_asyncio_starts() -> None:
         return out
 
     with fake_converse():
-        assert asyncio.run(run()).decode().strip() == CLOSED_PORT_URL
+        assert is_loopback(asyncio.run(run()).decode().strip())
 
 
 def test_an_sdk_in_a_program_says_why_it_was_refused() -> None:
@@ -189,7 +191,7 @@ def test_an_sdk_in_a_program_says_why_it_was_refused() -> None:
         " aws_secret_access_key='b')\n"
         "c.converse(modelId='m', messages=[{'role': 'user', 'content': [{'text': 'x'}]}])\n"
     )
-    with fake_converse():
+    with pytest.raises(BlockedConnection, match="an endpoint of Bedrock was asked by a process"), fake_converse():
         done = subprocess.run(
             [sys.executable, "-c", program],
             check=False,
@@ -197,8 +199,8 @@ def test_an_sdk_in_a_program_says_why_it_was_refused() -> None:
             text=True,
             env={**os.environ, "AWS_MAX_ATTEMPTS": "1"},
         )
-    assert "EndpointConnectionError" in done.stderr
-    assert "give-it-converse_server.environ" in done.stderr
+    assert "AccessDeniedException" in done.stderr
+    assert "use the fixture `converse_server` and put `fake.environ` into the child's environment" in done.stderr
 
 
 LOOPBACK = "http://127.0.0.1:8123/fake"
@@ -228,14 +230,14 @@ LOOPBACK = "http://127.0.0.1:8123/fake"
     ],
 )
 def test_a_loopback_endpoint_that_the_caller_gave_stays(given: dict[Any, Any], expected: dict[str, str | None]) -> None:
-    found = away_from_bedrock(given)
+    found = away_from_bedrock(given, lasts=False)
     assert {name: found.get(name) for name in expected} == expected
 
 
 def test_a_copy_in_the_same_process_refuses_nothing(make_client: Client, question: dict[str, Any]) -> None:
     import pickle
 
-    from converse_harness.intercept.guard import _RefuseInChild
+    from converse_harness.intercept.children import _RefuseInChild
 
     with fake_converse(reply.text("hi")):
         assert pickle.loads(pickle.dumps(_RefuseInChild())) is None

@@ -21,7 +21,7 @@ import pytest
 import urllib3
 
 from converse_harness import BlockedConnection, fake_converse
-from converse_harness.intercept.guard import is_bedrock_host
+from converse_harness.intercept.hosts import is_bedrock_host
 
 HOST = "bedrock-runtime.us-east-1.amazonaws.com"
 URL = f"https://{HOST}/model/m/converse"

@@ -141,7 +141,7 @@ EXPECTED = {
     "spawn": "BlockedConnection",
     "forkserver": "BlockedConnection",
     "program without credentials": "NoCredentialsError",
-    "program with credentials": "EndpointConnectionError",
+    "program with credentials": "AccessDeniedException",
     "thread": "BlockedConnection",
     "thread with httpx": "BlockedConnection",
 }

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from converse_harness import recording
-from converse_harness.intercept.guard import is_bedrock_host
+from converse_harness.intercept.hosts import is_bedrock_host
 from converse_harness.recordings.import_cassettes import Hosts, import_cassette
 from tests.oracle.conftest import SOME_AND_ALL
 

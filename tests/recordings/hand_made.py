@@ -13,7 +13,7 @@ import urllib3
 import yaml
 
 from converse_harness import ConverseServer, recording
-from converse_harness.intercept.guard import is_bedrock_host
+from converse_harness.intercept.hosts import is_bedrock_host
 from converse_harness.recordings.import_cassettes import Hosts
 from converse_harness.stream.frames import Frame, Header, HeaderType, encode
 

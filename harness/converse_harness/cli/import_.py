@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     """Import them; the exit code is 1 if something could not be imported."""
-    from converse_harness.intercept.guard import is_bedrock_host
+    from converse_harness.intercept.hosts import is_bedrock_host
     from converse_harness.recordings.import_cassettes import Hosts
 
     redaction = redaction_of(parser, given)

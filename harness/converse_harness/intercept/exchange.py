@@ -92,6 +92,10 @@ class RefusingFake:
         self.message = message
         self.behind = behind
 
+    def message_for(self, library: str, host: str) -> str:
+        """What is said where a library asks a host in another way."""
+        return self.message
+
     @property
     def records(self) -> bool:
         """As the fake behind says: its own transport passes calls on."""
@@ -117,10 +121,13 @@ class RefusingFake:
             self.behind.block(error)
 
 
+GIVE_ENVIRON: Final = (
+    "A fake answers in its own process only. Give the child the loopback server: use the fixture `converse_server` and "
+    "put `fake.environ` into the child's environment"
+)
 FORKED = (
     "a call to Bedrock from process {child}, which was forked from process {parent} while a converse-harness fake was "
-    "open there. A forked copy of a fake cannot report to the test, so it refuses. Give the child the loopback server: "
-    "use the fixture `converse_server` and put `fake.environ` into the child's environment"
+    f"open there. A forked copy of a fake cannot report to the test, so it refuses. {GIVE_ENVIRON}"
 )
 CLOSED_MEANWHILE = (
     "a call to Bedrock that began while a converse-harness fake was open made another attempt after that fake had "

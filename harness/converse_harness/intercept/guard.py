@@ -1,73 +1,47 @@
-"""The guard: while a fake is open, ways to Bedrock that no transport answers are closed.
+"""The guard: ways to Bedrock that no transport answers are closed, while a fake is open and, if asked, all session.
 
 What the transports answer never comes here. Whatever else looks up, connects to or writes to a host of Bedrock is
 stopped with a BlockedConnection, which says which transport to open; the fake remembers it, so that the test fails even
-where the error is swallowed. Names are watched where a connection begins: at the interpreter's own look-ups and
-connections (an audit hook, and the methods of sockets), at the server name of a TLS handshake (which also sees proxies
-and resolvers that are not Python's), and at the look-ups of asyncio and aiohttp (where it can still be seen who asked).
-They are watched again where a request is written, for its connection may have been open before the fake: by http.client
-(under urllib3 and requests), by httpcore (under httpx), and by whatever writes to Python's TLS.
+where the error is swallowed. Hosts are read where a connection begins, and once more where a request is written, for
+its connection may have been open before: `patch_points` has the places, each with one of the readers below.
 """
 
 from __future__ import annotations
 
 import functools
-import os
-import re
 import sys
 import threading
-from collections.abc import Mapping
-from inspect import currentframe, signature
-from typing import Any
-from urllib.parse import urlsplit
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from inspect import currentframe, iscoroutinefunction, signature
+from types import FrameType
+from typing import Any, Final
 
+from converse_harness.errors import BlockedConnection
 from converse_harness.intercept import exchange, registry
-from converse_harness.intercept.clients import ENDPOINTS, is_loopback
-from converse_harness.intercept.exchange import RefusingFake
+from converse_harness.intercept.hosts import host_in, hosts_written, is_bedrock_host, is_own_machine, named
 
-_DOMAINS = (
-    "amazonaws.com",
-    "api.aws",
-    "amazonaws.com.cn",
-    "api.amazonwebservices.com.cn",
-    "amazonaws.eu",
-    "api.amazonwebservices.eu",
-    "c2s.ic.gov",
-    "api.aws.ic.gov",
-    "sc2s.sgov.gov",
-    "api.aws.scloud",
-    "cloud.adc-e.uk",
-    "api.cloud-aws.adc-e.uk",
-    "csp.hci.ic.gov",
-    "api.aws.hci.ic.gov",
+_SERVER: Final = (
+    "the loopback server: use the fixture `converse_server` and give the client its `fake.environ` or `fake.url`"
 )
-"""Where AWS is: a plain and a dual-stack domain for each partition of botocore's `partitions.json`."""
-
-_HOSTS = re.compile(
-    r"(?:^|\.)bedrock(?:-[a-z0-9-]+)?"  # bedrock, bedrock-runtime, bedrock-runtime-fips; below it, what a service adds
-    r"\.[a-z0-9-]+"  # the region
-    rf"(?:\.vpce)?\.(?:{'|'.join(map(re.escape, _DOMAINS))})\.?$",
-    re.IGNORECASE,
-)
-"""A host of any Bedrock service: `bedrock-runtime-fips.us-east-1.amazonaws.com`, `vpce-1.bedrock.eu-west-1.vpce...`."""
-
-_SERVER = "the loopback server: use the fixture `converse_server` and give the client its `fake.environ` or `fake.url`"
-_HTTPX = "the httpx transport: use the fixture `converse_httpx`"
-_LIBRARIES = {
+_HTTPX: Final = "the httpx transport: use the fixture `converse_httpx`"
+_LIBRARIES: Final = {
     "httpx": _HTTPX,
     "httpx2": _HTTPX,
     "aiohttp": _SERVER,
+    "awscrt": _SERVER,
+    "curl_cffi": _SERVER,
+    "pycurl": _SERVER,
     "urllib3": _SERVER,
 }
-"""Which transport answers which library. The one nearest to the socket counts; OTHERS stands for all that are not here.
-"""
+"""Which transport answers which library. The one nearest to the socket counts; "socket" stands for all others."""
 
-_ANY_SOCKET = "socket"
+_ANY_SOCKET: Final = "socket"
 
-_EVENTS = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.connect": 1, "socket.sendto": 1}
+_EVENTS: Final = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.connect": 1, "socket.sendto": 1}
 """Audit events of the interpreter, with the position of the host, or of the address that begins with it."""
 
-_BLOCKED = (
+_BLOCKED: Final = (
     "{library} tried to reach {host} while a converse-harness fake is open. That way is not answered by the fake, and "
     "the network is closed to it. The fixture `converse` answers boto3, botocore and aiobotocore; for {library} open "
     "{transport}"
@@ -86,224 +60,251 @@ def switch(on: bool) -> None:
     _on = on
 
 
-def is_bedrock_host(host: object) -> bool:
-    """Whether a host name, str or bytes, belongs to Bedrock."""
-    if isinstance(host, bytes | bytearray):
-        host = host.decode("ascii", "replace")
-    return isinstance(host, str) and _HOSTS.search(host) is not None
-
-
 def check(host: object) -> None:
-    """Raises BlockedConnection for a host of Bedrock while a fake is open, or in a thread that outlived one."""
+    """Raises BlockedConnection for a host of Bedrock where `registry.closing()` says that the way is closed."""
     if _on and is_bedrock_host(host):
-        fake = registry.blocking_fake()
+        fake = registry.closing()
         if fake is not None:
             raise exchange.refuse(fake, _message(fake, host))
 
 
-def _message(fake: exchange.OpenFake, host: object) -> str:
+def _message(fake: exchange.BlockingFake, host: object) -> str:
+    name = host.decode("utf-8", "replace") if isinstance(host, bytes | bytearray) else str(host)
+    callers = [str(frame.f_globals.get("__name__")).partition(".")[0] for frame in _frames()]
+    library = next((each for each in callers if each in _LIBRARIES), _ANY_SOCKET)
     if isinstance(fake, exchange.RefusingFake) and fake.behind is None:
-        return fake.message  # in a child process no transport helps
+        # What boto asks comes here only where no fake could answer it: below botocore is whatever it happens to use.
+        return fake.message_for(next((each for each in callers if each in ("aiobotocore", "botocore")), library), name)
     if registry.current() is None and registry.CURRENT_CALL.get() is None:
         return exchange.OUTLIVED.format(name=threading.current_thread().name)
-    name = host.decode("ascii") if isinstance(host, bytes | bytearray) else str(host)
-    library = _library()
     return _BLOCKED.format(library=library, host=name, transport=_LIBRARIES.get(library, _SERVER))
 
 
-def _library() -> str:
+def _frames() -> Iterator[FrameType]:
     frame = currentframe()
     while frame is not None:
-        library = str(frame.f_globals.get("__name__")).partition(".")[0]
-        if library in _LIBRARIES:
-            return library
+        yield frame
         frame = frame.f_back
-    return _ANY_SOCKET
+
+
+@contextmanager
+def unwrapped() -> Generator[None, None, None]:
+    """Raise the BlockedConnection that a client made an error of its own of, for what botocore would try again."""
+    try:
+        yield
+    except Exception as error:
+        seen: BaseException | None = error
+        while seen is not None and not isinstance(seen, BlockedConnection):
+            seen = seen.__cause__ or seen.__context__
+        if seen is None:
+            raise
+        raise seen from None
 
 
 def _audit(event: str, args: tuple[Any, ...]) -> None:
-    if not _on or event not in _EVENTS:
-        return
-    check(_host(args, _EVENTS[event]))
+    if _on and event in _EVENTS:
+        check(_host_of(args[_EVENTS[event]]))
 
 
-def _host(args: tuple[Any, ...], at: int) -> object:
-    return args[at][0] if isinstance(args[at], tuple) and args[at] else args[at]
+def _host_of(address: Any) -> object:
+    return address[0] if isinstance(address, tuple) and address else address
 
 
-def checked_address(original: Any) -> Any:
-    """A method of sockets whose last argument is an address: C looks a name up before the audit hook is told."""
+# Readers: the hosts that the arguments of a function name
 
-    @functools.wraps(original)
-    def watched(*args: Any) -> Any:
-        if _on:
-            check(_host(args, len(args) - 1))
-        return original(*args)
-
-    return watched
+Read = Callable[..., Iterable[object]]
+Replace = Callable[[Any], Any]
 
 
-def _checked(name: str) -> Any:
-    """A replacement that checks its argument `name`, a host, before the original runs."""
+def _before(read: Read) -> Replace:
+    """What makes a function of another library check the hosts that `read` finds in its arguments, before it runs."""
 
     def replace(original: Any) -> Any:
-        parameters = signature(original)
+        def ask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            if _on:
+                for host in read(*args, **kwargs):
+                    check(host)
+
+        if iscoroutinefunction(original):
+
+            @functools.wraps(original)
+            async def checked_async(*args: Any, **kwargs: Any) -> Any:
+                ask(args, kwargs)
+                return await original(*args, **kwargs)
+
+            return _with_parameters(checked_async, original)
 
         @functools.wraps(original)
-        def watched(*args: Any, **kwargs: Any) -> Any:
-            if _on:
-                check(parameters.bind(*args, **kwargs).arguments.get(name))
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            ask(args, kwargs)
             return original(*args, **kwargs)
 
-        return watched
+        return _with_parameters(checked, original)
 
     return replace
 
 
-checked_host = _checked("host")
-checked_server_name = _checked("server_hostname")
+def _with_parameters(made: Any, original: Any) -> Any:
+    """Other test tools (respx) look at the parameters of the function itself."""
+    with suppress(ValueError, TypeError):  # of C
+        made.__signature__ = signature(original)
+    return made
 
 
-def checked_http_request(original: Any) -> Any:
+def _argument(*names: str) -> Replace:
+    """The same for arguments by their names, wherever the function of that library has them."""
+
+    def replace(original: Any) -> Any:
+        parameters = signature(original)
+
+        def read(*args: Any, **kwargs: Any) -> Iterator[object]:
+            given = parameters.bind(*args, **kwargs).arguments
+            return map(given.get, names)
+
+        return _before(read)(original)
+
+    return replace
+
+
+host = _argument("host")
+hostname = _argument("hostname")
+server_hostname = _argument("server_hostname")
+
+
+@_before
+def address(*args: Any) -> Iterator[object]:
+    """A method of sockets whose last argument is an address: C looks a name up before the audit hook is told."""
+    yield _host_of(args[-1])
+
+
+@_before
+def connection_of_loop(
+    loop: object, protocol: object, host: object = None, port: object = None, **options: Any
+) -> Iterator[object]:
+    """`create_connection` of an event loop that is written in C."""
+    yield host
+    yield options.get("server_hostname")
+
+
+@_before
+def name_of_loop(loop: object, host: object, *args: Any, **options: Any) -> Iterator[object]:
+    """`getaddrinfo` of such a loop."""
+    yield host
+
+
+@_before
+def http_request(connection: Any, method: str, url: str, *args: Any, **kwargs: Any) -> Iterator[object]:
     """`HTTPConnection.putrequest` of http.client: to its host, through its tunnel, or for the URL that a proxy gets."""
-
-    @functools.wraps(original)
-    def putrequest(self: Any, method: str, url: str, *args: Any, **kwargs: Any) -> Any:
-        if _on:
-            for host in (self.host, getattr(self, "_tunnel_host", None), _host_in(url)):
-                check(host)
-        return original(self, method, url, *args, **kwargs)
-
-    return putrequest
+    yield connection.host
+    yield getattr(connection, "_tunnel_host", None)
+    yield host_in(url)
 
 
-def checked_httpcore_request(original: Any) -> Any:
-    """`HTTPConnection.handle_request` of httpcore."""
-
-    @functools.wraps(original)
-    def handle_request(self: Any, request: Any) -> Any:
-        if _on:
-            _check_httpcore(request)
-        return original(self, request)
-
-    return handle_request
+@_before
+def httpcore_request(pool: object, request: Any) -> Iterator[object]:
+    """`handle_request` and `handle_async_request` of httpcore, with whatever version of HTTP."""
+    yield request.url.host
+    yield host_in(request.url.target.decode("utf-8", "replace"))
+    if not is_own_machine(request.url.host):
+        yield from (named(value) for name, value in request.headers if name.lower() == b"host")
 
 
-def checked_httpcore_request_async(original: Any) -> Any:
-    """`AsyncHTTPConnection.handle_async_request` of httpcore."""
-
-    @functools.wraps(original)
-    async def handle_async_request(self: Any, request: Any) -> Any:
-        if _on:
-            _check_httpcore(request)
-        return await original(self, request)
-
-    return handle_async_request
+@_before
+def aiohttp_request(connector: object, request: Any, *args: Any, **kwargs: Any) -> Iterator[object]:
+    """`BaseConnector.connect` of aiohttp, which gives each request its connection."""
+    yield request.url.host
+    if not is_own_machine(request.url.host):
+        yield named(request.headers.get("Host", ""))
 
 
-def _check_httpcore(request: Any) -> None:
-    check(request.url.host)
-    check(_host_in(request.url.target.decode("ascii", "replace")))
+@_before
+def awscrt_connection(bootstrap: object, host: object, *args: Any) -> Iterator[object]:
+    """The function of awscrt's C library that connects."""
+    yield host
 
 
-def checked_write(original: Any) -> Any:
+@_before
+def awscrt_request(connection: Any, request: Any, *args: Any, **kwargs: Any) -> Iterator[object]:
+    """`request` of awscrt's connections."""
+    yield connection.host_name
+    yield host_in(request.path or "/")
+    if not is_own_machine(connection.host_name):
+        yield named(request.headers.get("host") or "")
+
+
+_URL: Final = 10002
+_HEADERS: Final = 10023
+_REACHED: Final = (10243, 10203)
+"""Options of libcurl: the URL, headers, and hosts that others stand for (CONNECT_TO, RESOLVE)."""
+
+
+@_before
+def curl_option(handle: object, option: Any, value: Any = None) -> Iterator[object]:
+    """`Curl.setopt` of curl_cffi and pycurl."""
+    if option == _URL:
+        yield host_in(_text(value).lstrip("/"))
+    elif option == _HEADERS:
+        yield from (named(line[5:]) for line in map(_text, value or ()) if line[:5].lower() == "host:")
+    elif option in _REACHED:
+        yield from (part for entry in map(_text, value or ()) for part in entry.split(":"))
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def curl_handle(original: Any) -> Any:
+    """`Curl` of pycurl, whose methods are C's."""
+
+    class Curl(original):  # type: ignore[misc]  # a class that pycurl has
+        setopt = curl_option(original.setopt)
+
+    Curl.__module__, Curl.__qualname__ = original.__module__, original.__qualname__
+    return Curl
+
+
+@_before
+def tls_write(connection: Any, data: Any = b"", *args: Any) -> Iterator[object]:
     """A method that writes to TLS, of a socket or in memory."""
-
-    @functools.wraps(original)
-    def write(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if _on:
-            check(getattr(self, "server_hostname", None))
-        return original(self, *args, **kwargs)
-
-    return write
+    name = getattr(connection, "server_hostname", None)
+    yield name
+    yield from _written(data, lambda: name or _peer(connection))
 
 
-def _host_in(target: str) -> str | None:
-    """The host in the target of a request to a proxy, `http://host/path` or `host:443`; None in one that is a path."""
-    if target.startswith("/"):
-        return None
+@_before
+def socket_write(connection: Any, data: Any = b"", *args: Any) -> Iterator[object]:
+    """`send` and `sendall` of sockets."""
+    return _written(data, lambda: _peer(connection))
+
+
+@_before
+def socket_write_all(connection: Any, buffers: Any = (), *args: Any) -> Iterator[object]:
+    """`sendmsg` of sockets; of buffers the first begins a request."""
+    first = buffers[0] if isinstance(buffers, list | tuple) and buffers else b""
+    return _written(first, lambda: _peer(connection))
+
+
+@_before
+def stream_write(stream: Any, data: Any) -> Iterator[object]:
+    """`write` and `writelines` of asyncio's StreamWriter, on whatever event loop."""
+    tls = stream.get_extra_info("ssl_object")
+    yield getattr(tls, "server_hostname", None)
+    first = data[0] if isinstance(data, list | tuple) and data else data
+    yield from _written(first, lambda: _host_of(stream.get_extra_info("peername")))
+
+
+def _written(data: Any, peer: Callable[[], object]) -> Iterator[object]:
+    """The hosts that a request names; in a Host header they count where the way leads off this machine."""
+    for target, header in hosts_written(data):
+        yield target
+        if is_bedrock_host(header) and not (target is None and is_own_machine(peer())):
+            yield header
+
+
+def _peer(connection: Any) -> object:
+    """Where a socket leads; None where that is not known."""
     try:
-        return urlsplit(target if "://" in target else f"//{target}").hostname
-    except ValueError:
+        peer = connection.getpeername()
+    except (AttributeError, OSError):
         return None
-
-
-CLOSED_PORT_URL = (
-    "http://127.0.0.1:1/this-process-was-started-inside-a-converse-harness-fake--give-it-converse_server.environ"
-)
-_SPAWNED = (
-    "a call to Bedrock from process {child}, which process {parent} started while a converse-harness fake was open "
-    "there. A fake answers in its own process only. Give the child the loopback server: use the fixture "
-    "`converse_server` and put `fake.environ` into the child's environment"
-)
-
-
-def start_thread(original: Any) -> Any:
-    """`Thread.start`: a thread that outlived its fake hands that on to the threads it starts."""
-
-    @functools.wraps(original)
-    def start(self: Any) -> Any:
-        registry.inherit(self)
-        return original(self)
-
-    return start
-
-
-def start_process(original: Any) -> Any:
-    """`BaseProcess.start` of multiprocessing: the child refuses as soon as the process is unpickled there."""
-
-    @functools.wraps(original)
-    def start(self: Any) -> Any:
-        if registry.blocking_fake() is None:
-            return original(self)
-        self._converse_harness = _RefuseInChild()
-        try:
-            return original(self)
-        finally:
-            del self._converse_harness
-
-    return start
-
-
-class _RefuseInChild:
-    """Travels with a process object; to unpickle it is to refuse."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _refuse_in_child, (os.getpid(),)
-
-
-def _refuse_in_child(parent: int) -> None:
-    """From now on every call to Bedrock from this process is refused, unless it opens a fake of its own."""
-    if os.getpid() != parent:
-        registry.open_fake(RefusingFake(_SPAWNED.format(child=os.getpid(), parent=parent)), boto=False)
-
-
-def start_program(original: Any) -> Any:
-    """`Popen.__init__`: the environment of the child, and only that, leads away from Bedrock."""
-    parameters = signature(original)
-
-    @functools.wraps(original)
-    def start_elsewhere(*args: Any, **kwargs: Any) -> Any:
-        if registry.blocking_fake() is None:
-            return original(*args, **kwargs)
-        bound = parameters.bind(*args, **kwargs)
-        bound.arguments["env"] = away_from_bedrock(bound.arguments.get("env"))
-        return original(*bound.args, **bound.kwargs)
-
-    return start_elsewhere
-
-
-def away_from_bedrock(env: Mapping[Any, Any] | None) -> dict[str, str]:
-    """A copy of `env` (None: of this process's environment) in which no endpoint of Bedrock leads off the loopback."""
-    child = {os.fsdecode(name): os.fsdecode(value) for name, value in (os.environ if env is None else env).items()}
-    everywhere = is_loopback(child.get("AWS_ENDPOINT_URL", ""))
-    for name in ENDPOINTS:
-        covered = everywhere and name.startswith("AWS_ENDPOINT_URL_") and name not in child
-        if not covered and not is_loopback(child.get(name, "")):
-            child[name] = CLOSED_PORT_URL
-    # A real key; and boto refuses any over plain HTTP, which is what the loopback speaks.
-    child.pop("AWS_BEARER_TOKEN_BEDROCK", None)
-    child["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] = "false"
-    # Without keys an SDK would ask the metadata service of a machine that has none.
-    child.setdefault("AWS_EC2_METADATA_DISABLED", "true")
-    return child
+    return peer[0] if isinstance(peer, tuple) else "localhost"  # a socket in the file system

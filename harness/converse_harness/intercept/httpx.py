@@ -16,7 +16,7 @@ from converse_harness.errors import TransportError
 from converse_harness.intercept import registry
 from converse_harness.intercept.exchange import RefusingFake
 from converse_harness.intercept.fake import Fake
-from converse_harness.intercept.guard import is_bedrock_host
+from converse_harness.intercept.hosts import is_bedrock_host
 from converse_harness.intercept.httpx_transports import (
     ask,
     ask_async,

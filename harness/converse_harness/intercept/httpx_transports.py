@@ -22,7 +22,7 @@ from converse_harness.errors import ReplyError
 from converse_harness.intercept import exchange, registry
 from converse_harness.intercept.clients import ENDPOINTS
 from converse_harness.intercept.fake import Fake
-from converse_harness.intercept.guard import is_bedrock_host
+from converse_harness.intercept.hosts import is_bedrock_host
 from converse_harness.intercept.httpx_bodies import (
     FORWARDING_HTTPX,
     answer,

@@ -24,6 +24,7 @@ _QUOTA = ("self", "capacity_amount")
 _AIO_SLEEP = ("self", "sleep_amount")
 _HOOK = ("self", "event_name", "request", "kwargs")
 _HOST = ("self", "host", "...")
+_NAME = ("host", "port", "...")
 _SNI = ("self", "server_hostname", "...")
 _PUT = ("self", "method", "url", "...")
 _WRITE = ("self", "data", "...")
@@ -72,27 +73,52 @@ POINTS = (
     Point("httpx", "AsyncHTTPTransport.handle_async_request", _REQUEST, "httpx_transports.handle_httpx_async"),
     Point("httpx2", "HTTPTransport.handle_request", _REQUEST, "httpx_transports.handle_httpx2"),
     Point("httpx2", "AsyncHTTPTransport.handle_async_request", _REQUEST, "httpx_transports.handle_httpx2_async"),
-    # The guard
-    Point("socket", "socket.connect", ANY, "guard.checked_address", inherited=True),
-    Point("socket", "socket.connect_ex", ANY, "guard.checked_address", inherited=True),
-    Point("socket", "socket.sendto", ANY, "guard.checked_address", inherited=True),
-    Point("ssl", "SSLContext.wrap_socket", _SNI, "guard.checked_server_name"),
-    Point("ssl", "SSLContext.wrap_bio", _SNI, "guard.checked_server_name"),
-    Point("asyncio.base_events", "BaseEventLoop.getaddrinfo", _HOST, "guard.checked_host"),
-    Point("aiohttp.resolver", "AsyncResolver.resolve", _HOST, "guard.checked_host"),
-    Point("http.client", "HTTPConnection.putrequest", _PUT, "guard.checked_http_request", optional=True),
-    Point("http.client", "HTTPConnection.set_tunnel", _HOST, "guard.checked_host", optional=True),
-    Point("httpcore", "HTTPConnection.handle_request", _REQUEST, "guard.checked_httpcore_request"),
-    Point("httpcore", "AsyncHTTPConnection.handle_async_request", _REQUEST, "guard.checked_httpcore_request_async"),
-    Point("httpcore2", "HTTPConnection.handle_request", _REQUEST, "guard.checked_httpcore_request"),
-    Point("httpcore2", "AsyncHTTPConnection.handle_async_request", _REQUEST, "guard.checked_httpcore_request_async"),
-    Point("ssl", "SSLSocket.send", _WRITE, "guard.checked_write"),
-    Point("ssl", "SSLSocket.write", _WRITE, "guard.checked_write"),
-    Point("ssl", "SSLObject.write", _WRITE, "guard.checked_write"),
+    # The guard, where a connection begins
+    Point("socket", "socket.connect", ANY, "guard.address", inherited=True),
+    Point("socket", "socket.connect_ex", ANY, "guard.address", inherited=True),
+    Point("socket", "socket.sendto", ANY, "guard.address", inherited=True),
+    Point("ssl", "SSLContext.wrap_socket", _SNI, "guard.server_hostname", inherited=True),
+    Point("ssl", "SSLContext.wrap_bio", _SNI, "guard.server_hostname", inherited=True),
+    Point("asyncio.base_events", "BaseEventLoop.getaddrinfo", _HOST, "guard.host"),
+    Point("uvloop", "Loop.create_connection", ANY, "guard.connection_of_loop", inherited=True),
+    Point("uvloop", "Loop.getaddrinfo", ANY, "guard.name_of_loop", inherited=True),
+    Point("uvloop", "Loop.sock_connect", ANY, "guard.address", inherited=True),
+    Point("gevent.socket", "getaddrinfo", _NAME, "guard.host"),
+    Point("gevent.socket", "gethostbyname", ("hostname",), "guard.hostname"),
+    Point("aiohttp.resolver", "AsyncResolver.resolve", _HOST, "guard.host"),
+    Point("http.client", "HTTPConnection.set_tunnel", _HOST, "guard.host", optional=True),
+    Point("_awscrt", "http_client_connection_new", ANY, "guard.awscrt_connection"),
+    # The guard, where a request is written
+    Point("http.client", "HTTPConnection.putrequest", _PUT, "guard.http_request", optional=True),
+    Point("httpcore", "HTTPConnection.handle_request", _REQUEST, "guard.httpcore_request"),
+    Point("httpcore", "AsyncHTTPConnection.handle_async_request", _REQUEST, "guard.httpcore_request"),
+    Point("httpcore2", "HTTPConnection.handle_request", _REQUEST, "guard.httpcore_request"),
+    Point("httpcore2", "AsyncHTTPConnection.handle_async_request", _REQUEST, "guard.httpcore_request"),
+    Point("aiohttp.connector", "BaseConnector.connect", ("self", "req", "..."), "guard.aiohttp_request"),
+    Point("awscrt.http", "HttpClientConnection.request", _REQUEST, "guard.awscrt_request"),
+    Point("awscrt.http", "Http2ClientConnection.request", _REQUEST, "guard.awscrt_request"),
+    Point("curl_cffi.curl", "Curl.setopt", ("self", "option", "value"), "guard.curl_option"),
+    Point("pycurl", "Curl", ANY, "guard.curl_handle"),
+    Point("asyncio.streams", "StreamWriter.write", ("self", "data"), "guard.stream_write"),
+    Point("asyncio.streams", "StreamWriter.writelines", ("self", "data"), "guard.stream_write"),
+    Point("socket", "socket.send", ANY, "guard.socket_write", inherited=True),
+    Point("socket", "socket.sendall", ANY, "guard.socket_write", inherited=True),
+    Point("socket", "socket.sendmsg", ANY, "guard.socket_write_all", inherited=True, since="CMSG_LEN"),
+    Point("ssl", "SSLSocket.send", _WRITE, "guard.tls_write"),
+    Point("ssl", "SSLSocket.write", _WRITE, "guard.tls_write"),
+    Point("ssl", "SSLObject.write", _WRITE, "guard.tls_write"),
     # Threads and processes
-    Point("threading", "Thread.start", _ME, "guard.start_thread"),
-    Point("multiprocessing.process", "BaseProcess.start", _ME, "guard.start_process"),
-    Point("subprocess", "Popen.__init__", _POPEN, "guard.start_program"),
+    Point("threading", "Thread.start", _ME, "children.start_thread"),
+    Point("multiprocessing.process", "BaseProcess.start", _ME, "children.start_process"),
+    Point("subprocess", "Popen.__init__", _POPEN, "children.start_program"),
+    Point("gevent.subprocess", "Popen.__init__", _POPEN, "children.start_program"),
+    Point("uvloop", "Loop.subprocess_exec", ANY, "children.start_program", inherited=True),
+    Point("uvloop", "Loop.subprocess_shell", ANY, "children.start_program", inherited=True),
+    Point("os", "system", ANY, "children.system"),
+    Point("os", "posix_spawn", ANY, "children.posix_spawn", since="posix_spawn"),
+    Point("os", "posix_spawnp", ANY, "children.posix_spawn", since="posix_spawnp"),
+    Point("os", "execv", ANY, "children.execv"),
+    Point("os", "execve", ANY, "children.execve"),
 )
 """What is replaced, with the parameters that it must have."""
 

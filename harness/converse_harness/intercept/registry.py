@@ -9,7 +9,10 @@ Three things are looked up here, and nowhere else:
   newest of another transport, which refuses it unless it is aimed at this machine itself. One that records and is newer
   than a server hears what is aimed at that;
 * when botocore must be patched: from the first open fake until none is open, no call that began under one still runs
-  and no such thread is alive.
+  and no such thread is alive; and as long as something stands below all fakes.
+
+`stand_below` puts there what refuses where no fake is open: the guard of a whole session, or, in a worker of a pool,
+what asks its parent.
 
 Everything here is safe to interrupt: a KeyboardInterrupt between any two lines leaves no lock held and botocore either
 fully patched (a fake is open) or as it was.
@@ -28,8 +31,17 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from converse_harness.intercept.clients import is_loopback
-from converse_harness.intercept.exchange import CLOSED_MEANWHILE, FORKED, OUTLIVED, OpenFake, RefusingFake, refuse
+from converse_harness.intercept.exchange import (
+    CLOSED_MEANWHILE,
+    FORKED,
+    OUTLIVED,
+    BlockingFake,
+    OpenFake,
+    RefusingFake,
+    refuse,
+)
 from converse_harness.intercept.patch_points import PATCHES
+from converse_harness.intercept.patches import function_named
 
 if TYPE_CHECKING:
     from converse_harness.endpoint.call import Call
@@ -106,6 +118,7 @@ _lock = threading.RLock()
 _entries: tuple[_Entry, ...] = ()
 _running: WeakSet[ActiveCall] = WeakSet()
 """Weak, so that a call that was interrupted between any two lines is not held for ever."""
+_below: RefusingFake | None = None
 _outlived: WeakKeyDictionary[threading.Thread, OpenFake] = WeakKeyDictionary()
 _ours: WeakSet[threading.Thread] = WeakSet()
 
@@ -128,6 +141,15 @@ def open_fake(fake: OpenFake, *, boto: bool = True, url: str = "") -> None:
     except BaseException:
         close_fake(fake)
         raise
+
+
+def stand_below(refusing: RefusingFake | None) -> None:
+    """From now on this refuses what no fake answers, but while it `records`; None: nothing does."""
+    global _below
+    if refusing is not None:
+        PATCHES.ready(eager=False)
+    _below = refusing
+    locked(PATCHES.put_in if refusing is not None else _take_out)
 
 
 def close_fake(fake: OpenFake) -> None:
@@ -220,6 +242,14 @@ def blocking_fake() -> OpenFake | None:
     return None if fake.records else fake
 
 
+def closing() -> BlockingFake | None:
+    """The same, and where no fake is open what `stand_below` put there."""
+    fake = blocking_fake()
+    if fake is not None or _below is None or _entries or _FORWARDING.get() or CURRENT_CALL.get() is not None:
+        return fake
+    return None if _below.records else _below
+
+
 @contextmanager
 def forwarding() -> Generator[None, None, None]:
     """For a `with` block this context, and no other, reaches the real service with real keys."""
@@ -252,7 +282,7 @@ def unpatch_if_idle() -> None:
 
 
 def _needed() -> bool:
-    return bool(_entries or _running or _outlived_threads_run())
+    return bool(_entries or _running or _below or _outlived_threads_run())
 
 
 def _outlived_threads_run() -> bool:
@@ -333,6 +363,12 @@ def _owned() -> bool:
     return owned
 
 
+def _before_fork() -> None:
+    if closing() is not None:
+        before: Any = function_named("children.before_fork")
+        before()
+
+
 def _after_fork_in_child() -> None:
     """Locks that other threads held are gone, the calls and threads too; the fakes of the parent refuse here."""
     global _lock
@@ -344,4 +380,4 @@ def _after_fork_in_child() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)
+    os.register_at_fork(before=_before_fork, after_in_child=_after_fork_in_child)

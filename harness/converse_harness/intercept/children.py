@@ -1,0 +1,170 @@
+"""Threads and processes that are started while a fake is open: none of them reaches Bedrock later or elsewhere.
+
+A thread that outlives its fake is refused. A child of multiprocessing refuses in itself. Any other program gets an
+environment that leads away from Bedrock: the endpoint variables of its SDKs, and a proxy of ours (`child_proxy`) for
+what reads none of them. Keys are left as they are: other hosts are reached as before.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shlex
+import subprocess
+from collections.abc import Mapping
+from inspect import signature
+from typing import Any, Final
+
+from converse_harness.intercept import child_proxy, registry
+from converse_harness.intercept.clients import ENDPOINTS, is_loopback
+from converse_harness.intercept.exchange import GIVE_ENVIRON, RefusingFake
+
+CLOSED_PORT_URL: Final = (
+    "http://127.0.0.1:1/this-process-was-started-inside-a-converse-harness-fake--give-it-converse_server.environ"
+)
+"""Where endpoints lead when no proxy of ours can listen."""
+
+_SPAWNED: Final = (
+    "a call to Bedrock from process {child}, which process {parent} started while a converse-harness fake was open "
+    f"there. {GIVE_ENVIRON}"
+)
+
+
+def start_thread(original: Any) -> Any:
+    """`Thread.start`: a thread that outlived its fake hands that on to the threads it starts."""
+
+    @functools.wraps(original)
+    def start(self: Any) -> Any:
+        registry.inherit(self)
+        return original(self)
+
+    return start
+
+
+def start_process(original: Any) -> Any:
+    """`BaseProcess.start` of multiprocessing: the child refuses as soon as the process is unpickled there."""
+
+    @functools.wraps(original)
+    def start(self: Any) -> Any:
+        if registry.closing() is None:
+            return original(self)
+        self._converse_harness = _RefuseInChild()
+        try:
+            return original(self)
+        finally:
+            del self._converse_harness
+
+    return start
+
+
+class _RefuseInChild:
+    """Travels with a process object; to unpickle it is to refuse."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _refuse_in_child, (os.getpid(),)
+
+
+def _refuse_in_child(parent: int) -> None:
+    """From now on every call to Bedrock from this process is refused, unless it opens a fake of its own."""
+    if os.getpid() != parent:
+        registry.open_fake(RefusingFake(_SPAWNED.format(child=os.getpid(), parent=parent)), boto=False)
+
+
+def start_program(original: Any) -> Any:
+    """A function with a parameter `env`, None for this process's own: `Popen.__init__`, and those of uvloop."""
+    try:
+        parameters = signature(original).parameters
+        takes_env = "env" in parameters
+    except ValueError:  # of C
+        takes_env = False
+
+    @functools.wraps(original)
+    def start_elsewhere(*args: Any, **kwargs: Any) -> Any:
+        if registry.closing() is None:
+            return original(*args, **kwargs)
+        if not takes_env:
+            return original(*args, **{**kwargs, "env": away_from_bedrock(kwargs.get("env"))})
+        bound = signature(original).bind(*args, **kwargs)
+        bound.arguments["env"] = away_from_bedrock(bound.arguments.get("env"))
+        return original(*bound.args, **bound.kwargs)
+
+    return start_elsewhere
+
+
+def posix_spawn(original: Any) -> Any:
+    """`os.posix_spawn` and `os.posix_spawnp`, whose third argument is the environment."""
+
+    @functools.wraps(original)
+    def spawn(path: Any, argv: Any, env: Any = None, /, **more: Any) -> Any:
+        if registry.closing() is not None:
+            env = away_from_bedrock(env)
+        return original(path, argv, env, **more)
+
+    return spawn
+
+
+def execv(original: Any) -> Any:
+    """`os.execv`, also below `execl`, `execvp` and, in a forked child, `os.spawnv`."""
+
+    @functools.wraps(original)
+    def execute(path: Any, args: Any, /) -> Any:
+        return original(path, args) if registry.closing() is None else os.execve(path, args, os.environ)
+
+    return execute
+
+
+def execve(original: Any) -> Any:
+    """`os.execve`: what listens in this process ends with it."""
+
+    @functools.wraps(original)
+    def execute(path: Any, argv: Any, env: Any) -> Any:
+        if registry.closing() is not None:
+            env = away_from_bedrock(env, lasts=not child_proxy.is_here())
+        return original(path, argv, env)
+
+    return execute
+
+
+def system(original: Any) -> Any:
+    """`os.system`: the shell itself sets the variables, since the environment of this process is not ours."""
+
+    @functools.wraps(original)
+    def run(command: Any) -> Any:
+        if registry.closing() is None:
+            return original(command)
+        if os.name == "nt":
+            return subprocess.call(os.fsdecode(command), shell=True)
+        own, child = dict(os.environ), away_from_bedrock(None)
+        changed = [f"export {name}={shlex.quote(value)}\n" for name, value in child.items() if own.get(name) != value]
+        removed = [f"unset {name}\n" for name in own.keys() - child.keys()]
+        return original("".join([*changed, *removed, os.fsdecode(command)]))
+
+    return run
+
+
+def before_fork() -> None:
+    """What a forked child executes finds a proxy only in this process: threads do not survive in the child."""
+    if registry.closing() is not None:
+        child_proxy.url_for(os.environ)
+
+
+def away_from_bedrock(env: Mapping[Any, Any] | None, *, lasts: bool = True) -> dict[str, str]:
+    """A copy of `env` (None: of this process's environment) in which no way to Bedrock leads off the loopback.
+
+    Not `lasts`: this process will not be there to listen, so there is a closed port, and no proxy.
+    """
+    child = {os.fsdecode(name): os.fsdecode(value) for name, value in (os.environ if env is None else env).items()}
+    proxy = child_proxy.url_for(child) if lasts else None
+    everywhere = is_loopback(child.get("AWS_ENDPOINT_URL", ""))
+    for name in ENDPOINTS:
+        covered = everywhere and name.startswith("AWS_ENDPOINT_URL_") and name not in child
+        if not covered and not is_loopback(child.get(name, "")):
+            child[name] = proxy or CLOSED_PORT_URL
+    if proxy is not None:
+        child |= child_proxy.variables(proxy, child)
+    # A real key; and boto refuses any over plain HTTP, which is what the loopback speaks.
+    child.pop("AWS_BEARER_TOKEN_BEDROCK", None)
+    child["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] = "false"
+    # Without keys an SDK would ask the metadata service of a machine that has none.
+    child.setdefault("AWS_EC2_METADATA_DISABLED", "true")
+    return child

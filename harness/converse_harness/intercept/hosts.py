@@ -1,0 +1,100 @@
+"""Which hosts are Bedrock's, and which host a written request is for."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from converse_harness.intercept.clients import is_loopback
+
+DOMAINS: Final = (
+    "amazonaws.com",
+    "api.aws",
+    "amazonaws.com.cn",
+    "api.amazonwebservices.com.cn",
+    "amazonaws.eu",
+    "api.amazonwebservices.eu",
+    "c2s.ic.gov",
+    "api.aws.ic.gov",
+    "sc2s.sgov.gov",
+    "api.aws.scloud",
+    "cloud.adc-e.uk",
+    "api.cloud-aws.adc-e.uk",
+    "csp.hci.ic.gov",
+    "api.aws.hci.ic.gov",
+)
+"""Where AWS is: a plain and a dual-stack domain for each partition of botocore's `partitions.json`."""
+
+_HOSTS: Final = re.compile(
+    r"(?:^|\.)bedrock(?:-[a-z0-9-]+)?"  # bedrock, bedrock-runtime, bedrock-runtime-fips; below it, what a service adds
+    r"\.[a-z0-9-]+"  # the region
+    rf"(?:\.vpce)?\.(?:{'|'.join(map(re.escape, DOMAINS))})$",
+    re.IGNORECASE,
+)
+"""A host of any Bedrock service: `bedrock-runtime-fips.us-east-1.amazonaws.com`, `vpce-1.bedrock.eu-west-1.vpce...`."""
+
+_UNSEEN: Final = re.compile("[\u00ad\u034f\u180b-\u180d\u200b-\u200d\u2060\ufe00-\ufe0f\ufeff]")
+"""What IDNA leaves out of a name (RFC 3454, table B.1)."""
+
+
+def is_bedrock_host(host: object) -> bool:
+    """Whether a host name, str or bytes, belongs to Bedrock, however it is written.
+
+    >>> is_bedrock_host("Bedrock-Runtime.us-east-1.amazonaws.com."), is_bedrock_host("s3.us-east-1.amazonaws.com")
+    (True, False)
+    """
+    if isinstance(host, bytes | bytearray):
+        host = host.decode("utf-8", "replace")
+    if not isinstance(host, str):
+        return False
+    if not host.isascii():
+        host = _UNSEEN.sub("", unicodedata.normalize("NFKC", host).replace("\u3002", "."))
+    return "bedrock" in host.lower() and _HOSTS.search(host.rstrip(".")) is not None
+
+
+def host_in(target: str) -> str | None:
+    """The host in the target of a request to a proxy, `http://host/path` or `host:443`; None in one that is a path."""
+    if target.startswith("/"):
+        return None
+    try:
+        return urlsplit(target if "://" in target else f"//{target}").hostname
+    except ValueError:
+        return None
+
+
+_HEAD: Final = re.compile(rb"[A-Z]{3,7} ([^ ]+) HTTP/1\.[01]\r?\n")
+_HOST_HEADER: Final = re.compile(rb"\nhost:[ \t]*([^\r\n]+)", re.IGNORECASE)
+_SEARCHED: Final = 65_536
+"""How many bytes of a request are searched for its Host header."""
+
+
+def hosts_written(data: Any) -> Iterator[tuple[str | None, str | None]]:
+    r"""For bytes that begin as a request of HTTP/1 does: the host of its target, None in a path, and of its header.
+
+    >>> list(hosts_written(b"POST /model/m/converse HTTP/1.1\r\nHost: b.example:443\r\n\r\n{}"))
+    [(None, 'b.example')]
+    """
+    try:
+        head = _HEAD.match(data)
+    except TypeError:  # no bytes: whoever writes it says what is wrong
+        return
+    if head is None:
+        return
+    header = _HOST_HEADER.search(data, head.end() - 1, _SEARCHED)
+    yield host_in(head[1].decode("utf-8", "replace")), named(header[1]) if header else None
+
+
+def named(header: bytes | str) -> str | None:
+    """The host in the value of a Host header, without its port."""
+    text = header.decode("utf-8", "replace") if isinstance(header, bytes) else header
+    return host_in(text.strip())
+
+
+def is_own_machine(host: object) -> bool:
+    """Whether a host is this machine itself, by name or address."""
+    if isinstance(host, bytes | bytearray):
+        host = host.decode("utf-8", "replace")
+    return isinstance(host, str) and is_loopback(f"http://[{host}]" if ":" in host else f"http://{host}")
