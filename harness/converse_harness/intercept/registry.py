@@ -30,6 +30,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakSet
 
+from converse_harness.intercept import pools
 from converse_harness.intercept.clients import is_loopback
 from converse_harness.intercept.exchange import (
     CLOSED_MEANWHILE,
@@ -150,6 +151,18 @@ def stand_below(refusing: RefusingFake | None) -> None:
         PATCHES.ready(eager=False)
     _below = refusing
     locked(PATCHES.put_in if refusing is not None else _take_out)
+    tell_workers()
+
+
+def below() -> RefusingFake | None:
+    """What stands below all fakes."""
+    return _below
+
+
+def tell_workers() -> None:
+    """Say to the workers of this process whether the way to Bedrock is closed to them."""
+    newest = next((entry.responder for entry in _entries[::-1]), _below)
+    pools.tell(newest is not None and not newest.records)
 
 
 def close_fake(fake: OpenFake) -> None:
@@ -294,6 +307,7 @@ def _push(entry: _Entry) -> None:
     global _entries
     _entries = (*_entries, entry)
     PATCHES.put_in()
+    tell_workers()
 
 
 def _pop(fake: OpenFake) -> None:
@@ -303,6 +317,7 @@ def _pop(fake: OpenFake) -> None:
         _remember_threads(entry)
         entry.closed = True
     _entries = tuple(entry for entry in _entries if entry.fake is not fake)
+    tell_workers()
     _take_out()
 
 

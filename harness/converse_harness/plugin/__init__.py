@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import pytest
 
-from converse_harness.plugin import cases, contracts, recording, samples
-from converse_harness.plugin.settings import GROUP, OPTIONS, own_fakes, settings_of
+from converse_harness.plugin import cases, contracts, guard, recording, samples
+from converse_harness.plugin.settings import GROUP, MARKED, OPTIONS, own_fakes, settings_of
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
@@ -33,6 +33,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     pluginmanager.register(cases, "converse_cases")
     pluginmanager.register(recording, "converse_recordings")
     pluginmanager.register(contracts, "converse_contracts")
+    pluginmanager.register(guard, "converse_guard")
     group = parser.getgroup(*GROUP)
     for name, (default, meaning) in OPTIONS.items():
         group.addoption(
@@ -43,7 +44,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 def pytest_configure(config: pytest.Config) -> None:
     """The marker, with its settings."""
-    arguments = ", ".join(f"{name}=" for name in OPTIONS)
+    arguments = ", ".join(f"{name}=" for name in MARKED)
     config.addinivalue_line("markers", f"converse({arguments}): settings of the fixture converse, see --help")
 
 

@@ -28,6 +28,9 @@ OPTIONS: Final = {
 }
 """Each setting of the marker `converse`, with its default and meaning; also an ini and a command-line option."""
 
+MARKED: Final = (*OPTIONS, "guard")
+"""What the marker takes; `guard` is a setting of the test, and not of its fakes."""
+
 _BOOLEANS: Final = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
@@ -37,13 +40,14 @@ def settings_of(item: pytest.Item) -> Settings:
         name: item.config.getoption(f"--converse-{name}") or item.config.getini(f"converse_{name}") for name in OPTIONS
     }
     for marker in reversed(list(item.iter_markers("converse"))):
-        unknown = sorted(set(marker.kwargs) - set(OPTIONS))
+        unknown = sorted(set(marker.kwargs) - set(MARKED))
         if unknown or marker.args:
             came = f"{unknown[0]}=" if unknown else repr(marker.args[0])
             raise pytest.UsageError(
-                f"@pytest.mark.converse: {came} is no setting. Settings: {', '.join(f'{name}=' for name in OPTIONS)}."
+                f"@pytest.mark.converse: {came} is no setting. Settings: {', '.join(f'{name}=' for name in MARKED)}."
             )
         settings.update(marker.kwargs)
+    settings.pop("guard", None)
     try:
         sleeps = settings["sleeps"]
         settings["sleeps"] = sleeps if isinstance(sleeps, bool) else _BOOLEANS[str(sleeps).lower()]
@@ -54,6 +58,12 @@ def settings_of(item: pytest.Item) -> Settings:
             f"seed={settings['seed']!r}."
         ) from None
     return cast("Settings", settings)
+
+
+def guard_of(item: pytest.Item) -> str | None:
+    """What the closest marker says of the session's guard; None where none does."""
+    said = (marker.kwargs["guard"] for marker in item.iter_markers("converse") if "guard" in marker.kwargs)
+    return next(said, None)
 
 
 def own_fakes(item: pytest.Item) -> list[Fake]:

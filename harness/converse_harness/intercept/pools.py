@@ -1,0 +1,161 @@
+"""Workers that are older than a fake: before one reaches Bedrock, it asks its parent whether a fake is open there.
+
+The plugin arms this. What a parent has to say is a file: it is there while the way to Bedrock is closed. Nothing is
+written before a first worker is started, and nothing heavy is loaded in a worker before it looks up a host of Bedrock.
+Not loaded together with the rest of the package: it costs every process that multiprocessing starts under the plugin.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import Any, Final
+
+from converse_harness.imports import ImportHook
+
+_PROCESSES: Final = "multiprocessing.process"
+_EVENTS: Final = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.connect": 1}
+"""Audit events that name a host, with its position."""
+
+_told: str | None = None
+"""The file for the workers of this process; None before there is one."""
+_closed = False
+_parents: list[str] = []
+"""The files of the processes that this one comes from."""
+_armed = _watching = _standing = False
+
+
+def arm() -> None:
+    """From now on, workers that are forked or started by multiprocessing ask this process."""
+    global _armed
+    if not _armed:
+        _armed = True
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(before=_share, after_in_child=_forked)
+        if _PROCESSES in sys.modules:
+            _patch(sys.modules[_PROCESSES])
+        else:
+            sys.meta_path.insert(0, _hook)
+
+
+def tell(closed: bool) -> None:
+    """Say to all workers whether the way to Bedrock is closed."""
+    global _closed
+    if closed != _closed:
+        _closed = closed
+        if _told is not None:
+            _write(_told)
+
+
+def _write(path: str) -> None:
+    with suppress(OSError):
+        if _closed:
+            open(path, "xb").close()
+        else:
+            os.unlink(path)
+
+
+def _share() -> str:
+    global _told
+    if _told is None:
+        import atexit
+        import tempfile
+
+        _told = os.path.join(tempfile.gettempdir(), f"converse-harness-{os.getpid()}-{os.urandom(8).hex()}")
+        atexit.register(_forget, _told, os.getpid())
+        _write(_told)
+    return _told
+
+
+def _forget(path: str, process: int) -> None:
+    if os.getpid() == process:
+        with suppress(OSError):
+            os.unlink(path)
+
+
+def _forked() -> None:
+    global _told, _closed
+    path, _told, _closed = _told, None, False
+    if path is not None:
+        _ask(path)
+
+
+def _ask(path: str) -> None:
+    """In a worker: its parent is asked from now on."""
+    global _watching
+    _parents.append(path)
+    if not _watching:
+        _watching = True
+        sys.addaudithook(_watch)
+
+
+class _Parent:
+    """Travels with a process object; to unpickle it is to ask."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (self.path, os.getpid())
+
+
+def _unpickled(path: str, parent: int) -> None:
+    if os.getpid() != parent:
+        _ask(path)
+
+
+def _patch(module: Any) -> None:
+    """`BaseProcess.start`, for those that are not forked."""
+    while _hook in sys.meta_path:
+        sys.meta_path.remove(_hook)
+    from functools import wraps
+
+    original = module.BaseProcess.start
+
+    @wraps(original)
+    def start(self: Any) -> Any:
+        self._converse_harness_parent = _Parent(_share())
+        try:
+            return original(self)
+        finally:
+            del self._converse_harness_parent
+
+    module.BaseProcess.start = start
+
+
+_hook = ImportHook((_PROCESSES,), _patch)
+
+
+def _watch(event: str, args: tuple[Any, ...]) -> None:
+    if event not in _EVENTS:
+        return
+    found = args[_EVENTS[event]]
+    host = found[0] if isinstance(found, tuple) and found else found
+    name = str(host)
+    if not name.isascii() or "bedrock" in name.lower():
+        if not _standing:
+            _stand_below()
+        from converse_harness.intercept import guard
+
+        guard.check(host)
+
+
+def _stand_below() -> None:
+    """What refuses where a parent says so; it is put there with the first host of Bedrock, and stays."""
+    global _standing
+    _standing = True
+    from converse_harness.intercept import registry
+    from converse_harness.intercept.exchange import GIVE_ENVIRON, RefusingFake
+
+    class _AsParentsSay(RefusingFake):
+        @property
+        def records(self) -> bool:
+            return not any(map(os.path.exists, _parents))
+
+    registry.stand_below(
+        _AsParentsSay(
+            f"a call to Bedrock from process {os.getpid()}, a worker that was started before the converse-harness fake "
+            f"that is open in the process that it works for. {GIVE_ENVIRON}, before it starts"
+        )
+    )

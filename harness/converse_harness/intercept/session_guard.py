@@ -1,0 +1,72 @@
+"""The guard of a whole session: where no fake and no recording is open, no host of Bedrock is reached either."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Final
+
+from converse_harness.errors import BlockedConnection
+from converse_harness.intercept import registry
+from converse_harness.intercept.exchange import RefusingFake
+
+_CLOSED: Final = (
+    "{library} tried to reach {host} {where}, where no fake and no recording is open: the guard of this session is on "
+    "(converse_guard = session). Take the fixture `converse` (boto3, botocore, aiobotocore), `converse_httpx` (httpx) "
+    "or `converse_server` (any other client), or let this test reach the service with "
+    '@pytest.mark.converse(guard="off")'
+)
+
+
+class SessionGuard(RefusingFake):
+    """What refuses where no fake is open, and remembers it, so that the test fails even where that is swallowed."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+        self.problems: list[BlockedConnection] = []
+        self._test = ""
+        self._off = False
+        self._told = 0
+        self._before: RefusingFake | None = None
+
+    @property
+    def records(self) -> bool:
+        """Whether the way is open: for a test that says so."""
+        return self._off
+
+    def message_for(self, library: str, host: str) -> str:
+        """What came, and which fixtures there are."""
+        where = f"in {self._test}" if self._test else "outside of a test"
+        return _CLOSED.format(library=library, host=host, where=where)
+
+    def block(self, error: BlockedConnection) -> None:
+        """Remember it."""
+        self.problems.append(error)
+
+    def open(self) -> None:
+        """From now on, in place of that of a session around this one."""
+        self._before = registry.below()
+        registry.stand_below(self)
+
+    def close(self) -> None:
+        """The end of the session."""
+        registry.stand_below(self._before)
+
+    @contextmanager
+    def during(self, test: str, *, off: bool) -> Generator[None, None, None]:
+        """For a `with` block that test runs; `off`: the way is open."""
+        before = self._test, self._off
+        self._test, self._off = test, off
+        registry.tell_workers()
+        try:
+            yield
+        finally:
+            self._test, self._off = before
+            registry.tell_workers()
+
+    def check(self, error: BaseException | None = None) -> None:
+        """Raise what was stopped since this was asked last, unless it is `error` itself."""
+        __tracebackhide__ = True
+        new, self._told = self.problems[self._told :], len(self.problems)
+        if new and error not in new:
+            raise new[0].with_traceback(None) from error

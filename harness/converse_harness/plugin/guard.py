@@ -1,0 +1,131 @@
+"""pytest: the guard of the whole session, where `converse_guard = session` says so."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from converse_harness.plugin.settings import GROUP, guard_of
+
+if TYPE_CHECKING:
+    from converse_harness.intercept.session_guard import SessionGuard
+
+_GUARD: Final = pytest.StashKey["SessionGuard"]()
+
+_MEANING: Final = "session: no host of Bedrock is reached without a fake or a recording, from the first conftest.py on"
+_OUTSIDE: Final = pytest.StashKey[str]()
+"""What was stopped outside of all tests and modules."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The option, and the ini setting of the same name."""
+    group = parser.getgroup(*GROUP)
+    group.addoption("--converse-guard", choices=("session", "off"), default=None, help=f"{_MEANING} (default: off)")
+    parser.addini("converse_guard", _MEANING, default="off")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Before a conftest.py is imported."""
+    _switch_on(early_config, early_config.known_args_namespace.converse_guard)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """For a plugin that was loaded later than the first conftest.py; and workers ask from now on."""
+    _switch_on(config, config.getoption("--converse-guard"))
+    from converse_harness.intercept import pools
+
+    pools.arm()
+
+
+def _switch_on(config: pytest.Config, option: str | None) -> None:
+    chosen = option or config.getini("converse_guard")
+    if chosen not in ("session", "off"):
+        raise pytest.UsageError(f"converse_guard = {chosen}: it is session or off.")
+    if chosen == "session" and _GUARD not in config.stash:
+        from converse_harness.intercept import session_guard
+
+        guard = config.stash[_GUARD] = session_guard.SessionGuard()
+        guard.open()
+
+
+def _guard(config: pytest.Config) -> SessionGuard | None:
+    return config.stash.get(_GUARD, None)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Let everything through again."""
+    if _GUARD in config.stash:
+        config.stash[_GUARD].close()
+        del config.stash[_GUARD]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """A test whose marker says so is let through, with the fixtures that are set up for it."""
+    guard = _guard(item.config)
+    if guard is None:
+        return (yield)
+    with guard.during(item.nodeid, off=guard_of(item) == "off"):
+        return (yield)
+
+
+def _checked(item: pytest.Item) -> Generator[None, object, object]:
+    """What was stopped fails the phase in which it happened, even where it was swallowed."""
+    __tracebackhide__ = True
+    guard = _guard(item.config)
+    try:
+        result = yield
+    except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:
+        if guard is not None:
+            guard.check(error)
+        raise
+    if guard is not None:
+        guard.check()
+    return result
+
+
+pytest_runtest_setup = pytest.hookimpl(wrapper=True)(_checked)
+pytest_runtest_call = pytest.hookimpl(wrapper=True)(_checked)
+pytest_runtest_teardown = pytest.hookimpl(wrapper=True)(_checked)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """The same for a module that asks Bedrock while it is imported."""
+    report = yield
+    guard = _guard(collector.config)
+    if guard is not None:
+        try:
+            guard.check()
+        except AssertionError as stopped:
+            if report.passed:
+                report.outcome, report.longrepr, report.result = "failed", str(stopped), []
+    return report
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """What was stopped where no test and no module is to blame fails the run."""
+    guard = _guard(session.config)
+    if guard is None:
+        return
+    try:
+        guard.check()
+    except AssertionError as stopped:
+        session.config.stash[_OUTSIDE] = str(stopped)
+        if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say it."""
+    stopped = config.stash.get(_OUTSIDE, None)
+    if stopped is not None:
+        terminalreporter.section("converse guard")
+        terminalreporter.line(stopped)

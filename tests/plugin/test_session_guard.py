@@ -1,0 +1,173 @@
+"""`converse_guard = session`: nothing reaches a host of Bedrock where no fake and no recording is open."""
+
+import pytest
+
+HOST = "bedrock-runtime.us-east-1.amazonaws.com"
+NETWORK = """
+import socket, sys
+asked = []
+
+def look_up(host, *args, **kwargs):
+    sys.audit("socket.getaddrinfo", host, *args, *[None] * (4 - len(args)))  # as the real one does
+    asked.append(host)
+    raise OSError("the network was asked")
+
+socket.getaddrinfo = look_up
+"""
+
+
+@pytest.fixture
+def guarded(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A project whose network only says that it was asked, and whose ini file has the guard of the session."""
+    project.makeini("[pytest]\nconverse_guard = session")
+    project.makepyfile(network=NETWORK)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "real")
+    return project
+
+
+def run(project: pytest.Pytester, *args: str) -> pytest.RunResult:
+    return project.runpytest_subprocess("-p", "no:cacheprovider", *args)
+
+
+def test_a_test_without_a_fake_fails_and_is_told_of_the_fixture(guarded: pytest.Pytester) -> None:
+    guarded.makepyfile(
+        """
+        import network
+        from agent import ask
+        from converse_harness import fake_converse, reply
+        import httpx, pytest
+
+        def test_forgot_the_fixture():
+            ask("hi")
+
+        def test_forgot_to_open_it():
+            fake_converse(reply.text("hi"))
+            ask("hi")
+
+        def test_swallows_it():
+            try:
+                httpx.post("https://bedrock-runtime.us-east-1.amazonaws.com/model/m/converse")
+            except BaseException:
+                pass
+
+        def test_with_a_fake(converse):
+            converse.script(reply.text("hi"))
+            assert ask("?") == "hi"
+
+        def test_another_host():
+            with pytest.raises(httpx.ConnectError, match="the network was asked"):
+                httpx.get("https://example.com")
+
+        @pytest.fixture
+        def asks():
+            try:
+                ask("hi")
+            except Exception:
+                yield
+
+        def test_in_a_fixture(asks):
+            pass
+
+        def test_nothing_else_was_asked():
+            assert network.asked == ["example.com"]
+
+        @pytest.mark.converse(guard="off")
+        def test_lets_through():
+            with pytest.raises(Exception, match="the network was asked|Could not connect"):
+                ask("hi")
+            assert network.asked[-1] == "bedrock-runtime.us-east-1.amazonaws.com"
+        """
+    )
+    result = run(guarded)
+    result.assert_outcomes(passed=4, failed=3, errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*ERROR at setup of test_in_a_fixture*",
+            f"E*BlockedConnection: botocore tried to reach {HOST} in *::test_in_a_fixture, where no fake*",
+            f"E*BlockedConnection: botocore tried to reach {HOST} in *::test_forgot_the_fixture, where no fake*",
+            f"E*BlockedConnection: botocore tried to reach {HOST} in *::test_forgot_to_open_it, where no fake*",
+            f"E*BlockedConnection: httpx tried to reach {HOST} in *::test_swallows_it, where no *`converse_httpx`*",
+        ]
+    )
+
+
+@pytest.mark.parametrize("swallowed", [False, True])
+@pytest.mark.parametrize("place", ["conftest", "test_module"])
+def test_import_time_counts(guarded: pytest.Pytester, place: str, swallowed: bool) -> None:
+    call = "agent.ask('hi')"
+    ask = f"try:\n    {call}\nexcept BaseException:\n    pass\n" if swallowed else f"{call}\n"
+    guarded.makepyfile(**{place: f"import network, agent\n{ask}\ndef test_it(): pass"})
+    if place == "conftest":
+        guarded.makepyfile(test_it="def test_it(): pass")
+    result = run(guarded)
+    assert result.ret != 0
+    said = "\n".join([*result.outlines, *result.errlines])
+    assert f"botocore tried to reach {HOST} outside of a test, where no fake and no recording is open" in said
+
+
+def test_a_stubber_and_a_recording_of_another_tool_answer_as_before(guarded: pytest.Pytester) -> None:
+    guarded.makepyfile(
+        """
+        import network, agent
+        from botocore.stub import Stubber
+
+        ANSWER = {
+            "output": {"message": {"role": "assistant", "content": [{"text": "stubbed"}]}},
+            "stopReason": "end_turn",
+            "usage": {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2},
+            "metrics": {"latencyMs": 1},
+        }
+
+        def test_stubbed():
+            client = agent.client()
+            with Stubber(client) as stub:
+                stub.add_response("converse", ANSWER)
+                said = client.converse(modelId="m", messages=[{"role": "user", "content": [{"text": "x"}]}])
+            assert said["output"]["message"]["content"] == [{"text": "stubbed"}]
+        """
+    )
+    run(guarded).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("given", [["--converse-guard=off"], []])
+def test_it_is_off_by_default_and_by_option(project: pytest.Pytester, given: list[str]) -> None:
+    if given:
+        project.makeini("[pytest]\nconverse_guard = session")
+    project.makepyfile(network=NETWORK)
+    project.makepyfile(
+        """
+        import network, httpx, pytest
+
+        def test_it():
+            with pytest.raises(httpx.ConnectError, match="the network was asked"):
+                httpx.get("https://bedrock-runtime.us-east-1.amazonaws.com/")
+        """
+    )
+    run(project, *given).assert_outcomes(passed=1)
+
+
+def test_the_option_switches_it_on_and_other_words_are_refused(project: pytest.Pytester) -> None:
+    project.makepyfile(test_it=f"def test_it(): import socket; socket.getaddrinfo('{HOST}', 443)")
+    run(project, "--converse-guard=session").assert_outcomes(failed=1)
+    project.makeini("[pytest]\nconverse_guard = on")
+    result = run(project)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*converse_guard = on: it is session or off.*"])
+
+
+def test_the_guard_of_a_session_inside_another_gives_back_what_was_there(guarded: pytest.Pytester) -> None:
+    guarded.makepyfile(
+        """
+        pytest_plugins = ["pytester"]
+        import network, socket
+
+        def test_outer(pytester):
+            pytester.makepyfile("def test_inner(): pass")
+            inner = pytester.runpytest_inprocess("-p", "converse_harness.plugin", "--converse-guard=session")
+            inner.assert_outcomes(passed=1)
+            socket.create_connection(("bedrock.us-east-1.amazonaws.com", 443))
+        """
+    )
+    result = run(guarded)
+    result.stdout.fnmatch_lines(["E*BlockedConnection: socket tried to reach bedrock.us-east-1.amazonaws.com in *"])
