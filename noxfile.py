@@ -43,6 +43,7 @@ FLOOR_SUITES = (
     "tests/clients/test_boto3_guardrails.py",
 )
 
+STACKS = nox.project.load_toml("tests/clients/pinned/network/stacks.toml")["stacks"]
 MATRIX = nox.project.load_toml("tests/clients/matrix/clients.toml")
 
 nox.options.sessions = ["tests", "lint", "typing"]
@@ -141,6 +142,13 @@ def neighbours(session: nox.Session) -> None:
     """What is too heavy for `[test]`: langchain-aws as a client, moto beside the fake, granian under the ASGI app."""
     install(session, *NEIGHBOURS, extra="[test]")
     session.run(*PYTEST, *(session.posargs or pinned("granian", "langchain", "moto")))
+
+
+@nox.session
+def network(session: nox.Session) -> None:
+    """Every known way to Bedrock, in a network of its own whose names lead to a trap."""
+    install(session, *(f"{name}=={version}" for name, version in STACKS.items()), extra="[test]")
+    session.run(*PYTEST, "-n", "2", *(session.posargs or pinned("network")))
 
 
 @nox.session

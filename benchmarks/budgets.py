@@ -77,6 +77,7 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "open": Budget("a fake_converse opened and closed", "us"),
     "call": Budget("a whole converse call, over the client's own", "us"),
     "call share": Budget("... the same as a share of it", "%"),
+    "guard": Budget("a request to another host while a fake is open, over one without", "us", 5),
     "loopback 50": Budget("a 50-event boto3 stream over the loopback / in process", "x", 1.6),
     "loopback 50 http.server": Budget("... / http.server", "x"),
     "loopback 50 pytest-httpserver": Budget("... / pytest-httpserver", "x"),

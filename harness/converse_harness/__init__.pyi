@@ -10,6 +10,7 @@ from converse_harness.errors import BlockedConnection as BlockedConnection
 from converse_harness.errors import CallError as CallError
 from converse_harness.errors import ConverseHarnessError as ConverseHarnessError
 from converse_harness.errors import DamagedData as DamagedData
+from converse_harness.errors import FakeNotOpenWarning as FakeNotOpenWarning
 from converse_harness.errors import MaskedSecretWarning as MaskedSecretWarning
 from converse_harness.errors import RefusedRequest as RefusedRequest
 from converse_harness.errors import RefusedRequestWarning as RefusedRequestWarning

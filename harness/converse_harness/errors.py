@@ -38,6 +38,10 @@ class RefusedRequestWarning(UserWarning):
     """The same where it is only to be warned of."""
 
 
+class FakeNotOpenWarning(UserWarning):
+    """A fake was scripted that is not open: it answers nobody."""
+
+
 class UnusedReplies(CallError):
     """The test ended with replies that no call asked for."""
 

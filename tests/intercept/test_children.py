@@ -25,7 +25,8 @@ from converse_harness.intercept.clients import ENDPOINTS, is_loopback
 Client = Callable[..., Any]
 
 
-def closed(*args: Any, **kwargs: Any) -> Any:
+def closed(host: object, port: object = None, *args: Any, **kwargs: Any) -> Any:
+    sys.audit("socket.getaddrinfo", host, port, 0, 0, 0)  # as the real one does
     raise OSError("the network was asked")
 
 
@@ -144,6 +145,20 @@ def test_a_child_started_after_the_fake_closed_is_free() -> None:
         pass
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         assert pool.submit(ask).result(timeout=60).startswith("EndpointConnectionError")
+
+
+@pytest.mark.parametrize(
+    "method", ["fork", *(pytest.param(each, marks=pytest.mark.slow) for each in ("spawn", "forkserver"))]
+)
+def test_a_worker_that_is_older_than_the_fake_asks_whether_one_is_open(method: str) -> None:
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context(method)) as pool:
+        assert pool.submit(ask).result(timeout=60).startswith("EndpointConnectionError")
+        for _ in range(2):
+            with fake_converse():
+                said = pool.submit(ask).result(timeout=60)
+            assert said.startswith("BlockedConnection: a call to Bedrock from process"), said
+            assert "a worker that was started before the converse-harness fake" in said
+            assert pool.submit(ask).result(timeout=60).startswith("EndpointConnectionError")
 
 
 # Other programs

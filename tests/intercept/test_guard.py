@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import http.client
 import json
 import socket
 import ssl
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -21,6 +23,7 @@ import pytest
 import urllib3
 
 from converse_harness import BlockedConnection, fake_converse
+from converse_harness.intercept.clients import ENDPOINTS
 from converse_harness.intercept.hosts import is_bedrock_host
 
 HOST = "bedrock-runtime.us-east-1.amazonaws.com"
@@ -140,6 +143,10 @@ def test_another_way_is_stopped_and_fails_the_test(
         (HOST, True),
         (HOST.upper(), True),
         (f"{HOST}.", True),
+        (f"{HOST}..", True),
+        (HOST.replace("b", "\uff42").replace(".", "\u3002"), True),
+        (HOST.replace("d", "d\u00ad"), True),
+        (HOST.replace("d", "\u24d3").encode(), True),
         (HOST.encode(), True),
         ("bedrock.eu-central-1.amazonaws.com", True),
         ("bedrock-runtime-fips.us-east-1.amazonaws.com", True),
@@ -168,6 +175,39 @@ def test_knows_every_domain_that_botocore_knows() -> None:
     assert [
         domain for domain in sorted(domains) if not is_bedrock_host(f"bedrock-runtime.some-region-1.{domain}")
     ] == []
+
+
+def test_children_are_told_of_every_service_of_bedrock() -> None:
+    """Botocore makes the name of a variable from the id of its service."""
+    folder = Path(botocore.__file__).parent / "data"
+    ids = set()
+    for service in folder.glob("bedrock*"):
+        file = max(service.glob("*/service-2.json*"))
+        text = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+        ids.add(json.loads(text)["metadata"]["serviceId"])
+    assert {f"AWS_ENDPOINT_URL_{each.upper().replace(' ', '_')}" for each in ids} <= set(ENDPOINTS)
+
+
+def test_a_request_in_clear_names_its_host_on_a_way_off_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(peer: str, head: bytes) -> None:
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            monkeypatch.setattr("converse_harness.intercept.reads._peer", lambda _: peer)
+            ours.sendall(head)
+
+    path = b"POST /model/m/converse HTTP/1.1\r\nX: y\r\nhost:  " + HOST.encode()
+    fake = fake_converse(unexpected="allow")
+    with suppress(BlockedConnection), fake:
+        ask("127.0.0.1", path + b":80\r\n\r\n")  # a server of this machine may be asked in any name
+        ask("10.0.0.1", b"text, not a request, of Host: " + HOST.encode())
+        ask("10.0.0.1", b"POST / HTTP/1.1\r\nHost: example.com\r\n\r\nHost: " + HOST.encode())
+        for peer, head in (
+            ("10.0.0.1", path + b":80\r\n\r\n"),
+            ("127.0.0.1", b"CONNECT " + HOST.encode() + b":443 HTTP/1.1\r\n\r\n"),
+            ("127.0.0.1", b"GET http://" + HOST.encode() + b"/x HTTP/1.1\r\n\r\n"),
+        ):
+            with pytest.raises(BlockedConnection, match=HOST):
+                ask(peer, head)
 
 
 def test_other_hosts_and_the_loopback_are_free() -> None:

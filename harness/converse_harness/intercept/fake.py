@@ -18,6 +18,7 @@ from converse_harness.endpoint.failure_texts import no_handler, transcript, unus
 from converse_harness.endpoint.script import Condition, Pattern, Queue, Replies, Responder, Slot
 from converse_harness.errors import (
     BlockedConnection,
+    FakeNotOpenWarning,
     RefusedRequest,
     RefusedRequestWarning,
     ReplyError,
@@ -43,6 +44,11 @@ class Settings(TypedDict, total=False):
 
 
 _open: WeakSet[Fake] = WeakSet()
+
+_NOT_OPEN: Final = (
+    "{fake} is scripted and answers nobody: clients reach the service itself. Open it first, `with fake_converse() as "
+    "fake:`, and script it in there; or give the replies to fake_converse(...)."
+)
 
 _STRICTNESS: Final[tuple[str, ...]] = get_args(Strictness)
 
@@ -155,6 +161,7 @@ class Fake:
         Raises ReplyError for what is no reply, or not one of this transport.
         """
         self.endpoint.check(*replies)
+        self._warn_if_not_open()
         with self.lock:
             return Scripted(self, self.endpoint.script.add(replies))
 
@@ -183,12 +190,14 @@ class Fake:
             tool=tool,
             turn=turn,
         )
+        self._warn_if_not_open()
         with self.lock:
             return When(self, self.endpoint.script.when(condition))
 
     def always(self, reply: Responder) -> None:
         """Answer every call for which nothing else is left, any number of times; the last one said holds."""
         self.endpoint.check(reply)
+        self._warn_if_not_open()
         with self.lock:
             queue = self.endpoint.script.fallback
             before = tuple(queue.slots)
@@ -208,6 +217,10 @@ class Fake:
         bedrock.check_operation(name)
         with self.lock:
             self.endpoint.handlers[name] = handler
+
+    def _warn_if_not_open(self) -> None:
+        if self.transport is not None and self._state != "open":
+            warnings.warn(_NOT_OPEN.format(fake=self), FakeNotOpenWarning, stacklevel=3)
 
     # What a test asks
 

@@ -71,16 +71,21 @@ _SEARCHED: Final = 65_536
 """How many bytes of a request are searched for its Host header."""
 
 
+def names_bedrock(data: Any) -> bool:
+    """Whether bytes are the beginning of a request, and it may be Bedrock that they name: asked for every write."""
+    try:
+        return _HEAD.match(data) is not None and b"bedrock" in bytes(data[:_SEARCHED]).lower()
+    except TypeError:  # no bytes: whoever writes it says what is wrong
+        return False
+
+
 def hosts_written(data: Any) -> Iterator[tuple[str | None, str | None]]:
     r"""For bytes that begin as a request of HTTP/1 does: the host of its target, None in a path, and of its header.
 
     >>> list(hosts_written(b"POST /model/m/converse HTTP/1.1\r\nHost: b.example:443\r\n\r\n{}"))
     [(None, 'b.example')]
     """
-    try:
-        head = _HEAD.match(data)
-    except TypeError:  # no bytes: whoever writes it says what is wrong
-        return
+    head = _HEAD.match(data)
     if head is None:
         return
     header = _HOST_HEADER.search(data, head.end() - 1, _SEARCHED)

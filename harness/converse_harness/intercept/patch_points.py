@@ -35,6 +35,15 @@ def _boto(module: str, attribute: str, parameters: tuple[str, ...] | None, repla
     return Point(module, attribute, parameters, replace, eager=True, **more)
 
 
+_IN_BYTES = "request line and Host header in the bytes"
+_IN_HTTP = "host, target and Host header"
+_IN_TLS = f"server name; {_IN_BYTES}"
+
+
+def _guard(module: str, attribute: str, parameters: tuple[str, ...], reader: str, reads: str, **more: Any) -> Point:
+    return Point(module, attribute, parameters, f"reads.{reader}", reads=reads, **more)
+
+
 POINTS = (
     # Calls
     _boto("botocore.endpoint", "Endpoint._send_request", _CALL, "boto.hold_call"),
@@ -74,46 +83,47 @@ POINTS = (
     Point("httpx2", "HTTPTransport.handle_request", _REQUEST, "httpx_transports.handle_httpx2"),
     Point("httpx2", "AsyncHTTPTransport.handle_async_request", _REQUEST, "httpx_transports.handle_httpx2_async"),
     # The guard, where a connection begins
-    Point("socket", "socket.connect", ANY, "guard.address", inherited=True),
-    Point("socket", "socket.connect_ex", ANY, "guard.address", inherited=True),
-    Point("socket", "socket.sendto", ANY, "guard.address", inherited=True),
-    Point("ssl", "SSLContext.wrap_socket", _SNI, "guard.server_hostname", inherited=True),
-    Point("ssl", "SSLContext.wrap_bio", _SNI, "guard.server_hostname", inherited=True),
-    Point("asyncio.base_events", "BaseEventLoop.getaddrinfo", _HOST, "guard.host"),
-    Point("uvloop", "Loop.create_connection", ANY, "guard.connection_of_loop", inherited=True),
-    Point("uvloop", "Loop.getaddrinfo", ANY, "guard.name_of_loop", inherited=True),
-    Point("uvloop", "Loop.sock_connect", ANY, "guard.address", inherited=True),
-    Point("gevent.socket", "getaddrinfo", _NAME, "guard.host"),
-    Point("gevent.socket", "gethostbyname", ("hostname",), "guard.hostname"),
-    Point("aiohttp.resolver", "AsyncResolver.resolve", _HOST, "guard.host"),
-    Point("http.client", "HTTPConnection.set_tunnel", _HOST, "guard.host", optional=True),
-    Point("_awscrt", "http_client_connection_new", ANY, "guard.awscrt_connection"),
+    _guard("socket", "socket.connect", ANY, "address", "its address"),
+    _guard("socket", "socket.connect_ex", ANY, "address", "its address"),
+    _guard("socket", "socket.sendto", ANY, "address", "its address"),
+    _guard("ssl", "SSLContext.wrap_socket", _SNI, "server_hostname", "the server name"),
+    _guard("ssl", "SSLContext.wrap_bio", _SNI, "server_hostname", "the server name"),
+    _guard("asyncio.base_events", "BaseEventLoop.getaddrinfo", _HOST, "host", "the name"),
+    _guard("uvloop", "Loop.create_connection", ANY, "connection_of_loop", "the host, the server name"),
+    _guard("uvloop", "Loop.getaddrinfo", ANY, "name_of_loop", "the name"),
+    _guard("uvloop", "Loop.sock_connect", ANY, "address", "its address"),
+    _guard("gevent.socket", "getaddrinfo", _NAME, "host", "the name"),
+    _guard("gevent.socket", "gethostbyname", ("hostname",), "hostname", "the name"),
+    _guard("aiohttp.resolver", "AsyncResolver.resolve", _HOST, "host", "the name"),
+    _guard("http.client", "HTTPConnection.set_tunnel", _HOST, "host", "the host of the tunnel", optional=True),
+    _guard("_awscrt", "http_client_connection_new", ANY, "awscrt_connection", "the host"),
     # The guard, where a request is written
-    Point("http.client", "HTTPConnection.putrequest", _PUT, "guard.http_request", optional=True),
-    Point("httpcore", "HTTPConnection.handle_request", _REQUEST, "guard.httpcore_request"),
-    Point("httpcore", "AsyncHTTPConnection.handle_async_request", _REQUEST, "guard.httpcore_request"),
-    Point("httpcore2", "HTTPConnection.handle_request", _REQUEST, "guard.httpcore_request"),
-    Point("httpcore2", "AsyncHTTPConnection.handle_async_request", _REQUEST, "guard.httpcore_request"),
-    Point("aiohttp.connector", "BaseConnector.connect", ("self", "req", "..."), "guard.aiohttp_request"),
-    Point("awscrt.http", "HttpClientConnection.request", _REQUEST, "guard.awscrt_request"),
-    Point("awscrt.http", "Http2ClientConnection.request", _REQUEST, "guard.awscrt_request"),
-    Point("curl_cffi.curl", "Curl.setopt", ("self", "option", "value"), "guard.curl_option"),
-    Point("pycurl", "Curl", ANY, "guard.curl_handle"),
-    Point("asyncio.streams", "StreamWriter.write", ("self", "data"), "guard.stream_write"),
-    Point("asyncio.streams", "StreamWriter.writelines", ("self", "data"), "guard.stream_write"),
-    Point("socket", "socket.send", ANY, "guard.socket_write", inherited=True),
-    Point("socket", "socket.sendall", ANY, "guard.socket_write", inherited=True),
-    Point("socket", "socket.sendmsg", ANY, "guard.socket_write_all", inherited=True, since="CMSG_LEN"),
-    Point("ssl", "SSLSocket.send", _WRITE, "guard.tls_write"),
-    Point("ssl", "SSLSocket.write", _WRITE, "guard.tls_write"),
-    Point("ssl", "SSLObject.write", _WRITE, "guard.tls_write"),
+    _guard("http.client", "HTTPConnection.putrequest", _PUT, "http_request", "host, tunnel, URL", optional=True),
+    _guard("httpcore", "HTTPConnection.handle_request", _REQUEST, "httpcore_request", _IN_HTTP),
+    _guard("httpcore", "AsyncHTTPConnection.handle_async_request", _REQUEST, "httpcore_request", _IN_HTTP),
+    _guard("httpcore2", "HTTPConnection.handle_request", _REQUEST, "httpcore_request", _IN_HTTP),
+    _guard("httpcore2", "AsyncHTTPConnection.handle_async_request", _REQUEST, "httpcore_request", _IN_HTTP),
+    _guard("aiohttp.connector", "BaseConnector.connect", ("self", "req", "..."), "aiohttp_request", "URL, Host header"),
+    _guard("awscrt.http", "HttpClientConnection.request", _REQUEST, "awscrt_request", _IN_HTTP),
+    _guard("awscrt.http", "Http2ClientConnection.request", _REQUEST, "awscrt_request", _IN_HTTP),
+    _guard("curl_cffi.curl", "Curl.setopt", ("self", "option", "value"), "curl_option", "URL, Host header, RESOLVE"),
+    _guard("pycurl", "Curl", ANY, "curl_handle", "the same"),
+    _guard("trio", "SocketStream.send_all", ("self", "data"), "trio_write", _IN_BYTES),
+    _guard("asyncio.streams", "StreamWriter.write", ("self", "data"), "stream_write", _IN_TLS),
+    _guard("asyncio.streams", "StreamWriter.writelines", ("self", "data"), "stream_write", "the same"),
+    _guard("socket", "socket.send", ANY, "socket_write", _IN_BYTES),
+    _guard("socket", "socket.sendall", ANY, "socket_write", "the same"),
+    _guard("socket", "socket.sendmsg", ANY, "socket_write_all", "the same", since="CMSG_LEN"),
+    _guard("ssl", "SSLSocket.send", _WRITE, "tls_write", _IN_TLS),
+    _guard("ssl", "SSLSocket.write", _WRITE, "tls_write", "the same"),
+    _guard("ssl", "SSLObject.write", _WRITE, "tls_write", "the same"),
     # Threads and processes
     Point("threading", "Thread.start", _ME, "children.start_thread"),
     Point("multiprocessing.process", "BaseProcess.start", _ME, "children.start_process"),
     Point("subprocess", "Popen.__init__", _POPEN, "children.start_program"),
     Point("gevent.subprocess", "Popen.__init__", _POPEN, "children.start_program"),
-    Point("uvloop", "Loop.subprocess_exec", ANY, "children.start_program", inherited=True),
-    Point("uvloop", "Loop.subprocess_shell", ANY, "children.start_program", inherited=True),
+    Point("uvloop", "Loop.subprocess_exec", ANY, "children.start_program"),
+    Point("uvloop", "Loop.subprocess_shell", ANY, "children.start_program"),
     Point("os", "system", ANY, "children.system"),
     Point("os", "posix_spawn", ANY, "children.posix_spawn", since="posix_spawn"),
     Point("os", "posix_spawnp", ANY, "children.posix_spawn", since="posix_spawnp"),

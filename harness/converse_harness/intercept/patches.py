@@ -36,9 +36,8 @@ class Point:
     reference to a module. `replace` names the function of this package that makes ours out of the original. `mentions`
     are names that the code must use, for functions that are relied on and not replaced. `eager`: the module is imported
     when the first fake opens. `since`: an attribute of the same module without which this point does not exist (an
-    older release of the library). `inherited`: the class has the attribute from its base, and has none of its own again
-    when ours comes out. `optional`: this point does not exist either where another tool has put a class without the
-    attribute in place (vcrpy, while a cassette is in).
+    older release of the library). `optional`: this point does not exist either where another tool has put a class in
+    place that lacks the attribute (vcrpy, while a cassette is in). `reads`: which host the guard reads there, in words.
     """
 
     module: str
@@ -48,8 +47,8 @@ class Point:
     mentions: tuple[str, ...] = ()
     eager: bool = False
     since: str | None = None
-    inherited: bool = False
     optional: bool = False
+    reads: str = ""
 
     def __str__(self) -> str:
         return f"{self.module}.{self.attribute}"
@@ -136,7 +135,7 @@ class Patches:
         holder, name = _holder(point)
         if holder is None:
             return
-        found = _found(point, holder, name)
+        found = _found(holder, name)
         record = self._records.get(point)
         if record is not None and (found is record.replacement or found is record.over):
             return
@@ -159,7 +158,7 @@ class Patches:
         holder, name = _holder(point)
         if holder is None:
             return
-        found = _found(point, holder, name)
+        found = _found(holder, name)
         record = self._records.get(point)
         if record is not None and record.holder is not holder:
             # The class or module was itself replaced, or imported anew.
@@ -185,7 +184,7 @@ class Patches:
         if record is None:
             return
         name = point.attribute.rpartition(".")[2]
-        found = _found(point, record.holder, name)
+        found = _found(record.holder, name)
         if found is record.replacement and record.added:
             delattr(record.holder, name)
         elif found is record.replacement:
@@ -217,9 +216,14 @@ def _fits(expected: tuple[str, ...], named: tuple[str, ...]) -> bool:
     return set(expected[:-1]) <= set(named) if expected[-1:] == ("...",) else expected == named
 
 
-def _found(point: Point, holder: Any, name: str) -> Any:
-    attributes = cast("Mapping[str, Any]", vars(holder))
-    return getattr(holder, name, _MISSING) if point.inherited else attributes.get(name, _MISSING)
+def _found(holder: Any, name: str) -> Any:
+    """The attribute; a class may have it from its base, and has none of its own again when ours comes out."""
+    bases = holder.__mro__[:-1] if isinstance(holder, type) else (holder,)  # not what every object has
+    for base in bases:
+        own = cast("Mapping[str, Any]", vars(base))
+        if name in own:
+            return own[name]
+    return _MISSING
 
 
 def _check_function(point: Point, found: Any) -> None:

@@ -112,7 +112,7 @@ class RecordingRun:
             fake.take_turns_with(self._fakes[0])
         self._fakes.append(fake)
         if self.recording is not None or self.refused is not None:
-            fake.script(self)
+            fake.endpoint.script.add([self])
         fake.writer = self.writer
 
     @property

@@ -1,0 +1,229 @@
+"""How the host that is asked is read from a call of another library: one reader for each kind of place.
+
+`patch_points` has the places. A reader is written as what it yields from the arguments; what it becomes is a function
+that replaces the original, checks these hosts while the guard is on, and then runs the original.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from inspect import iscoroutinefunction, signature
+from typing import Any, Final
+
+from converse_harness.intercept import guard
+from converse_harness.intercept.hosts import (
+    host_in,
+    hosts_written,
+    is_bedrock_host,
+    is_own_machine,
+    named,
+    names_bedrock,
+)
+
+Read = Callable[..., Iterable[object]]
+Replace = Callable[[Any], Any]
+
+
+def _before(read: Read) -> Replace:
+    """What makes a function of another library check the hosts that `read` finds in its arguments, before it runs."""
+
+    def replace(original: Any) -> Any:
+        def ask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            if guard.is_on():
+                for host in read(*args, **kwargs):
+                    guard.check(host)
+
+        if iscoroutinefunction(original):
+
+            @functools.wraps(original)
+            async def checked_async(*args: Any, **kwargs: Any) -> Any:
+                ask(args, kwargs)
+                return await original(*args, **kwargs)
+
+            return _with_parameters(checked_async, original)
+
+        @functools.wraps(original)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            ask(args, kwargs)
+            return original(*args, **kwargs)
+
+        return _with_parameters(checked, original)
+
+    return replace
+
+
+def _with_parameters(made: Any, original: Any) -> Any:
+    """Other test tools (respx) look at the parameters of the function itself."""
+    with suppress(ValueError, TypeError):  # of C
+        made.__signature__ = signature(original)
+    return made
+
+
+def _argument(*names: str) -> Replace:
+    """The same for arguments by their names, wherever the function of that library has them."""
+
+    def replace(original: Any) -> Any:
+        parameters = signature(original)
+
+        def read(*args: Any, **kwargs: Any) -> Iterator[object]:
+            given = parameters.bind(*args, **kwargs).arguments
+            return map(given.get, names)
+
+        return _before(read)(original)
+
+    return replace
+
+
+host = _argument("host")
+hostname = _argument("hostname")
+server_hostname = _argument("server_hostname")
+
+
+@_before
+def address(*args: Any) -> Iterator[object]:
+    """A method of sockets whose last argument is an address: C looks a name up before the audit hook is told."""
+    yield guard.host_of(args[-1])
+
+
+@_before
+def connection_of_loop(
+    loop: object, protocol: object, host: object = None, port: object = None, **options: Any
+) -> Iterator[object]:
+    """`create_connection` of an event loop that is written in C."""
+    yield host
+    yield options.get("server_hostname")
+
+
+@_before
+def name_of_loop(loop: object, host: object, *args: Any, **options: Any) -> Iterator[object]:
+    """`getaddrinfo` of such a loop."""
+    yield host
+
+
+@_before
+def http_request(connection: Any, method: str, url: str, *args: Any, **kwargs: Any) -> Iterator[object]:
+    """`HTTPConnection.putrequest` of http.client: to its host, through its tunnel, or for the URL that a proxy gets."""
+    yield connection.host
+    yield getattr(connection, "_tunnel_host", None)
+    yield host_in(url)
+
+
+@_before
+def httpcore_request(pool: object, request: Any) -> Iterator[object]:
+    """`handle_request` and `handle_async_request` of httpcore, with whatever version of HTTP."""
+    yield request.url.host
+    yield host_in(request.url.target.decode("utf-8", "replace"))
+    if not is_own_machine(request.url.host):
+        yield from (named(value) for name, value in request.headers if name.lower() == b"host")
+
+
+@_before
+def aiohttp_request(connector: object, request: Any, *args: Any, **kwargs: Any) -> Iterator[object]:
+    """`BaseConnector.connect` of aiohttp, which gives each request its connection."""
+    yield request.url.host
+    if not is_own_machine(request.url.host):
+        yield named(request.headers.get("Host", ""))
+
+
+@_before
+def awscrt_connection(bootstrap: object, host: object, *args: Any) -> Iterator[object]:
+    """The function of awscrt's C library that connects."""
+    yield host
+
+
+@_before
+def awscrt_request(connection: Any, request: Any, *args: Any, **kwargs: Any) -> Iterator[object]:
+    """`request` of awscrt's connections."""
+    yield connection.host_name
+    yield host_in(request.path or "/")
+    if not is_own_machine(connection.host_name):
+        yield named(request.headers.get("host") or "")
+
+
+_URL: Final = 10002
+_HEADERS: Final = 10023
+_REACHED: Final = (10243, 10203)
+"""Options of libcurl: the URL, headers, and hosts that others stand for (CONNECT_TO, RESOLVE)."""
+
+
+@_before
+def curl_option(handle: object, option: Any, value: Any = None) -> Iterator[object]:
+    """`Curl.setopt` of curl_cffi and pycurl."""
+    if option == _URL:
+        yield host_in(_text(value).lstrip("/"))
+    elif option == _HEADERS:
+        yield from (named(line[5:]) for line in map(_text, value or ()) if line[:5].lower() == "host:")
+    elif option in _REACHED:
+        yield from (part for entry in map(_text, value or ()) for part in entry.split(":"))
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def curl_handle(original: Any) -> Any:
+    """`Curl` of pycurl, whose methods are C's."""
+
+    class Curl(original):  # type: ignore[misc]  # a class that pycurl has
+        setopt = curl_option(original.setopt)
+
+    Curl.__module__, Curl.__qualname__ = original.__module__, original.__qualname__
+    return Curl
+
+
+@_before
+def tls_write(connection: Any, data: Any = b"", *args: Any) -> Iterable[object]:
+    """A method that writes to TLS, of a socket or in memory."""
+    name = getattr(connection, "server_hostname", None)
+    return (name, *_written(data, lambda: name or _peer(connection)))
+
+
+@_before
+def socket_write(connection: Any, data: Any = b"", *args: Any) -> Iterable[object]:
+    """`send` and `sendall` of sockets."""
+    return _written(data, lambda: _peer(connection))
+
+
+@_before
+def socket_write_all(connection: Any, buffers: Any = (), *args: Any) -> Iterable[object]:
+    """`sendmsg` of sockets; of buffers the first begins a request."""
+    first = buffers[0] if isinstance(buffers, list | tuple) and buffers else b""
+    return _written(first, lambda: _peer(connection))
+
+
+@_before
+def trio_write(stream: Any, data: Any) -> Iterable[object]:
+    """`send_all` of trio's SocketStream."""
+    return _written(data, lambda: _peer(stream.socket))
+
+
+@_before
+def stream_write(stream: Any, data: Any) -> Iterable[object]:
+    """`write` and `writelines` of asyncio's StreamWriter, on whatever event loop."""
+    tls = stream.get_extra_info("ssl_object")
+    first = data[0] if isinstance(data, list | tuple) and data else data
+    peer = _written(first, lambda: guard.host_of(stream.get_extra_info("peername")))
+    return (getattr(tls, "server_hostname", None), *peer)
+
+
+def _written(data: Any, peer: Callable[[], object]) -> Iterable[object]:
+    """The hosts that a request names; in a Host header they count where the way leads off this machine."""
+    return _named_in(data, peer) if names_bedrock(data) else ()
+
+
+def _named_in(data: Any, peer: Callable[[], object]) -> Iterator[object]:
+    for target, header in hosts_written(data):
+        yield target
+        if is_bedrock_host(header) and not (target is None and is_own_machine(peer())):
+            yield header
+
+
+def _peer(connection: Any) -> object:
+    """Where a socket leads; None where that is not known."""
+    try:
+        peer = connection.getpeername()
+    except (AttributeError, OSError):
+        return None
+    return peer[0] if isinstance(peer, tuple) else "localhost"  # a socket in the file system
