@@ -11,18 +11,12 @@ import functools
 import os
 import shlex
 import subprocess
-from collections.abc import Mapping
 from inspect import signature
 from typing import Any, Final
 
-from converse_harness.intercept import child_proxy, registry
-from converse_harness.intercept.clients import ENDPOINTS, is_loopback
+from converse_harness.intercept import registry
+from converse_harness.intercept.child_environment import away_from_bedrock, keep_running
 from converse_harness.intercept.exchange import GIVE_ENVIRON, RefusingFake
-
-CLOSED_PORT_URL: Final = (
-    "http://127.0.0.1:1/this-process-was-started-inside-a-converse-harness-fake--give-it-converse_server.environ"
-)
-"""Where endpoints lead when no proxy of ours can listen."""
 
 _SPAWNED: Final = (
     "a call to Bedrock from process {child}, which process {parent} started while a converse-harness fake was open "
@@ -114,12 +108,13 @@ def execv(original: Any) -> Any:
 
 
 def execve(original: Any) -> Any:
-    """`os.execve`: what listens in this process ends with it."""
+    """`os.execve`."""
 
     @functools.wraps(original)
     def execute(path: Any, argv: Any, env: Any) -> Any:
         if registry.closing() is not None:
-            env = away_from_bedrock(env, lasts=not child_proxy.is_here())
+            env = away_from_bedrock(env)
+            keep_running()
         return original(path, argv, env)
 
     return execute
@@ -140,31 +135,3 @@ def system(original: Any) -> Any:
         return original("".join([*changed, *removed, os.fsdecode(command)]))
 
     return run
-
-
-def before_fork() -> None:
-    """What a forked child executes finds a proxy only in this process: threads do not survive in the child."""
-    if registry.closing() is not None:
-        child_proxy.url_for(os.environ)
-
-
-def away_from_bedrock(env: Mapping[Any, Any] | None, *, lasts: bool = True) -> dict[str, str]:
-    """A copy of `env` (None: of this process's environment) in which no way to Bedrock leads off the loopback.
-
-    Not `lasts`: this process will not be there to listen, so there is a closed port, and no proxy.
-    """
-    child = {os.fsdecode(name): os.fsdecode(value) for name, value in (os.environ if env is None else env).items()}
-    proxy = child_proxy.url_for(child) if lasts else None
-    everywhere = is_loopback(child.get("AWS_ENDPOINT_URL", ""))
-    for name in ENDPOINTS:
-        covered = everywhere and name.startswith("AWS_ENDPOINT_URL_") and name not in child
-        if not covered and not is_loopback(child.get(name, "")):
-            child[name] = proxy or CLOSED_PORT_URL
-    if proxy is not None:
-        child |= child_proxy.variables(proxy, child)
-    # A real key; and boto refuses any over plain HTTP, which is what the loopback speaks.
-    child.pop("AWS_BEARER_TOKEN_BEDROCK", None)
-    child["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] = "false"
-    # Without keys an SDK would ask the metadata service of a machine that has none.
-    child.setdefault("AWS_EC2_METADATA_DISABLED", "true")
-    return child

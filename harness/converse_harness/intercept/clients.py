@@ -41,7 +41,8 @@ ACCOUNT: Final = {
 """An account that is none, and nothing that sends a client past the endpoint it is given (JavaScript's refuses one
 together with FIPS or dual-stack) or to a machine's metadata."""
 
-_LOCAL: Final = "127.0.0.1,localhost"
+LOCAL: Final = ("127.0.0.1", "localhost", "::1")
+"""This machine, as NO_PROXY names it."""
 
 
 def environ(url: str, outer: Mapping[str, str]) -> dict[str, str]:
@@ -49,7 +50,7 @@ def environ(url: str, outer: Mapping[str, str]) -> dict[str, str]:
 
     `outer` is the environment that they will be added to.
     """
-    unproxied = {name: f"{outer[name]},{_LOCAL}" if outer.get(name) else _LOCAL for name in ("NO_PROXY", "no_proxy")}
+    unproxied = {name: ",".join(filter(None, (outer.get(name), *LOCAL))) for name in ("NO_PROXY", "no_proxy")}
     return {**dict.fromkeys(ENDPOINTS, url), **ACCOUNT, **unproxied}
 
 

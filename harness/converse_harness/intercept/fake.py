@@ -26,6 +26,7 @@ from converse_harness.errors import (
     UnusedReplies,
 )
 from converse_harness.faults.model import Transport
+from converse_harness.intercept.child_environment import refused
 from converse_harness.recordings.write import AnyExchange, SessionWriter
 from converse_harness.stream.http import Request
 
@@ -253,6 +254,8 @@ class Fake:
         The first `since` problems are left for whoever asks for them.
         """
         __tracebackhide__ = True
+        for said in refused():
+            self.block(BlockedConnection(said))
         new = [each for each in self.endpoint.problems[since:] if id(each) not in self._told]
         problems = [each for each in new if not isinstance(each, self._allowed)]
         self._told.update(map(id, new))
@@ -337,6 +340,8 @@ class Fake:
 
     def _opened(self) -> None:
         self._was_open = True
+        if not _open:
+            refused()  # what children asked while no fake was open is nobody's
         _open.add(self)
 
     def __enter__(self) -> Self:

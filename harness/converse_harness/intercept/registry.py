@@ -42,7 +42,6 @@ from converse_harness.intercept.exchange import (
     refuse,
 )
 from converse_harness.intercept.patch_points import PATCHES
-from converse_harness.intercept.patches import function_named
 
 if TYPE_CHECKING:
     from converse_harness.endpoint.call import Call
@@ -378,12 +377,6 @@ def _owned() -> bool:
     return owned
 
 
-def _before_fork() -> None:
-    if closing() is not None:
-        before: Any = function_named("children.before_fork")
-        before()
-
-
 def _after_fork_in_child() -> None:
     """Locks that other threads held are gone, the calls and threads too; the fakes of the parent refuse here."""
     global _lock
@@ -395,4 +388,4 @@ def _after_fork_in_child() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_child=_after_fork_in_child)
+    os.register_at_fork(after_in_child=_after_fork_in_child)

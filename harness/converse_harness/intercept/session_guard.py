@@ -8,6 +8,7 @@ from typing import Final
 
 from converse_harness.errors import BlockedConnection
 from converse_harness.intercept import registry
+from converse_harness.intercept.child_environment import refused
 from converse_harness.intercept.exchange import RefusingFake
 
 _CLOSED: Final = (
@@ -67,6 +68,7 @@ class SessionGuard(RefusingFake):
     def check(self, error: BaseException | None = None) -> None:
         """Raise what was stopped since this was asked last, unless it is `error` itself."""
         __tracebackhide__ = True
+        self.problems += map(BlockedConnection, refused())
         new, self._told = self.problems[self._told :], len(self.problems)
         if new and error not in new:
             raise new[0].with_traceback(None) from error

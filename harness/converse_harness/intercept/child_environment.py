@@ -1,0 +1,155 @@
+"""What a program that is started under a fake has in its environment, and what its proxy refused."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from converse_harness.intercept.clients import ENDPOINTS, LOCAL, is_loopback
+from converse_harness.intercept.exchange import GIVE_ENVIRON
+from converse_harness.intercept.hosts import DOMAINS, is_bedrock_host
+
+CLOSED_PORT_URL: Final = (
+    "http://127.0.0.1:1/this-process-was-started-inside-a-converse-harness-fake--give-it-converse_server.environ"
+)
+"""Where endpoints lead when no proxy can be started."""
+
+_ASKED: Final = (
+    f"{{host}} was asked by a process that was started while a converse-harness fake was open. {GIVE_ENVIRON}"
+)
+_PROGRAM: Final = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from converse_harness.intercept.child_proxy import main; main(sys.argv[2])"
+)
+_ROOT: Final = str(Path(__file__).parents[2])
+
+_reports: Final = os.path.join(tempfile.gettempdir(), f"converse-harness-{os.getpid()}-{os.urandom(8).hex()}.refused")
+"""Where every proxy of this process, and of those that are forked from it, tells what it refused."""
+_owner: Final = os.getpid()
+_read = 0
+
+
+class _Running(NamedTuple):
+    url: str
+    held: IO[bytes]
+    """As long as this is open, in whatever process, the proxy runs."""
+
+
+_running: dict[tuple[str, str, str], _Running] = {}
+_starting = threading.Lock()
+
+
+def away_from_bedrock(env: Mapping[Any, Any] | None) -> dict[str, str]:
+    """A copy of `env` (None: of this process's environment) in which no way to Bedrock leads off the loopback."""
+    child = {os.fsdecode(name): os.fsdecode(value) for name, value in (os.environ if env is None else env).items()}
+    proxy = _proxy_for(child)
+    everywhere = is_loopback(child.get("AWS_ENDPOINT_URL", ""))
+    for name in ENDPOINTS:
+        covered = everywhere and name.startswith("AWS_ENDPOINT_URL_") and name not in child
+        if not covered and not is_loopback(child.get(name, "")):
+            child[name] = proxy or CLOSED_PORT_URL
+    if proxy is not None:
+        child |= variables(proxy, child)
+    # A real key; and boto refuses any over plain HTTP, which is what the loopback speaks.
+    child.pop("AWS_BEARER_TOKEN_BEDROCK", None)
+    child["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] = "false"
+    # Without keys an SDK would ask the metadata service of a machine that has none.
+    child.setdefault("AWS_EC2_METADATA_DISABLED", "true")
+    return child
+
+
+def keep_running() -> None:
+    """This process is about to be replaced by a program: its proxies last as long as that."""
+    for each in _running.values():
+        os.set_inheritable(each.held.fileno(), True)
+
+
+def refused() -> list[str]:
+    """What proxies have refused since this was asked last, in words."""
+    global _read
+    try:
+        with open(_reports, "rb") as file:
+            file.seek(_read)
+            new = file.read()
+    except OSError:  # there was never anything
+        return []
+    _read += len(new)
+    return [_ASKED.format(host=host) for host in new.decode().splitlines()]
+
+
+def _proxy_for(env: Mapping[str, str]) -> str | None:
+    """The URL of the proxy for a program with this environment, started now if it must be; None if it cannot be."""
+    users = _of(env, "http"), _of(env, "https"), env.get("no_proxy") or env.get("NO_PROXY") or ""
+    if any(each.url in users for each in _running.values()):
+        return users[1]
+    if any(urlsplit(each).scheme not in ("", "http", "https") for each in users[:2]):
+        return None  # SOCKS, which is not passed on
+    with _starting:
+        if users not in _running:
+            with suppress(OSError, ValueError):
+                _running[users] = _started(users)
+    found = _running.get(users)
+    return None if found is None else found.url
+
+
+def _of(env: Mapping[str, str], scheme: str) -> str:
+    names = (f"{scheme}_proxy", f"{scheme.upper()}_PROXY", "all_proxy", "ALL_PROXY")
+    found = next((env[name] for name in names if env.get(name)), "")
+    return found if "://" in found or not found else f"http://{found}"
+
+
+def _started(users: tuple[str, str, str]) -> _Running:
+    given = json.dumps([*users, _reports, GIVE_ENVIRON])
+    command = [sys.executable, "-I", "-S", "-c", _PROGRAM, _ROOT, given]
+    process = _Unguarded(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process.stdout:
+        port = int(process.stdout.readline())
+    if os.name == "posix":
+        process.wait()  # it has left
+    if not _running:
+        atexit.register(_end)
+    return _Running(f"http://127.0.0.1:{port}", process.stdin)
+
+
+class _Unguarded(subprocess.Popen[bytes]):
+    """One that is started whatever fake is open."""
+
+    __init__ = subprocess.Popen.__init__
+
+
+def _end() -> None:
+    for each in _running.values():
+        each.held.close()
+    if os.getpid() == _owner:
+        with suppress(OSError):
+            os.unlink(_reports)
+
+
+def variables(url: str, env: Mapping[str, str]) -> dict[str, str]:
+    """The variables that lead a program's requests to the proxy, but not those to the loopback."""
+    names = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"]
+    names += [name for name in ("all_proxy", "ALL_PROXY") if env.get(name)]
+    past = (env.get("no_proxy") or env.get("NO_PROXY") or "").split(",")
+    kept = [entry.strip() for entry in past if entry.strip() and not _passes_bedrock(entry.strip())]
+    without = ",".join(dict.fromkeys([*kept, *LOCAL]))
+    return {**dict.fromkeys(names, url), "no_proxy": without, "NO_PROXY": without}
+
+
+def _passes_bedrock(entry: str) -> bool:
+    """Whether an entry of NO_PROXY leads past the proxy to a host of Bedrock."""
+    name = entry.lstrip("*").lstrip(".").lower().partition(":")[0]
+    below = (name, f"bedrock-runtime.{name}", f"bedrock-runtime.us-east-1.{name}")
+    above = any(f".{domain}".endswith(f".{name}") for domain in DOMAINS)
+    return entry == "*" or above or any(map(is_bedrock_host, below))
