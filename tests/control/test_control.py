@@ -243,6 +243,11 @@ WRONG_BODIES: list[tuple[object, str]] = [
     ({"when": [{"model": 5, "script": []}]}, 'when[0].model is 5; it must be a string or an object {"regex": "..."}.'),
     ({"when": [{"model": {"regex": "("}, "script": []}]}, 'when[0].model.regex is "(", which is no regular expr'),
     ({"when": [{"model": {"regex": 5}, "script": []}]}, "when[0].model.regex is 5; it must be a string."),
+    ({"when": [{"model": {"regex": "a" * 501}, "script": []}]}, "when[0].model.regex has 501 characters; a "),
+    ({"when": [{"tool": "a" * 501, "script": []}]}, "when[0].tool has 501 characters; a pattern may have 500. "),
+    ({"when": [{"model": {"regex": "(?:a{200}){200}"}, "script": []}]}, 'when[0].model.regex is "(?:a{200}){200}", '),
+    ({"when": [{"model": {"regex": f"{'(' * 99}a+{')+' * 99}"}, "script": []}]}, "when[0].model.regex is "),
+    ({"when": [{"model": {"regex": "(?:a){e}"}, "script": []}]}, 'when[0].model.regex is "(?:a){e}", and it has a {'),
     ({"when": [{"operation": "Convrse", "script": []}]}, "when[0]: when(operation='Convrse'): one of Converse, "),
 ]  # fmt: skip
 

@@ -1,5 +1,6 @@
 """The control API on a real server: what a test in another language does, over HTTP/1.1 and HTTP/2."""
 
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -103,6 +104,43 @@ def test_what_is_wrong_is_answered_and_the_server_lives_on(http: httpx.Client) -
     assert answers[1].headers["x-amzn-ErrorType"].startswith("ValidationException:")
     assert http.get("/__converse/openapi.json").json() == DOCUMENT
     assert http.get(FAKES).json() == {"fakes": []}
+
+
+def test_an_expression_that_never_ends_stops_no_other_fake(http: httpx.Client) -> None:
+    pattern = {"last_user_text": {"regex": "(?:a|a)*$"}, "always": {"text": "never"}}
+    slow = http.post(FAKES, json={"when": [pattern], "always": {"text": "else"}}).json()
+    other = http.post(FAKES, json={"always": {"text": "quick"}}).json()
+    question = {"messages": [{"role": "user", "content": [{"text": "a" * 26 + "!"}]}]}
+    with ThreadPoolExecutor(1) as pool, httpx.Client(trust_env=False, timeout=60) as hostile:
+        asked = pool.submit(hostile.post, f"{slow['url']}/model/m/converse", json=question)
+        waits: list[float] = []
+        while not asked.done():
+            answer = http.post(f"{other['url']}/model/m/converse", json={"messages": MESSAGES})
+            assert answer.status_code == 200
+            waits.append(answer.elapsed.total_seconds())
+    assert len(waits) > 5
+    assert max(waits) < 0.5
+    assert asked.result().status_code == 400
+    said = "CallError: the regular expression '(?:a|a)*$' of a condition was given up after 1 s on a text of 27 char"
+    assert asked.result().json()["message"].startswith(said)
+    closed = http.delete(f"{FAKES}/{slow['id']}").json()
+    assert (closed["ok"], len(closed["problems"])) == (False, 1)
+    assert said.removeprefix("CallError: ") in closed["problems"][0]
+
+
+def test_an_expression_without_its_package_is_refused_with_what_to_install(
+    http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "regex", None)
+    refused = http.post(FAKES, json={"when": [{"model": {"regex": "haiku"}, "always": {"text": "a"}}]})
+    assert (refused.status_code, http.get(FAKES).json()) == (400, {"fakes": []})
+    for said in (
+        'when[0].model.regex is "haiku"',
+        'a glob in its place, for instance "*',
+        'pip install "converse-harness[',
+    ):
+        assert said in refused.json()["message"]
+    assert http.post(FAKES, json={"when": [{"model": "*haiku*", "always": {"text": "a"}}]}).status_code == 201
 
 
 def test_closing_ends_what_is_still_said(http: httpx.Client, server: ConverseServer) -> None:

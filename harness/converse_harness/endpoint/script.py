@@ -31,6 +31,16 @@ class Replies(Protocol):
 Pattern = str | re.Pattern[str]
 """A glob, which must match the whole text, case-sensitively; or a compiled pattern, which is searched."""
 
+
+@runtime_checkable
+class Searched(Protocol):
+    """A pattern of another engine than `re`, which may take its time; compiled patterns of `re` are one, too."""
+
+    def search(self, text: str, /) -> object:
+        """What it finds, if anything. Raises CallError where it cannot tell."""
+        ...
+
+
 _SUBJECTS: Final[dict[str, Callable[[Call], str | list[str]]]] = {
     "model": lambda call: call.model_id,
     "last_user_text": lambda call: call.last_user_text,
@@ -92,11 +102,11 @@ class Condition:
     """
 
     predicate: Callable[[Call], object] | None = None
-    model: Pattern | None = None
+    model: Pattern | Searched | None = None
     operation: str | None = None
-    last_user_text: Pattern | None = None
-    system: Pattern | None = None
-    tool: Pattern | None = None
+    last_user_text: Pattern | Searched | None = None
+    system: Pattern | Searched | None = None
+    tool: Pattern | Searched | None = None
     turn: int | None = None
 
     def __post_init__(self) -> None:
@@ -104,7 +114,7 @@ class Condition:
         if not given:
             raise ReplyError("when() without a condition matches every call; use script() or always() for that.")
         for name, value in given.items():
-            if name in _SUBJECTS and not isinstance(value, str | re.Pattern):
+            if name in _SUBJECTS and not isinstance(value, str | Searched):
                 raise ReplyError(f"when({name}={value!r}): a glob such as '*haiku*', or a compiled re.Pattern.")
         if self.predicate is not None and not callable(self.predicate):
             raise ReplyError(f"when({self.predicate!r}): the predicate is a function of the call.")
@@ -131,6 +141,14 @@ class Condition:
             found.append("the predicate says no")
         return found
 
+    @property
+    def takes_time(self) -> bool:
+        """Whether to ask it may take as long as a function or a pattern likes."""
+        patterns = (getattr(self, name) for name in _SUBJECTS)
+        return self.predicate is not None or any(
+            not isinstance(each, str | re.Pattern) for each in patterns if each is not None
+        )
+
     def __str__(self) -> str:
         parts: list[str] = []
         for item in fields(self):
@@ -142,7 +160,7 @@ class Condition:
         return f"when({', '.join(parts)})"
 
 
-def _matches(pattern: Pattern, value: str | list[str]) -> bool:
+def _matches(pattern: Pattern | Searched, value: str | list[str]) -> bool:
     values = [value] if isinstance(value, str) else value
     if isinstance(pattern, str):
         return any(fnmatchcase(item, pattern) for item in values)
@@ -226,8 +244,8 @@ class Queue:
 
     @property
     def runs_functions(self) -> bool:
-        """Whether a predicate or a computed reply is in it."""
-        return self._functions > 0 or (self.condition is not None and self.condition.predicate is not None)
+        """Whether a predicate, a computed reply or a pattern that takes its time is in it."""
+        return self._functions > 0 or (self.condition is not None and self.condition.takes_time)
 
     def next(self, call: Call) -> Slot | None:
         """The first slot that can be used once more, if the queue answers such a call."""
