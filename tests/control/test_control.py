@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from converse_harness import bedrock, reply
-from converse_harness.server.control import ROUTES
+from converse_harness.server.control import ROUTES, ControlApi
 from converse_harness.server.control.arguments import DEEPEST
 from converse_harness.server.control.vocabulary import MODIFIERS, REPLIES
 from converse_harness.stream.http import Request
-from tests.control.conftest import Client, exchange
+from tests.control.conftest import OUR_HEADERS, Client, exchange
 
 FAKES = "/__converse/fakes"
 
@@ -30,6 +30,80 @@ def test_a_test_in_another_language_scripts_asks_and_closes(client: Client) -> N
     closed = client.ask("DELETE", f"{FAKES}/fake-1").value
     assert closed == {"ok": True, "unused": [], "problems": []}
     assert client.fakes.opened == []
+
+
+@pytest.mark.parametrize(
+    ("host", "origin"),
+    [
+        ("127.0.0.1:4", ""),
+        ("127.9.9.9", ""),
+        ("localhost:8080", ""),
+        ("LOCALHOST", "http://localhost"),
+        ("[::1]:4", "http://[::1]:4"),
+        ("fake.internal:4", "http://Fake.internal:4"),
+    ],
+)
+def test_its_own_names_may_ask(client: Client, host: str, origin: str) -> None:
+    client.api = ControlApi(client.fakes, frozenset({"fake.internal"}))
+    headers = (("Host", host), *((("Origin", origin),) if origin else ()))
+    assert client.ask("GET", FAKES, headers=headers).status == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "localhost.evil.example:4", "10.0.0.1", "127.0.0.1.nip.io", "", "[", "::1"]
+)
+def test_no_other_host_may_ask(client: Client, host: str) -> None:
+    answer = client.ask("POST", FAKES, {}, headers=(("Host", host), OUR_HEADERS[1]))
+    assert (answer.status, answer.headers["x-amzn-ErrorType"][:22]) == (403, "AccessDeniedException:")
+    said = f"Host is {host!r}, and the control API answers to 127.0.0.1, [::1], localhost only, so that no web page "
+    assert answer.message.startswith(said)
+    assert f"--allow-host {'evil.example` ' if host == 'evil.example' else ''}" in answer.message
+    assert client.fakes.opened == []
+
+
+@pytest.mark.parametrize("everywhere", ["0.0.0.0", "::"])
+def test_bound_to_all_addresses_each_of_them_is_its_own(client: Client, everywhere: str) -> None:
+    client.api = ControlApi(client.fakes, frozenset({everywhere}))
+    hosts = ["172.17.0.2:4", "[fd00::1]:4", "localhost", "evil.example"]
+    assert [client.ask("GET", FAKES, headers=(("Host", host),)).status for host in hosts] == [200, 200, 200, 403]
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://evil.example",
+        "null",
+        "http://127.0.0.1",
+        "http://127.0.0.1:5",
+        "https://127.0.0.1:4",
+        "http://localhost:4",
+    ],
+)
+def test_no_other_origin_may_ask(client: Client, origin: str) -> None:
+    for method, path, body in (("POST", FAKES, {}), ("GET", FAKES, None), ("GET", "/__converse/openapi.json", None)):
+        answer = client.ask(method, path, body, headers=(*OUR_HEADERS, ("Origin", origin)))
+        assert answer.status == 403
+        assert answer.message.startswith(
+            f"Origin is {origin!r}, and of the pages in a browser only those of http://127.0"
+        )
+    assert client.fakes.opened == []
+
+
+@pytest.mark.parametrize(
+    "given", ["text/plain;charset=UTF-8", "application/x-www-form-urlencoded", "application/jsonx", None]
+)
+def test_a_body_must_say_that_it_is_json(client: Client, given: str | None) -> None:
+    typed = () if given is None else (("content-type", given),)
+    answer = client.ask("POST", FAKES, {"always": {"text": "a"}}, headers=(OUR_HEADERS[0], *typed))
+    assert (answer.status, answer.headers["x-amzn-ErrorType"][:30]) == (415, "UnsupportedMediaTypeException:")
+    assert answer.message == (
+        f"the body's content-type is {given!r}; it must be 'application/json'. Send the header "
+        "`content-type: application/json` with it."
+    )
+    assert client.fakes.opened == []
+    assert client.ask("POST", FAKES, headers=(OUR_HEADERS[0], *typed)).status == 201
+    json = (OUR_HEADERS[0], ("Content-Type", "Application/JSON; charset=utf-8"))
+    assert client.ask("POST", FAKES, {}, headers=json).status == 201
 
 
 def test_an_empty_body_opens_a_fake_that_is_scripted_later(client: Client) -> None:

@@ -1,8 +1,11 @@
 """The control API on a real server: what a test in another language does, over HTTP/1.1 and HTTP/2."""
 
 import sys
+from base64 import urlsafe_b64decode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from operator import and_, or_
 from typing import Any
 
 import boto3
@@ -15,6 +18,7 @@ from converse_harness.intercept import registry
 from tests.control.conftest import DOCUMENT, Answer, check_described
 
 FAKES = "/__converse/fakes"
+JSON = {"content-type": "application/json"}
 HEADERS = ("x-amzn-ErrorType", "Allow")
 MESSAGES: list[dict[str, Any]] = [{"role": "user", "content": [{"text": "hello"}]}]
 
@@ -93,7 +97,7 @@ def test_one_that_is_closed_over_http_refuses_nobody_afterwards(http: httpx.Clie
 
 def test_what_is_wrong_is_answered_and_the_server_lives_on(http: httpx.Client) -> None:
     answers = [
-        http.post(FAKES, content=b"[" * 100_000),
+        http.post(FAKES, content=b"[" * 100_000, headers=JSON),
         http.post(FAKES, json={"script": [{"text": 5}]}),
         http.put(FAKES),
         http.get("/__converse"),
@@ -104,6 +108,35 @@ def test_what_is_wrong_is_answered_and_the_server_lives_on(http: httpx.Client) -
     assert answers[1].headers["x-amzn-ErrorType"].startswith("ValidationException:")
     assert http.get("/__converse/openapi.json").json() == DOCUMENT
     assert http.get(FAKES).json() == {"fakes": []}
+
+
+def test_a_page_of_another_host_neither_scripts_nor_reads(http: httpx.Client) -> None:
+    fake = http.post(FAKES, json={"always": {"text": "hi"}}).json()
+    rebound = {"host": "evil.example", "origin": "http://evil.example"}
+    foreign = {"origin": "http://evil.example", "content-type": "text/plain"}
+    refused = [
+        http.get(FAKES, headers={"host": "evil.example"}),
+        http.get(f"{FAKES}/{fake['id']}/calls", headers=rebound),
+        http.post(FAKES, content=b"{}", headers=foreign),
+        http.options(FAKES, headers=foreign),
+        http.delete(f"{FAKES}/{fake['id']}", headers=rebound),
+        http.post(
+            f"{FAKES}/{fake['id']}/script", content=b'{"script": [{"text": "evil"}]}', headers={"content-type": ""}
+        ),
+    ]
+    assert [answer.status_code for answer in refused] == [403, 403, 403, 403, 403, 415]
+    assert [name for answer in refused for name in answer.headers if name.startswith("access-control")] == []
+    model = f"{fake['url']}/model/m/converse"
+    assert http.post(model, json={"messages": MESSAGES}, headers=rebound).status_code == 200
+    assert [each["unused"] for each in http.get(FAKES).json()["fakes"]] == [[]]
+
+
+def test_the_next_id_is_not_known_from_those_before(http: httpx.Client) -> None:
+    ids = {http.post(FAKES, json={}).json()["id"] for _ in range(50)}
+    numbers = {int.from_bytes(urlsafe_b64decode(each.removeprefix("fake-"))) for each in ids}
+    assert len(numbers) == 50
+    # All bits take part: of 50 random numbers each bit is equal in all with a probability of 2 ** -49.
+    assert reduce(or_, numbers) & ~reduce(and_, numbers) == 2**96 - 1
 
 
 def test_an_expression_that_never_ends_stops_no_other_fake(http: httpx.Client) -> None:

@@ -176,7 +176,7 @@ def test_boto3_reads_why_its_request_is_too_long(small: ConverseServer) -> None:
 @pytest.mark.parametrize("path", ["/", "*", "/nothing", "/model/m/converse", "//", "/%00/x", "/__converse"])
 def test_an_unknown_path_is_answered(fake: ServerFake, path: str) -> None:
     with Raw(fake.url) as peer:
-        answer = peer.send(f"GET {path} HTTP/1.1\r\nHost: h\r\n\r\n".encode()).answer("GET")
+        answer = peer.send(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()).answer("GET")
         assert answer.status == 404
         assert answer.json["message"]
         assert peer.ask(fake.url).status == 200

@@ -37,7 +37,8 @@ async function weatherAgent(question) {
 // What a project needs once: a fake for each test, and a failure for what the script did not expect.
 
 async function control(method, path = "", body = undefined) {
-  const response = await fetch(API + path, { method, body: body && JSON.stringify(body) });
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(API + path, { method, headers, body: body && JSON.stringify(body) });
   const answer = await response.json();
   assert.ok(response.ok, answer.message);
   return answer;

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -22,6 +22,7 @@ from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Script
 from converse_harness.errors import TransportError
 from converse_harness.server.control import ROOT, id_of
+from converse_harness.server.control.callers import host_name
 from converse_harness.server.listener import ConverseServer
 from converse_harness.server.mounts import ServerFake
 
@@ -67,6 +68,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how strictly requests are held to what Bedrock refuses: off, warn, default or strict",
     )
     add_address(parser)
+    parser.add_argument(
+        "--allow-host",
+        metavar="NAME",
+        type=_host,
+        action="append",
+        default=[],
+        help="a name by which clients may ask the control API, beside those of the loopback and --host (can be given "
+        "again); Bedrock's own paths answer under any name",
+    )
     parser.add_argument("--reload", action="store_true", help="start the script anew whenever FILE changes")
 
 
@@ -87,6 +97,7 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
         case=given.case,
         rules=given.rules,
         reload=given.reload,
+        allow_hosts=given.allow_host,
         out=sys.stdout,
         err=sys.stderr,
         **address_of(given),
@@ -100,6 +111,12 @@ def _case(name: str) -> Case:
         return CASES[name]
     except UnknownCase as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _host(text: str) -> str:
+    if host_name(f"[{text}]" if ":" in text else text) != text.lower():
+        raise argparse.ArgumentTypeError(f"{text!r} is no host; it is a name such as `fake.internal`, without a port")
+    return text
 
 
 def _level(text: str) -> str:
@@ -151,6 +168,7 @@ def _serve(
     host: str,
     port: int,
     reload: bool,
+    allow_hosts: Collection[str] = (),
     out: TextIO,
     err: TextIO,
 ) -> int:
@@ -167,7 +185,7 @@ def _serve(
         with terminated_by_signal():
             watcher = Watcher(file) if file is not None and reload else None
             script = load(file, how) if file is not None else load_case(case) if case is not None else None
-            server = ConverseServer(host=host, port=port)
+            server = ConverseServer(host=host, port=port, allow_hosts=allow_hosts)
             server.on_ended = lambda fake, call: ended.put((fake, call))
             server.settings = {"rules": rules}
             try:

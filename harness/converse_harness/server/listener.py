@@ -10,7 +10,7 @@ import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -60,7 +60,9 @@ _FAREWELL: Final = 1.0
 class ConverseServer:
     """A loopback server, HTTP/1.1 and HTTP/2 on one port, that holds any number of fakes; `with`, or start and stop.
 
-    `port` 0 is a free one. Raises TransportError where no socket can be opened. A `host` off the loopback warns.
+    `port` 0 is a free one. Raises TransportError where no socket can be opened. A `host` off the loopback warns. The
+    control API answers under the loopback's names and `host`, and under those of `allow_hosts`; Bedrock's own paths
+    answer under any.
 
     >>> import urllib.error, urllib.request
     >>> from converse_harness import ConverseServer
@@ -73,8 +75,11 @@ class ConverseServer:
     (200, 'hello')
     """
 
-    def __init__(self, *, host: str = "127.0.0.1", port: int = 0, limits: Limits = LIMITS) -> None:
+    def __init__(
+        self, *, host: str = "127.0.0.1", port: int = 0, limits: Limits = LIMITS, allow_hosts: Collection[str] = ()
+    ) -> None:
         self._host = host
+        self._hosts = frozenset(each.lower() for each in (host, *allow_hosts))
         self._port = port
         self._limits = limits
         self.settings: Settings = {}
@@ -223,7 +228,7 @@ class ConverseServer:
         from converse_harness.server.control import ControlApi
 
         registry.exempt(threading.current_thread())  # it opens and closes for tests that run somewhere else
-        return ControlApi(self).answer(request)
+        return ControlApi(self, self._hosts).answer(request)
 
     @contextmanager
     def _mounted(self, fake: ServerFake, prefix: str) -> Generator[None, None, None]:

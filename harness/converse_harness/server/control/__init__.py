@@ -1,7 +1,8 @@
 """The control API: what a test in any language says to the server over HTTP, without I/O.
 
-This module has the routes as one table. `vocabulary.py` has the words of a reply and reads what a body scripts,
-`arguments.py` reads bodies, `openapi.json` describes it all for people and generators; tests hold the four together.
+This module has the routes as one table. `callers.py` says who may ask, `vocabulary.py` has the words of a reply and
+reads what a body scripts, `arguments.py` reads bodies, `patterns.py` searches, `openapi.json` describes it all for
+people and generators; tests hold them together.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from converse_harness.errors import ConverseHarnessError
 from converse_harness.intercept.fake import Strictness
 from converse_harness.secrets import mask
 from converse_harness.server.control.arguments import ControlRefusal, ControlRefused, parse, to_bytes, too_deep
+from converse_harness.server.control.callers import check_caller, check_json
 from converse_harness.server.control.vocabulary import read_scripting, read_settings
 from converse_harness.server.mounts import ServerFake
 from converse_harness.stream.http import HttpResponse, Request, error_response, json_response
@@ -59,6 +61,8 @@ class ControlApi:
     """
 
     server: Fakes
+    hosts: frozenset[str] = frozenset()
+    """The hosts by whose names it may be asked, beside the loopback's."""
 
     def answer(self, request: Request) -> HttpResponse:
         """Carry a request out. `Date` is for the transport to add, as everywhere."""
@@ -66,7 +70,9 @@ class ControlApi:
             uuid.UUID(bytes=shake_256(f"{request.method} {request.target}".encode()).digest(16), version=4)
         )
         try:
+            check_caller(request, self.hosts)
             handler, named = _routed(request)
+            check_json(request)
             status, value = handler(self, request, named)
         except ControlRefused as refused:
             body, refusal = to_bytes({"message": str(refused)}), refused.refusal

@@ -25,9 +25,11 @@ class ControlRefusal(Enum):
     """Why a request is not carried out: the HTTP status, and the AWS error whose shape the answer has."""
 
     WRONG = (400, "ValidationException")
+    NOT_ALLOWED = (403, "AccessDeniedException")
     NO_FAKE = (404, "ResourceNotFoundException")
     NO_PATH = (404, "UnknownOperationException")
     NO_METHOD = (405, "UnknownOperationException")
+    NO_JSON = (415, "UnsupportedMediaTypeException")
 
     @property
     def status(self) -> int:
