@@ -4,13 +4,17 @@ import re
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from converse_harness import bedrock, reply
 from converse_harness.server.control import ROUTES, ControlApi
 from converse_harness.server.control.arguments import DEEPEST
 from converse_harness.server.control.vocabulary import MODIFIERS, REPLIES
+from converse_harness.server.mounts import ServerFake
 from converse_harness.stream.http import Request
 from tests.control.conftest import OUR_HEADERS, Client, exchange
+from tests.profiles import examples
 
 FAKES = "/__converse/fakes"
 
@@ -175,6 +179,67 @@ def test_a_call_tells_everything(client: Client) -> None:
     sent = fake.calls[0].events
     assert [(event["at"], event["event"]) for event in events] == [(at, event) for event, at in sent]
     assert events[0] == {"at": 0, "event": {"messageStart": {"role": "assistant"}}}
+
+
+def asked(client: Client, count: int, **settings: object) -> ServerFake:
+    """A fake with that many calls that nobody answered."""
+    fake = client.opened({"unexpected": "allow", **settings})
+    for _ in range(count):
+        fake.endpoint.receive(Request("POST", "/model/m/converse", (), b'{"messages": []}'))
+    return fake
+
+
+@given(
+    count=st.integers(0, 12), kept=st.none() | st.integers(1, 12), limit=st.integers(1, 13), after=st.integers(0, 13)
+)
+@settings(max_examples=examples(0.5))
+def test_pages_together_are_all_that_are_kept(count: int, kept: int | None, limit: int, after: int) -> None:
+    client = Client()
+    asked(client, count, keep_calls=kept)
+    dropped = max(0, count - kept) if kept else 0
+    numbers: list[int] = []
+    following: int | None = after
+    while following is not None:
+        page = client.ask("GET", f"{FAKES}/fake-1/calls?after={following}&limit={limit}").value
+        assert (page["received"], page["dropped"], len(page["calls"]) <= limit) == (count, dropped, True)
+        numbers += [call["number"] for call in page["calls"]]
+        following = page["next"]
+    assert numbers == [number for number in range(dropped + 1, count + 1) if number > after]
+    state = client.ask("GET", f"{FAKES}/fake-1").value
+    assert (state["calls"], state["dropped"]) == (count, dropped)
+
+
+def test_a_page_is_bounded_where_nothing_is_said(client: Client) -> None:
+    asked(client, 600)
+    page = client.ask("GET", f"{FAKES}/fake-1/calls").value
+    assert (len(page["calls"]), page["next"], page["received"]) == (500, 500, 600)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        (
+            "limit=0",
+            "limit in the query is '0'; it must be a whole number from 1 to 1000. Ask for the calls ",
+        ),
+        ("limit=1001", "limit in the query is '1001'; "),
+        ("limit=", "limit in the query is ''; "),
+        ("after=-1", "after in the query is '-1'; it must be a whole number from 0 to "),
+        ("after=²", "after in the query is '²'; "),
+        (f"after={'9' * 5000}", "after in the query is '9999"),
+        ("before=1", 'the query has the unknown member "before"; it takes after, limit.'),
+    ],
+)
+def test_a_page_that_cannot_be_is_refused(client: Client, query: str, said: str) -> None:
+    client.opened()
+    answer = client.ask("GET", f"{FAKES}/fake-1/calls?{query}")
+    assert (answer.status, answer.message.startswith(said)) == (400, True), answer.message
+
+
+def test_no_call_can_be_kept_by_no_fake(client: Client) -> None:
+    answer = client.post({"keep_calls": 0})
+    assert answer.message == "keep_calls=0; it is a whole number from 1, or None to keep all calls."
+    assert client.fakes.opened == []
 
 
 def test_blobs_are_base64_both_ways(client: Client) -> None:

@@ -150,6 +150,14 @@ def test_a_client_finds_it_by_what_is_exported(script: Path) -> None:
         assert "-> tool_use get_weather" in served.line()
 
 
+def test_the_calls_that_are_kept_are_bounded() -> None:
+    with serving("--case", "text_basic", "--keep-calls", "2") as served:
+        for _ in range(3):
+            served.ask()
+        page = httpx.get(f"{served.url}/__converse/fakes/root/calls", trust_env=False).json()
+        assert ([call["number"] for call in page["calls"]], page["received"], page["dropped"]) == ([2, 3], 3, 1)
+
+
 def test_a_name_that_is_allowed_reaches_the_control_api() -> None:
     with serving("--allow-host", "fake.internal") as served:
         api = f"{served.url}/__converse/fakes"

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from converse_harness.cases import Case
 
 
+KEEP_CALLS: Final = 10_000
+"""Of a server that runs for days: a call has some 10 to 100 KB."""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `serve` takes."""
     parser.description = (
@@ -67,6 +71,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="default",
         help="how strictly requests are held to what Bedrock refuses: off, warn, default or strict",
     )
+    parser.add_argument(
+        "--keep-calls",
+        metavar="NUMBER",
+        type=_count,
+        default=KEEP_CALLS,
+        help="how many calls each fake keeps to be looked at, the last ones (default: %(default)s)",
+    )
     add_address(parser)
     parser.add_argument(
         "--allow-host",
@@ -96,6 +107,7 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
         how=How(**played),
         case=given.case,
         rules=given.rules,
+        keep_calls=given.keep_calls,
         reload=given.reload,
         allow_hosts=given.allow_host,
         out=sys.stdout,
@@ -111,6 +123,12 @@ def _case(name: str) -> Case:
         return CASES[name]
     except UnknownCase as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of calls; it is a whole number from 1")
+    return int(text)
 
 
 def _host(text: str) -> str:
@@ -165,6 +183,7 @@ def _serve(
     how: How = HOW,
     case: Case | None = None,
     rules: RuleLevel = "default",
+    keep_calls: int = KEEP_CALLS,
     host: str,
     port: int,
     reload: bool,
@@ -187,7 +206,7 @@ def _serve(
             script = load(file, how) if file is not None else load_case(case) if case is not None else None
             server = ConverseServer(host=host, port=port, allow_hosts=allow_hosts)
             server.on_ended = lambda fake, call: ended.put((fake, call))
-            server.settings = {"rules": rules}
+            server.settings = {"rules": rules, "keep_calls": keep_calls}
             try:
                 start(server, err)
                 fake = server.answer_all() if script is not None else None

@@ -50,6 +50,9 @@ _SUBJECTS: Final[dict[str, Callable[[Call], str | list[str]]]] = {
 """What a Pattern is held against; of a list any item may match."""
 
 
+_SHOWN: Final = 20
+"""The most calls that are listed of a reply, beside the last."""
+
 NOT_USED: Final = "not used"
 
 _FALLBACK: Final = "always"
@@ -363,6 +366,7 @@ def describe(script: Script, call: Call | None = None, *, recordings: bool = Tru
 def _used(slot: Slot) -> str:
     if not slot.used_by:
         return NOT_USED
-    calls = ", ".join(map(str, slot.used_by))
+    numbers = [str(each) for each in slot.used_by]
+    calls = ", ".join([*numbers[:_SHOWN], f"... {numbers[-1]}"] if len(numbers) > _SHOWN + 1 else numbers)
     used = f"used by call{'s' * (len(slot.used_by) > 1)} {calls}"
     return f"{used}, {slot.uses - len(slot.used_by)} left" if slot.unused and slot.uses is not None else used
