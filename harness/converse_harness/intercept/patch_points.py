@@ -77,7 +77,7 @@ POINTS = (
     Point("socket", "socket.connect_ex", ANY, "guard.checked_address", inherited=True),
     Point("socket", "socket.sendto", ANY, "guard.checked_address", inherited=True),
     Point("ssl", "SSLContext.wrap_socket", _SNI, "guard.checked_server_name"),
-    Point("ssl", "SSLContext.wrap_bio", _SNI, "guard.checked_server_name"),
+    Point("ssl", "SSLContext.wrap_bio", _SNI, "guard.checked_server_name", inherited=True),
     Point("asyncio.base_events", "BaseEventLoop.getaddrinfo", _HOST, "guard.checked_host"),
     Point("aiohttp.resolver", "AsyncResolver.resolve", _HOST, "guard.checked_host"),
     Point("http.client", "HTTPConnection.putrequest", _PUT, "guard.checked_http_request", optional=True),
@@ -90,7 +90,7 @@ POINTS = (
     Point("ssl", "SSLSocket.write", _WRITE, "guard.checked_write"),
     Point("ssl", "SSLObject.write", _WRITE, "guard.checked_write"),
     # Threads and processes
-    Point("threading", "Thread.start", _ME, "guard.start_thread"),
+    Point("threading", "Thread.start", _ME, "guard.start_thread", inherited=True),
     Point("multiprocessing.process", "BaseProcess.start", _ME, "guard.start_process"),
     Point("subprocess", "Popen.__init__", _POPEN, "guard.start_program"),
 )

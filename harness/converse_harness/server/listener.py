@@ -276,7 +276,7 @@ class ConverseServer:
         try:
             if not is_loopback(f"http://{_in_url(self._host)}"):
                 warnings.warn(_NOT_LOOPBACK.format(host=self._host or "all addresses"), stacklevel=3)
-            return listening, asyncio.SelectorEventLoop()
+            return listening, _EventLoop()
         except BaseException as error:
             listening.close()
             if isinstance(error, OSError):
@@ -356,6 +356,19 @@ class ConverseServer:
         if late:
             s, es = ("", "s") if len(late) == 1 else ("s", "")
             warnings.warn(_LATE.format(count=len(late), s=s, es=es, names=", ".join(late)), stacklevel=3)
+
+
+_real_time: Final = (
+    partial(time.clock_gettime, time.CLOCK_MONOTONIC) if hasattr(time, "clock_gettime") else partial(time.monotonic)
+)
+"""freezegun replaces `time.monotonic` wherever a module holds it, also while it is frozen; it leaves this alone."""
+
+
+class _EventLoop(asyncio.SelectorEventLoop):
+    """An event loop whose timers ring while the test has stopped the time."""
+
+    def time(self) -> float:
+        return _real_time()
 
 
 def _in_url(host: str) -> str:
