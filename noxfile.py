@@ -23,6 +23,14 @@ AIOBOTOCORE_MODULE = "*/intercept/aioboto.py"
 SMITHY = ("aws-sdk-bedrock-runtime>=0.12", *ASYNCIO)
 MINISTACK = ("ministack>=1.5",)
 LITELLM = ("litellm>=1.80",)
+PLUGINS = (
+    "ddtrace>=3",
+    "freezegun>=1.5",
+    "gevent>=24",
+    "pytest-run-parallel>=0.5",
+    "pytest-timeout>=2.3",
+    "time-machine>=2.16",
+)
 NEIGHBOURS = ("granian>=2", "langchain-aws>=1.0", "moto>=5.1")
 OLDEST_BOTO = ("botocore==1.40.0", "boto3==1.40.0")
 ENTRY_POINTS = (
@@ -149,6 +157,15 @@ def network(session: nox.Session) -> None:
     """Every known way to Bedrock, in a network of its own whose names lead to a trap."""
     install(session, *(f"{name}=={version}" for name, version in STACKS.items()), extra="[test]")
     session.run(*PYTEST, "-n", "2", *(session.posargs or pinned("network")))
+
+
+@nox.session
+def plugins(session: nox.Session) -> None:
+    """What stops the time, runs tests in threads, traces them, or replaces threads and sockets."""
+    install(session, *PLUGINS, extra="[test]")
+    # Loaded by the inner runs alone.
+    off = ("no:ddtrace", "no:run-parallel", "no:timeout", "no:time_machine")
+    session.run(*PYTEST, *(f"-p={name}" for name in off), *(session.posargs or pinned("plugins")))
 
 
 @nox.session

@@ -4,13 +4,17 @@ import re
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from converse_harness import bedrock, reply
-from converse_harness.server.control import ROUTES
+from converse_harness.server.control import ROUTES, ControlApi
 from converse_harness.server.control.arguments import DEEPEST
 from converse_harness.server.control.vocabulary import MODIFIERS, REPLIES
+from converse_harness.server.mounts import ServerFake
 from converse_harness.stream.http import Request
-from tests.control.conftest import Client, exchange
+from tests.control.conftest import OUR_HEADERS, Client, exchange
+from tests.profiles import examples
 
 FAKES = "/__converse/fakes"
 
@@ -30,6 +34,80 @@ def test_a_test_in_another_language_scripts_asks_and_closes(client: Client) -> N
     closed = client.ask("DELETE", f"{FAKES}/fake-1").value
     assert closed == {"ok": True, "unused": [], "problems": []}
     assert client.fakes.opened == []
+
+
+@pytest.mark.parametrize(
+    ("host", "origin"),
+    [
+        ("127.0.0.1:4", ""),
+        ("127.9.9.9", ""),
+        ("localhost:8080", ""),
+        ("LOCALHOST", "http://localhost"),
+        ("[::1]:4", "http://[::1]:4"),
+        ("fake.internal:4", "http://Fake.internal:4"),
+    ],
+)
+def test_its_own_names_may_ask(client: Client, host: str, origin: str) -> None:
+    client.api = ControlApi(client.fakes, frozenset({"fake.internal"}))
+    headers = (("Host", host), *((("Origin", origin),) if origin else ()))
+    assert client.ask("GET", FAKES, headers=headers).status == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "localhost.evil.example:4", "10.0.0.1", "127.0.0.1.nip.io", "", "[", "::1"]
+)
+def test_no_other_host_may_ask(client: Client, host: str) -> None:
+    answer = client.ask("POST", FAKES, {}, headers=(("Host", host), OUR_HEADERS[1]))
+    assert (answer.status, answer.headers["x-amzn-ErrorType"][:22]) == (403, "AccessDeniedException:")
+    said = f"Host is {host!r}, and the control API answers to 127.0.0.1, [::1], localhost only, so that no web page "
+    assert answer.message.startswith(said)
+    assert f"--allow-host {'evil.example` ' if host == 'evil.example' else ''}" in answer.message
+    assert client.fakes.opened == []
+
+
+@pytest.mark.parametrize("everywhere", ["0.0.0.0", "::"])
+def test_bound_to_all_addresses_each_of_them_is_its_own(client: Client, everywhere: str) -> None:
+    client.api = ControlApi(client.fakes, frozenset({everywhere}))
+    hosts = ["172.17.0.2:4", "[fd00::1]:4", "localhost", "evil.example"]
+    assert [client.ask("GET", FAKES, headers=(("Host", host),)).status for host in hosts] == [200, 200, 200, 403]
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://evil.example",
+        "null",
+        "http://127.0.0.1",
+        "http://127.0.0.1:5",
+        "https://127.0.0.1:4",
+        "http://localhost:4",
+    ],
+)
+def test_no_other_origin_may_ask(client: Client, origin: str) -> None:
+    for method, path, body in (("POST", FAKES, {}), ("GET", FAKES, None), ("GET", "/__converse/openapi.json", None)):
+        answer = client.ask(method, path, body, headers=(*OUR_HEADERS, ("Origin", origin)))
+        assert answer.status == 403
+        assert answer.message.startswith(
+            f"Origin is {origin!r}, and of the pages in a browser only those of http://127.0"
+        )
+    assert client.fakes.opened == []
+
+
+@pytest.mark.parametrize(
+    "given", ["text/plain;charset=UTF-8", "application/x-www-form-urlencoded", "application/jsonx", None]
+)
+def test_a_body_must_say_that_it_is_json(client: Client, given: str | None) -> None:
+    typed = () if given is None else (("content-type", given),)
+    answer = client.ask("POST", FAKES, {"always": {"text": "a"}}, headers=(OUR_HEADERS[0], *typed))
+    assert (answer.status, answer.headers["x-amzn-ErrorType"][:30]) == (415, "UnsupportedMediaTypeException:")
+    assert answer.message == (
+        f"the body's content-type is {given!r}; it must be 'application/json'. Send the header "
+        "`content-type: application/json` with it."
+    )
+    assert client.fakes.opened == []
+    assert client.ask("POST", FAKES, headers=(OUR_HEADERS[0], *typed)).status == 201
+    json = (OUR_HEADERS[0], ("Content-Type", "Application/JSON; charset=utf-8"))
+    assert client.ask("POST", FAKES, {}, headers=json).status == 201
 
 
 def test_an_empty_body_opens_a_fake_that_is_scripted_later(client: Client) -> None:
@@ -101,6 +179,67 @@ def test_a_call_tells_everything(client: Client) -> None:
     sent = fake.calls[0].events
     assert [(event["at"], event["event"]) for event in events] == [(at, event) for event, at in sent]
     assert events[0] == {"at": 0, "event": {"messageStart": {"role": "assistant"}}}
+
+
+def asked(client: Client, count: int, **settings: object) -> ServerFake:
+    """A fake with that many calls that nobody answered."""
+    fake = client.opened({"unexpected": "allow", **settings})
+    for _ in range(count):
+        fake.endpoint.receive(Request("POST", "/model/m/converse", (), b'{"messages": []}'))
+    return fake
+
+
+@given(
+    count=st.integers(0, 12), kept=st.none() | st.integers(1, 12), limit=st.integers(1, 13), after=st.integers(0, 13)
+)
+@settings(max_examples=examples(0.5))
+def test_pages_together_are_all_that_are_kept(count: int, kept: int | None, limit: int, after: int) -> None:
+    client = Client()
+    asked(client, count, keep_calls=kept)
+    dropped = max(0, count - kept) if kept else 0
+    numbers: list[int] = []
+    following: int | None = after
+    while following is not None:
+        page = client.ask("GET", f"{FAKES}/fake-1/calls?after={following}&limit={limit}").value
+        assert (page["received"], page["dropped"], len(page["calls"]) <= limit) == (count, dropped, True)
+        numbers += [call["number"] for call in page["calls"]]
+        following = page["next"]
+    assert numbers == [number for number in range(dropped + 1, count + 1) if number > after]
+    state = client.ask("GET", f"{FAKES}/fake-1").value
+    assert (state["calls"], state["dropped"]) == (count, dropped)
+
+
+def test_a_page_is_bounded_where_nothing_is_said(client: Client) -> None:
+    asked(client, 600)
+    page = client.ask("GET", f"{FAKES}/fake-1/calls").value
+    assert (len(page["calls"]), page["next"], page["received"]) == (500, 500, 600)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        (
+            "limit=0",
+            "limit in the query is '0'; it must be a whole number from 1 to 1000. Ask for the calls ",
+        ),
+        ("limit=1001", "limit in the query is '1001'; "),
+        ("limit=", "limit in the query is ''; "),
+        ("after=-1", "after in the query is '-1'; it must be a whole number from 0 to "),
+        ("after=²", "after in the query is '²'; "),
+        (f"after={'9' * 5000}", "after in the query is '9999"),
+        ("before=1", 'the query has the unknown member "before"; it takes after, limit.'),
+    ],
+)
+def test_a_page_that_cannot_be_is_refused(client: Client, query: str, said: str) -> None:
+    client.opened()
+    answer = client.ask("GET", f"{FAKES}/fake-1/calls?{query}")
+    assert (answer.status, answer.message.startswith(said)) == (400, True), answer.message
+
+
+def test_no_call_can_be_kept_by_no_fake(client: Client) -> None:
+    answer = client.post({"keep_calls": 0})
+    assert answer.message == "keep_calls=0; it is a whole number from 1, or None to keep all calls."
+    assert client.fakes.opened == []
 
 
 def test_blobs_are_base64_both_ways(client: Client) -> None:
@@ -243,6 +382,11 @@ WRONG_BODIES: list[tuple[object, str]] = [
     ({"when": [{"model": 5, "script": []}]}, 'when[0].model is 5; it must be a string or an object {"regex": "..."}.'),
     ({"when": [{"model": {"regex": "("}, "script": []}]}, 'when[0].model.regex is "(", which is no regular expr'),
     ({"when": [{"model": {"regex": 5}, "script": []}]}, "when[0].model.regex is 5; it must be a string."),
+    ({"when": [{"model": {"regex": "a" * 501}, "script": []}]}, "when[0].model.regex has 501 characters; a "),
+    ({"when": [{"tool": "a" * 501, "script": []}]}, "when[0].tool has 501 characters; a pattern may have 500. "),
+    ({"when": [{"model": {"regex": "(?:a{200}){200}"}, "script": []}]}, 'when[0].model.regex is "(?:a{200}){200}", '),
+    ({"when": [{"model": {"regex": f"{'(' * 99}a+{')+' * 99}"}, "script": []}]}, "when[0].model.regex is "),
+    ({"when": [{"model": {"regex": "(?:a){e}"}, "script": []}]}, 'when[0].model.regex is "(?:a){e}", and it has a {'),
     ({"when": [{"operation": "Convrse", "script": []}]}, "when[0]: when(operation='Convrse'): one of Converse, "),
 ]  # fmt: skip
 

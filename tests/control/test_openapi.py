@@ -25,7 +25,7 @@ from converse_harness.server.control.vocabulary import (
     conditions,
     members,
 )
-from tests.control.conftest import DOCUMENT, Client, check, follow
+from tests.control.conftest import DOCUMENT, OUR_HEADERS, Client, check, follow
 
 FILE = files("converse_harness.server.control").joinpath("openapi.json")
 SCHEMAS: dict[str, dict[str, Any]] = DOCUMENT["components"]["schemas"]
@@ -187,13 +187,17 @@ def test_every_example_of_a_request_works(client: Client, name: str) -> None:
         assert client.ask("POST", path, example["value"]).status in (200, 201)
 
 
-ERRORS: dict[str, tuple[str, str, object]] = {
+HOST = OUR_HEADERS[0]
+ERRORS: dict[str, tuple[Any, ...]] = {
     "Wrong.path": ("POST", "/__converse/fakes", {"script": [{"text": "a"}, {"text": "a"}, {"tool_use": {"name": 5}}]}),
     "Wrong.unknown": ("POST", "/__converse/fakes", {"scripts": []}),
     "Wrong.model": ("POST", "/__converse/fakes", {"script": [{"tool_use": "get weather"}]}),
     "NoFake.closed": ("GET", "/__converse/fakes/fake-3", None),
     "Refused.path": ("GET", "/__converse/fake", None),
     "Refused.method": ("PUT", "/__converse/fakes", None),
+    "Refused.host": ("GET", "/__converse/fakes", None, (("host", "evil.example"),)),
+    "Refused.origin": ("GET", "/__converse/fakes", None, (HOST, ("origin", "http://evil.example"))),
+    "Refused.json": ("POST", "/__converse/fakes", {}, (HOST, ("content-type", "text/plain"))),
 }
 """The request that each example of an error answers."""
 

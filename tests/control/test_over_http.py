@@ -1,7 +1,11 @@
 """The control API on a real server: what a test in another language does, over HTTP/1.1 and HTTP/2."""
 
+import sys
+from base64 import urlsafe_b64decode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from operator import and_, or_
 from typing import Any
 
 import boto3
@@ -14,6 +18,7 @@ from converse_harness.intercept import registry
 from tests.control.conftest import DOCUMENT, Answer, check_described
 
 FAKES = "/__converse/fakes"
+JSON = {"content-type": "application/json"}
 HEADERS = ("x-amzn-ErrorType", "Allow")
 MESSAGES: list[dict[str, Any]] = [{"role": "user", "content": [{"text": "hello"}]}]
 
@@ -92,7 +97,7 @@ def test_one_that_is_closed_over_http_refuses_nobody_afterwards(http: httpx.Clie
 
 def test_what_is_wrong_is_answered_and_the_server_lives_on(http: httpx.Client) -> None:
     answers = [
-        http.post(FAKES, content=b"[" * 100_000),
+        http.post(FAKES, content=b"[" * 100_000, headers=JSON),
         http.post(FAKES, json={"script": [{"text": 5}]}),
         http.put(FAKES),
         http.get("/__converse"),
@@ -103,6 +108,72 @@ def test_what_is_wrong_is_answered_and_the_server_lives_on(http: httpx.Client) -
     assert answers[1].headers["x-amzn-ErrorType"].startswith("ValidationException:")
     assert http.get("/__converse/openapi.json").json() == DOCUMENT
     assert http.get(FAKES).json() == {"fakes": []}
+
+
+def test_a_page_of_another_host_neither_scripts_nor_reads(http: httpx.Client) -> None:
+    fake = http.post(FAKES, json={"always": {"text": "hi"}}).json()
+    rebound = {"host": "evil.example", "origin": "http://evil.example"}
+    foreign = {"origin": "http://evil.example", "content-type": "text/plain"}
+    refused = [
+        http.get(FAKES, headers={"host": "evil.example"}),
+        http.get(f"{FAKES}/{fake['id']}/calls", headers=rebound),
+        http.post(FAKES, content=b"{}", headers=foreign),
+        http.options(FAKES, headers=foreign),
+        http.delete(f"{FAKES}/{fake['id']}", headers=rebound),
+        http.post(
+            f"{FAKES}/{fake['id']}/script", content=b'{"script": [{"text": "evil"}]}', headers={"content-type": ""}
+        ),
+    ]
+    assert [answer.status_code for answer in refused] == [403, 403, 403, 403, 403, 415]
+    assert [name for answer in refused for name in answer.headers if name.startswith("access-control")] == []
+    model = f"{fake['url']}/model/m/converse"
+    assert http.post(model, json={"messages": MESSAGES}, headers=rebound).status_code == 200
+    assert [each["unused"] for each in http.get(FAKES).json()["fakes"]] == [[]]
+
+
+def test_the_next_id_is_not_known_from_those_before(http: httpx.Client) -> None:
+    ids = {http.post(FAKES, json={}).json()["id"] for _ in range(50)}
+    numbers = {int.from_bytes(urlsafe_b64decode(each.removeprefix("fake-"))) for each in ids}
+    assert len(numbers) == 50
+    # All bits take part: of 50 random numbers each bit is equal in all with a probability of 2 ** -49.
+    assert reduce(or_, numbers) & ~reduce(and_, numbers) == 2**96 - 1
+
+
+def test_an_expression_that_never_ends_stops_no_other_fake(http: httpx.Client) -> None:
+    pattern = {"last_user_text": {"regex": "(?:a|a)*$"}, "always": {"text": "never"}}
+    slow = http.post(FAKES, json={"when": [pattern], "always": {"text": "else"}}).json()
+    other = http.post(FAKES, json={"always": {"text": "quick"}}).json()
+    question = {"messages": [{"role": "user", "content": [{"text": "a" * 26 + "!"}]}]}
+    with ThreadPoolExecutor(1) as pool, httpx.Client(trust_env=False, timeout=60) as hostile:
+        asked = pool.submit(hostile.post, f"{slow['url']}/model/m/converse", json=question)
+        waits: list[float] = []
+        while not asked.done():
+            answer = http.post(f"{other['url']}/model/m/converse", json={"messages": MESSAGES})
+            assert answer.status_code == 200
+            waits.append(answer.elapsed.total_seconds())
+    assert len(waits) > 5
+    assert max(waits) < 0.5
+    assert asked.result().status_code == 400
+    said = "CallError: the regular expression '(?:a|a)*$' of a condition was given up after 1 s on a text of 27 char"
+    assert asked.result().json()["message"].startswith(said)
+    closed = http.delete(f"{FAKES}/{slow['id']}").json()
+    assert (closed["ok"], len(closed["problems"])) == (False, 1)
+    assert said.removeprefix("CallError: ") in closed["problems"][0]
+
+
+def test_an_expression_without_its_package_is_refused_with_what_to_install(
+    http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "regex", None)
+    refused = http.post(FAKES, json={"when": [{"model": {"regex": "haiku"}, "always": {"text": "a"}}]})
+    assert (refused.status_code, http.get(FAKES).json()) == (400, {"fakes": []})
+    for said in (
+        'when[0].model.regex is "haiku"',
+        'a glob in its place, for instance "*',
+        'pip install "converse-harness[',
+    ):
+        assert said in refused.json()["message"]
+    assert http.post(FAKES, json={"when": [{"model": "*haiku*", "always": {"text": "a"}}]}).status_code == 201
 
 
 def test_closing_ends_what_is_still_said(http: httpx.Client, server: ConverseServer) -> None:

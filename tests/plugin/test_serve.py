@@ -150,14 +150,35 @@ def test_a_client_finds_it_by_what_is_exported(script: Path) -> None:
         assert "-> tool_use get_weather" in served.line()
 
 
+def test_the_calls_that_are_kept_are_bounded() -> None:
+    with serving("--case", "text_basic", "--keep-calls", "2") as served:
+        for _ in range(3):
+            served.ask()
+        page = httpx.get(f"{served.url}/__converse/fakes/root/calls", trust_env=False).json()
+        assert ([call["number"] for call in page["calls"]], page["received"], page["dropped"]) == ([2, 3], 3, 1)
+
+
+def test_a_name_that_is_allowed_reaches_the_control_api() -> None:
+    with serving("--allow-host", "fake.internal") as served:
+        api = f"{served.url}/__converse/fakes"
+        named = [{"host": host} for host in ("fake.internal:8080", "localhost", "other.internal")]
+        assert [httpx.get(api, headers=each, trust_env=False).status_code for each in named] == [200, 200, 403]
+
+
+def test_a_host_that_cannot_be_one_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["serve", "--allow-host", "http://fake.internal:80"])
+    assert "'http://fake.internal:80' is no host; it is a name such as" in capsys.readouterr().err
+
+
 def test_without_a_file_there_is_the_control_api_and_its_fakes_are_named() -> None:
     with serving() as served:
         assert served.head[0].startswith(f"Serving the control API on {served.url}        HTTP/1.1 and HTTP/2")
         assert served.head[2].startswith(f"  POST {served.url}/__converse/fakes opens a fake; ")
         assert served.ask().status_code == 404
         opened = httpx.post(f"{served.url}/__converse/fakes", json={"script": [{"text": "hi"}]}, trust_env=False).json()
-        served.ask("converse-stream", prefix="/fake-1")
-        assert re.search(r'  fake-1   ConverseStream .*-> text "hi" +\d events +\d+ ms$', served.line())
+        served.ask("converse-stream", prefix=f"/{opened['id']}")
+        assert re.search(rf'  {opened["id"]} ConverseStream .*-> text "hi" +\d events +\d+ ms$', served.line())
         closed = httpx.delete(f"{served.url}/__converse/fakes/{opened['id']}", trust_env=False).json()
         assert closed["ok"] is True
         assert served.end(signal.SIGTERM) == (143, "")

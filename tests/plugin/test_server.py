@@ -66,7 +66,7 @@ def test_all_are_closed(converse_server):
     result.stdout.fnmatch_lines(
         [
             "*UnusedReplies: 1 scripted reply was not used.",
-            "*- Bedrock Converse calls at http://127.0.0.1:*/fake-1 -*",
+            "*- Bedrock Converse calls at http://127.0.0.1:*/fake-* -*",
             'call 1  Converse us.amazon.nova-lite-v1:0, 1 message, last: text "?"',
             "*UnexpectedCall: call 1 has no reply: nothing is scripted.",
         ]

@@ -4,6 +4,7 @@ import base64
 import gzip
 import io
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -131,13 +132,13 @@ def test_hosts_that_pass_on_to_bedrock(
     hosts = ["127.0.0.1:4000", "127.0.0.1:5000", "llm.internal", "[::1]:80", "d", "e", "f"]
     uris = [f"http://{host}/proxy/model/{NOVA}/converse" for host in hosts]
     written(tmp_path, *(interaction({"body": {"string": ANSWER}}, uri) for uri in uris), name="a.yaml")
-    assert main(["import", "a.yaml"]) == 0
+    assert main(["import", "a.yaml"]) == 1
     assert capsys.readouterr().out == (
         "0 exchanges in 0 recordings.\n"
         "Nothing of Bedrock in 1 file.\n"
         "7 interactions left alone: 1 to 127.0.0.1:4000, 1 to 127.0.0.1:5000, 1 to llm.internal, 1 to [::1]:80, "
         "1 to d, 2 more hosts.\n"
-        "If one of these hosts passes on to Bedrock, name it: --host HOST\n"
+        "If one of these hosts passes on to Bedrock, name it as it stands here: --host 127.0.0.1:4000\n"
     )
     assert not Path("a.jsonl").exists()
     options = ["--host", "127.0.0.1:4000", "--host", "https://LLM.internal/", "--host", "[::1]:80"]
@@ -145,6 +146,75 @@ def test_hosts_that_pass_on_to_bedrock(
     assert "3 exchanges in 1 recording: 3 equal byte for byte." in capsys.readouterr().out
     assert main(["import", "a.yaml", "--host", "127.0.0.1", "--force"]) == 0
     assert "2 exchanges in 1 recording: 2 equal byte for byte." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("uri", "told"),
+    [
+        (f"https://<HOST>/model/{NOVA}/converse", "<host>"),
+        (f"https://REDACTED/model/{NOVA}/converse", "redacted"),
+        (f"https://**REDACTED**:443/model/{NOVA}/converse", "**redacted**:443"),
+        (f"https://[REDACTED]/model/{NOVA}/converse", "[redacted]"),
+        (f"https://{{host}}:{{port}}/model/{NOVA}/converse", "{host}:{port}"),
+        (f"<BEDROCK ENDPOINT>/model/{NOVA}/converse", "<bedrock endpoint>"),
+        (f"/model/{NOVA}/converse", "no host"),
+    ],
+)
+def test_the_host_that_the_report_tells_can_be_named(
+    uri: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, interaction({"body": {"string": ANSWER}}, uri), name="a.yaml")
+    assert main(["import", "a.yaml"]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[-2] == f"1 interaction left alone: 1 to {told}."
+    advice = shlex.split(said[-1].rpartition(": ")[2])
+    assert advice == ["--host", told]
+    assert main(["import", "a.yaml", *advice]) == 0
+    assert "1 exchange in 1 recording: 1 equal byte for byte." in capsys.readouterr().out
+
+
+OTHERS = {
+    "Ruby's VCR": f"---\nhttp_interactions:\n- request:\n    uri: {BEDROCK}/model/x/converse\n",
+    "betamax": '{"http_interactions": [{"request": {}}], "recorded_with": "betamax/0.9.0"}',
+    "httpmock, which rig uses": "when:\n  path: /model/x/converse\nthen:\n  status: 200\n  body: '{}'\n",
+    "go-vcr": "---\nversion: 1\ninteractions:\n- request:\n    form: {}\n    url: https://x\n  response: {}\n",
+    "PHP-VCR": "\n-\n    request:\n        method: GET\n        url: 'https://x'\n    response: {}\n",
+    "WireMock": '{"id": "1", "request": {"urlPath": "/model/x/converse"}, "response": {"status": 200}}',
+    "Polly.js or another that writes HAR": '{"log": {"_recordingName": "x", "entries": []}}',
+    "MockServer": '[{"httpRequest": {"path": "/model/x/converse"}, "httpResponse": {}}]',
+    "Mountebank": '{"port": 4545, "protocol": "http", "stubs": []}',
+    "Hoverfly": '{"data": {"pairs": []}, "meta": {"schemaVersion": "v5"}}',
+    "nock": '[{"scope": "https://x:443", "method": "POST", "path": "/"}]',
+}
+
+
+@pytest.mark.parametrize("tool", OTHERS)
+def test_files_of_another_tool_are_told_by_its_name(
+    tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    kind = "yaml" if OTHERS[tool][0] in "-\nw" else "json"
+    Path("many").mkdir()
+    for number in range(3):
+        Path(f"many/{number}.{kind}").write_text(OTHERS[tool])
+    assert main(["import", "many"]) == 1
+    assert capsys.readouterr() == (f"0 exchanges in 0 recordings.\n3 files of {tool}; import reads vcrpy's.\n", "")
+    assert main(["import", f"many/0.{kind}"]) == 1
+    said = f"many/0.{kind}:1: this is of {tool}; import reads vcrpy's cassettes. Record the session "
+    assert capsys.readouterr().err.startswith(f"converse-harness import: {said}")
+    written(tmp_path, interaction({"body": {"string": ANSWER}}), name="many/ours.yaml")
+    assert main(["import", "many"]) == 0
+
+
+def test_a_broken_cassette_that_speaks_of_another_tool_is_none_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    talk = "\n".join(OTHERS.values())
+    written(tmp_path, interaction({"body": {"string": talk}, "status": None}), name="a.yaml")
+    assert main(["import", "a.yaml"]) == 1
+    assert "the status of its response has the code None" in capsys.readouterr().err
 
 
 def test_what_is_secret_is_masked_replaced_or_refused(
@@ -214,7 +284,10 @@ def test_an_answer_that_is_not_equal_is_not_passed_over(
             ["full/a.yaml", "full/a.yaml", "-o", "x.jsonl"],
             "import: x.jsonl is one recording; for several cassettes -o is a folder",
         ),
-        (["full", "--host", "a b"], "argument --host: 'a b' is no host; it is NAME or NAME:PORT"),
+        (
+            ["full", "--host", "a/b"],
+            "argument --host: 'a/b' is no host; it is NAME or NAME:PORT, as the report tells it",
+        ),
         (["full", "--redact", "x"], "'x'; a line is `pattern => replacement`."),
         ([], "the following arguments are required: CASSETTE"),
     ],

@@ -4,19 +4,24 @@ import base64
 import gzip
 import io
 import json
+import sys
+import tracemalloc
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import brotli  # type: ignore[import-untyped]  # it has none
 import pytest
 import vcr
+import zstandard
 from vcr.request import Request as VcrRequest
 
 from converse_harness import fake_converse, recording
-from converse_harness.recordings.cassettes import read_cassette
+from converse_harness.recordings.cassettes import CannotImport, read_cassette
 from converse_harness.recordings.import_cassettes import ImportVerdict, import_cassette
 from converse_harness.recordings.replies import RecordedExchange
+from converse_harness.recordings.unpacking import CannotUnpack, unpack
 from tests.recordings.hand_made import (
     ANSWER,
     ASKED,
@@ -219,7 +224,8 @@ def test_only_what_bedrock_was_asked_becomes_an_exchange(tmp_path: Path) -> None
         "sts.amazonaws.com": 1,
         "bedrock-runtime.us-east-1.amazonaws.com.example.org": 1,
         "127.0.0.1:4000": 1,
-        "": 2,
+        "about:blank": 1,
+        "no host": 1,
     }
 
 
@@ -234,7 +240,12 @@ def test_the_same_interaction_twice_is_two_exchanges(tmp_path: Path) -> None:
 ENCODED: Mapping[str, tuple[str | None, bytes]] = {
     "gzip": ("gzip", gzip.compress(ANSWER)),
     "gzip by its older name": ("x-gzip", gzip.compress(ANSWER)),
+    "gzip of two members": ("gzip", gzip.compress(ANSWER[:50]) + gzip.compress(ANSWER[50:]) + bytes(9)),
     "deflate": ("deflate", zlib.compress(ANSWER)),
+    "deflate without its head": ("deflate", zlib.compress(ANSWER, wbits=-15)),
+    "br": ("br", brotli.compress(ANSWER)),
+    "zstd": ("zstd", zstandard.compress(ANSWER)),
+    "zstd of two frames": ("zstd", zstandard.compress(ANSWER[:50]) + zstandard.compress(ANSWER[50:])),
     "its header masked": ("**REDACTED**", gzip.compress(ANSWER)),
     "its header dropped": (None, gzip.compress(ANSWER)),
     "decoded already": ("br", ANSWER),
@@ -249,6 +260,48 @@ def test_encodings(name: str, tmp_path: Path) -> None:
     verdict, exchange, replayed = imported_alone(tmp_path, {"headers": headers, "body": {"string": body}})
     assert (verdict, replayed) == ("equal byte for byte", ANSWER)
     assert "headers" not in exchange.head
+
+
+_ZEROS = bytes(1_000_000)
+BOMBS: Mapping[str, tuple[str, Callable[[bytes], bytes]]] = {
+    "gzip": ("gzip", gzip.compress),
+    "members of gzip": ("gzip", lambda data: 1_000 * gzip.compress(data[:1_000])),
+    "deflate": ("deflate", zlib.compress),
+    "br": ("br", brotli.compress),
+    "zstd": ("zstd", zstandard.compress),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_no_more_is_unpacked_than_is_taken(name: str) -> None:
+    coding, pack = BOMBS[name]
+    bomb = pack(_ZEROS)
+    assert unpack(coding, bomb, len(_ZEROS)) == _ZEROS
+    many = bomb if name == "br" else 3 * bomb
+    tracemalloc.start()
+    try:
+        with pytest.raises(CannotUnpack, match=r"^is longer than 0 MB once it is unpacked, and no more is$"):
+            unpack(coding, many, 10_000)
+        assert tracemalloc.get_traced_memory()[1] < 300_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_cassette_that_is_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("converse_harness.recordings.cassettes.MAX_FILE", 1_000_000)
+    path = tmp_path / "bomb.yaml.gz"
+    path.write_bytes(gzip.compress(b"interactions: [" + 2 * _ZEROS))
+    with pytest.raises(CannotImport, match="this is longer than 0 MB once it is unpacked, and no more is"):
+        import_cassette(path, tmp_path / "made.jsonl", HOSTS)
+
+
+@pytest.mark.parametrize(("coding", "package"), [("br", "brotli"), ("zstd", "zstandard")])
+def test_without_its_package_a_body_says_what_to_install(
+    coding: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(CannotUnpack, match=rf"the package {package}, .* pip install 'converse-harness\[import\]'"):
+        unpack(coding, b"x")
 
 
 def test_a_stream_that_was_decoded_already(tmp_path: Path) -> None:

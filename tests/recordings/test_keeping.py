@@ -305,6 +305,23 @@ def test_a_crash_in_the_middle_leaves_the_old_file_whole(tmp_path: Path, at: str
     assert texts_in(path) == ["new"]
 
 
+def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    names = [
+        ".a.jsonl.0123abcd.part",
+        ".b.jsonl.89abcdef.part",
+        ".a.jsonl.00000000.part",
+        "mine.part",
+        ".a.jsonl.x.part",
+    ]
+    left, other, fresh, *theirs = [tmp_path / name for name in names]
+    for each in (left, other, fresh, *theirs):
+        each.write_text("half")
+    for each in (left, other, *theirs):
+        os.utime(each, (0, each.stat().st_mtime - 61))
+    tape_with(tmp_path / "a.jsonl", "?").save()
+    assert {each.name for each in tmp_path.iterdir()} == {"a.jsonl", fresh.name, *(each.name for each in theirs)}
+
+
 def test_an_interrupt_while_it_writes_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "trip.jsonl"
     tape_with(path, "old").save()

@@ -39,7 +39,7 @@ def question(
     """A call of HTTP/1.1."""
     prefix = urlsplit(url).path
     return (
-        f"{method} {prefix}/model/{MODEL}/{operation} HTTP/1.1\r\nHost: h\r\n{headers}"
+        f"{method} {prefix}/model/{MODEL}/{operation} HTTP/1.1\r\nHost: localhost\r\n{headers}"
         f"Content-Length: {len(body)}\r\n\r\n"
     ).encode() + body
 

@@ -16,6 +16,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.exceptions import ClientError
+from h2.errors import ErrorCodes
 from hyperframe.frame import (
     ContinuationFrame,
     DataFrame,
@@ -176,7 +177,7 @@ def test_boto3_reads_why_its_request_is_too_long(small: ConverseServer) -> None:
 @pytest.mark.parametrize("path", ["/", "*", "/nothing", "/model/m/converse", "//", "/%00/x", "/__converse"])
 def test_an_unknown_path_is_answered(fake: ServerFake, path: str) -> None:
     with Raw(fake.url) as peer:
-        answer = peer.send(f"GET {path} HTTP/1.1\r\nHost: h\r\n\r\n".encode()).answer("GET")
+        answer = peer.send(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()).answer("GET")
         assert answer.status == 404
         assert answer.json["message"]
         assert peer.ask(fake.url).status == 200
@@ -331,9 +332,44 @@ def test_a_flood_drowns_nobody(calm: ServerFake, name: str, reads: bool) -> None
         assert other.ask(calm.url).status == 200
 
 
-def test_a_client_that_asks_and_does_not_read_is_not_heard_any_more(server: ConverseServer) -> None:
+@pytest.mark.parametrize("name", ["PING", "SETTINGS", "chunks"])
+def test_a_flood_is_ended_before_it_stalls_anybody(server: ConverseServer, name: str) -> None:
+    """200,000 at once: as much as takes seconds to read."""
+    chunks = name == "chunks"
+    part = 20_000 * (b"1\r\na\r\n" if chunks else FLOODS[name](1))
+    with server.script() as fake, Raw(fake.url) as other, (Raw if chunks else Raw2)(fake.url) as peer:
+        fake.always(reply.text("fine"))
+        other.ask(fake.url)
+        if chunks:
+            peer.send(b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n")
+
+        def pour() -> None:
+            with suppress(OSError):
+                for _ in range(10):
+                    peer.send(part)
+
+        flooding = threading.Thread(target=pour)
+        flooding.start()
+        waits: list[float] = []
+        while flooding.is_alive() or len(waits) < 3:
+            began = time.monotonic()
+            assert other.ask(fake.url).status == 200
+            waits.append(time.monotonic() - began)
+        flooding.join()
+        assert max(waits) < 0.5
+        if isinstance(peer, Raw):
+            assert peer.answer().status == 400
+        else:
+            assert peer.until(lambda: peer.goaway is not None).goaway == ErrorCodes.ENHANCE_YOUR_CALM
+
+
+def test_a_client_that_asks_and_does_not_read_is_not_heard_any_more() -> None:
     part = 500 * frames(PingFrame(0, opaque_data=b"12345678"))
-    with server.script(reply.text("fine")) as fake, Raw2(fake.url, buffer=4096) as peer:
+    with (
+        ConverseServer(limits=Limits(empty=10**9)) as server,
+        server.script(reply.text("fine")) as fake,
+        Raw2(fake.url, buffer=4096) as peer,
+    ):
         eventually(lambda: server._connections)
         [connection] = server._connections
         accepted: Any = connection._transport.get_extra_info("socket")

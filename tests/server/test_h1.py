@@ -400,11 +400,48 @@ def test_the_end_of_the_input_in_the_middle_of_an_answer_ends_the_connection() -
     assert http.room(1) < 0
 
 
+# Floods
+
+
+@pytest.mark.parametrize("size", [1, 2, 32])
+def test_a_body_of_tiny_chunks_is_refused_and_not_read_to_its_end(size: int) -> None:
+    http = Http1(Limits(empty=20))
+    http.receive(CHUNKED.partition(b"3;")[0])
+    chunk = b"%x\r\n%b\r\n" % (size, b"a" * size)
+    assert http.receive(20 * chunk) == []
+    [refused] = http.receive(1_000 * chunk)
+    assert isinstance(refused, HttpRefused)
+    assert refused.response.status == 400
+    assert b"in more than 20 chunks of less than 64 bytes; send larger" in b"".join(
+        chunk.data for chunk in refused.response.chunks
+    )
+    http.head(refused.stream, refused.response, DATE)
+    http.end(refused.stream)
+    assert (http.done, http.unread) == (True, True)
+
+
+def test_each_request_may_have_small_chunks_and_any_number_of_larger_ones() -> None:
+    http = Http1(Limits(empty=20))
+    head = CHUNKED.partition(b"3;")[0]
+    for _ in range(5):
+        http.receive(head)
+        large = 500 * (b"40\r\n" + b"a" * 64 + b"\r\n")
+        arrived = only(http.receive(20 * b"1\r\na\r\n" + large + b"0\r\n\r\n"))
+        assert len(arrived.body) == 20 + 500 * 64
+        http.head(http._stream, JSON, DATE)
+        http.end(http._stream)
+
+
+def test_an_empty_line_before_a_request_is_no_request() -> None:
+    [refused] = Http1().receive(b"\r\n" * 100_000)
+    assert isinstance(refused, HttpRefused)
+
+
 # Memory
 
 
 def test_a_body_of_tiny_chunks_takes_no_more_memory_than_it_is_long() -> None:
-    http = Http1()
+    http = Http1(Limits(empty=100_000))
     http.receive(CHUNKED.partition(b"3;")[0])
     part = 1_000 * b"2\r\nab\r\n"
     http.receive(part)

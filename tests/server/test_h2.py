@@ -33,7 +33,7 @@ from hyperframe.frame import (
 )
 
 from converse_harness.server.h2 import Http2
-from converse_harness.server.protocol import PREFACE, Arrived, Event, HttpRefused, Left, Limits
+from converse_harness.server.protocol import PREFACE, SMALL, Arrived, Event, HttpRefused, Left, Limits
 from converse_harness.stream.http import (
     ERROR_HEADERS,
     JSON_HEADERS,
@@ -541,8 +541,47 @@ FLOODS: dict[str, list[Frame]] = {
 
 
 @pytest.mark.parametrize("name", FLOODS)
+def test_frames_that_carry_nothing_are_counted(name: str) -> None:
+    peer = Peer(Limits(empty=50, resets=50))
+    peer.ask(1)
+    peer.exchange()
+    peer.raw(HEAD)
+    for _ in range(40):
+        peer.raw(*FLOODS[name])
+        peer.http.take()
+    assert not peer.http.done
+    peer.raw(*(FLOODS[name] * 20))
+    last = peer.http.take()[-17:]
+    assert (last[3:4], int.from_bytes(last[13:])) == (b"\x07", ErrorCodes.ENHANCE_YOUR_CALM)
+    assert (peer.http.done, peer.http.unread) == (True, True)
+
+
+def test_small_pieces_of_a_body_are_counted() -> None:
+    peer = Peer(Limits(empty=50))
+    peer.ask(1, end=False)
+    for _ in range(60):
+        peer.h2.send_data(1, bytes(SMALL - 1))
+    peer.exchange()
+    assert (peer.http.done, peer.goaway) == (True, ErrorCodes.ENHANCE_YOUR_CALM)
+
+
+def test_a_client_that_asks_and_reads_is_never_taken_for_a_flood() -> None:
+    """It acknowledges each of many small frames twice, and sends a PING and a setting with each call."""
+    peer = Peer(Limits(empty=10))
+    many = stream_response([Chunk(b"a frame of some bytes")] * 400, "id")
+    for stream in range(1, 21, 2):
+        peer.h2.ping(b"12345678")
+        peer.h2.update_settings({SettingCodes.MAX_CONCURRENT_STREAMS: stream})
+        peer.ask(stream, b"{}")
+        peer.exchange()
+        peer.answer(stream, many)
+        assert stream in peer.ended
+    assert not peer.http.done
+
+
+@pytest.mark.parametrize("name", FLOODS)
 def test_memory_stays_flat_in_a_flood_of(name: str) -> None:
-    peer = Peer()
+    peer = Peer(Limits(empty=100_000))
     peer.ask(1)
     peer.exchange()
     peer.raw(HEAD)

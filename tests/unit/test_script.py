@@ -273,3 +273,28 @@ def test_what_was_taken_back_leaves_the_others_in_their_order() -> None:
     assert ask(fake) == 'text "e"'
     fake.script(reply.text("f"))
     assert ask(fake) == 'text "f"'
+
+
+def test_what_was_let_go_is_said_where_calls_are_listed() -> None:
+    fake = Fake(reply.text("hi").times(100), keep_calls=60)
+    for number in range(62):
+        ask(fake, text=str(number))
+    assert [call.number for call in fake.calls] == [*range(3, 63)]
+    said = "calls 1 to 2 were let go: the fake keeps the last 60 (keep_calls)"
+    assert fake.transcript.splitlines()[0] == said
+    with pytest.raises(UnusedReplies) as unused:
+        fake.check()
+    message = str(unused.value)
+    arrived = message[message.index("arrived") :].splitlines()
+    assert [line.strip() for line in arrived[:3]] == [
+        f"arrived   {said}",
+        "and 10 more before these",
+        f'13. Converse {NOVA}, 1 message, last: text "12"',
+    ]
+    assert (
+        "used by calls 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, ... 62, 38 left"
+        in message
+    )
+    whole = Fake(reply.text("hi").times(100))
+    ask(whole)
+    assert "let go" not in whole.transcript

@@ -4,7 +4,7 @@
 //   node --test weather.test.mjs
 
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, test } from "node:test";
+import { describe, test } from "node:test";
 import { BedrockRuntimeClient, ConverseStreamCommand } from "@aws-sdk/client-bedrock-runtime";
 
 const API = `${process.env.CONVERSE_HARNESS_URL ?? "http://127.0.0.1:43117"}/__converse/fakes`;
@@ -13,8 +13,7 @@ const API = `${process.env.CONVERSE_HARNESS_URL ?? "http://127.0.0.1:43117"}/__c
 
 const tools = { get_weather: ({ city }) => `18 °C, sunny in ${city}` };
 
-async function weatherAgent(question) {
-  const client = new BedrockRuntimeClient();
+async function weatherAgent(client, question) {
   const messages = [{ role: "user", content: [{ text: question }] }];
   const toolConfig = { tools: [{ toolSpec: { name: "get_weather", inputSchema: { json: { type: "object" } } } }] };
   for (;;) {
@@ -34,47 +33,48 @@ async function weatherAgent(question) {
   }
 }
 
-// What a project needs once: a fake for each test, and a failure for what the script did not expect.
+// What a project needs once: a fake and a client for each test, and a failure for what the script did not expect.
 
 async function control(method, path = "", body = undefined) {
-  const response = await fetch(API + path, { method, body: body && JSON.stringify(body) });
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(API + path, { method, headers, body: body && JSON.stringify(body) });
   const answer = await response.json();
   assert.ok(response.ok, answer.message);
   return answer;
 }
 
-let fake;
+async function fakeBedrock(t, ...replies) {
+  const { id, url, environ } = await control("POST", "", { script: replies });
+  const credentials = { accessKeyId: environ.AWS_ACCESS_KEY_ID, secretAccessKey: environ.AWS_SECRET_ACCESS_KEY };
+  const client = new BedrockRuntimeClient({ endpoint: url, region: environ.AWS_REGION, credentials });
+  t.after(async () => {
+    client.destroy();
+    const { ok, problems } = await control("DELETE", `/${id}`);
+    assert.ok(ok, problems.join("\n\n"));
+  });
+  return { client, calls: async () => (await control("GET", `/${id}/calls`)).calls };
+}
 
-beforeEach(async () => {
-  fake = await control("POST");
-  Object.assign(process.env, fake.environ); // the SDK's clients read where Bedrock is from there
-});
+// The tests. They run at the same time.
 
-afterEach(async () => {
-  const { ok, problems } = await control("DELETE", `/${fake.id}`);
-  assert.ok(ok, problems.join("\n\n"));
-});
+describe("the weather agent", { concurrency: true }, () => {
+  test("looks up the weather", async (t) => {
+    const use = { tool_use: { name: "get_weather", input: { city: "Zürich" } } };
+    const { client, calls } = await fakeBedrock(t, use, { text: "18 °C and sunny." });
+    assert.match(await weatherAgent(client, "What is it like in Zürich?"), /18/);
+    const [ask, answer] = await calls();
+    assert.deepEqual(ask.toolNames, ["get_weather"]);
+    assert.deepEqual(answer.messages[2].content[0].toolResult.content, [{ text: "18 °C, sunny in Zürich" }]);
+  });
 
-const script = (...replies) => control("POST", `/${fake.id}/script`, { script: replies });
-const calls = async () => (await control("GET", `/${fake.id}/calls`)).calls;
+  test("survives throttling", async (t) => {
+    const { client, calls } = await fakeBedrock(t, { throttled: true }, { text: "ok" });
+    assert.equal(await weatherAgent(client, "hi"), "ok");
+    assert.deepEqual((await calls()).map((call) => call.status), [429, 200]);
+  });
 
-// The tests.
-
-test("looks up the weather", async () => {
-  await script({ tool_use: { name: "get_weather", input: { city: "Zürich" } } }, { text: "18 °C and sunny." });
-  assert.match(await weatherAgent("What is it like in Zürich?"), /18/);
-  const [ask, answer] = await calls();
-  assert.deepEqual(ask.toolNames, ["get_weather"]);
-  assert.deepEqual(answer.messages[2].content[0].toolResult.content, [{ text: "18 °C, sunny in Zürich" }]);
-});
-
-test("survives throttling", async () => {
-  await script({ throttled: true }, { text: "ok" });
-  assert.equal(await weatherAgent("hi"), "ok");
-  assert.deepEqual((await calls()).map((call) => call.status), [429, 200]);
-});
-
-test("says so when the stream breaks", async () => {
-  await script({ text: "The answer is forty-two.", broken: { fault: "reset", after: 3 } });
-  await assert.rejects(weatherAgent("What is the answer?"));
+  test("says so when the stream breaks", async (t) => {
+    const { client } = await fakeBedrock(t, { text: "The answer is forty-two.", broken: { fault: "reset", after: 3 } });
+    await assert.rejects(weatherAgent(client, "What is the answer?"));
+  });
 });

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import sys
 import time
 from collections import Counter
@@ -55,14 +56,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=_host,
         help="a host that passes on to Bedrock: a proxy, a VPC endpoint with a name of its own, a server of a test "
-        "(NAME or NAME:PORT, can be given again)",
+        "(NAME or NAME:PORT, can be given again); also what a filter put in its place, such as '<HOST>'",
     )
     add_redact(parser)
     parser.add_argument("--force", action="store_true", help="overwrite recordings that are there already")
 
 
 def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
-    """Import them; the exit code is 1 if something could not be imported."""
+    """Import them; the exit code is 1 if something could not be imported, or nothing was."""
     from converse_harness.intercept.hosts import is_bedrock_host
     from converse_harness.recordings.import_cassettes import Hosts
 
@@ -82,8 +83,8 @@ class _Job(NamedTuple):
 
 def _host(text: str) -> str:
     name = text.rpartition("//")[2].rstrip("/").lower()
-    if not re.fullmatch(r"[\w.-]+(?::\d+)?|\[[0-9a-f:.]+\](?::\d+)?", name):
-        raise argparse.ArgumentTypeError(f"{text!r} is no host; it is NAME or NAME:PORT")
+    if not name or set(name) & set("/?#@"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no host; it is NAME or NAME:PORT, as the report tells it")
     return name
 
 
@@ -122,6 +123,7 @@ class _Import:
     written: dict[Path, Path] = field(default_factory=dict[Path, Path])
     verdicts: Counter[str] = field(default_factory=Counter[str])
     alone: Counter[str] = field(default_factory=Counter[str])
+    others: Counter[str] = field(default_factory=Counter[str])
     without: int = 0
     refused: int = 0
 
@@ -137,11 +139,11 @@ class _Import:
         progress.clear()
         for line in self._summary():
             printer.say(line)
-        return 1 if self.refused or self.verdicts["not equal"] else 0
+        return 1 if self.refused or self.verdicts["not equal"] or not self.verdicts else 0
 
     def _one(self, job: _Job, printer: Printer, progress: _Progress) -> None:
         from converse_harness.errors import ConverseHarnessError, SecretFound
-        from converse_harness.recordings.cassettes import CannotImport, NoCassette
+        from converse_harness.recordings.cassettes import CannotImport, NoCassette, OtherTool
         from converse_harness.recordings.import_cassettes import CannotImportAll, import_cassette
 
         try:
@@ -150,6 +152,8 @@ class _Import:
         except NoCassette as error:
             if job.named:
                 self._refuse(str(error), progress)
+            elif isinstance(error, OtherTool):
+                self.others[error.tool] += 1
             else:
                 self.without += 1
         except (CannotImport, CannotImportAll) as error:
@@ -203,15 +207,18 @@ class _Import:
         yield f"{exchanges} in {made}{': ' if details else ''}{details}."
         if self.verdicts["re-serialised"]:
             yield "Re-serialised: the cassette holds parsed JSON and no bytes; spacing and order of keys are ours."
+        for tool, count in self.others.most_common():
+            yield f"{_several(count, 'file')} of {tool}; import reads vcrpy's."
         if self.without:
             yield f"Nothing of Bedrock in {_several(self.without, 'file')}."
         if self.alone:
-            hosts = [f"{count} to {host or 'no host'}" for host, count in self.alone.most_common(_SHOWN_HOSTS)]
+            hosts = [f"{count} to {host}" for host, count in self.alone.most_common(_SHOWN_HOSTS)]
             more = len(self.alone) - len(hosts)
             listed = ", ".join([*hosts, *([f"{_several(more, 'more host')}"] if more else [])])
             yield f"{_several(self.alone.total(), 'interaction')} left alone: {listed}."
             if not self.verdicts:
-                yield "If one of these hosts passes on to Bedrock, name it: --host HOST"
+                example = shlex.quote(self.alone.most_common(1)[0][0])
+                yield f"If one of these hosts passes on to Bedrock, name it as it stands here: --host {example}"
         if self.refused:
             yield f"{_several(self.refused, 'file')} could not be imported."
 

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -22,11 +22,16 @@ from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Script
 from converse_harness.errors import TransportError
 from converse_harness.server.control import ROOT, id_of
+from converse_harness.server.control.callers import host_name
 from converse_harness.server.listener import ConverseServer
 from converse_harness.server.mounts import ServerFake
 
 if TYPE_CHECKING:
     from converse_harness.cases import Case
+
+
+KEEP_CALLS: Final = 10_000
+"""Of a server that runs for days: a call has some 10 to 100 KB."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +71,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="default",
         help="how strictly requests are held to what Bedrock refuses: off, warn, default or strict",
     )
+    parser.add_argument(
+        "--keep-calls",
+        metavar="NUMBER",
+        type=_count,
+        default=KEEP_CALLS,
+        help="how many calls each fake keeps to be looked at, the last ones (default: %(default)s)",
+    )
     add_address(parser)
+    parser.add_argument(
+        "--allow-host",
+        metavar="NAME",
+        type=_host,
+        action="append",
+        default=[],
+        help="a name by which clients may ask the control API, beside those of the loopback and --host (can be given "
+        "again); Bedrock's own paths answer under any name",
+    )
     parser.add_argument("--reload", action="store_true", help="start the script anew whenever FILE changes")
 
 
@@ -86,7 +107,9 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
         how=How(**played),
         case=given.case,
         rules=given.rules,
+        keep_calls=given.keep_calls,
         reload=given.reload,
+        allow_hosts=given.allow_host,
         out=sys.stdout,
         err=sys.stderr,
         **address_of(given),
@@ -100,6 +123,18 @@ def _case(name: str) -> Case:
         return CASES[name]
     except UnknownCase as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of calls; it is a whole number from 1")
+    return int(text)
+
+
+def _host(text: str) -> str:
+    if host_name(f"[{text}]" if ":" in text else text) != text.lower():
+        raise argparse.ArgumentTypeError(f"{text!r} is no host; it is a name such as `fake.internal`, without a port")
+    return text
 
 
 def _level(text: str) -> str:
@@ -148,9 +183,11 @@ def _serve(
     how: How = HOW,
     case: Case | None = None,
     rules: RuleLevel = "default",
+    keep_calls: int = KEEP_CALLS,
     host: str,
     port: int,
     reload: bool,
+    allow_hosts: Collection[str] = (),
     out: TextIO,
     err: TextIO,
 ) -> int:
@@ -167,9 +204,9 @@ def _serve(
         with terminated_by_signal():
             watcher = Watcher(file) if file is not None and reload else None
             script = load(file, how) if file is not None else load_case(case) if case is not None else None
-            server = ConverseServer(host=host, port=port)
+            server = ConverseServer(host=host, port=port, allow_hosts=allow_hosts)
             server.on_ended = lambda fake, call: ended.put((fake, call))
-            server.settings = {"rules": rules}
+            server.settings = {"rules": rules, "keep_calls": keep_calls}
             try:
                 start(server, err)
                 fake = server.answer_all() if script is not None else None

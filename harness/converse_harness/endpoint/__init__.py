@@ -74,10 +74,11 @@ class Exchange:
 
 
 class Endpoint:
-    """Answers requests from a script and keeps every Call.
+    """Answers requests from a script and keeps every Call, or the last of them.
 
     `seed` changes every id and padding length; `transport` is the one in front of it, to whose limits replies are held.
     `rules` says how strictly requests are held to what Bedrock refuses.
+    `calls` are the last `keep_calls` of them, None for all.
     `problems` holds what must fail the test even if the client swallows it, `warnings` what it should hear of.
     Not for several threads at once: a Fake adds the lock.
 
@@ -97,7 +98,12 @@ class Endpoint:
         seed: int = 0,
         rules: RuleLevel | str = "default",
         transport: Transport | None = None,
+        keep_calls: int | None = None,
     ) -> None:
+        if keep_calls is not None and keep_calls < 1:
+            raise ReplyError(f"keep_calls={keep_calls!r}; it is a whole number from 1, or None to keep all calls.")
+        self.keep_calls = keep_calls
+        self._received = 0
         self.seed = seed
         self.rules: RuleLevel = level_of(rules)
         self.script = Script()
@@ -126,7 +132,10 @@ class Endpoint:
         path_params: Mapping[str, str] = found.path_params if found is not None else {}
         body, malformed = _parse(name, request.body) if name in (*SCRIPTED, *NAMED) else (_lenient(request.body), None)
         shown = Request(request.method, request.target, mask_headers(request.headers), request.body)
-        call = Call(len(self.calls) + 1, name, shown, path_params, body, malformed)
+        self._received += 1
+        call = Call(self._received, name, shown, path_params, body, malformed)
+        if len(self.calls) == self.keep_calls:
+            del self.calls[0]
         self.calls.append(call)
         return call
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from converse_harness import bedrock
@@ -137,7 +137,7 @@ def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]
     """Which replies no call asked for."""
     count = sum((slot.uses or 0) - len(slot.used_by) for slot in unused)
     first = f"{count} scripted repl{'ies were' if count != 1 else 'y was'} not used."
-    asked = _arrived(calls) if calls else "arrived   nothing: no call reached the fake"
+    asked = _arrived(calls, before=True) if calls else "arrived   nothing: no call reached the fake"
     advice = (
         'Remove what the test does not need, or allow it: @pytest.mark.converse(unused="allow").   '
         "More: converse-harness docs scripting unused-replies"
@@ -145,10 +145,22 @@ def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]
     return mask(f"{first}\n\n{_scripted(script)}\n{asked}\n\n{advice}")
 
 
-def _arrived(calls: Sequence[Call]) -> str:
-    """The calls that came in, one a line."""
-    rows = [call.asked if len(calls) == 1 else f"{call.number}. {call.asked}" for call in calls]
+def _arrived(calls: Sequence[Call], *, before: bool = False) -> str:
+    """The calls that came in, one a line; `before` says what came before the first of them and is not there."""
+    shown = calls[-_ROWS:]
+    rows = [call.asked if len(calls) == 1 else f"{call.number}. {call.asked}" for call in shown]
+    if before:
+        rows = [*let_go(calls), *([f"and {len(calls) - len(shown)} more before these"] * (shown != calls)), *rows]
     return _column("arrived", [(row, "") for row in rows])
+
+
+def let_go(calls: Sequence[Call]) -> list[str]:
+    """A line that says which calls are not among those that a fake has kept, if some are not."""
+    gone = calls[0].number - 1 if calls else 0
+    if not gone:
+        return []
+    which = "call 1 was" if gone == 1 else f"calls 1 to {gone} were"
+    return [f"{which} let go: the fake keeps the last {len(calls)} (keep_calls)"]
 
 
 def _scripted(script: Script, call: Call | None = None, *, recordings: bool = True) -> str:
@@ -163,9 +175,9 @@ def _scripted(script: Script, call: Call | None = None, *, recordings: bool = Tr
     return _column("scripted", rows or [("nothing", "")])
 
 
-def transcript(calls: Iterable[Call]) -> str:
+def transcript(calls: Sequence[Call]) -> str:
     """Every call with what was in it, what was answered and each event with its time."""
-    lines: list[str] = []
+    lines = let_go(calls)
     for call in calls:
         answered = call.summary or (f"refused: {call.refusal.rule.name}" if call.refusal is not None else "no reply")
         lines.append(f"call {call.number}  {call.asked}")

@@ -31,6 +31,16 @@ class Replies(Protocol):
 Pattern = str | re.Pattern[str]
 """A glob, which must match the whole text, case-sensitively; or a compiled pattern, which is searched."""
 
+
+@runtime_checkable
+class Searched(Protocol):
+    """A pattern of another engine than `re`, which may take its time; compiled patterns of `re` are one, too."""
+
+    def search(self, text: str, /) -> object:
+        """What it finds, if anything. Raises CallError where it cannot tell."""
+        ...
+
+
 _SUBJECTS: Final[dict[str, Callable[[Call], str | list[str]]]] = {
     "model": lambda call: call.model_id,
     "last_user_text": lambda call: call.last_user_text,
@@ -39,6 +49,9 @@ _SUBJECTS: Final[dict[str, Callable[[Call], str | list[str]]]] = {
 }
 """What a Pattern is held against; of a list any item may match."""
 
+
+_SHOWN: Final = 20
+"""The most calls that are listed of a reply, beside the last."""
 
 NOT_USED: Final = "not used"
 
@@ -92,11 +105,11 @@ class Condition:
     """
 
     predicate: Callable[[Call], object] | None = None
-    model: Pattern | None = None
+    model: Pattern | Searched | None = None
     operation: str | None = None
-    last_user_text: Pattern | None = None
-    system: Pattern | None = None
-    tool: Pattern | None = None
+    last_user_text: Pattern | Searched | None = None
+    system: Pattern | Searched | None = None
+    tool: Pattern | Searched | None = None
     turn: int | None = None
 
     def __post_init__(self) -> None:
@@ -104,7 +117,7 @@ class Condition:
         if not given:
             raise ReplyError("when() without a condition matches every call; use script() or always() for that.")
         for name, value in given.items():
-            if name in _SUBJECTS and not isinstance(value, str | re.Pattern):
+            if name in _SUBJECTS and not isinstance(value, str | Searched):
                 raise ReplyError(f"when({name}={value!r}): a glob such as '*haiku*', or a compiled re.Pattern.")
         if self.predicate is not None and not callable(self.predicate):
             raise ReplyError(f"when({self.predicate!r}): the predicate is a function of the call.")
@@ -131,6 +144,14 @@ class Condition:
             found.append("the predicate says no")
         return found
 
+    @property
+    def takes_time(self) -> bool:
+        """Whether to ask it may take as long as a function or a pattern likes."""
+        patterns = (getattr(self, name) for name in _SUBJECTS)
+        return self.predicate is not None or any(
+            not isinstance(each, str | re.Pattern) for each in patterns if each is not None
+        )
+
     def __str__(self) -> str:
         parts: list[str] = []
         for item in fields(self):
@@ -142,7 +163,7 @@ class Condition:
         return f"when({', '.join(parts)})"
 
 
-def _matches(pattern: Pattern, value: str | list[str]) -> bool:
+def _matches(pattern: Pattern | Searched, value: str | list[str]) -> bool:
     values = [value] if isinstance(value, str) else value
     if isinstance(pattern, str):
         return any(fnmatchcase(item, pattern) for item in values)
@@ -226,8 +247,8 @@ class Queue:
 
     @property
     def runs_functions(self) -> bool:
-        """Whether a predicate or a computed reply is in it."""
-        return self._functions > 0 or (self.condition is not None and self.condition.predicate is not None)
+        """Whether a predicate, a computed reply or a pattern that takes its time is in it."""
+        return self._functions > 0 or (self.condition is not None and self.condition.takes_time)
 
     def next(self, call: Call) -> Slot | None:
         """The first slot that can be used once more, if the queue answers such a call."""
@@ -345,6 +366,7 @@ def describe(script: Script, call: Call | None = None, *, recordings: bool = Tru
 def _used(slot: Slot) -> str:
     if not slot.used_by:
         return NOT_USED
-    calls = ", ".join(map(str, slot.used_by))
+    numbers = [str(each) for each in slot.used_by]
+    calls = ", ".join([*numbers[:_SHOWN], f"... {numbers[-1]}"] if len(numbers) > _SHOWN + 1 else numbers)
     used = f"used by call{'s' * (len(slot.used_by) > 1)} {calls}"
     return f"{used}, {slot.uses - len(slot.used_by)} left" if slot.unused and slot.uses is not None else used

@@ -42,6 +42,7 @@ class Settings(TypedDict, total=False):
     unexpected: Strictness
     sleeps: bool
     rules: RuleLevel
+    keep_calls: int | None
 
 
 _open: WeakSet[Fake] = WeakSet()
@@ -121,8 +122,8 @@ class Fake:
 
     `with` or `async with`. Leaving it raises UnexpectedCall, RefusedRequest or UnusedReplies, unless `unexpected` or
     `unused` is "allow"; `rules` says how strictly requests are held to what Bedrock refuses. `sleeps` makes retry waits
-    real; `seed` changes every id and padding length. Which clients reach it is the subject of its transport: each
-    transport has a subclass.
+    real; `seed` changes every id and padding length; of the calls the last `keep_calls` are kept, None for all. Which
+    clients reach it is the subject of its transport: each transport has a subclass.
     """
 
     where = ""
@@ -139,11 +140,12 @@ class Fake:
         unexpected: Strictness = "fail",
         sleeps: bool = False,
         rules: RuleLevel = "default",
+        keep_calls: int | None = None,
     ) -> None:
         for name, value in (("unused", unused), ("unexpected", unexpected)):
             if value not in _STRICTNESS:
                 raise ReplyError(f"{name}={value!r}; one of {', '.join(map(repr, _STRICTNESS))}.")
-        self.endpoint = Endpoint(*replies, seed=seed, rules=rules, transport=self.transport)
+        self.endpoint = Endpoint(*replies, seed=seed, rules=rules, transport=self.transport, keep_calls=keep_calls)
         self.writer: SessionWriter | None = None
         self._sleeps = sleeps
         self._strict_unused = unused == "fail"
@@ -227,7 +229,7 @@ class Fake:
 
     @property
     def calls(self) -> list[Call]:
-        """Every call so far, each attempt of a retried one separately."""
+        """Every call so far, each attempt of a retried one separately; the last ones, if `keep_calls` bounds them."""
         return list(self.endpoint.calls)
 
     @property

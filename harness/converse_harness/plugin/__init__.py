@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import pytest
 
-from converse_harness.plugin import cases, contracts, guard, recording, samples
+from converse_harness.plugin import cases, contracts, guard, parallel, recording, samples
 from converse_harness.plugin.settings import GROUP, MARKED, OPTIONS, own_fakes, settings_of
 
 if TYPE_CHECKING:
@@ -46,6 +46,12 @@ def pytest_configure(config: pytest.Config) -> None:
     """The marker, with its settings."""
     arguments = ", ".join(f"{name}=" for name in MARKED)
     config.addinivalue_line("markers", f"converse({arguments}): settings of the fixture converse, see --help")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where pytest-run-parallel is there, tests that share a fake of this process run in one thread."""
+    if any(map(config.pluginmanager.hasplugin, parallel.PLUGINS)):
+        parallel.in_one_thread(items)
 
 
 @pytest.fixture

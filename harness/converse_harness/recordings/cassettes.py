@@ -6,11 +6,9 @@ Two layouts are read, `{"interactions": [{"request", "response"}, ...]}` and `{"
 from __future__ import annotations
 
 import base64
-import gzip
 import json
 import re
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
@@ -18,6 +16,8 @@ from typing import Any, Final, cast
 from converse_harness.errors import DamagedData
 from converse_harness.recordings.capture import JSON, STREAM
 from converse_harness.recordings.lines import compact
+from converse_harness.recordings.other_tools import other_tool
+from converse_harness.recordings.unpacking import CODINGS, MAX_FILE, CannotUnpack, unpack
 from converse_harness.stream.frames import PRELUDE_LENGTH, decode
 from converse_harness.stream.http import ERROR_NAME, GATEWAY_ERROR, GATEWAY_ERRORS, SERVICE_ERROR
 
@@ -51,6 +51,15 @@ class NoCassette(CannotImport):
     """A file of YAML or JSON that holds something else."""
 
 
+class OtherTool(NoCassette):
+    """A session that another tool than vcrpy recorded, `tool`."""
+
+    def __init__(self, path: object, tool: str) -> None:
+        advice = "Record the session again with converse-harness, or with vcrpy."
+        super().__init__(path, 1, f"this is of {tool}; import reads vcrpy's cassettes.", advice)
+        self.tool = tool
+
+
 @dataclass(frozen=True, slots=True)
 class Interaction:
     """One request and its response as the cassette has them; `line` is where it begins."""
@@ -66,6 +75,23 @@ def read_cassette(path: Path) -> list[Interaction]:
     Raises CannotImport, and OSError for a file that cannot be read.
     """
     text = _text_of(path)
+    try:
+        return _read(text, path)
+    except CannotImport as error:
+        tool = other_tool(text)
+        if tool is None:
+            raise
+        raise OtherTool(path, tool) from error
+
+
+def check_tool(path: Path) -> None:
+    """Raise OtherTool where a file whose interactions cannot be read is of another tool."""
+    tool = other_tool(_text_of(path))
+    if tool is not None:
+        raise OtherTool(path, tool)
+
+
+def _read(text: str, path: Path) -> list[Interaction]:
     if text.lstrip().startswith("{"):
         try:
             document = json.loads(text, object_pairs_hook=_unique)
@@ -93,9 +119,9 @@ def _text_of(path: Path) -> str:
     data = path.read_bytes()
     if data.startswith(_GZIP):
         try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise CannotImport(path, 1, f"this is not gzip to its end ({error}).") from error
+            data = unpack("gzip", data, MAX_FILE)
+        except CannotUnpack as error:
+            raise CannotImport(path, 1, f"this {error}.") from error
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -210,13 +236,6 @@ _DROPPED: Final = frozenset(
 )
 """Response headers that say how the recorder's copy travelled; the usual ones take their place."""
 
-_DECODERS: Final[Mapping[str, Callable[[bytes], bytes]]] = {
-    "gzip": gzip.decompress,
-    "x-gzip": gzip.decompress,
-    "deflate": zlib.decompress,
-}
-"""How bodies are decoded: a recording has what the client read. Bedrock itself encodes none, proxies do."""
-
 
 class Unreadable(ValueError):
     """What is wrong with an interaction."""
@@ -293,21 +312,21 @@ def _text(value: Any) -> str:
 
 
 def decoded(body: bytes, headers: tuple[tuple[str, str], ...]) -> bytes:
-    """What the client read of a body that was compressed on its way."""
+    """What the client read of a body that was compressed on its way. Bedrock itself encodes none, proxies do."""
     coding = next((value.strip().lower() for key, value in headers if key.lower() == "content-encoding"), "")
     if not coding and body.startswith(_GZIP):
         coding = "gzip"  # the header was masked; neither JSON nor a frame begins so
     if not body or coding in ("", "identity") or _is_plain(body):
         return body
-    if coding not in _DECODERS:
+    if coding not in CODINGS:
         raise Unreadable(
-            f"the body of its response is encoded as {coding[:40]}; {', '.join(_DECODERS)} are read. "
+            f"the body of its response is encoded as {coding[:40]}; {', '.join(CODINGS)} are read. "
             "vcrpy decodes while it records with decode_compressed_response=True."
         )
     try:
-        return _DECODERS[coding](body)
-    except (OSError, EOFError, zlib.error) as error:
-        raise Unreadable(f"the body of its response is no {coding} ({error}).") from error
+        return unpack(coding, body)
+    except CannotUnpack as error:
+        raise Unreadable(f"the body of its response {error}.") from error
 
 
 def _is_plain(body: bytes) -> bool:

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
-from urllib.parse import urlsplit
+from typing import Final, Literal
 
 from converse_harness.endpoint.operations import Route, control_route, route
 from converse_harness.errors import DamagedData
@@ -18,6 +17,7 @@ from converse_harness.recordings.cassettes import (
     Interaction,
     Unreadable,
     body_of,
+    check_tool,
     decoded,
     headers_of,
     kept_headers,
@@ -39,26 +39,44 @@ ImportVerdict = Literal["equal byte for byte", "re-serialised", "equal but for w
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """Which hosts are Bedrock: those that `is_bedrock` knows, and the `others`, `name` or `name:port`."""
+    """Which hosts are Bedrock: those that `is_bedrock` knows, and the `others`, as `authority_of` tells them."""
 
     is_bedrock: Callable[[str], bool]
     others: frozenset[str] = frozenset()
 
     def find(self, method: str, uri: str) -> tuple[str, Route | None]:
         """The raw target that Bedrock was asked for, and its route; None for a host or path of another kind."""
-        parts = urlsplit(uri)
-        name, port = parts.hostname or "", parts.port
-        host = f"[{name}]" if ":" in name else name
-        query = f"?{parts.query}" if parts.query else ""
-        if self.is_bedrock(name):
-            return parts.path + query, _route(method, parts.path)
-        if {host, f"{host}:{port}"} & self.others:
+        _, path, query = _parts(uri)
+        authority = authority_of(uri)
+        host = _PORT.sub("", authority)
+        if self.is_bedrock(host.strip("[]")):
+            return path + query, _route(method, path)
+        if {host, authority} & self.others:
             # What passes on to Bedrock may do so below a path of its own.
-            for start in (found.start() for found in re.finditer("/", parts.path)):
-                known = _route(method, parts.path[start:])
+            for start in (found.start() for found in re.finditer("/", path)):
+                known = _route(method, path[start:])
                 if known is not None:
-                    return parts.path[start:] + query, known
-        return parts.path + query, None
+                    return path[start:] + query, known
+        return path + query, None
+
+
+NO_HOST: Final = "no host"
+"""What the host of a URI without one is called."""
+
+_URI: Final = re.compile(r"(?:[a-z][a-z0-9+.-]*://|//)?([^/?#]*)([^?#]*)(\?[^#]*)?", re.IGNORECASE)
+_PORT: Final = re.compile(r":\d+\Z")
+
+
+def authority_of(uri: str) -> str:
+    """The host of a URI and its port, if it has one, in small letters; whatever a recorder put in its place."""
+    return _parts(uri)[0].rpartition("@")[2].lower() or NO_HOST
+
+
+def _parts(uri: str) -> tuple[str, str, str]:
+    """The authority, path and query of a URI. A filter may have replaced the host, and the scheme with it."""
+    found = _URI.match(uri)
+    assert found is not None  # each of its parts may be empty
+    return found[1], found[2], found[3] or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +121,7 @@ def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redacti
         except Unreadable as error:
             tracks.problems.append(CannotImport(source, interaction.line, str(error)))
     if tracks.problems:
+        check_tool(source)
         raise CannotImportAll(tracks.problems)
     if not tracks.captured:
         return Imported((), tracks.alone)
@@ -134,13 +153,9 @@ def _take(interaction: Interaction, hosts: Hosts, tracks: _Tracks) -> None:
     method, uri = str(request.get("method", "")).upper(), request.get("uri")
     if not isinstance(uri, str):
         raise Unreadable(f"the uri of its request is {kind_of(uri)}; it is a text.")
-    try:
-        target, found = hosts.find(method, uri)
-        name = urlsplit(uri).netloc.rpartition("@")[2]
-    except ValueError as error:
-        raise Unreadable(f"the uri of its request is none ({error}).") from error
+    target, found = hosts.find(method, uri)
     if found is None:
-        tracks.alone[name] += 1
+        tracks.alone[authority_of(uri)] += 1
         return
     asked, _ = body_of(request, "request")
     sent = Request(method, target, tuple(headers_of(request, "request")), asked)

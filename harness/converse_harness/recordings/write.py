@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 import tempfile
 import threading
@@ -67,11 +68,26 @@ def write(path: Path, content: str | bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
+            _remove_abandoned(path.parent, os.fstat(file.fileno()).st_mtime - _ABANDONED)
         os.replace(name, path)
     except BaseException:
         with suppress(OSError):
             os.unlink(name)
         raise
+
+
+_PART: Final = re.compile(r"\..+\.[0-9a-f]{8}\.part")
+_ABANDONED: Final = 60.0
+"""Seconds after which a file that is still being written has no writer: that was killed."""
+
+
+def _remove_abandoned(folder: Path, before: float) -> None:
+    """Remove what writers that were killed have left, by the clock of the file system."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(OSError):
+                if _PART.fullmatch(entry.name) and entry.stat(follow_symlinks=False).st_mtime < before:
+                    os.unlink(entry)
 
 
 def store(path: Path, lines: Sequence[Line]) -> str:

@@ -11,10 +11,12 @@ from http import HTTPStatus
 
 import h11
 
-from converse_harness.server.protocol import LIMITS, Arrived, Event, HttpRefused, Limits, refusal
+from converse_harness.server.protocol import LIMITS, SMALL, Arrived, Event, HttpRefused, Limits, refusal
 from converse_harness.stream.http import HttpResponse, Request
 
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
+
+_TINY = f"its body comes in more than {{}} chunks of less than {SMALL} bytes; send larger ones, or a Content-Length"
 
 _WITHOUT_LIMIT = 1 << 30
 
@@ -32,6 +34,8 @@ class Http1:
         self._answering = False
         self._head: h11.Request | None = None
         self._body = bytearray()
+        self._chunks = 0
+        """Of the body that is coming in."""
         self._chunked = False
         self._silent = False
         """The body of the answer is not sent (HEAD)."""
@@ -80,8 +84,11 @@ class Http1:
                         self._h11.send(h11.InformationalResponse(status_code=100, headers=[]))
                 case h11.Data():
                     self._body += event.data
+                    self._chunks += event.chunk_start
                     if len(self._body) > self._limits.body:
                         return self._refuse(413, "")
+                    if self._chunks - len(self._body) // SMALL > self._limits.empty:
+                        return self._refuse(400, _TINY.format(self._limits.empty))
                 case h11.EndOfMessage():
                     return [self._arrived()]
                 case h11.NEED_DATA:
@@ -93,7 +100,7 @@ class Http1:
     def _arrived(self) -> Arrived:
         assert self._head is not None  # h11 gives a request before its end
         head, self._head = self._head, None
-        body, self._body = bytes(self._body), bytearray()
+        body, self._body, self._chunks = bytes(self._body), bytearray(), 0
         headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in head.headers.raw_items())
         if any(name.lower() == "connection" and "close" in value.lower() for name, value in headers):
             self._last = True

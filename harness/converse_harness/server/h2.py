@@ -15,11 +15,12 @@ from h2.events import (
     StreamReset,
 )
 from h2.events import Event as H2Event
-from h2.exceptions import H2Error
+from h2.exceptions import DenialOfServiceError, H2Error
 from h2.frame_buffer import FrameBuffer
 from h2.settings import SettingCodes, Settings
+from hyperframe.frame import DataFrame, HeadersFrame, WindowUpdateFrame
 
-from converse_harness.server.protocol import LIMITS, Arrived, Event, HttpRefused, Left, Limits, refusal
+from converse_harness.server.protocol import LIMITS, SMALL, Arrived, Event, HttpRefused, Left, Limits, refusal
 from converse_harness.stream.http import HttpResponse, Request
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ _CONNECTION_HEADERS = frozenset({"connection", "transfer-encoding"})
 _WINDOW = 1 << 20
 """Bytes that a client may send on a stream without waiting for us."""
 
+
+_FRAMES_OF_A_REQUEST = 4
+"""Which a client may send beside a request: its end, a PING, a change of a window or of its priority."""
 
 _LENGTH = 3
 """Bytes at the start of a frame that say how long the rest is, after nine of a header."""
@@ -53,12 +57,36 @@ class _Connection(H2Connection):
 
 
 class _Frames(FrameBuffer):
-    """h2's buffer; without this it would wait for all of a frame, up to 16 MB, before it says that it is too long."""
+    """h2's buffer; without this it would wait for all of a frame, up to 16 MB, before it says that it is too long.
+
+    It takes only so many frames that carry nothing, as each costs as much work as one that does.
+    """
+
+    def __init__(self, patience: int) -> None:
+        super().__init__(server=True)
+        self._most = self._patience = patience
+        self._updates = 0
+        """Of windows that are due, because we have sent what fills them."""
 
     def __next__(self) -> Frame:
         if len(self._data) >= _LENGTH:
             self._validate_frame_length(int.from_bytes(self._data[:_LENGTH], "big"))
-        return super().__next__()
+        frame = super().__next__()
+        if self._updates and isinstance(frame, WindowUpdateFrame):
+            self._updates -= 1
+        elif not (isinstance(frame, HeadersFrame) or (isinstance(frame, DataFrame) and len(frame.data) >= SMALL)):
+            self._patience -= 1
+            if self._patience < 0:
+                raise DenialOfServiceError(f"more than {self._most} frames that carry nothing")
+        return frame
+
+    def asked(self) -> None:
+        """A request came."""
+        self._patience = min(self._patience + _FRAMES_OF_A_REQUEST, self._most)
+
+    def sent(self) -> None:
+        """A DATA frame was sent: clients open both windows again."""
+        self._updates += 2
 
 
 class _Request:
@@ -91,7 +119,7 @@ class Http2:
                 SettingCodes.MAX_HEADER_LIST_SIZE: limits.head,
             },
         )
-        self._h2.incoming_buffer = _Frames(server=True)
+        self._frames = self._h2.incoming_buffer = _Frames(limits.empty)
         self._h2.decoder.max_header_list_size = limits.head  # h2 would take it from a change of the settings only
         self._h2.initiate_connection()
         self._h2.increment_flow_control_window(_WINDOW)
@@ -127,13 +155,15 @@ class Http2:
             for event in self._h2.receive_data(data):
                 if not self.done:
                     self._heard(event, events)
-        except (H2Error, ValueError, KeyError):  # h2 has the GOAWAY ready where it knew what was wrong
+        except (H2Error, ValueError, KeyError) as error:  # h2 has the GOAWAY ready where it knew what was wrong
+            self.unread = isinstance(error, DenialOfServiceError)
             self._give_up(events)
         return events
 
     def _heard(self, event: H2Event, events: list[Event]) -> None:
         match event:
             case RequestReceived():
+                self._frames.asked()
                 headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers]
                 self._begins(event.stream_id, _Request(headers), events)
             case DataReceived():
@@ -232,6 +262,7 @@ class Http2:
         largest = self._h2.max_outbound_frame_size
         for start in range(0, len(data), largest):
             self._h2.send_data(stream, data[start : start + largest])
+            self._frames.sent()
 
     def end(self, stream: int) -> list[Event]:
         """The end of an answer."""

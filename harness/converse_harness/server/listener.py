@@ -10,7 +10,7 @@ import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -60,7 +60,9 @@ _FAREWELL: Final = 1.0
 class ConverseServer:
     """A loopback server, HTTP/1.1 and HTTP/2 on one port, that holds any number of fakes; `with`, or start and stop.
 
-    `port` 0 is a free one. Raises TransportError where no socket can be opened. A `host` off the loopback warns.
+    `port` 0 is a free one. Raises TransportError where no socket can be opened. A `host` off the loopback warns. The
+    control API answers under the loopback's names and `host`, and under those of `allow_hosts`; Bedrock's own paths
+    answer under any.
 
     >>> import urllib.error, urllib.request
     >>> from converse_harness import ConverseServer
@@ -73,8 +75,11 @@ class ConverseServer:
     (200, 'hello')
     """
 
-    def __init__(self, *, host: str = "127.0.0.1", port: int = 0, limits: Limits = LIMITS) -> None:
+    def __init__(
+        self, *, host: str = "127.0.0.1", port: int = 0, limits: Limits = LIMITS, allow_hosts: Collection[str] = ()
+    ) -> None:
         self._host = host
+        self._hosts = frozenset(each.lower() for each in (host, *allow_hosts))
         self._port = port
         self._limits = limits
         self.settings: Settings = {}
@@ -223,7 +228,7 @@ class ConverseServer:
         from converse_harness.server.control import ControlApi
 
         registry.exempt(threading.current_thread())  # it opens and closes for tests that run somewhere else
-        return ControlApi(self).answer(request)
+        return ControlApi(self, self._hosts).answer(request)
 
     @contextmanager
     def _mounted(self, fake: ServerFake, prefix: str) -> Generator[None, None, None]:
@@ -271,7 +276,7 @@ class ConverseServer:
         try:
             if not is_loopback(f"http://{_in_url(self._host)}"):
                 warnings.warn(_NOT_LOOPBACK.format(host=self._host or "all addresses"), stacklevel=3)
-            return listening, asyncio.SelectorEventLoop()
+            return listening, _EventLoop()
         except BaseException as error:
             listening.close()
             if isinstance(error, OSError):
@@ -351,6 +356,19 @@ class ConverseServer:
         if late:
             s, es = ("", "s") if len(late) == 1 else ("s", "")
             warnings.warn(_LATE.format(count=len(late), s=s, es=es, names=", ".join(late)), stacklevel=3)
+
+
+_real_time: Final = (
+    partial(time.clock_gettime, time.CLOCK_MONOTONIC) if hasattr(time, "clock_gettime") else partial(time.monotonic)
+)
+"""freezegun replaces `time.monotonic` wherever a module holds it, also while it is frozen; it leaves this alone."""
+
+
+class _EventLoop(asyncio.SelectorEventLoop):
+    """An event loop whose timers ring while the test has stopped the time."""
+
+    def time(self) -> float:
+        return _real_time()
 
 
 def _in_url(host: str) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
+import secrets
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -103,12 +103,11 @@ class Mounts:
 
     def __init__(self, control: Callable[[Request], HttpResponse]) -> None:
         self.fakes: dict[str, ServerFake] = {}
-        self._numbers = itertools.count(1)
         self._control = control
 
     def prefix(self) -> str:
-        """A prefix that was never used before."""
-        return f"/fake-{next(self._numbers)}"
+        """A prefix that was never used before, and that nobody guesses who was not told."""
+        return f"/fake-{secrets.token_urlsafe(12)}"
 
     def mount(self, fake: ServerFake, prefix: str) -> None:
         """Answer with a fake at a prefix."""

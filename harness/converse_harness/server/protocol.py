@@ -28,6 +28,10 @@ class Limits:
     """At a time on one HTTP/2 connection."""
     resets: int = 200
     """Of HTTP/2 streams that were given up before they were answered; each answer makes up for one."""
+    empty: int = 1_000
+    """Of frames of HTTP/2, and chunks of HTTP/1.1, that carry nothing or less than SMALL bytes; what else a peer asks
+    and takes makes up for some.
+    """
     silence: float = 30.0
     """In the middle of a request."""
     idle: float = 120.0
@@ -35,6 +39,9 @@ class Limits:
 
 
 LIMITS: Final = Limits()
+
+SMALL: Final = 64
+"""Bytes of a body; a peer that sends fewer at a time makes more work than it carries."""
 
 
 class HttpRefusal(NamedTuple):

@@ -1,29 +1,31 @@
 """The control API: what a test in any language says to the server over HTTP, without I/O.
 
-This module has the routes as one table. `vocabulary.py` has the words of a reply and reads what a body scripts,
-`arguments.py` reads bodies, `openapi.json` describes it all for people and generators; tests hold the four together.
+This module has the routes as one table. `callers.py` says who may ask, `vocabulary.py` has the words of a reply and
+reads what a body scripts, `arguments.py` reads bodies, `patterns.py` searches, `openapi.json` describes it all for
+people and generators; tests hold them together.
 """
 
 from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import shake_256
 from importlib.resources import files
 from typing import Any, Final, NamedTuple, Protocol, cast
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from converse_harness import bedrock
 from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.endpoint.call import CONVERSATIONS, Call
 from converse_harness.endpoint.script import Slot, describe
-from converse_harness.errors import ConverseHarnessError
+from converse_harness.errors import ConverseHarnessError, ReplyError
 from converse_harness.intercept.fake import Strictness
 from converse_harness.secrets import mask
-from converse_harness.server.control.arguments import ControlRefusal, ControlRefused, parse, to_bytes, too_deep
+from converse_harness.server.control.arguments import ControlRefusal, ControlRefused, known, parse, to_bytes, too_deep
+from converse_harness.server.control.callers import check_caller, check_json
 from converse_harness.server.control.vocabulary import read_scripting, read_settings
 from converse_harness.server.mounts import ServerFake
 from converse_harness.stream.http import HttpResponse, Request, error_response, json_response
@@ -41,6 +43,7 @@ class Fakes(Protocol):
         unused: Strictness = "fail",
         unexpected: Strictness = "fail",
         rules: RuleLevel = "default",
+        keep_calls: int | None = None,
     ) -> ServerFake:
         """Open one."""
         ...
@@ -59,6 +62,8 @@ class ControlApi:
     """
 
     server: Fakes
+    hosts: frozenset[str] = frozenset()
+    """The hosts by whose names it may be asked, beside the loopback's."""
 
     def answer(self, request: Request) -> HttpResponse:
         """Carry a request out. `Date` is for the transport to add, as everywhere."""
@@ -66,7 +71,9 @@ class ControlApi:
             uuid.UUID(bytes=shake_256(f"{request.method} {request.target}".encode()).digest(16), version=4)
         )
         try:
+            check_caller(request, self.hosts)
             handler, named = _routed(request)
+            check_json(request)
             status, value = handler(self, request, named)
         except ControlRefused as refused:
             body, refusal = to_bytes({"message": str(refused)}), refused.refusal
@@ -80,7 +87,10 @@ class ControlApi:
         body = parse(request.body)
         settings = read_settings(body, Fakes.script)
         scripting = read_scripting(body)
-        fake = self.server.script(**settings)
+        try:
+            fake = self.server.script(**settings)
+        except ReplyError as error:
+            raise ControlRefused(str(error)) from error
         scripting.apply(fake)
         return 201, {"id": id_of(fake), "url": fake.url, "environ": fake.environ}
 
@@ -109,8 +119,17 @@ class ControlApi:
         return 200, _fake_json(id, fake)
 
     def list_calls(self, request: Request, id: str) -> tuple[int, object]:
-        """What it was asked."""
-        return 200, {"calls": [_call_json(call) for call in self._fake(id).calls]}
+        """What it was asked, a page of it."""
+        after, limit = _page(request)
+        kept = self._fake(id).calls
+        there = [call for call in kept if call.number > after]
+        page = there[:limit]
+        return 200, {
+            "calls": [_call_json(call) for call in page],
+            "next": page[-1].number if len(page) < len(there) else None,
+            "received": _dropped(kept) + len(kept),
+            "dropped": _dropped(kept),
+        }
 
     def describe_api(self, request: Request, id: str) -> tuple[int, object]:
         """The OpenAPI description."""
@@ -152,6 +171,12 @@ ROUTES: Final = (
     _ControlRoute("GET", f"{FAKES}/{{id}}/calls", ControlApi.list_calls),
     _ControlRoute("GET", "/__converse/openapi.json", ControlApi.describe_api),
 )
+
+
+_DIGITS: Final = 18
+
+_PAGE: Final[Mapping[str, tuple[int, int, int]]] = {"after": (0, 0, 10**_DIGITS - 1), "limit": (500, 1, 1000)}
+"""What a query for calls may say: its default, the lowest and the highest."""
 
 
 def id_of(fake: ServerFake) -> str:
@@ -197,6 +222,21 @@ def _named(pattern: list[str], parts: list[str]) -> str | None:
     return named
 
 
+def _page(request: Request) -> tuple[int, int]:
+    """After which call a page begins, and how many it may have. Raises Refused."""
+    given = dict(parse_qsl(urlsplit(request.target).query, keep_blank_values=True))
+    known(given, [*_PAGE], "the query")
+    for name, (_, lowest, highest) in _PAGE.items():
+        digits = given.get(name, str(lowest))
+        if not (digits.isdecimal() and len(digits) <= _DIGITS and lowest <= int(digits) <= highest):
+            raise ControlRefused(
+                f"{name} in the query is {digits!r}; it must be a whole number from {lowest} to {highest}. Ask for "
+                "the calls after the number that the answer's `next` says."
+            )
+    after, limit = (int(given.get(name, default)) for name, (default, _, _) in _PAGE.items())
+    return after, limit
+
+
 def _call_json(call: Call) -> dict[str, Any]:
     """A call: the request as JSON carried it (blobs in base64), secret headers masked, and the answer so far."""
     conversation = _conversation(call)
@@ -224,6 +264,11 @@ def _call_json(call: Call) -> dict[str, Any]:
     }
 
 
+def _dropped(calls: Sequence[Call]) -> int:
+    """How many calls came before those that are kept."""
+    return calls[0].number - 1 if calls else 0
+
+
 def _conversation(call: Call) -> Mapping[str, Any]:
     """The part of the body that has the messages, as it came."""
     if call.operation not in CONVERSATIONS or too_deep(call.body):
@@ -235,12 +280,13 @@ def _conversation(call: Call) -> Mapping[str, Any]:
 
 def _fake_json(id: str, fake: ServerFake) -> dict[str, Any]:
     """The state of an open fake."""
-    script = fake.endpoint.script
+    script, calls = fake.endpoint.script, fake.calls
     return {
         "id": id,
         "url": fake.url,
         "environ": fake.environ,
-        "calls": len(fake.endpoint.calls),
+        "calls": _dropped(calls) + len(calls),
+        "dropped": _dropped(calls),
         "script": [{"reply": what, "state": state} for what, state in describe(script)],
         "unused": unused(script.unused()),
         "problems": [_problem_text(problem) for problem in fake.failures()],

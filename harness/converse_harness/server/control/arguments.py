@@ -18,15 +18,18 @@ from converse_harness.bedrock.service import nearest
 from converse_harness.errors import ReplyError
 from converse_harness.faults.model import Fault
 from converse_harness.reply.body import shorten
+from converse_harness.server.control.patterns import LONGEST, PatternTooLarge, RegexMissing, TimedPattern, timed
 
 
 class ControlRefusal(Enum):
     """Why a request is not carried out: the HTTP status, and the AWS error whose shape the answer has."""
 
     WRONG = (400, "ValidationException")
+    NOT_ALLOWED = (403, "AccessDeniedException")
     NO_FAKE = (404, "ResourceNotFoundException")
     NO_PATH = (404, "UnknownOperationException")
     NO_METHOD = (405, "UnknownOperationException")
+    NO_JSON = (415, "UnsupportedMediaTypeException")
 
     @property
     def status(self) -> int:
@@ -155,6 +158,9 @@ def _finite(digits: str) -> float:
         raise ValueError(f"{digits[:40]} is too large a number")
     return number
 
+
+EXTRA: Final = "converse-harness[server]"
+"""What brings the package for regular expressions."""
 
 _HIDDEN: Final = ("self", "predicate", "sleeps")
 """Parameters that nothing in JSON stands for."""
@@ -286,11 +292,29 @@ def _lasting(given: dict[str, Any], path: str) -> Fault:
         raise ControlRefused(f"{path}: {error}") from error
 
 
-def _pattern(regex: object, path: str) -> re.Pattern[str]:
+def _pattern(regex: object, path: str) -> TimedPattern:
+    pattern: str = convert(regex, str, path)
+    check_length(pattern, path)
     try:
-        return re.compile(convert(regex, str, path))
+        return timed(pattern)
+    except RegexMissing:
+        raise ControlRefused(
+            f"{path} is {came(regex)}: a regular expression that comes over HTTP runs in the package regex, which can "
+            "stop in time and is not installed beside this server. Write a glob in its place, for instance "
+            f'"*weather*", or install the package: pip install "{EXTRA}".'
+        ) from None
+    except PatternTooLarge as error:
+        raise ControlRefused(f"{path} is {came(regex)}, and {error}. Write a plainer one, or a glob.") from None
     except (re.error, OverflowError, RecursionError) as error:
         raise ControlRefused(f"{path} is {came(regex)}, which is no regular expression of Python's: {error}.") from None
+
+
+def check_length(pattern: str, path: str) -> None:
+    """Raise Refused for a glob or a regular expression that is too long."""
+    if len(pattern) > LONGEST:
+        raise ControlRefused(
+            f"{path} has {len(pattern)} characters; a pattern may have {LONGEST}. Write a part of it between two *."
+        )
 
 
 def _key(name: str, hint: Any, path: str) -> str | int:

@@ -24,6 +24,7 @@ from converse_harness.server.control.arguments import (
     an_object,
     bind,
     came,
+    check_length,
     convert,
     first,
     known,
@@ -249,6 +250,9 @@ def _when(value: object, path: str) -> tuple[dict[str, Any], Answers]:
     given = an_object(value, path, like='{"turn": 1, "script": [{"text": "hi"}]}')
     known(given, [*conditions(), *ANSWERS], path)
     condition = bind(Fake.when, {name: value for name, value in given.items() if name not in ANSWERS}, path)
+    for name, value in condition.items():
+        if isinstance(value, str):
+            check_length(value, under(path, name))
     if not condition:
         raise ControlRefused(
             f"{path} has no condition and so holds for every call. Give it one of {', '.join(conditions())}, or write "

@@ -50,6 +50,16 @@ def test_passes(project: Path, serve: str) -> None:
     assert re.search(r"^# skipped 0$", done.stdout, re.MULTILINE), done.stdout
 
 
+def test_keeps_tests_apart_that_run_at_the_same_time(project: Path, serve: str) -> None:
+    """Each of them eight times, all at once: their answers differ, and each looks at its own calls."""
+    text = EXAMPLE.read_text(encoding="utf-8").replace("  test(", "  for (let n = 0; n < 8; n++) test(")
+    many = project / "many.test.mjs"
+    many.write_text(text, encoding="utf-8")
+    done = run(many, serve)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"^# pass 24$", done.stdout, re.MULTILINE), done.stdout
+
+
 def test_says_which_reply_was_not_used(project: Path, serve: str) -> None:
     text = EXAMPLE.read_text(encoding="utf-8").replace('{ text: "ok" });', '{ text: "ok" }, { text: "too much" });')
     broken = project / "broken.test.mjs"

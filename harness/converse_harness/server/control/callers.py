@@ -1,0 +1,76 @@
+"""Who may use the control API: a program of this machine, or one that knows the server's own name.
+
+A browser that shows somebody else's page sends what that page says, to the loopback too. It tells by `Origin` where the
+page is from, and by `Host` under which name it found the server; and without asking first it sends no JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from ipaddress import ip_address
+from typing import Final
+from urllib.parse import urlsplit
+
+from converse_harness.intercept.clients import is_loopback
+from converse_harness.server.control.arguments import ControlRefusal, ControlRefused
+from converse_harness.stream.http import Request
+
+__all__ = ["check_caller", "check_json", "host_name"]
+
+_ALL_ADDRESSES: Final = frozenset({"", "0.0.0.0", "::"})
+_JSON: Final = "application/json"
+
+
+def check_caller(request: Request, hosts: Collection[str]) -> None:
+    """Raise Refused for a Host that is neither the loopback's nor one of `hosts`, and for another Origin than its own.
+
+    Where one of them stands for all addresses, any address in digits is the server's: only names can be made to lead
+    somewhere else.
+    """
+    host = _header(request, "host")
+    name = host_name(host)
+    if not (name in hosts or is_loopback(f"http://{host}") or (_ALL_ADDRESSES & {*hosts} and _is_address(name))):
+        names = ", ".join(sorted({"localhost", "127.0.0.1", "[::1]", *hosts} - {""}))
+        raise ControlRefused(
+            f"Host is {host!r}, and the control API answers to {names} only, so that no web page reaches it by a name "
+            "of its own. Ask it by one of these, or start it with `converse-harness serve --allow-host "
+            f"{name or 'NAME'}` or ConverseServer(allow_hosts=[...]).",
+            ControlRefusal.NOT_ALLOWED,
+        )
+    origin = _header(request, "origin")
+    if origin and origin.lower() != f"http://{host.lower()}":
+        raise ControlRefused(
+            f"Origin is {origin!r}, and of the pages in a browser only those of http://{host} itself may use the "
+            "control API. Use it from the test, which needs no Origin, or through a proxy that leaves the header out.",
+            ControlRefusal.NOT_ALLOWED,
+        )
+
+
+def check_json(request: Request) -> None:
+    """Raise Refused for a body that does not say that it is JSON."""
+    given = _header(request, "content-type")
+    if request.body and given.partition(";")[0].strip().lower() != _JSON:
+        raise ControlRefused(
+            f"the body's content-type is {given or None!r}; it must be {_JSON!r}. Send the header "
+            f"`content-type: {_JSON}` with it.",
+            ControlRefusal.NO_JSON,
+        )
+
+
+def host_name(authority: str) -> str:
+    """The host of `host:port`, in small letters and without brackets; empty where there is none."""
+    try:
+        return urlsplit(f"//{authority}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _header(request: Request, name: str) -> str:
+    return next((value for each, value in request.headers if each.lower() == name), "")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        return bool(ip_address(name))
+    except ValueError:
+        return False
