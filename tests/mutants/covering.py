@@ -9,7 +9,6 @@ import json
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from statistics import fmean
 from typing import Any, Final
 
 import coverage
@@ -69,11 +68,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if item.nodeid not in chosen]
         items[:] = [item for item in items if item.nodeid in chosen]
         config.hook.pytest_deselected(items=left_out)
-        # The file of the cheapest tests first; within a file fixtures that are shared keep their order.
-        costs: dict[Path, list[float]] = {}
+        # The file of the nearest test first; within a file fixtures that are shared keep their order.
+        ranks: dict[Path, int] = {}
+        places = {test: place for place, test in enumerate(chosen)}
         for item in items:
-            costs.setdefault(item.path, []).append(chosen[item.nodeid])
-        items.sort(key=lambda item: fmean(costs[item.path]))
+            ranks[item.path] = min(places[item.nodeid], ranks.get(item.path, len(places)))
+        items.sort(key=lambda item: ranks[item.path])
 
 
 _OUTCOME = pytest.StashKey[str]()
