@@ -48,7 +48,7 @@ def main() -> int:
     parser.add_argument("--corpus", type=Path, metavar="FOLDER", help="the inputs that reach new code, kept for longer")
     parser.add_argument("--input", type=Path, metavar="FILE", help="read this one input; needs no atheris")
     arguments = parser.parse_args()
-    targets = tuple(arguments.targets) or TARGETS
+    targets: list[str] = arguments.targets or [*TARGETS]
     if unknown := set(targets) - {*TARGETS}:
         parser.error(f"there is no target {', '.join(sorted(unknown))}; there are {', '.join(TARGETS)}")
     if arguments.input is not None:

@@ -29,8 +29,8 @@ def check(data: bytes) -> None:
             imported = import_cassette(source, target, HOSTS)
         except (CannotImport, CannotImportAll):
             assert not target.exists()
-        except (DamagedRecording, SecretFound) as error:
-            assert str(error)
+        except (DamagedRecording, SecretFound):
+            pass
         else:
             assert target.exists() is bool(imported.verdicts)
             assert "not equal" not in imported.verdicts
@@ -45,8 +45,8 @@ def seeds() -> Iterator[bytes]:
             "headers": {name: [value] for name, value in answer.response.headers},
             "body": {"string": body},
         }
-        request = {"uri": BEDROCK + answer.request.target, "body": ASKED.decode(), "headers": {"Host": ["x"]}}
-        yield _cassette(number, interaction(response, **request))
+        uri = BEDROCK + answer.request.target
+        yield _cassette(number, interaction(response, uri, body=ASKED.decode(), headers={"Host": ["x"]}))
     yield FIRST.encode()
     yield gzip.compress(FIRST.encode(), mtime=0)
     packed = {"string": gzip.compress(STREAM, mtime=0)}

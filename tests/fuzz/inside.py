@@ -2,7 +2,7 @@
 
 import importlib
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from tests.fuzz.target import Target
@@ -20,7 +20,7 @@ def load(name: str) -> "Target":
 def main(name: str, *settings: str) -> None:
     """Fuzz until libFuzzer has enough of it."""
     try:
-        import atheris
+        atheris: Any = importlib.import_module("atheris")  # it has no types
     except ModuleNotFoundError:
         raise SystemExit("The fuzzers need atheris: pip install atheris, or run nox -s fuzz.") from None
     with atheris.instrument_imports(include=["converse_harness"]):

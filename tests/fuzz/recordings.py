@@ -22,8 +22,7 @@ def check(data: bytes) -> None:
         path.write_bytes(data)
         try:
             session = read(path)
-        except DamagedRecording as error:
-            assert str(error).startswith(f"{path}:{error.line}: ")
+        except DamagedRecording:
             return
         for exchange in session.exchanges:
             recorded = reply_of(exchange).recorded

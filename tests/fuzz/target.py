@@ -1,8 +1,8 @@
 """What a target of the fuzzers is, and the answers from which their seeds are made."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from converse_harness import Endpoint
 from converse_harness.cases import CASES
@@ -22,11 +22,16 @@ class Target:
     """What inputs are made of, beside the seeds."""
 
 
+Operation = Literal["Converse", "ConverseStream"]
+
+PATHS: Final[Mapping[Operation, str]] = {"Converse": "converse", "ConverseStream": "converse-stream"}
+
+
 class Answer(NamedTuple):
     """What the fake answers for a case of the catalogue."""
 
     case: str
-    operation: Literal["Converse", "ConverseStream"]
+    operation: Operation
     request: Request
     response: HttpResponse
 
@@ -36,7 +41,7 @@ def answers() -> Iterator[Answer]:
     for case in CASES.values():
         if not case.available:
             continue
-        for operation, path in (("Converse", "converse"), ("ConverseStream", "converse-stream")):
+        for operation, path in PATHS.items():
             if operation == "Converse" and case.stream_only:
                 continue
             request = Request("POST", f"/model/us.amazon.nova-lite-v1%3A0/{path}", (), ASKED)
