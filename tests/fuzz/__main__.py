@@ -5,6 +5,7 @@ than 10 seconds or more than 1 GB. The input is kept, and the target ends; the s
 """
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -19,6 +20,8 @@ from tests.fuzz.inside import TARGETS, load
 if TYPE_CHECKING:
     from tests.fuzz.target import Target
 
+IN_MEMORY: Final = "/dev/shm"
+"""Where files are made, if it is there: a recording is written through to the disk."""
 LONGEST: Final = 10
 """Seconds for one input."""
 LARGEST: Final = 1024
@@ -59,9 +62,9 @@ def main() -> int:
     found = 0
     for name in targets:
         seconds = max(1, arguments.seconds // len(targets))
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(dir=IN_MEMORY if Path(IN_MEMORY).is_dir() else None) as folder:
             corpus = (arguments.corpus or Path(folder)) / name
-            fuzzed = fuzz(name, seconds, arguments.seed, corpus, arguments.findings)
+            fuzzed = fuzz(name, seconds, arguments.seed, corpus, arguments.findings, folder)
         findings = 0 if fuzzed.finding is None else 1
         print(f"{name}: {fuzzed.inputs} inputs in at most {seconds} s, {findings} findings", flush=True)
         if fuzzed.finding is not None:
@@ -82,7 +85,7 @@ def read_again(target: "Target", file: Path) -> int:
     return 0
 
 
-def fuzz(name: str, seconds: int, seed: int, corpus: Path, findings: Path) -> Fuzzed:
+def fuzz(name: str, seconds: int, seed: int, corpus: Path, findings: Path, folder: str) -> Fuzzed:
     """Fuzz in a process of its own, which ends with the first finding."""
     corpus.mkdir(parents=True, exist_ok=True)
     target = load(name)
@@ -93,7 +96,10 @@ def fuzz(name: str, seconds: int, seed: int, corpus: Path, findings: Path) -> Fu
     before = {*findings.iterdir()}
     settings = [f"-max_total_time={seconds}", f"-seed={seed}", f"-dict={words}", f"-artifact_prefix={findings}/{name}-"]
     command = [sys.executable, "-m", "tests.fuzz.inside", name, *settings, *SETTINGS, str(corpus)]
-    ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    # What else is in the environment may be a secret of this process: each text is searched for it.
+    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "PYTHONPATH")}
+    environ = {**kept, "TMPDIR": folder}
+    ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=environ)
     said = ran.stdout + ran.stderr
     runs = _RUNS.search(said)
     new = sorted({*findings.iterdir()} - before)

@@ -3,8 +3,6 @@
 import gzip
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
@@ -14,17 +12,18 @@ from converse_harness.errors import MaskedSecretWarning, SecretFound
 from converse_harness.recordings.cassettes import CannotImport
 from converse_harness.recordings.import_cassettes import CannotImportAll, import_cassette
 from converse_harness.recordings.read import DamagedRecording
-from tests.fuzz.target import ASKED, Target, answers, body_of
+from tests.fuzz.target import ASKED, Target, answers, body_of, folder
 from tests.recordings.hand_made import BEDROCK, FIRST, HOSTS, STREAM, interaction
 from tests.recordings.test_import_refusals import BROKEN
 
 
 def check(data: bytes) -> None:
     """Import the bytes as a file whose name says JSON or YAML."""
-    with TemporaryDirectory() as folder, catch_warnings():
+    source, target = folder() / ("x.json" if len(data) % 2 else "x.yaml"), folder() / "x.jsonl"
+    source.write_bytes(data)
+    target.unlink(missing_ok=True)
+    with catch_warnings():
         simplefilter("ignore", MaskedSecretWarning)
-        source, target = Path(folder, "x.json" if len(data) % 2 else "x.yaml"), Path(folder, "x.jsonl")
-        source.write_bytes(data)
         try:
             imported = import_cassette(source, target, HOSTS)
         except (CannotImport, CannotImportAll):

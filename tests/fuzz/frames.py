@@ -63,7 +63,7 @@ def _check_stream(stream: bytes) -> None:
     assert stream.startswith(sent)
     assert (wrong is None) is (sent == stream)
     size = 1 + stream[-1] % 23 if stream else 1
-    cuts = [*range(0, len(stream), max(size, len(stream) // 200)), len(stream)]
+    cuts = [*range(0, len(stream), max(size, len(stream) // 20)), len(stream)]
     assert _read([stream[start:end] for start, end in pairwise(cuts)]) == whole
     for frame in frames:
         _check_event(frame)

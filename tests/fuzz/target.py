@@ -2,6 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final, Literal, NamedTuple
 
 from converse_harness import Endpoint
@@ -48,6 +51,17 @@ def answers() -> Iterator[Answer]:
             response = Endpoint(case.reply).exchange(request).response
             if response.failure is None:
                 yield Answer(case.name, operation, request, response)
+
+
+@cache
+def folder() -> Path:
+    """A folder for the files of one input after the other: to make and remove one takes longer than to read a file."""
+    _folders.append(made := TemporaryDirectory())
+    return Path(made.name)
+
+
+_folders: list[TemporaryDirectory[str]] = []
+"""They live as long as the process."""
 
 
 def body_of(response: HttpResponse) -> bytes:
