@@ -58,6 +58,7 @@ def main() -> int:
     parser.add_argument("--tier", choices=TIERS, default="default", help="the tests up to this tier judge (default)")
     parser.add_argument("--patience", type=float, default=60, help="seconds of tests that judge a mutant (60)")
     parser.add_argument("--coverage", type=Path, metavar="FOLDER", help="kept there, and taken from there if it is")
+    parser.add_argument("--tests", nargs="+", default=[], metavar="PATH", help="only these are measured, and judge")
     parser.add_argument("--verdicts", type=Path, default=Path("mutants.json"), help="where they go (mutants.json)")
     parser.add_argument("--resume", action="store_true", help="of the verdicts that are there keep the killed ones")
     parser.add_argument("--again", type=Path, metavar="VERDICTS", help="judge the mutants of this file, not new ones")
@@ -75,7 +76,7 @@ def main() -> int:
         workplaces = [Workplace(ROOT, Path(folder, str(number))) for number in range(arguments.workers)]
         kept = arguments.coverage or Path(folder, "coverage")
         if not kept.exists():
-            measure(workplaces[0], kept.resolve(), arguments.workers, tier=arguments.tier)
+            measure(workplaces[0], kept.resolve(), arguments.workers, arguments.tier, arguments.tests)
         covered = read_coverage(kept, tier=arguments.tier, patience=arguments.patience)
         for number, judged in enumerate(judge_all(left, covered, workplaces), start=1):
             verdicts.append(judged)
@@ -115,8 +116,8 @@ def files(package: str) -> Iterator[Path]:
     return (file for file in found if str(file.relative_to(ROOT)) not in OTHER_SUITES)
 
 
-def measure(workplace: Workplace, folder: Path, workers: int, *, tier: str) -> None:
-    """Run the tests up to a tier, and write who ran which line and what it cost."""
+def measure(workplace: Workplace, folder: Path, workers: int, tier: str, tests: list[str]) -> None:
+    """Run these tests, or all, up to a tier, and write who ran which line and what it cost."""
     folder.mkdir(parents=True)
     settings = folder / "settings"
     settings.write_text(SETTINGS, encoding="utf-8")
@@ -126,7 +127,7 @@ def measure(workplace: Workplace, folder: Path, workers: int, *, tier: str) -> N
         covering.COSTS: str(folder),
         "CI": "true",
     }
-    ran = workplace.pytest("-q", "-n", str(workers), "--tier", tier, variables=variables)
+    ran = workplace.pytest("-q", "-n", str(workers), "--tier", tier, *tests, variables=variables)
     (folder / "output").write_text(ran.stdout, encoding="utf-8")
     if ran.returncode not in (0, 1):
         raise SystemExit(f"{ran.stdout}\npytest ended with {ran.returncode} without any mutant.")

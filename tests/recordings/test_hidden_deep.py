@@ -1,0 +1,97 @@
+"""Secrets in what is long, packed or known by a name alone; those of this process that are short or overlap."""
+
+import base64
+import gzip
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converse_harness.recordings import decoding
+from converse_harness.recordings.leaks import scan
+from converse_harness.recordings.redaction import Redaction
+from converse_harness.secrets import MASK, mask, own_secrets
+from tests.recordings.planted import REFUSED
+
+TOKEN = REFUSED["a GitHub token"]
+LINE = "Ada wrote to the office of the harbour in Zürich, and got no answer. "
+LONG = LINE * 80
+"""More bytes than those of which each beginning is tried."""
+
+
+def found(text: str) -> bool:
+    return bool(scan([{"call": 1, "request": {"text": text}}], own=()))
+
+
+def encoded(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+@given(before=st.text("abcXYZ01", max_size=7), place=st.sampled_from([0.0, 0.5, 1.0]), inside=st.booleans())
+def test_a_long_text_in_base64_is_searched_wherever_it_begins(before: str, place: float, inside: bool) -> None:
+    at = round(place * len(LONG))
+    token = encoded(f"the key is {TOKEN}".encode()) if inside else TOKEN
+    assert found(before + encoded(f"{LONG[:at]} {token} {LONG[at:]}".encode()))
+    assert not found(before + encoded(LONG.encode()))
+
+
+@given(st.integers(0, 3))
+def test_every_member_of_what_is_compressed_is_searched(before: int) -> None:
+    packed = b"".join(gzip.compress(LINE.encode(), mtime=0) for _ in range(before))
+    assert found(encoded(packed + gzip.compress(TOKEN.encode(), mtime=0)))
+
+
+@given(st.lists(st.integers(1, 90), min_size=1, max_size=4))
+def test_all_members_together_are_unpacked_to_the_limit(sizes: list[int]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(decoding, "_MAX_DECODED", 100)
+        ((_, inner),) = decoding.unpacked(b"".join(gzip.compress(bytes(size), mtime=0) for size in sizes))
+    assert len(inner) == min(sum(sizes), 100)
+
+
+KEY = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+
+
+@pytest.mark.parametrize(
+    ("asked", "compared"),
+    [
+        ({"secretAccessKey": KEY, "city": "Bern"}, {"secretAccessKey": MASK, "city": "Bern"}),
+        ([["secretAccessKey", KEY], ["city", "Bern"]], [["secretAccessKey", MASK], ["city", "Bern"]]),
+    ],
+)
+def test_what_is_secret_by_its_name_is_masked_where_requests_are_compared(asked: Any, compared: Any) -> None:
+    assert Redaction().normalised({"config": asked}) == {"config": compared}
+
+
+@given(st.text("abc ü", max_size=20), st.text("abc ü", max_size=20))
+def test_a_secret_in_a_compressed_body_is_masked_there(before: str, after: str) -> None:
+    packed = gzip.compress(f"{before} {TOKEN} {after}".encode(), mtime=0)
+    (line,) = Redaction().redacted([{"t": 1, "status": 200, "bodyBase64": encoded(packed)}]).lines
+    made = gzip.decompress(base64.b64decode(line["bodyBase64"])).decode()
+    assert made == f"{before} {MASK} {after}"
+
+
+# Of this process
+
+
+@pytest.mark.parametrize(("value", "kept"), [("ab3-567", False), ("ab3-5678", True), ("ab3-56789", True)])
+def test_a_value_of_eight_characters_is_worth_hiding(value: str, kept: bool) -> None:
+    assert (value in own_secrets({"X_TOKEN": value})) is kept
+
+
+@given(before=st.sampled_from(["", " ", "x", "7", "-"]), after=st.sampled_from(["", " ", "x", "7", "-"]))
+def test_a_short_secret_is_one_only_as_a_whole_word(before: str, after: str) -> None:
+    word = before.isalnum() or after.isalnum()
+    text = f"{before}s3cr3t-4a2{after}"
+    assert mask(text, own={"s3cr3t-4a2"}) == (text if word else f"{before}{MASK}{after}")
+
+
+@given(st.integers(0, 12))
+def test_secrets_that_overlap_are_masked(gap: int) -> None:
+    one, other = "correct horse battery", "horse battery staple"
+    said = f"It is {one}, {' ' * gap}{other} and correct horse battery staple."
+    (line,) = Redaction().redacted([{"call": 1, "request": {"text": said}}], own={one, other}).lines
+    assert one not in line["request"]["text"]
+    assert other not in line["request"]["text"]
+    assert line["request"]["text"].startswith(f"It is {MASK}, {' ' * gap}{MASK} and {MASK}")
