@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from converse_harness.recordings import decoding
 from converse_harness.recordings.leaks import scan
+from converse_harness.recordings.lines import Line
 from converse_harness.recordings.redaction import Redaction
+from converse_harness.recordings.safe import safe_lines
 from converse_harness.secrets import MASK, mask, own_secrets
-from tests.recordings.planted import REFUSED
+from tests.recordings.planted import REFUSED, in_zip
 
 TOKEN = REFUSED["a GitHub token"]
 LINE = "Ada wrote to the office of the harbour in Zürich, and got no answer. "
@@ -70,6 +72,18 @@ def test_a_secret_in_a_compressed_body_is_masked_there(before: str, after: str) 
     (line,) = Redaction().redacted([{"t": 1, "status": 200, "bodyBase64": encoded(packed)}]).lines
     made = gzip.decompress(base64.b64decode(line["bodyBase64"])).decode()
     assert made == f"{before} {MASK} {after}"
+
+
+@pytest.mark.parametrize("kept", range(4))
+def test_what_was_written_before_stays_whatever_it_holds(kept: int) -> None:
+    hidden = encoded(in_zip(TOKEN))
+    lines: list[Line] = [{"format": "converse-recording"}]
+    for number in range(1, 4):
+        lines.append({"call": number, "operation": "Converse", "modelId": "m", "request": hidden})
+        lines.append({"t": 1, "status": 200, "body": {}})
+    made = safe_lines(lines, Redaction(), 1 + 2 * kept if kept else 0)
+    assert [each.number for each in made.left_out] == [*range(kept, 3)]
+    assert [line["request"] for line in made.lines if "call" in line] == [hidden] * kept
 
 
 # Of this process
