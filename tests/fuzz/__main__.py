@@ -100,13 +100,12 @@ def fuzz(name: str, seconds: int, seed: int, corpus: Path, findings: Path, folde
     kept = {name: value for name, value in os.environ.items() if name in ("PATH", "PYTHONPATH")}
     environ = {**kept, "TMPDIR": folder}
     ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=environ)
-    said = ran.stdout + ran.stderr
-    runs = _RUNS.search(said)
+    runs = _RUNS.search(ran.stderr)
     new = sorted({*findings.iterdir()} - before)
     if ran.returncode and not new:
-        raise SystemExit(f"{said[-4000:]}\nThe target {name} ended with {ran.returncode} and without an input.")
-    raised = said.partition(_RAISED)[2].partition("==")[0].strip()
-    return Fuzzed(int(runs[1]) if runs else 0, new[0] if new else None, raised or said[-2000:])
+        raise SystemExit(f"{ran.stderr[-4000:]}\nThe target {name} ended with {ran.returncode} and without an input.")
+    said = ran.stdout.partition(_RAISED)[2].strip() or ran.stderr[-2000:]
+    return Fuzzed(int(runs[1]) if runs else 0, new[0] if new else None, said)
 
 
 def _escaped(word: str) -> str:

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ def main(name: str, *settings: str) -> None:
     with atheris.instrument_imports(include=["converse_harness"]):
         target = load(name)
         for seed in target.seeds():  # what is imported where it is needed is imported now
-            target.check(seed)
+            with suppress(Exception):  # if it is a finding, libFuzzer has it among its first inputs
+                target.check(seed)
     atheris.Setup([sys.argv[0], *settings], target.check)
     atheris.Fuzz()
 
