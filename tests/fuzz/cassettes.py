@@ -72,19 +72,8 @@ WORDS = (
     *("code:", "body:", "string:", "encoding:", "base64_string:", "parsed_body:", "status_code:", "content:"),
     *("!!binary |", "!!python/object/new:_io.BytesIO", "!!python/object/apply:builtins.iter", "!!int ", "!!float "),
     *("&a ", "*a", "<<: ", "? ", "!!set ", "1:59", "0x1f", "0b1", ".inf", "---\n", "%YAML 1.1\n", "[[", "{{"),
-    *(
-        "Content-Encoding",
-        "gzip",
-        "deflate",
-        "utf-16",
-        ":59:59:59:59:59:59",
-        "ffffffffffffffff",
-        "\\0",
-        "idna",
-        "zlib",
-        "https://",
-        "/model/m/converse-stream",
-    ),
+    *("Content-Encoding", "gzip", "deflate", "utf-16", "idna", "zlib", "https://", "/model/m/converse-stream"),
+    *(":59:59:59:59:59:59", "ffffffffffffffff", "\\0", "\\ud800"),
 )
 
 TARGET = Target(check, seeds, WORDS)

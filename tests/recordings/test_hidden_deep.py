@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from converse_harness.recordings.lines import Line
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.safe import safe_lines
 from converse_harness.secrets import MASK, mask, own_secrets
+from converse_harness.stream.frames import Frame, Header, HeaderType, encode
 from tests.recordings.planted import REFUSED, in_zip
 
 TOKEN = REFUSED["a GitHub token"]
@@ -64,6 +66,46 @@ KEY = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 )
 def test_what_is_secret_by_its_name_is_masked_where_requests_are_compared(asked: Any, compared: Any) -> None:
     assert Redaction().normalised({"config": asked}) == {"config": compared}
+
+
+def test_what_is_secret_by_its_name_is_masked_where_it_is_written() -> None:
+    (line,) = Redaction().redacted([{"call": 1, "request": {"secretAccessKey": KEY, "city": "Bern"}}]).lines
+    assert line["request"] == {"secretAccessKey": MASK, "city": "Bern"}
+
+
+@given(
+    before=st.text("abc ü\n\t?>", max_size=20),
+    after=st.text("abc ü\n\t?>", max_size=20),
+    encoder=st.sampled_from([base64.b64encode, base64.urlsafe_b64encode]),
+    padded=st.booleans(),
+)
+def test_a_secret_in_base64_is_masked_in_the_same_base64(
+    before: str, after: str, encoder: Callable[[bytes], bytes], padded: bool
+) -> None:
+    def written(text: str) -> str:
+        made = encoder(text.encode()).decode()
+        return made if padded else made.rstrip("=")
+
+    given_text, masked = written(f"{before} {TOKEN} {after}"), written(f"{before} {MASK} {after}")
+    (line,) = Redaction().redacted([{"call": 1, "request": given_text}]).lines
+    found_there = line["request"]
+    if not padded and len(given_text) % 4 == 0:  # nothing says that it is without padding
+        found_there = found_there.rstrip("=")
+    if not {*"-_"} & {*given_text}:  # nor of which alphabet it is
+        masked = masked.translate(str.maketrans("-_", "+/"))
+    assert found_there == masked
+
+
+def test_bytes_that_are_compressed_stay_beside_a_secret() -> None:
+    packed = encoded(gzip.compress(b"\xff\xfe", mtime=0))
+    lines: list[Line] = [{"call": 1, "request": TOKEN}, {"t": 1, "status": 200, "bodyBase64": packed}]
+    call, head = Redaction().redacted(lines).lines
+    assert (call["request"], head["bodyBase64"]) == (MASK, packed)
+
+
+def test_what_is_encoded_in_the_header_of_a_frame_is_found() -> None:
+    header = Header("note", HeaderType.STRING, encoded(f"the key is {TOKEN}, and no other".encode()))
+    assert found(encoded(encode(Frame((header,), b"{}"))))
 
 
 @given(st.text("abc ü", max_size=20), st.text("abc ü", max_size=20))
