@@ -12,7 +12,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
 
@@ -68,9 +68,10 @@ def main() -> int:
     named = arguments.package or [module for topic in arguments.topic or TOPICS for module in TOPICS[topic]]
     modules = [file for name in named for file in files(name)]
     mutants = list(earlier) or draw(arguments.count, seed=arguments.seed, files=modules, root=ROOT)
-    kept_verdicts = read(arguments.verdicts) if arguments.resume and arguments.verdicts.exists() else []
-    verdicts = [each for each in kept_verdicts if each.mutant in mutants and _killed(each)]
-    left = [mutant for mutant in mutants if mutant not in {each.mutant for each in verdicts}]
+    known = read(arguments.verdicts) if arguments.resume and arguments.verdicts.exists() else []
+    killed = {each.mutant.change: each for each in known if _killed(each)}
+    verdicts = [replace(killed[each.change], mutant=each) for each in mutants if each.change in killed]
+    left = [mutant for mutant in mutants if mutant.change not in killed]
     print(f"{len(mutants)} mutants, {len(left)} to be judged", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         workplaces = [Workplace(ROOT, Path(folder, str(number))) for number in range(arguments.workers)]

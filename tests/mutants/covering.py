@@ -23,6 +23,8 @@ CHOSEN: Final = "MUTANTS_CHOSEN"
 FAILED: Final = "MUTANTS_FAILED"
 """A file: gets the id of the test that failed first."""
 
+_SAID: Final = os.dup(2)
+
 
 def cpu() -> float:
     """CPU seconds of this process and of its children that ended."""
@@ -43,8 +45,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
             with Path(folder, f"costs-{os.getpid()}").open("a", encoding="utf-8") as file:
                 file.write(json.dumps([item.nodeid, cpu() - before, sorted(_tiers(item)), _outcome(item)]) + "\n")
     limit = 60 + 20 * _chosen().get(item.nodeid, 0)
-    # A mutant that waits for ever ends the process: the status says so.
-    faulthandler.dump_traceback_later(limit, exit=True)
+    # A mutant that waits for ever ends the process, and says so where pytest does not catch it.
+    faulthandler.dump_traceback_later(limit, exit=True, file=_SAID)
     try:
         return (yield)
     finally:

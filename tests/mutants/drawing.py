@@ -38,6 +38,11 @@ class Mutant:
     before: str
     after: str
 
+    @property
+    def change(self) -> tuple[str, str, str]:
+        """What it is wherever in its file it stands."""
+        return self.file, self.before, self.after
+
     def apply(self, source: str) -> str:
         """The changed source; `ValueError` if the line is not the one that was drawn."""
         mutated = mutate_code(source, OPERATORS[self.operator](), self.occurrence)
