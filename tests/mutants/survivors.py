@@ -26,6 +26,14 @@ SURVIVORS: Final[Mapping[tuple[str, str], str]] = {
         "data = base64.b64decode(part[: len(part) // 4 * 4])",
         "data = base64.b64decode(part[: len(part) << 4 * 4])",
     ): "the length of the part is a multiple of four",
+    (
+        "return len(value) == _PAIR and type(value[0]) is str and type(value[1]) is str",
+        "return len(value) >= _PAIR and type(value[0]) is str and type(value[1]) is str",
+    ): "whether a longer list that begins with a name is a pair is not promised",
+    (
+        "parts = [(0, len(text))] if len(text) < _LARGE else _near_hints(kind, lowered)",
+        "parts = [(0, len(text))] if len(text) <= _LARGE else _near_hints(kind, lowered)",
+    ): "both ways find the same, the second faster in long texts",
     ("for carried, member in _CARRIED.items():", "for carried, member in []:"): _FAST,
     (
         "if carried in delta and len(inner := delta[carried]) == 1 and type(text := inner[member]) is str:",
