@@ -34,6 +34,15 @@ SURVIVORS: Final[Mapping[tuple[str, str], str]] = {
         "parts = [(0, len(text))] if len(text) < _LARGE else _near_hints(kind, lowered)",
         "parts = [(0, len(text))] if len(text) <= _LARGE else _near_hints(kind, lowered)",
     ): "both ways find the same, the second faster in long texts",
+    ("return [], False", "return [], True"): "without values there is nothing in turn",
+    (
+        "if len(event) != 1 or len(body) != 2 or len(delta) != 1 or type(index) is not int:",
+        "if len(event) >= 1 or len(body) != 2 or len(delta) != 1 or type(index) is not int:",
+    ): _FAST,
+    (
+        'if "text" in delta and type(text := delta["text"]) is str:',
+        'if "text" in delta and type(text := delta["text"]) != str:',
+    ): _FAST,
     ("for carried, member in _CARRIED.items():", "for carried, member in []:"): _FAST,
     (
         "if carried in delta and len(inner := delta[carried]) == 1 and type(text := inner[member]) is str:",

@@ -2,7 +2,10 @@
 
 import base64
 import gzip
+import json
+import zlib
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -130,6 +133,48 @@ def test_what_was_written_before_stays_whatever_it_holds(kept: int) -> None:
     made = safe_lines(lines, Redaction(), 1 + 2 * kept if kept else 0)
     assert [each.number for each in made.left_out] == [*range(kept, 3)]
     assert [line["request"] for line in made.lines if "call" in line] == [hidden] * kept
+
+
+@pytest.mark.parametrize("number", [210987654321, "210987654321"])
+def test_an_account_beside_its_name_is_found_as_a_number_and_in_a_list(number: object) -> None:
+    for value, path in ((number, "accountId"), ([1, number], "accountId[1]")):
+        (leak,) = scan([{"accountId": value}], own=())
+        assert (leak.kind, leak.path) == ("an AWS account id", path)
+
+
+def test_the_bytes_of_a_buffer_are_searched() -> None:
+    buffer = {"type": "Buffer", "data": [*f"the key is {TOKEN}".encode()]}
+    assert scan([{"call": 1, "request": {"blob": buffer}}], own=())
+    assert scan([{"call": 1, "request": {"blob": buffer | {"type": "Other"}}}], own=()) == []
+
+
+@given(st.integers(0, 3))
+def test_the_streams_of_a_document_are_searched(before: int) -> None:
+    def stream(data: bytes) -> bytes:
+        return b"<</Filter/FlateDecode>>stream\r\n" + zlib.compress(data) + b"\nendstream\n"
+
+    plain = stream(LINE.encode()) * before
+    assert found(encoded(b"%PDF-1.7\n" + plain + stream(f"the key is {TOKEN}".encode())))
+    assert not found(encoded(b"%PDF-1.7\n" + plain))
+
+
+def spoken(index: int, text: str) -> Line:
+    """A chunk of a model's own stream, in which blocks come in turns."""
+    event = {"type": "content_block_delta", "index": index, "delta": {"text": text}}
+    return {"t": 1, "chunk": {"bytes": encoded(json.dumps(event).encode())}}
+
+
+@given(cuts=st.sets(st.integers(1, len(TOKEN) - 1), min_size=1, max_size=4), streams=st.integers(0, 2))
+def test_a_secret_in_the_pieces_of_one_of_several_blocks_is_found_where_its_stream_begins(
+    cuts: set[int], streams: int
+) -> None:
+    places = [0, *sorted(cuts), len(TOKEN)]
+    head: list[Line] = [{"call": 1, "operation": "InvokeModelWithResponseStream"}, {"t": 0, "status": 200}]
+    plain = [*head, spoken(0, "Ada "), spoken(0, "wrote ")]
+    lines = [line for _ in range(streams) for line in plain] + head
+    for start, end in pairwise(places):
+        lines += [spoken(0, TOKEN[start:end]), spoken(1, "Ada wrote. ")]
+    assert {leak.line for leak in scan(lines, own=()) if leak.kind == "a GitHub token"} == {len(plain) * streams + 3}
 
 
 # Of this process
