@@ -34,6 +34,15 @@ SURVIVORS: Final[Mapping[tuple[str, str], str]] = {
         "parts = [(0, len(text))] if len(text) < _LARGE else _near_hints(kind, lowered)",
         "parts = [(0, len(text))] if len(text) <= _LARGE else _near_hints(kind, lowered)",
     ): "both ways find the same, the second faster in long texts",
+    (
+        "while self._spent < len(self.slots) and not self.slots[self._spent].left:",
+        "while self._spent != len(self.slots) and not self.slots[self._spent].left:",
+    ): "it counts up to the length one by one, and begins anew where slots go",
+    (
+        'return text.removeprefix(".").replace(f".{_AND_AFTER[0]}", _AND_AFTER[0])',
+        'return text.removeprefix(".").replace(f".{_AND_AFTER[0]}", _AND_AFTER[ -1])',
+    ): "there is only one",
+    ("while at < len(block):", "while at != len(block):"): "a header that ends behind the block is refused before",
     ("return [], False", "return [], True"): "without values there is nothing in turn",
     (
         "if len(event) != 1 or len(body) != 2 or len(delta) != 1 or type(index) is not int:",

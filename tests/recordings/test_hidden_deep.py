@@ -46,6 +46,14 @@ def test_a_long_text_in_base64_is_searched_wherever_it_begins(before: str, place
     assert not found(before + encoded(LONG.encode()))
 
 
+@given(st.lists(st.sampled_from([1, 4096, 5000, 70_000]), max_size=3), st.integers(0, 3))
+def test_a_secret_is_told_by_its_place_among_long_texts(lengths: list[int], before: int) -> None:
+    texts = ["Ab" * length for length in lengths]
+    texts.insert(before, f"the key is {TOKEN}")
+    (leak,) = scan([{f"text{number}": text for number, text in enumerate(texts)}], own=())
+    assert (leak.path, leak.form) == (f"text{min(before, len(lengths))}", ())
+
+
 @given(st.integers(0, 3))
 def test_every_member_of_what_is_compressed_is_searched(before: int) -> None:
     packed = b"".join(gzip.compress(LINE.encode(), mtime=0) for _ in range(before))

@@ -340,6 +340,17 @@ def test_damage_in_headers_is_placed_by_all_that_is_before_it(
     assert caught.value.offset == len(before) + 12 + len(headers) + offset
 
 
+@given(FRAMES, st.sampled_from([row for row in DAMAGED if row[0] not in ("truncated_frame", "trailing_bytes")]))
+def test_damage_is_placed_by_the_frames_before_it(first: Frame, damaged: tuple[FrameProblem, bytes, int, str]) -> None:
+    kind, data, offset, _ = damaged
+    before = encode(first)
+    decoder = Decoder()
+    assert decoder.feed(before) == [first]
+    with damage(kind) as caught:
+        decoder.feed(data)
+    assert caught.value.offset == len(before) + offset
+
+
 def test_every_kind_of_damage_is_in_that_table() -> None:
     assert [row[0] for row in DAMAGED] == list(get_args(FrameProblem))
     assert issubclass(FrameError, DamagedData)
