@@ -9,7 +9,6 @@ import json
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from statistics import fmean
 from typing import Any, Final
 
 import coverage
@@ -23,6 +22,8 @@ CHOSEN: Final = "MUTANTS_CHOSEN"
 """A file: the tests to run, as a JSON object of their ids and the CPU seconds of each."""
 FAILED: Final = "MUTANTS_FAILED"
 """A file: gets the id of the test that failed first."""
+
+_SAID: Final = os.dup(2)
 
 
 def cpu() -> float:
@@ -44,8 +45,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
             with Path(folder, f"costs-{os.getpid()}").open("a", encoding="utf-8") as file:
                 file.write(json.dumps([item.nodeid, cpu() - before, sorted(_tiers(item)), _outcome(item)]) + "\n")
     limit = 60 + 20 * _chosen().get(item.nodeid, 0)
-    # A mutant that waits for ever ends the process: the status says so.
-    faulthandler.dump_traceback_later(limit, exit=True)
+    # A mutant that waits for ever ends the process, and says so where pytest does not catch it.
+    faulthandler.dump_traceback_later(limit, exit=True, file=_SAID)
     try:
         return (yield)
     finally:
@@ -69,11 +70,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if item.nodeid not in chosen]
         items[:] = [item for item in items if item.nodeid in chosen]
         config.hook.pytest_deselected(items=left_out)
-        # The file of the cheapest tests first; within a file fixtures that are shared keep their order.
-        costs: dict[Path, list[float]] = {}
+        # The file of the nearest test first; within a file fixtures that are shared keep their order.
+        ranks: dict[Path, int] = {}
+        places = {test: place for place, test in enumerate(chosen)}
         for item in items:
-            costs.setdefault(item.path, []).append(chosen[item.nodeid])
-        items.sort(key=lambda item: fmean(costs[item.path]))
+            ranks[item.path] = min(places[item.nodeid], ranks.get(item.path, len(places)))
+        items.sort(key=lambda item: ranks[item.path])
 
 
 _OUTCOME = pytest.StashKey[str]()

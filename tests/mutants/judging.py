@@ -9,9 +9,12 @@ import sys
 import sysconfig
 import time
 import venv
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import Final, Literal
 
@@ -88,14 +91,30 @@ class Covering:
     tree: Path
     costs: Mapping[str, float]
     """CPU seconds of the tests that may judge."""
+    patience: float
+    """CPU seconds of all tests that judge one mutant; the first judges in any case."""
 
     def tests(self, mutant: Mutant) -> dict[str, float]:
-        """The tests that run the line; all of the file's, if it runs also while modules are imported."""
+        """The tests that run the line, those first that run little else; all of the file's, if it runs also while
+        modules are imported.
+        """
         lines = self.data.contexts_by_lineno(str(self.tree / mutant.file))
         found = set(lines.get(mutant.line, ()))
         if "" in found or not found:
             found = {test for tests in lines.values() for test in tests}
-        return {test: self.costs[test] for test in found if test in self.costs}
+        in_order = sorted(found & self.costs.keys(), key=lambda test: (self._runs[test], test))
+        spent = accumulate(self.costs[test] for test in in_order)
+        near = takewhile(lambda each: each[1] <= self.patience, zip(in_order, spent, strict=True))
+        return {test: self.costs[test] for test in [test for test, _ in near] or in_order[:1]}
+
+    @cached_property
+    def _runs(self) -> Mapping[str, int]:
+        """How many lines each test runs."""
+        runs = Counter[str]()
+        for file in self.data.measured_files():
+            for tests in self.data.contexts_by_lineno(file).values():
+                runs.update(tests)
+        return runs
 
 
 @dataclass(frozen=True)
@@ -127,19 +146,18 @@ def judge(mutant: Mutant, covered: Covering, workplace: Workplace) -> Judged:
     try:
         files = sorted({test.partition("::")[0] for test in tests})
         ran = workplace.pytest(
-            "-x", "-q", *EVERY_TIER, *files, limit=300 + 5 * sum(tests.values()), variables=variables
+            "-x", "-q", *EVERY_TIER, *files, limit=120 + 5 * sum(tests.values()), variables=variables
         )
         verdict = "survives" if ran.returncode == 0 else "killed"
         if ran.returncode == pytest.ExitCode.NO_TESTS_COLLECTED:
             raise SystemExit(
                 f"{ran.stdout}\nThe tests that were chosen are not there any more: measure the coverage anew."
             )
-        if ran.returncode not in (0, 1) and not failed.exists():
-            verdict, by = "killed", f"pytest ends with {ran.returncode}"
+        by = failed.read_text(encoding="utf-8") if failed.exists() else ""
+        if ran.returncode and not by:
+            by = f"pytest ends with {ran.returncode}"
             if "Timeout (" in ran.stdout:
                 verdict = "hangs"
-        else:
-            by = failed.read_text(encoding="utf-8") if failed.exists() else ""
     except subprocess.TimeoutExpired:
         verdict, by = "hangs", ""
     finally:

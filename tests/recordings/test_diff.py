@@ -16,9 +16,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness.cli import main
-from converse_harness.recordings.compare import ABSENT, Difference, aligned, differences, path_text, shown
+from converse_harness.recordings.compare import (
+    ABSENT,
+    Compared,
+    Difference,
+    aligned,
+    compare,
+    differences,
+    path_text,
+    shown,
+)
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.matching import canonical
+from converse_harness.recordings.read import session_of
 from converse_harness.stream.frames import Frame, encode
 from tests.recordings.asking import body, exchange, streamed, throttled, user, write
 
@@ -261,6 +271,22 @@ def test_an_event_that_came_between_does_not_move_the_others(capsys: pytest.Capt
         '  - events[2].contentBlockDelta.delta.text  "From Chur"',
         '  + events[2].contentBlockDelta.delta.text  "From Thun"',
     ]
+
+
+def compared(old: list[Line], new: list[Line], *, chance: bool = False) -> list[Compared]:
+    old_session, new_session = (session_of([{"format": "converse-recording"}, *lines]) for lines in (old, new))
+    return compare(old_session, new_session, chance=chance)
+
+
+def test_exchanges_with_other_models_are_no_pair() -> None:
+    other = exchange(body(user("And back?")), "The same way.", model="us.amazon.nova-pro-v1:0")
+    assert [(each.old is None, each.new is None) for each in compared(SECOND, other)] == [(False, True), (True, False)]
+
+
+def test_a_frame_beside_its_event_is_chance() -> None:
+    old, new = ([*FIRST[:-1], {**FIRST[-1], "frame": frame}] for frame in FRAMES)
+    assert all(each.equal for each in compared(old, new))
+    assert not any(each.equal for each in compared(old, new, chance=True))
 
 
 @pytest.mark.parametrize("key", ["bytes", "frame"])

@@ -3,6 +3,7 @@
 import copy
 import gzip
 import os
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from converse_harness.recordings import cassette_yaml
+from converse_harness.recordings import cassette_yaml, import_cassettes
 from converse_harness.recordings.cassettes import CannotImport
 from converse_harness.recordings.import_cassettes import CannotImportAll, import_cassette
 from tests.recordings.hand_made import ANSWER, FIRST, HOSTS, MEND, interaction, written
@@ -89,6 +90,10 @@ BROKEN: Mapping[str, tuple[str, str]] = {
     ),
     "text as a list": ("a: !!seq x", f"1: the tag !!seq {REFUSED}"),
     "no number": ("a: !!int ''", f"1: a value with the tag !!int is none. {MEND}"),
+    "a number that is none": (
+        "a: !!float 1:" + ":".join(["59"] * 40),
+        f"1: a value with the tag !!float is none. {MEND}",
+    ),
     "empty": (" \n\n", "1: the file is empty. Record the cassette again, or remove it."),
     "comments": ("# nothing", f"1: this holds nothing; a cassette is a mapping. {MEND}"),
     "a list": ("[1, 2]", f"1: this holds a list; a cassette is a mapping. {MEND}"),
@@ -180,6 +185,12 @@ UNREADABLE: Mapping[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {"body": {"string": "x", "encoding": "ebcdic"}},
         "the body of its response cannot be written as ebcdic (unknown encoding: ebcdic).",
     ),
+    "an encoding that has no name": (
+        {},
+        {"body": {"string": "x", "encoding": "a\0"}},
+        "the body of its response cannot be written as a\0 (embedded null character).",
+    ),
+    "unknown forms of any kind": ({}, {"body": {1: 2, "a": 3}}, "the body of its response has 1, a; it has string."),
     "no base64": (
         {},
         {"body": {"base64_string": "secret!"}},
@@ -204,6 +215,11 @@ UNREADABLE: Mapping[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {"body": {"string": gzip.compress(ANSWER)[:-9]}},
         "the body of its response is no gzip (it stops in the middle).",
     ),
+    "damaged deflate": (
+        {},
+        {"body": {"string": zlib.compress(ANSWER)[:-9]}, "headers": {"Content-Encoding": "deflate"}},
+        "the body of its response is no deflate (it stops in the middle).",
+    ),
 }
 
 
@@ -218,6 +234,13 @@ def test_interactions_that_cannot_be_read(name: str, tmp_path: Path) -> None:
     # All of them are named, and nothing is written, not even of the good one.
     assert refusal(cassette) == f"{lines[1]}: {said} {MEND}\n{lines[2]}: {said} {MEND}"
     assert "secret" not in said
+
+
+def test_bodies_that_unpack_to_too_much_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_cassettes, "MAX_FILE", 1024 * 1024)
+    packed = {"body": {"string": gzip.compress(bytes(600 * 1024))}, "headers": {"Content-Encoding": ["gzip"]}}
+    said = refusal(written(tmp_path, *[interaction(packed)] * 2))
+    assert "once it is unpacked, and no more is" in said
 
 
 def test_a_number_that_json_has_not(tmp_path: Path) -> None:

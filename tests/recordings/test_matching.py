@@ -23,6 +23,7 @@ from converse_harness.recordings.matching import (
     asked_in,
     canonical,
     key,
+    with_accounts_equal,
 )
 from converse_harness.recordings.replies import RecordedExchange
 from converse_strategies import converse_requests
@@ -93,6 +94,7 @@ def renamed(request: Any, old: str, new: str) -> Any:
         ),
         changed(lambda it: it.update(inferenceConfig={"temperature": 0.5})),
         changed(lambda it: it.update(additionalModelRequestFields={"top_k": 5}, requestMetadata={"a": "b"})),
+        changed(lambda it: it["messages"][1]["content"][0]["toolUse"].update(type="tool_use")),
         renamed(BASE, "tooluse_1", "tooluse_another"),
     ],
     ids=[
@@ -105,6 +107,7 @@ def renamed(request: Any, old: str, new: str) -> Any:
         "schema",
         "inference",
         "fields",
+        "type",
         "ids",
     ],
 )
@@ -124,6 +127,7 @@ def test_prose_may_change(other: dict[str, Any]) -> None:
         (changed(lambda it: it["messages"][4]["content"].append({"cachePoint": {"type": "default"}})), "messages"),
         (changed(lambda it: it["messages"][4]["content"].insert(0, {"image": {"format": "png"}})), "messages"),
         (changed(lambda it: it["messages"][1]["content"][0]["toolUse"].update(name="pay")), "messages"),
+        (changed(lambda it: it["messages"][1]["content"][0]["toolUse"].update(type="server_tool_use")), "messages"),
         (changed(lambda it: it["messages"][2]["content"][0]["toolResult"].update(toolUseId="other")), "messages"),
         (changed(lambda it: it["messages"][2]["content"][0]["toolResult"].update(status="error")), "messages"),
         (changed(lambda it: it["messages"][2]["content"][0]["toolResult"].update(content=[{"json": {}}])), "messages"),
@@ -174,6 +178,12 @@ def test_of_the_account_that_a_model_belongs_to_only_its_place_counts(rule: Matc
     known = recorded_key(rule, BASE, model=ARN.format("111122000001"))
     assert key_of(rule, BASE, model=ARN.format("210987654321")) == known
     assert key_of(rule, BASE, model=ARN.format("210987654321").replace("abc", "abd")) != known
+
+
+@given(st.characters(exclude_categories=["Cs", "Nd"]))
+def test_an_account_is_one_whatever_stands_before_its_number(before: str) -> None:
+    one, other = ({"arn": ARN.format(number), "said": f"{before}{number}"} for number in ("210987654321", "1" * 12))
+    assert with_accounts_equal(one) == with_accounts_equal(other)
 
 
 def test_of_a_request_that_is_the_same_null_is_absent_and_the_order_of_keys_does_not_count() -> None:

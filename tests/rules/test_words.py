@@ -107,6 +107,10 @@ TOLD: dict[str, tuple[Json, list[str]]] = {
             f"Value '[1, true]' at 'inferenceConfig.max_tokens' {NO_MEMBER}",
         ],
     ),
+    "an unknown member that is called as one of the path": (
+        {"inferenceConfig": {"modelId": "m"}},
+        [f"Value 'm' at 'inferenceConfig.modelId' {NO_MEMBER}"],
+    ),
     "an unknown member of a union that has a known one": (
         {"messages": [user({**TEXT, "type": "text"})]},
         [f"Value at 'messages.1.member.content.1.member.type' {NO_MEMBER}"],

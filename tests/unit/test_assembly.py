@@ -91,6 +91,31 @@ def test_assemble_is_the_inverse_of_chunk_in_every_family(message: dict[str, Any
     assert response.stop_reason == default_stop_reason(message["content"])
 
 
+@given(messages(blocks), st.data())
+def test_a_stream_that_is_cut_off_amounts_to_no_message(message: dict[str, Any], data: st.DataObject) -> None:
+    events = chunk(message)
+    left = data.draw(st.integers(0, len(events) - 1))
+    with pytest.raises(StreamOrderError, match=f"after {left} events"):
+        assemble(events[:left])
+    with pytest.raises(StreamOrderError, match=f"after {len(events) - 1} events"):
+        assemble(events[:-1])
+
+
+@given(messages(blocks).filter(lambda message: message["content"]), st.data())
+def test_the_number_of_a_block_is_a_whole_number(message: dict[str, Any], data: st.DataObject) -> None:
+    events = chunk(message)
+    numbered = [
+        place for place, event in enumerate(events) for members in event.values() if "contentBlockIndex" in members
+    ]
+    place = data.draw(st.sampled_from(numbered))
+    ((name, members),) = events[place].items()
+    number = members["contentBlockIndex"]
+    wrong = data.draw(st.sampled_from([bool(number), float(number), str(number), number + 1, None]))
+    events[place] = {name: {**members, "contentBlockIndex": wrong}}
+    with pytest.raises(StreamOrderError, match=f"events.{place}. {name} has contentBlockIndex {wrong!r}"):
+        check_order(events)
+
+
 @given(messages(blocks), st.sampled_from(sorted(FAMILIES)))
 def test_every_event_is_legal_in_the_model(message: dict[str, Any], family: str) -> None:
     for event in chunk(message, family=FAMILIES[family]):

@@ -239,8 +239,9 @@ def test_a_truncated_stream_gives_the_whole_frames_and_then_says_so(
     with damage("truncated_frame", match=f"ends after {left} bytes") as caught:
         decoder.close()
     assert caught.value.offset == len(before) + left
-    with damage("truncated_frame"):
+    with damage("truncated_frame") as caught:
         decode(cut[:left])
+    assert caught.value.offset == left
 
 
 def test_an_empty_stream_is_whole_but_no_frame() -> None:
@@ -317,6 +318,37 @@ def test_each_kind_of_damage_has_its_kind_place_and_words(
     if kind != "trailing_bytes":
         with damage(kind, words):
             read_all(data)
+
+
+IN_HEADERS = [
+    (kind, data[12 : 12 + int.from_bytes(data[4:8])], offset - 12)
+    for kind, data, offset, _ in DAMAGED
+    if ("header" in kind and offset >= 12) or kind == "invalid_utf8"
+]
+
+
+@given(FRAMES, FRAMES, st.sampled_from(IN_HEADERS))
+def test_damage_in_headers_is_placed_by_all_that_is_before_it(
+    first: Frame, second: Frame, damaged: tuple[FrameProblem, bytes, int]
+) -> None:
+    kind, block, offset = damaged
+    before, headers = encode(first), encode_headers(second.headers)
+    decoder = Decoder()
+    assert decoder.feed(before) == [first]
+    with damage(kind) as caught:
+        decoder.feed(frame_bytes(headers + block, second.payload))
+    assert caught.value.offset == len(before) + 12 + len(headers) + offset
+
+
+@given(FRAMES, st.sampled_from([row for row in DAMAGED if row[0] not in ("truncated_frame", "trailing_bytes")]))
+def test_damage_is_placed_by_the_frames_before_it(first: Frame, damaged: tuple[FrameProblem, bytes, int, str]) -> None:
+    kind, data, offset, _ = damaged
+    before = encode(first)
+    decoder = Decoder()
+    assert decoder.feed(before) == [first]
+    with damage(kind) as caught:
+        decoder.feed(data)
+    assert caught.value.offset == len(before) + offset
 
 
 def test_every_kind_of_damage_is_in_that_table() -> None:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converse_harness.bedrock import codec, from_json, service, to_json
-from converse_harness.errors import ReplyError
+from converse_harness.bedrock import codec, from_json, read_json, service, to_json
+from converse_harness.errors import DamagedData, ReplyError
 
 GIF = b"GIF89a"
 
@@ -153,6 +153,7 @@ def test_every_shape_of_the_service_encodes_nothing_as_null() -> None:
         ("iso8601", "as it came", '"as it came"'),
         ("unixTimestamp", datetime(2025, 1, 2, tzinfo=UTC), "1735776000"),
         ("unixTimestamp", datetime(2025, 1, 2, 0, 0, 0, 250000, tzinfo=UTC), "1735776000.25"),
+        ("unixTimestamp", datetime(2025, 1, 2, 0, 0, 0, 123456, tzinfo=UTC), "1735776000.123"),
         ("unixTimestamp", datetime(2025, 1, 2), "1735776000"),  # noqa: DTZ001  (without a zone it is taken as UTC)
         (None, datetime(2025, 1, 2, tzinfo=UTC), "1735776000"),
         (None, 1735776000, "1735776000"),
@@ -179,6 +180,9 @@ def test_shapes_that_contain_themselves(own_model: Callable[..., None]) -> None:
     text = '{"leaf":"Yg==","twigs":[{"leaf":"YQ=="},{"byName":{"a":{},"b":{"twigs":[]}}}]}'
     assert to_json("Tree", tree) == text
     assert from_json("Tree", json.loads(text)) == tree
+    assert read_json("Tree", json.loads(text)) == json.loads(text)
+    with pytest.raises(DamagedData, match=r"twigs\[0\]\.byName\['a'\]\.leaf is a JSON int"):
+        read_json("Tree", {"twigs": [{"byName": {"a": {"leaf": 5}}}]})
 
 
 @pytest.fixture
@@ -191,5 +195,6 @@ def own_model(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         own = ServiceModel({"metadata": {}, "operations": {}, "shapes": shapes}, "own")
         monkeypatch.setattr(codec, "body_shape", own.shape_for)
         monkeypatch.setattr(codec, "_ENCODERS", {})
+        monkeypatch.setattr(codec, "_READERS", {})
 
     return install

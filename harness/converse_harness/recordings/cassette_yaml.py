@@ -15,6 +15,9 @@ _MAX_DEPTH: Final = 200
 _MAX_REPEATED: Final = 1_000_000
 """The most values that aliases may repeat in one file: a few lines of YAML can stand for billions."""
 
+_LONGEST_NUMBER: Final = 100
+"""Characters of a number: what is longer may be none that Python can print, or take minutes to be read."""
+
 _SAFE: Final = SafeConstructor()
 
 
@@ -51,6 +54,12 @@ def _same(value: Any) -> Any:
     return value
 
 
+def _number(text: str, construct: Callable[[yaml.ScalarNode], float]) -> float:
+    if len(text) > _LONGEST_NUMBER:
+        raise ValueError(f"a number of {len(text)} characters")
+    return construct(yaml.ScalarNode("", text))
+
+
 def _binary(text: str) -> bytes:
     return base64.b64decode("".join(text.split()), validate=True)
 
@@ -62,8 +71,8 @@ _TAKEN: Final[Mapping[type, Mapping[str, Callable[[Any], Any]]]] = {
         **dict.fromkeys(("!!binary", "!!python/bytes"), _binary),
         "!!null": lambda text: None,
         "!!bool": lambda text: SafeConstructor.bool_values[text.lower()],
-        "!!int": lambda text: _SAFE.construct_yaml_int(yaml.ScalarNode("", text)),
-        "!!float": lambda text: _SAFE.construct_yaml_float(yaml.ScalarNode("", text)),
+        "!!int": lambda text: _number(text, _SAFE.construct_yaml_int),
+        "!!float": lambda text: _number(text, _SAFE.construct_yaml_float),
     },
     yaml.SequenceNode: dict.fromkeys(("!!seq", "!!python/list", "!!python/tuple"), _same),
     yaml.MappingNode: {

@@ -24,6 +24,11 @@ from converse_harness.stream.http import ERROR_NAME, GATEWAY_ERROR, GATEWAY_ERRO
 _GZIP: Final = b"\x1f\x8b"
 _VERSION: Final = 1
 
+LARGEST_FILE: Final = 64 * 1024 * 1024
+"""Bytes to which a file is unpacked: a few kilobytes of gzip can stand for gigabytes."""
+LARGEST_BODIES: Final = 32 * 1024 * 1024
+"""Bytes to which all bodies of a file together are unpacked."""
+
 _MEND: Final = "Mend it, or record the cassette again."
 _DECODER: Final = json.JSONDecoder()
 
@@ -269,7 +274,7 @@ def body_of(side: Mapping[str, Any], name: str) -> tuple[bytes, bool]:
             return _from_base64(held["base64_string"], name), False
         unknown = held.keys() - {"string", "encoding"}
         if unknown:
-            raise Unreadable(f"the body of its {name} has {', '.join(sorted(unknown))}; it has string.")
+            raise Unreadable(f"the body of its {name} has {', '.join(sorted(map(str, unknown)))}; it has string.")
         return _bytes(held.get("string"), name, str(held.get("encoding") or "utf-8")), False
     return _bytes(body, name), False
 
@@ -285,7 +290,7 @@ def _bytes(value: Any, name: str, encoding: str = "utf-8") -> bytes:
         raise Unreadable(f"the body of its {name} is {kind_of(value)}; it is a text or bytes.")
     try:
         return value.encode(encoding)
-    except (LookupError, UnicodeError) as error:
+    except (LookupError, ValueError) as error:  # a name with a zero byte is a ValueError
         raise Unreadable(f"the body of its {name} cannot be written as {encoding[:40]} ({error}).") from error
 
 
@@ -311,8 +316,10 @@ def _text(value: Any) -> str:
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)
 
 
-def decoded(body: bytes, headers: tuple[tuple[str, str], ...]) -> bytes:
-    """What the client read of a body that was compressed on its way. Bedrock itself encodes none, proxies do."""
+def decoded(body: bytes, headers: tuple[tuple[str, str], ...], most: int) -> bytes:
+    """What the client read of a body that was compressed on its way, `most` bytes at most; Bedrock itself encodes none,
+    proxies do. Raises Unreadable.
+    """
     coding = next((value.strip().lower() for key, value in headers if key.lower() == "content-encoding"), "")
     if not coding and body.startswith(_GZIP):
         coding = "gzip"  # the header was masked; neither JSON nor a frame begins so
@@ -324,7 +331,7 @@ def decoded(body: bytes, headers: tuple[tuple[str, str], ...]) -> bytes:
             "vcrpy decodes while it records with decode_compressed_response=True."
         )
     try:
-        return unpack(coding, body)
+        return unpack(coding, body, most)
     except CannotUnpack as error:
         raise Unreadable(f"the body of its response {error}.") from error
 

@@ -30,6 +30,7 @@ from converse_harness.recordings.read import read
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.replies import reply_of
 from converse_harness.recordings.safe import said_of_masked
+from converse_harness.recordings.unpacking import MAX_BODY, MAX_FILE
 from converse_harness.recordings.write import SessionWriter
 from converse_harness.stream.http import Request
 
@@ -93,6 +94,8 @@ class Imported:
 
 @dataclass(slots=True)
 class _Tracks:
+    room: int = field(default_factory=lambda: MAX_FILE)
+    """Bytes to which the bodies that are left may unpack."""
     captured: list[CapturedExchange] = field(default_factory=list[CapturedExchange])
     reserialised: list[bool] = field(default_factory=list[bool])
     alone: Counter[str] = field(default_factory=Counter[str])
@@ -163,7 +166,9 @@ def _take(interaction: Interaction, hosts: Hosts, tracks: _Tracks) -> None:
     answered, reserialised = body_of(response, "response")
     headers = tuple(headers_of(response, "response"))
     if not reserialised:
-        answered = decoded(answered, headers)
+        packed = answered
+        answered = decoded(packed, headers, min(MAX_BODY, tracks.room))
+        tracks.room -= 0 if answered is packed else len(answered)
     pieces = [(piece, 0.0) for piece in pieces_of(answered)]
     kept = tuple(kept_headers(headers, status, pieces, answered))
     tracks.captured.append(CapturedExchange(sent, found.operation, status, kept, pieces=pieces))

@@ -241,7 +241,8 @@ def _without_accounts(text: str, like: str | None = None) -> str:
     found = compiled(ACCOUNT_IN_ARN).finditer(like or text)
     accounts = dict.fromkeys(each[0].removeprefix(each["kept"]) for each in found)
     for number, account in enumerate(accounts, 1):
-        text = re.sub(rf"(?<!\d){account}(?!\d)", f"account {number}", text)
+        # In JSON a control character before it is an escape, which ends in a digit.
+        text = re.sub(rf"(?:(?<!\d)|(?<=\\u00[01]\d)){account}(?!\d)", f"account {number}", text)
     return text
 
 

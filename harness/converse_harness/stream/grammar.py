@@ -142,7 +142,7 @@ class StreamOrder:
         if name not in BLOCK_EVENTS:
             return
         index = event[name].get("contentBlockIndex")
-        if index != self.block or isinstance(index, bool):
+        if type(index) is not int or index != self.block:
             which = "the open block" if self.state != "message" else "the next block"
             raise StreamOrderError(
                 f"events[{self.position}] {name} has contentBlockIndex {index!r}; {which} is {self.block}: blocks are "
