@@ -16,7 +16,7 @@ import threading
 from base64 import b64encode
 from contextlib import suppress
 from socketserver import StreamRequestHandler, ThreadingTCPServer
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple, cast
 from urllib.parse import unquote, urlsplit
 
 from converse_harness.intercept.clients import LOCAL
@@ -67,7 +67,10 @@ class _Request(StreamRequestHandler):
     """One connection of a program, for one request or one tunnel."""
 
     timeout: ClassVar[float | None] = None
-    server: _ChildProxy
+
+    @property
+    def _proxy(self) -> _ChildProxy:
+        return cast("_ChildProxy", self.server)
 
     def handle(self) -> None:
         """Refuse it, or join the two ends until both are done."""
@@ -82,11 +85,11 @@ class _Request(StreamRequestHandler):
             self._answer(400, "Bad Request")
             return
         asked = [host, *(named(value) for name, value in headers if name.lower() == "host" and host is not None)]
-        is_endpoint = host is None or (host in LOCAL and port == self.server.port)
+        is_endpoint = host is None or (host in LOCAL and port == self._proxy.port)
         if host is None or is_endpoint or any(map(is_bedrock_host, asked)):
             self._refuse(next((each for each in asked if is_bedrock_host(each)), None), is_tunnel=is_tunnel)
             return
-        proxy = self.server.user_proxy("https" if is_tunnel else "http", host)
+        proxy = self._proxy.user_proxy("https" if is_tunnel else "http", host)
         try:
             remote = _connected(urlsplit(proxy)) if proxy else socket.create_connection((host, port), _PATIENCE)
         except OSError as error:
@@ -113,7 +116,7 @@ class _Request(StreamRequestHandler):
         return first, [(name, value.strip()) for name, _, value in pairs]
 
     def _refuse(self, host: str | None, *, is_tunnel: bool) -> None:
-        report(self.server.settings.reports, host or "an endpoint of Bedrock")
+        report(self._proxy.settings.reports, host or "an endpoint of Bedrock")
         self._answer(403, _REFUSED if is_tunnel else "Forbidden")
         with suppress(OSError):  # what it still writes is read, or it would see a reset in place of the answer
             self.connection.shutdown(socket.SHUT_WR)
@@ -122,7 +125,7 @@ class _Request(StreamRequestHandler):
                 pass
 
     def _answer(self, status: int, reason: str, *, closes: bool = True) -> None:
-        body = json.dumps({"message": f"{_REFUSED}. {self.server.settings.advice}."}).encode() if closes else b""
+        body = json.dumps({"message": f"{_REFUSED}. {self._proxy.settings.advice}."}).encode() if closes else b""
         more = [
             "Content-Type: application/json",
             f"Content-Length: {len(body)}",

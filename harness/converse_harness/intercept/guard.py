@@ -112,4 +112,5 @@ def _audit(event: str, args: tuple[Any, ...]) -> None:
 
 def host_of(address: Any) -> object:
     """The host in an address, which may be one itself."""
-    return address[0] if isinstance(address, tuple) and address else address
+    is_pair = isinstance(address, tuple)
+    return address[0] if is_pair and address else address

@@ -147,8 +147,9 @@ _hook = ImportHook((_PROCESSES,), _patch)
 def _watch(event: str, args: tuple[Any, ...]) -> None:
     if event not in _EVENTS:
         return
-    found = args[_EVENTS[event]]
-    host = found[0] if isinstance(found, tuple) and found else found
+    found: Any = args[_EVENTS[event]]
+    is_pair = isinstance(found, tuple)
+    host = found[0] if is_pair and found else found
     name = str(host)
     if not name.isascii() or "bedrock" in name.lower():
         if not _standing:

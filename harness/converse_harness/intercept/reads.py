@@ -165,12 +165,7 @@ def _text(value: Any) -> str:
 
 def curl_handle(original: Any) -> Any:
     """`Curl` of pycurl, whose methods are C's."""
-
-    class Curl(original):  # type: ignore[misc]  # a class that pycurl has
-        setopt = curl_option(original.setopt)
-
-    Curl.__module__, Curl.__qualname__ = original.__module__, original.__qualname__
-    return Curl
+    return type("Curl", (original,), {"setopt": curl_option(original.setopt), "__module__": original.__module__})
 
 
 @_before
@@ -189,8 +184,7 @@ def socket_write(connection: Any, data: Any = b"", *args: Any) -> Iterable[objec
 @_before
 def socket_write_all(connection: Any, buffers: Any = (), *args: Any) -> Iterable[object]:
     """`sendmsg` of sockets; of buffers the first begins a request."""
-    first = buffers[0] if isinstance(buffers, list | tuple) and buffers else b""
-    return _written(first, lambda: _peer(connection))
+    return _written(_first(buffers), lambda: _peer(connection))
 
 
 @_before
@@ -203,8 +197,7 @@ def trio_write(stream: Any, data: Any) -> Iterable[object]:
 def stream_write(stream: Any, data: Any) -> Iterable[object]:
     """`write` and `writelines` of asyncio's StreamWriter, on whatever event loop."""
     tls = stream.get_extra_info("ssl_object")
-    first = data[0] if isinstance(data, list | tuple) and data else data
-    peer = _written(first, lambda: guard.host_of(stream.get_extra_info("peername")))
+    peer = _written(_first(data), lambda: guard.host_of(stream.get_extra_info("peername")))
     return (getattr(tls, "server_hostname", None), *peer)
 
 
@@ -220,10 +213,16 @@ def _named_in(data: Any, peer: Callable[[], object]) -> Iterator[object]:
             yield header
 
 
+def _first(data: Any) -> Any:
+    """Of buffers the first, which begins a request."""
+    return data[0] if type(data) in (list, tuple) and data else data
+
+
 def _peer(connection: Any) -> object:
     """Where a socket leads; None where that is not known."""
     try:
-        peer = connection.getpeername()
+        peer: Any = connection.getpeername()
     except (AttributeError, OSError):
         return None
-    return peer[0] if isinstance(peer, tuple) else "localhost"  # a socket in the file system
+    is_pair = isinstance(peer, tuple)
+    return peer[0] if is_pair else "localhost"  # a socket in the file system
