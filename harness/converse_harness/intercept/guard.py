@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from converse_harness.errors import BlockedConnection
 from converse_harness.intercept import exchange, registry
-from converse_harness.intercept.hosts import is_bedrock_host
+from converse_harness.intercept.hosts import host_of, is_bedrock_host
 
 _SERVER: Final = (
     "the loopback server: use the fixture `converse_server` and give the client its `fake.environ` or `fake.url`"
@@ -108,9 +108,3 @@ def unwrapped() -> Generator[None, None, None]:
 def _audit(event: str, args: tuple[Any, ...]) -> None:
     if _on and event in _EVENTS:
         check(host_of(args[_EVENTS[event]]))
-
-
-def host_of(address: Any) -> object:
-    """The host in an address, which may be one itself."""
-    is_pair = isinstance(address, tuple)
-    return address[0] if is_pair and address else address

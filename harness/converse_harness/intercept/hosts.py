@@ -98,6 +98,15 @@ def named(header: bytes | str) -> str | None:
     return host_in(text.strip())
 
 
+def host_of(address: Any) -> Any:
+    """The host in an address of sockets, which may be one itself."""
+    return address[0] if _is_pair(address) else address
+
+
+def _is_pair(address: object) -> bool:
+    return isinstance(address, tuple) and bool(address)
+
+
 def is_own_machine(host: object) -> bool:
     """Whether a host is this machine itself, by name or address."""
     if isinstance(host, bytes | bytearray):

@@ -147,16 +147,13 @@ _hook = ImportHook((_PROCESSES,), _patch)
 def _watch(event: str, args: tuple[Any, ...]) -> None:
     if event not in _EVENTS:
         return
-    found: Any = args[_EVENTS[event]]
-    is_pair = isinstance(found, tuple)
-    host = found[0] if is_pair and found else found
-    name = str(host)
+    name = str(args[_EVENTS[event]])  # of an address the host is in it
     if not name.isascii() or "bedrock" in name.lower():
         if not _standing:
             _stand_below()
-        from converse_harness.intercept import guard
+        from converse_harness.intercept import guard, hosts
 
-        guard.check(host)
+        guard.check(hosts.host_of(args[_EVENTS[event]]))
 
 
 def _stand_below() -> None:

@@ -84,7 +84,7 @@ server_hostname = _argument("server_hostname")
 @_before
 def address(*args: Any) -> Iterator[object]:
     """A method of sockets whose last argument is an address: C looks a name up before the audit hook is told."""
-    yield guard.host_of(args[-1])
+    yield host_of(args[-1])
 
 
 @_before
@@ -197,7 +197,7 @@ def trio_write(stream: Any, data: Any) -> Iterable[object]:
 def stream_write(stream: Any, data: Any) -> Iterable[object]:
     """`write` and `writelines` of asyncio's StreamWriter, on whatever event loop."""
     tls = stream.get_extra_info("ssl_object")
-    peer = _written(_first(data), lambda: guard.host_of(stream.get_extra_info("peername")))
+    peer = _written(_first(data), lambda: host_of(stream.get_extra_info("peername")))
     return (getattr(tls, "server_hostname", None), *peer)
 
 
@@ -224,5 +224,4 @@ def _peer(connection: Any) -> object:
         peer: Any = connection.getpeername()
     except (AttributeError, OSError):
         return None
-    is_pair = isinstance(peer, tuple)
-    return peer[0] if is_pair else "localhost"  # a socket in the file system
+    return "localhost" if isinstance(peer, str | bytes) else host_of(peer)  # the first is a socket in the file system
