@@ -104,7 +104,7 @@ def host_of(address: Any) -> Any:
 
 
 def _is_pair(address: object) -> bool:
-    return isinstance(address, tuple) and bool(address)
+    return isinstance(address, tuple) and address != ()
 
 
 def is_own_machine(host: object) -> bool:

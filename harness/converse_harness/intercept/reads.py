@@ -15,6 +15,7 @@ from typing import Any, Final
 from converse_harness.intercept import guard
 from converse_harness.intercept.hosts import (
     host_in,
+    host_of,
     hosts_written,
     is_bedrock_host,
     is_own_machine,
