@@ -43,6 +43,7 @@ class Settings(TypedDict, total=False):
 
 
 _open: WeakSet[Fake] = WeakSet()
+_times_opened = 0
 
 _STRICTNESS: Final[tuple[str, ...]] = get_args(Strictness)
 
@@ -50,6 +51,11 @@ _STRICTNESS: Final[tuple[str, ...]] = get_args(Strictness)
 def open_fakes() -> list[Fake]:
     """Every fake of this process that is open."""
     return list(_open)
+
+
+def times_opened() -> int:
+    """How often a fake was opened in this process."""
+    return _times_opened
 
 
 class Scripted:
@@ -319,6 +325,8 @@ class Fake:
 
     def _opened(self) -> None:
         self._was_open = True
+        global _times_opened
+        _times_opened += 1
         _open.add(self)
 
     def __enter__(self) -> Self:

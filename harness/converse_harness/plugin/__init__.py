@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 import pytest
 
 from converse_harness.plugin import cases, contracts, recording, samples
+from converse_harness.plugin.masks import Masks
 from converse_harness.plugin.settings import GROUP, OPTIONS, own_fakes, settings_of
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     pluginmanager.register(cases, "converse_cases")
     pluginmanager.register(recording, "converse_recordings")
     pluginmanager.register(contracts, "converse_contracts")
+    pluginmanager.register(Masks(), "converse_masks")
     group = parser.getgroup(*GROUP)
     for name, (default, meaning) in OPTIONS.items():
         group.addoption(

@@ -16,7 +16,16 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from converse_harness.errors import DamagedData, ReplyError
-from converse_harness.recordings.decoding import is_dict, is_list, is_pair, levels, unpacked, value_names, views_of
+from converse_harness.recordings.decoding import (
+    View,
+    is_dict,
+    is_list,
+    is_pair,
+    levels,
+    unpacked,
+    value_names,
+    views_of,
+)
 from converse_harness.recordings.leaks import (
     OWN_SECRET,
     Accounts,
@@ -30,7 +39,7 @@ from converse_harness.recordings.leaks import (
 )
 from converse_harness.recordings.lines import Line, without_contradiction
 from converse_harness.secret_kinds import ACCOUNTS, KINDS, SecretKind
-from converse_harness.secrets import MASK, own_secrets, own_spans, secret_spans
+from converse_harness.secrets import MASK, STAND_IN, cut_spans, own_secrets, own_spans, secret_spans
 from converse_harness.stream.frames import decode, encode
 
 _Find = Callable[[str], list[Change]]
@@ -135,6 +144,32 @@ def normalised(request: Any) -> Any:
     {'modelId': 'arn:aws:bedrock:us-east-1:111122000001:application-inference-profile/x'}
     """
     return Redaction().normalised(request)
+
+
+def without_secrets(text: str, own: Collection[str] | None = None) -> tuple[str, list[str]]:
+    """A text with masks for the secrets in it, and their kinds; `own` are those of this process.
+
+    Where one cannot be masked, in a zip for instance, the whole line has a mask, and if need be all of the text.
+
+    >>> without_secrets("AWS_ACCESS_KEY_ID is AKIAIOSFODNN7EXAMPLE")
+    ('AWS_ACCESS_KEY_ID is ***', ['an AWS access key id'])
+    """
+    own = own_secrets() if own is None else own
+    found = _kinds_in(text, own)
+    cut = [(start, end, MASK) for start, end in cut_spans(text, own)]
+    if cut:
+        text, found = "".join(_spread([text], sorted(cut))), list(dict.fromkeys([*found, OWN_SECRET]))
+    if not found:
+        return text, []
+    made = _Work(accounts_of(()), (*_masks(found, own), _masking_accounts)).text(text)
+    if _kinds_in(made, own):
+        lines = made.split("\n")
+        made = "\n".join(MASK if _kinds_in(line, own) else line for line in lines)
+    return MASK if _kinds_in(made, own) else made, found
+
+
+def _kinds_in(text: str, own: Collection[str]) -> list[str]:
+    return list(dict.fromkeys(leak.kind for leak in leaks_in(levels([View(text, 0, ())]), own)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,6 +342,11 @@ def _masking_own(own: Collection[str], text: str) -> list[Change]:
 
 def _masking(kind: SecretKind, text: str) -> list[Change]:
     return [(start, end, MASK) for start, end in secret_spans(kind, text)]
+
+
+def _masking_accounts(text: str) -> list[Change]:
+    changes = (change for kind in ACCOUNTS for change in _masking(kind, text))
+    return sorted({change for change in changes if not text.startswith(STAND_IN, change[0])})
 
 
 def _replacing(pattern: str | re.Pattern[str], new: str) -> _Find:
