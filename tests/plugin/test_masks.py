@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import zlib
-from pathlib import Path
 
 import pytest
 
@@ -26,7 +25,14 @@ SECRETS = {
     "in_a_zip": ZIPPED,
     "quoted": "".join(f"%{ord(each):02x}" for each in KEY),
 }
-PARTS = {**SECRETS, "pem": PRIVATE, "line of pem": LONG[:32] * 2, "beginning": OWN[:10], "end": OWN[-12:]}
+PARTS = {
+    **SECRETS,
+    "pem": PRIVATE,
+    "line of pem": LONG[:32] * 2,
+    "beginning": OWN[:10],
+    "end": OWN[-12:],
+    "half": KEY[:10],
+}
 """What must not be seen."""
 
 PLACES = """
@@ -48,6 +54,7 @@ PLACES = """
     def test_list(converse, secret):
         assert [secret, secret] == ["a"], f"not {secret}"
 
+    @pytest.mark.filterwarnings("default")
     @secret
     def test_error(converse, secret, record_property):
         print("out", secret)
@@ -92,7 +99,6 @@ PLACES = """
 
 
 def _project(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The test that sets it forgets it before its report is written.
     monkeypatch.setenv("MY_PASSWORD", OWN)
     packed = base64.b85encode(zlib.compress(repr(SECRETS).encode())).decode()
     project.makepyfile(
@@ -105,20 +111,87 @@ def _project(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def _seen(result: pytest.RunResult, junit: Path) -> list[tuple[str, str]]:
+def _seen(project: pytest.Pytester, result: pytest.RunResult) -> list[tuple[str, str]]:
     """The secrets that can be read, and where."""
-    shown = {"output": str(result.stdout), "errors": str(result.stderr), "junit.xml": junit.read_text()}
+    junit = (project.path / "junit.xml").read_text()
+    shown = {"output": str(result.stdout), "errors": str(result.stderr), "junit.xml": junit}
     parts = {**PARTS, "account": ACCOUNT}
     return [(where, name) for where, text in shown.items() for name, part in parts.items() if part in text]
 
 
-STYLES = [("-v", "-rA", "-l"), ("--tb=short", "-vv"), ("--tb=native", "-rA"), ("--tb=line", "-rA"), ("-q", "--tb=long")]
+JUNIT = ("--junitxml=junit.xml", "-o", "junit_logging=all", "-o", "junit_family=xunit1")
+STYLES = [
+    ("-v", "-rA", "-l"),
+    *(
+        pytest.param(each, marks=pytest.mark.slow)
+        for each in (
+            ("-rA", "-vv", "--tb=short"),
+            ("-rA", "--tb=native"),
+            ("-rA", "--tb=line"),
+            ("-rA", "--full-trace"),
+            (*XDIST, "-n", "1", "-v", "-rA"),
+        )
+    ),
+]
 
 
 @pytest.mark.parametrize("style", STYLES, ids=" ".join)
 def test_no_secret_is_shown(style: tuple[str, ...], project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     _project(project, monkeypatch)
-    result = project.runpytest(*style, "--junitxml=junit.xml", "-o", "junit_logging=all")
-    assert result.parseoutcomes()["passed"] > len(SECRETS)
-    assert _seen(result, project.path / "junit.xml") == []
-    assert "*** stands for: a secret of this process" in (project.path / "junit.xml").read_text()
+    result = project.runpytest(*style, *JUNIT)
+    assert result.parseoutcomes()["passed"] == 2 * len(SECRETS)  # of which half have an error afterwards
+    assert _seen(project, result) == []
+    result.stdout.fnmatch_lines_random(["[*][*][*] stands for: a secret of this process", "*warned of [*][*][*]*"])
+    assert '<property name="account_id" value="***" />' in (project.path / "junit.xml").read_text()
+
+
+def test_a_value_of_the_environment_is_masked_after_the_test_took_it_away(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import os
+
+        def test_it(converse, monkeypatch):
+            monkeypatch.setenv("MY_PASSWORD", "-".join(["correct", "horse", "battery"]))
+            print(os.environ["MY_PASSWORD"])
+        """
+    )
+    project.runpytest(*JUNIT)
+    assert "<system-out>" in (junit := (project.path / "junit.xml").read_text())
+    assert "correct-horse-battery" not in junit
+
+
+@pytest.mark.parametrize(
+    ("fixtures", "body", "is_masked"),
+    [
+        ("", "", False),
+        ("", "with fake_converse(): pass", True),
+        ("", "with converse_server() as server, server.script(): pass", True),
+        ("converse", "", True),
+        ("converse_httpx", "", True),
+        ("of_the_module", "", True),
+    ],
+)
+def test_tests_without_a_fake_are_left_alone(
+    fixtures: str, body: str, is_masked: bool, project: pytest.Pytester
+) -> None:
+    project.makepyfile(
+        f"""
+        import pytest
+        from converse_harness import ConverseServer as converse_server, fake_converse
+
+        @pytest.fixture(scope="module")
+        def of_the_module():
+            with fake_converse() as fake:
+                yield fake
+
+        def test_first({"of_the_module" if "module" in fixtures else ""}):
+            pass
+
+        def test_it({fixtures}):
+            {body}
+            assert "AKIA" "IOSFODNN7EXAMPLE" == ""
+        """
+    )
+    result = project.runpytest()
+    result.assert_outcomes(passed=1, failed=1)
+    assert (KEY in str(result.stdout)) is not is_masked

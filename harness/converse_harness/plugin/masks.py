@@ -44,7 +44,12 @@ class Masks:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Mask what the report shows."""
         if self._was_open():
-            _mask_report(report, _Masking(self._own))
+            masking = _Masking(self._own)
+            masking.report(report)
+            if masking.values:  # what pytest leaves of these where it cuts long texts
+                _Masking(masking.values).report(report)
+            if report.failed and masking.kinds:
+                report.sections.append((_SECTION, f"*** stands for: {', '.join(masking.kinds)}"))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_warning_recorded(self, warning_message: Any) -> None:
@@ -59,30 +64,29 @@ class Masks:
         return self._before.now or _opened().times > self._before.times
 
 
-def _mask_report(report: Any, masking: _Masking) -> None:
-    report.longrepr = masking.value(report.longrepr)
-    report.sections = [(name, masking.text(text)) for name, text in report.sections]
-    report.user_properties = [
-        (name, masking.named(name, value) if isinstance(value, str) else value)
-        for name, value in report.user_properties
-    ]
-    if hasattr(report, "wasxfail"):
-        report.wasxfail = masking.text(report.wasxfail)
-    if hasattr(report, "context"):  # of a subtest
-        named = {name: masking.named(name, value) for name, value in report.context.kwargs.items()}
-        report.context = replace(report.context, msg=masking.value(report.context.msg), kwargs=named)
-    if report.failed and masking.kinds:
-        report.sections.append((_SECTION, f"*** stands for: {', '.join(masking.kinds)}"))
-
-
 class _Masking:
     """Masks whatever pytest shows of a failure, and remembers the kinds of secrets that it found."""
 
     def __init__(self, own: set[str]) -> None:
         self.kinds: dict[str, None] = {}
+        self.values: set[str] = set()
         self._own, self._asked = own, False
         """The secrets of this process, also those that the environment had in another phase of the test."""
         self._done: set[int] = set()
+
+    def report(self, report: Any) -> None:
+        """Change a report in place."""
+        report.longrepr = self.value(report.longrepr)
+        report.sections = [(name, self.text(text)) for name, text in report.sections]
+        report.user_properties = [
+            (name, self.named(name, value) if isinstance(value, str) else value)
+            for name, value in report.user_properties
+        ]
+        if hasattr(report, "wasxfail"):
+            report.wasxfail = self.text(report.wasxfail)
+        if hasattr(report, "context"):  # of a subtest
+            named = {name: self.named(name, value) for name, value in report.context.kwargs.items()}
+            report.context = replace(report.context, msg=self.value(report.context.msg), kwargs=named)
 
     def text(self, text: str) -> str:
         if not text or text.isspace():
@@ -93,8 +97,9 @@ class _Masking:
         if not self._asked:
             self._own |= own_secrets()
             self._asked = True
-        made, kinds = without_secrets(text, self._own)
+        made, kinds, values = without_secrets(text, self._own)
         self.kinds |= dict.fromkeys(kinds)
+        self.values |= values
         return made
 
     def named(self, name: str, value: str) -> str:

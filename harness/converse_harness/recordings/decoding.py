@@ -223,7 +223,7 @@ def _in_json(text: str) -> tuple[list[Any], bool]:
         return [whole], is_list(whole)
     if "\n" not in text:
         return [], False
-    return [value for line in _LINE_OF_JSON.findall(text) if (value := _parsed(line)) is not None], True
+    return [value for line in _LINE_OF_JSON.findall(text[start:]) if (value := _parsed(line)) is not None], True
 
 
 _LONGEST_NAME: Final = 200
@@ -376,7 +376,11 @@ def _texts_of(data: bytes) -> Iterator[tuple[tuple[str, ...], str, bool]]:
     """Bytes as texts: each byte a character, and what they are compressed from. All that is secret is ASCII."""
     yield (), data.decode("latin-1"), _is_binary(data)
     if data.count(0) * 3 > len(data):
-        yield ("UTF-16",), data.replace(b"\0", b"").decode("latin-1"), False
+        # UTF-32 as well; and where the text has a zero byte of its own, the half that has fewer
+        for inner in dict.fromkeys(
+            [data.replace(b"\0", b""), min(data[::2], data[1::2], key=lambda half: half.count(0))]
+        ):
+            yield ("UTF-16",), inner.decode("latin-1"), False
     for form, inner in unpacked(data):
         yield (form,), inner.decode("latin-1"), _is_binary(inner)
     for text in _in_frames(data):

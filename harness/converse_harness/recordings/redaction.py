@@ -146,26 +146,35 @@ def normalised(request: Any) -> Any:
     return Redaction().normalised(request)
 
 
-def without_secrets(text: str, own: Collection[str] | None = None) -> tuple[str, list[str]]:
-    """A text with masks for the secrets in it, and their kinds; `own` are those of this process.
+class Cleaned(NamedTuple):
+    """A text without secrets, the kinds that were found in it, and those values that stood in it as they are."""
+
+    text: str
+    kinds: tuple[str, ...] = ()
+    values: frozenset[str] = frozenset()
+
+
+def without_secrets(text: str, own: Collection[str]) -> Cleaned:
+    """A text with masks for the secrets in it; `own` are those of this process, also where their middle is cut out.
 
     Where one cannot be masked, in a zip for instance, the whole line has a mask, and if need be all of the text.
 
-    >>> without_secrets("AWS_ACCESS_KEY_ID is AKIAIOSFODNN7EXAMPLE")
-    ('AWS_ACCESS_KEY_ID is ***', ['an AWS access key id'])
+    >>> without_secrets("AWS_ACCESS_KEY_ID is AKIAIOSFODNN7EXAMPLE", own=()).text
+    'AWS_ACCESS_KEY_ID is ***'
     """
-    own = own_secrets() if own is None else own
-    found = _kinds_in(text, own)
-    cut = [(start, end, MASK) for start, end in cut_spans(text, own)]
+    kinds, values = _kinds_in(text, own), set[str]()
+    cut = _masked(cut_spans(text, own))
     if cut:
-        text, found = "".join(_spread([text], sorted(cut))), list(dict.fromkeys([*found, OWN_SECRET]))
-    if not found:
-        return text, []
-    made = _Work(accounts_of(()), (*_masks(found, own), _masking_accounts)).text(text)
+        text, kinds = "".join(_spread([text], cut)), list(dict.fromkeys([*kinds, OWN_SECRET]))
+    if not kinds:
+        return Cleaned(text)
+    for find in (*_masks(kinds, own), _masking_accounts):
+        values |= {text[start:end] for start, end, _ in find(text)}
+    made = _Work(accounts_of(()), (*_masks(kinds, own), _masking_accounts)).text(text)
     if _kinds_in(made, own):
         lines = made.split("\n")
         made = "\n".join(MASK if _kinds_in(line, own) else line for line in lines)
-    return MASK if _kinds_in(made, own) else made, found
+    return Cleaned(MASK if _kinds_in(made, own) else made, tuple(kinds), frozenset(values))
 
 
 def _kinds_in(text: str, own: Collection[str]) -> list[str]:
@@ -332,12 +341,19 @@ def _spread(pieces: Sequence[str], changes: Sequence[Change]) -> Iterator[str]:
         at = end
 
 
+def _masked(spans: Iterable[tuple[int, int]]) -> list[Change]:
+    """A mask for each of these spans, and one for those that overlap."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return [(start, end, MASK) for start, end in merged]
+
+
 def _masking_own(own: Collection[str], text: str) -> list[Change]:
-    changes: list[Change] = []
-    for start, end in sorted(own_spans(text, own)):
-        if not changes or start >= changes[-1][1]:
-            changes.append((start, end, MASK))
-    return changes
+    return _masked(own_spans(text, own))
 
 
 def _masking(kind: SecretKind, text: str) -> list[Change]:
@@ -345,8 +361,8 @@ def _masking(kind: SecretKind, text: str) -> list[Change]:
 
 
 def _masking_accounts(text: str) -> list[Change]:
-    changes = (change for kind in ACCOUNTS for change in _masking(kind, text))
-    return sorted({change for change in changes if not text.startswith(STAND_IN, change[0])})
+    spans = (span for kind in ACCOUNTS for span in secret_spans(kind, text))
+    return _masked(span for span in spans if not text.startswith(STAND_IN, span[0]))
 
 
 def _replacing(pattern: str | re.Pattern[str], new: str) -> _Find:
