@@ -66,8 +66,9 @@ ACCOUNTS: Final = (ACCOUNT_IN_ARN, ACCOUNT_BY_NAME, ACCOUNT_IN_ADDRESS)
 
 def _token(name: str, begins: tuple[str, ...], rest: str, source: str) -> SecretKind:
     """A kind of which each text begins with one of these, and goes on with a pattern."""
-    any_of = "|".join(map(re.escape, begins))
-    return SecretKind(name, tuple(map(str.lower, begins)), rf"{_START}(?:{any_of}){rest}", source=source)
+    # What stands before is looked at after the letters that are quick to search for.
+    any_of = "|".join(rf"{begin}(?<![A-Za-z0-9]{begin})" for begin in map(re.escape, begins))
+    return SecretKind(name, tuple(map(str.lower, begins)), rf"(?:{any_of}){rest}", source=source)
 
 
 def _by_name(name: str, owners: tuple[str, ...], value: str, source: str) -> SecretKind:
@@ -179,8 +180,11 @@ KINDS: Final = (
     SecretKind(
         "a private key",
         ("private key", "openssh-key-v1\0"),
-        r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-        r"[^\x00]{0,300}?[A-Za-z0-9+/=]{16,}(?:(?:[\r\n]|\\[nr])+[A-Za-z0-9+/=]+)*"
+        # To its end, however its lines are set; or, where that is cut off, as long as there are lines
+        r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----(?=[^\x00]{0,300}?[A-Za-z0-9+/=]{16})"
+        r"(?:(?:(?!-----)[^\x00]){16,16384}-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+        r"|[^\x00]{0,300}?[A-Za-z0-9+/=]{16,}(?:(?:\\[nr]|[\s\"'+,>|E#*\\-]){1,40}[A-Za-z0-9+/=]{40,})*"
+        r"(?:(?:[\r\n]|\\[nr])+[A-Za-z0-9+/=]+)*)"
         r"|openssh-key-v1\x00",
     ),
     # What agents are given beside AWS, each as its maker documents it or as gitleaks 8 (2025) has it

@@ -185,6 +185,30 @@ def own_spans(text: str, own: Collection[str]) -> Iterator[tuple[int, int]]:
                 at = text.find(each, at + 1)
 
 
+_SHOWN: Final = 8
+"""Characters of a secret, at its beginning or end, that are masked where the rest of it was cut off."""
+
+
+def cut_spans(text: str, own: Collection[str]) -> Iterator[tuple[int, int]]:
+    """Where in a text `reprlib` and pytest left the beginning of a long secret before three dots, or its end after."""
+    for value in own if "..." in text else ():
+        for found in re.finditer(re.escape(value[:_SHOWN]), text):
+            start = found.start()
+            end = start + _common(value, text[start : start + len(value)])
+            if text.startswith("...", end):
+                yield start, end
+        for found in re.finditer(re.escape(value[-_SHOWN:]), text):
+            end = found.end()
+            start = end - _common(value[::-1], text[max(end - len(value), 0) : end][::-1])
+            if text.endswith("...", 0, start):
+                yield start, end
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    return next((at for at, pair in enumerate(zip(one, other, strict=False)) if len(set(pair)) > 1), len(other))
+
+
 def mask(text: str, own: Collection[str] | None = None) -> str:
     """The text without secrets, for failure messages and reports; `own` are those of this process.
 

@@ -46,6 +46,7 @@ class Settings(TypedDict, total=False):
 
 
 _open: WeakSet[Fake] = WeakSet()
+_times_opened = 0
 
 _NOT_OPEN: Final = (
     "{fake} is scripted and answers nobody: clients reach the service itself. Open it first, `with fake_converse() as "
@@ -58,6 +59,11 @@ _STRICTNESS: Final[tuple[str, ...]] = get_args(Strictness)
 def open_fakes() -> dict[Fake, int]:
     """Every fake of this process that is open, with how many problems it has had so far."""
     return {fake: len(fake.endpoint.problems) for fake in list(_open)}
+
+
+def times_opened() -> int:
+    """How often a fake was opened in this process."""
+    return _times_opened
 
 
 class Scripted:
@@ -341,7 +347,9 @@ class Fake:
         _open.discard(self)
 
     def _opened(self) -> None:
+        global _times_opened
         self._was_open = True
+        _times_opened += 1
         if not _open:
             refused()  # what children asked while no fake was open is nobody's
         _open.add(self)

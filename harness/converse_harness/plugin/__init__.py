@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 import pytest
 
 from converse_harness.plugin import cases, contracts, guard, parallel, recording, samples
+from converse_harness.plugin.masks import Masks
 from converse_harness.plugin.settings import GROUP, MARKED, OPTIONS, own_fakes, settings_of
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     pluginmanager.register(recording, "converse_recordings")
     pluginmanager.register(contracts, "converse_contracts")
     pluginmanager.register(guard, "converse_guard")
+    pluginmanager.register(Masks(), "converse_masks")
     group = parser.getgroup(*GROUP)
     for name, (default, meaning) in OPTIONS.items():
         group.addoption(

@@ -82,12 +82,13 @@ def levels(views: Iterable[View]) -> Iterator[Joined]:
     """These views in groups to be searched, then what is encoded in them, then what is encoded in that."""
     # What is large is searched once, wherever it stands again: an image that each request of a session repeats.
     seen: set[object] = set()
+    runs: set[object] = set()
     level: list[View] = list(views)
     for _ in range(_DEPTH + 1):
         groups = list(_groups(level))
         yield from groups
         level = []
-        for view in (view for group in groups for view in _decoded(group)):
+        for view in (view for group in groups for view in _decoded(group, runs)):
             key = view.text if len(view.text) >= _LARGE else (view.text, view.line, view.path)
             if key not in seen:
                 seen.add(key)
@@ -222,11 +223,11 @@ def _in_json(text: str) -> tuple[list[Any], bool]:
         return [whole], is_list(whole)
     if "\n" not in text:
         return [], False
-    lines = (line.strip().removeprefix("data:").strip() for line in text[start:].splitlines())
-    return [value for value in map(_parsed, lines) if value is not None], True
+    return [value for line in _LINE_OF_JSON.findall(text[start:]) if (value := _parsed(line)) is not None], True
 
 
 _LONGEST_NAME: Final = 200
+_LINE_OF_JSON: Final = re.compile(r"^[ \t]*(?:data:[ \t]*)?([{\[].*)", re.MULTILINE)
 
 
 def _parsed(text: str) -> Any:
@@ -257,24 +258,38 @@ _ALIGNED: Final = 4096
 """A longer run of base64 is taken to begin where it begins; before a shorter one there may be something else."""
 
 
-def _decoded(group: Joined) -> Iterator[View]:
-    for form, marks, decode in _WHOLE:
-        if not any(mark in group.text for mark in marks):
-            continue
-        for view in group.views:
-            if not view.binary and any(mark in view.text for mark in marks):
-                text = decode(view.text)
-                if text != view.text:
-                    yield View(text, view.line, view.path, (*view.form, form) if form else view.form)
+def _decoded(group: Joined, runs: set[object]) -> Iterator[View]:
+    """What is encoded in these texts; `runs` are the runs of base64 and hex that were decoded before."""
     for view in group.views:
         if not view.binary:
+            yield from _as_whole(view)
             yield from _structured(view)
     for found in _RUN.finditer(group.text):
         view = group.view_at(found.start())
         name = _name_before(group.text, found.start())
+        if (key := (found[0], name, view.line, view.path)) in runs:
+            continue
+        runs.add(key)
         for form, data in _bytes_of(found[0]):
             for inner, text, binary in _texts_of(data):
                 yield View(name + text if not inner else text, view.line, view.path, (*view.form, form, *inner), binary)
+
+
+def _as_whole(view: View) -> Iterator[View]:
+    """The text without each encoding that a whole text may have, and without all of them.
+
+    Each of them again where it was undone before, for that order; and not in every order, which are too many.
+    """
+    last = view.form[-1] if view.form else ""
+    made = view.text
+    for form, marks, decode in _WHOLE:
+        if any(mark in view.text for mark in marks) and (last == form or last not in _WHOLE_FORMS):
+            text = decode(view.text)
+            if text != view.text:
+                yield View(text, view.line, view.path, (*view.form, form))
+        made = decode(made) if any(mark in made for mark in marks) else made
+    if made != view.text:
+        yield View(made, view.line, view.path, (*view.form, _ALL))
 
 
 def _structured(view: View) -> Iterator[View]:
@@ -291,8 +306,13 @@ def _structured(view: View) -> Iterator[View]:
 _NAME_BEFORE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,60}[\"']?\s{0,3}[:=]\s{0,3}[\"']?$")
 
 
+_BEFORE_VALUE: Final = frozenset(" \t\n:=\"'")
+
+
 def _name_before(text: str, at: int) -> str:
     """What names a value: base64 of Kubernetes has no other word of what it is."""
+    if text[at - 1 : at] not in _BEFORE_VALUE:
+        return ""
     found = _NAME_BEFORE.search(text, max(at - _LONGEST_NAME, 0), at)
     return found[0] if found else ""
 
@@ -312,9 +332,12 @@ _WHOLE: Final[tuple[tuple[str, tuple[str, ...], Callable[[str], str]], ...]] = (
     ("escaped", ("\\",), _unescape),
     ("percent-encoded", ("%",), lambda text: unquote(text) if _PERCENT.search(text) else text),
     ("HTML", ("&",), lambda text: html.unescape(text) if _ENTITY.search(text) else text),
-    ("", ("\n",), lambda text: _WRAP.sub("", text)),
+    ("wrapped", ("\n",), lambda text: _WRAP.sub("", text)),
 )
 """Encodings of a whole text: what it is called, what such a text has in it, and how it is undone."""
+
+_ALL: Final = "encoded"
+_WHOLE_FORMS: Final = frozenset([_ALL, *(form for form, _, _ in _WHOLE)])
 
 
 def _bytes_of(run: str) -> Iterator[tuple[str, bytes]]:
@@ -353,7 +376,11 @@ def _texts_of(data: bytes) -> Iterator[tuple[tuple[str, ...], str, bool]]:
     """Bytes as texts: each byte a character, and what they are compressed from. All that is secret is ASCII."""
     yield (), data.decode("latin-1"), _is_binary(data)
     if data.count(0) * 3 > len(data):
-        yield ("UTF-16",), data.replace(b"\0", b"").decode("latin-1"), False
+        # UTF-32 as well; and where the text has a zero byte of its own, the half that has fewer
+        for inner in dict.fromkeys(
+            [data.replace(b"\0", b""), min(data[::2], data[1::2], key=lambda half: half.count(0))]
+        ):
+            yield ("UTF-16",), inner.decode("latin-1"), False
     for form, inner in unpacked(data):
         yield (form,), inner.decode("latin-1"), _is_binary(inner)
     for text in _in_frames(data):

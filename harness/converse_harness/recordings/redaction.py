@@ -16,7 +16,16 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from converse_harness.errors import DamagedData, ReplyError
-from converse_harness.recordings.decoding import is_dict, is_list, is_pair, levels, unpacked, value_names, views_of
+from converse_harness.recordings.decoding import (
+    View,
+    is_dict,
+    is_list,
+    is_pair,
+    levels,
+    unpacked,
+    value_names,
+    views_of,
+)
 from converse_harness.recordings.leaks import (
     OWN_SECRET,
     Accounts,
@@ -30,7 +39,7 @@ from converse_harness.recordings.leaks import (
 )
 from converse_harness.recordings.lines import Line, without_contradiction
 from converse_harness.secret_kinds import ACCOUNTS, KINDS, SecretKind
-from converse_harness.secrets import MASK, own_secrets, own_spans, secret_spans
+from converse_harness.secrets import MASK, STAND_IN, cut_spans, own_secrets, own_spans, secret_spans
 from converse_harness.stream.frames import decode, encode
 
 _Find = Callable[[str], list[Change]]
@@ -135,6 +144,41 @@ def normalised(request: Any) -> Any:
     {'modelId': 'arn:aws:bedrock:us-east-1:111122000001:application-inference-profile/x'}
     """
     return Redaction().normalised(request)
+
+
+class Cleaned(NamedTuple):
+    """A text without secrets, the kinds that were found in it, and those values that stood in it as they are."""
+
+    text: str
+    kinds: tuple[str, ...] = ()
+    values: frozenset[str] = frozenset()
+
+
+def without_secrets(text: str, own: Collection[str]) -> Cleaned:
+    """A text with masks for the secrets in it; `own` are those of this process, also where their middle is cut out.
+
+    Where one cannot be masked, in a zip for instance, the whole line has a mask, and if need be all of the text.
+
+    >>> without_secrets("AWS_ACCESS_KEY_ID is AKIAIOSFODNN7EXAMPLE", own=()).text
+    'AWS_ACCESS_KEY_ID is ***'
+    """
+    kinds, values = _kinds_in(text, own), set[str]()
+    cut = _masked(cut_spans(text, own))
+    if cut:
+        text, kinds = "".join(_spread([text], cut)), list(dict.fromkeys([*kinds, OWN_SECRET]))
+    if not kinds:
+        return Cleaned(text)
+    for find in (*_masks(kinds, own), _masking_accounts):
+        values |= {text[start:end] for start, end, _ in find(text)}
+    made = _Work(accounts_of(()), (*_masks(kinds, own), _masking_accounts)).text(text)
+    if _kinds_in(made, own):
+        lines = made.split("\n")
+        made = "\n".join(MASK if _kinds_in(line, own) else line for line in lines)
+    return Cleaned(MASK if _kinds_in(made, own) else made, tuple(kinds), frozenset(values))
+
+
+def _kinds_in(text: str, own: Collection[str]) -> list[str]:
+    return list(dict.fromkeys(leak.kind for leak in leaks_in(levels([View(text, 0, ())]), own)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,16 +341,28 @@ def _spread(pieces: Sequence[str], changes: Sequence[Change]) -> Iterator[str]:
         at = end
 
 
+def _masked(spans: Iterable[tuple[int, int]]) -> list[Change]:
+    """A mask for each of these spans, and one for those that overlap."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return [(start, end, MASK) for start, end in merged]
+
+
 def _masking_own(own: Collection[str], text: str) -> list[Change]:
-    changes: list[Change] = []
-    for start, end in sorted(own_spans(text, own)):
-        if not changes or start >= changes[-1][1]:
-            changes.append((start, end, MASK))
-    return changes
+    return _masked(own_spans(text, own))
 
 
 def _masking(kind: SecretKind, text: str) -> list[Change]:
     return [(start, end, MASK) for start, end in secret_spans(kind, text)]
+
+
+def _masking_accounts(text: str) -> list[Change]:
+    spans = (span for kind in ACCOUNTS for span in secret_spans(kind, text))
+    return _masked(span for span in spans if not text.startswith(STAND_IN, span[0]))
 
 
 def _replacing(pattern: str | re.Pattern[str], new: str) -> _Find:

@@ -1,0 +1,144 @@
+"""pytest: no secret is in the report of a test in which a fake or a recording was open, nor in what is made of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+import pytest
+
+_SECTION: Final = "Masked by converse-harness"
+
+
+class _Opened(NamedTuple):
+    """How often a fake was opened in this process so far, and whether one is open."""
+
+    times: int
+    now: bool
+
+
+def _opened() -> _Opened:
+    module = sys.modules.get("converse_harness.intercept.fake")
+    return _Opened(0, now=False) if module is None else _Opened(module.times_opened(), bool(module.open_fakes()))
+
+
+class Masks:
+    """The hooks that mask; one for each run.
+
+    The report is masked where it is logged, which is after all that adds to it; of xdist's workers in the worker.
+    """
+
+    def __init__(self) -> None:
+        self._before = _opened()
+        self._own: set[str] = set()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logstart(self) -> None:
+        """A test begins."""
+        self._before = _opened()
+        self._own.clear()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Mask what the report shows."""
+        if self._was_open():
+            masking = _Masking(self._own)
+            masking.report(report)
+            if masking.values:  # what pytest leaves of these where it cuts long texts
+                _Masking(masking.values).report(report)
+            if report.failed and masking.kinds:
+                report.sections.append((_SECTION, f"*** stands for: {', '.join(masking.kinds)}"))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_warning_recorded(self, warning_message: Any) -> None:
+        """Mask a warning of the test that ran last."""
+        if self._was_open():
+            said = str(warning_message.message)
+            masked = _Masking(self._own).text(said)
+            if masked != said:
+                warning_message.message = masked
+
+    def _was_open(self) -> bool:
+        return self._before.now or _opened().times > self._before.times
+
+
+class _Masking:
+    """Masks whatever pytest shows of a failure, and remembers the kinds of secrets that it found."""
+
+    def __init__(self, own: set[str]) -> None:
+        self.kinds: dict[str, None] = {}
+        self.values: set[str] = set()
+        self._own, self._asked = own, False
+        """The secrets of this process, also those that the environment had in another phase of the test."""
+        self._done: set[int] = set()
+
+    def report(self, report: Any) -> None:
+        """Change a report in place."""
+        report.longrepr = self.value(report.longrepr)
+        report.sections = [(name, self.text(text)) for name, text in report.sections]
+        report.user_properties = [
+            (name, self.named(name, value) if isinstance(value, str) else value)
+            for name, value in report.user_properties
+        ]
+        if hasattr(report, "wasxfail"):
+            report.wasxfail = self.text(report.wasxfail)
+        if hasattr(report, "context"):  # of a subtest
+            named = {name: self.named(name, value) for name, value in report.context.kwargs.items()}
+            report.context = replace(report.context, msg=self.value(report.context.msg), kwargs=named)
+
+    def text(self, text: str) -> str:
+        if not text or text.isspace():
+            return text
+        from converse_harness.recordings.redaction import without_secrets
+        from converse_harness.secrets import own_secrets
+
+        if not self._asked:
+            self._own |= own_secrets()
+            self._asked = True
+        made, kinds, values = without_secrets(text, self._own)
+        self.kinds |= dict.fromkeys(kinds)
+        self.values |= values
+        return made
+
+    def named(self, name: str, value: str) -> str:
+        """A value that may be a secret only by its name."""
+        before = f"{name} = "
+        made = self.text(before + value)
+        return made.removeprefix(before) if made.startswith(before) else self.text(value)
+
+    def value(self, value: Any) -> Any:
+        """A part of what pytest shows of an exception; its objects are changed in place."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list | tuple):
+            return self._items(value)
+        if _is_shown(value) and id(value) not in self._done:
+            self._done.add(id(value))
+            for name, item in vars(value).items():
+                setattr(value, name, self.value(item))
+        return value
+
+    def _items(self, items: list[Any] | tuple[Any, ...]) -> Any:
+        texts = [item for item in items if isinstance(item, str)]
+        if isinstance(items, list) and texts and len(texts) == len(items):
+            return self._lines(texts)
+        if isinstance(items, tuple) and len(texts) == len(items) == _PAIR:
+            return texts[0], self.named(*texts)
+        return [*map(self.value, items)] if isinstance(items, list) else tuple(map(self.value, items))
+
+    def _lines(self, lines: list[str]) -> list[str]:
+        """Lines are masked together, as a secret may go on in the next."""
+        if all(line.endswith("\n") for line in lines):
+            return self.text("".join(lines)).splitlines(keepends=True)
+        return self.text("\n".join(lines)).split("\n")
+
+
+_PAIR: Final = 2
+
+
+def _is_shown(value: Any) -> bool:
+    """Whether it is one of the objects of which pytest makes the text of a failure."""
+    show: Callable[..., object] | None = getattr(value, "toterminal", None)
+    return show is not None and hasattr(value, "__dict__")

@@ -1,0 +1,197 @@
+"""What pytest shows and writes of a test in which a fake or a recording was open has no secret in it."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+
+import pytest
+
+from tests.nested import XDIST
+from tests.recordings.planted import LONG, in_zip
+
+KEY = "AK" + "IAIOSFODNN7EXAMPLE"
+OWN = "correct-horse-battery-staple-of-this-process"
+ACCOUNT = "210987654321"
+PRIVATE = "\n".join([*[LONG[:32] * 2] * 5, LONG[:20]])
+PEM = "-----BEGIN RSA PRIV" + f"ATE KEY-----\n{PRIVATE}\n-----END RSA PRIV" + "ATE KEY-----"
+ZIPPED = base64.b64encode(in_zip(KEY)).decode()
+
+SECRETS = {
+    "key": KEY,
+    "own": OWN,
+    "pem": PEM,
+    "in_base64": base64.b64encode(KEY.encode()).decode(),
+    "in_a_zip": ZIPPED,
+    "quoted": "".join(f"%{ord(each):02x}" for each in KEY),
+}
+PARTS = {
+    **SECRETS,
+    "pem": PRIVATE,
+    "line of pem": LONG[:32] * 2,
+    "beginning": OWN[:10],
+    "end": OWN[-12:],
+    "half": KEY[:10],
+}
+"""What must not be seen."""
+
+PLACES = """
+    import logging
+    import sys
+    import warnings
+
+    import pytest
+    from converse_harness import fake_converse
+    from secret import ACCOUNT, SECRETS
+
+    secret = pytest.mark.parametrize("secret", SECRETS.values(), ids=list(SECRETS))
+
+    @secret
+    def test_assertion(converse, secret):
+        assert secret == "a"
+
+    @secret
+    def test_list(converse, secret):
+        assert [secret, secret] == ["a"], f"not {secret}"
+
+    @pytest.mark.filterwarnings("default")
+    @secret
+    def test_error(converse, secret, record_property):
+        print("out", secret)
+        print("err", secret, file=sys.stderr)
+        logging.getLogger("agent").warning("log %s", secret)
+        warnings.warn(f"warned of {secret}")
+        record_property("arn", secret)
+        record_property("account_id", ACCOUNT)
+        record_property("number", 5)
+        try:
+            raise ValueError(secret)
+        except ValueError:
+            raise ExceptionGroup("several", [KeyError(secret), ValueError("before\\n", secret)])
+
+    @secret
+    def test_passes(secret):
+        with fake_converse():
+            print(secret)
+
+    @pytest.fixture
+    def broken(converse, secret):
+        yield
+        raise ValueError(secret)
+
+    @secret
+    def test_fixture(broken, secret):
+        pass
+
+    @secret
+    def test_skips(converse, secret):
+        pytest.skip(secret)
+
+    @secret
+    def test_is_expected_to_fail(converse, secret):
+        pytest.xfail(secret)
+
+    @secret
+    def test_parts(converse, secret, subtests):
+        with subtests.test(secret, key=secret):
+            raise ValueError(secret)
+"""
+
+
+def _project(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_PASSWORD", OWN)
+    packed = base64.b85encode(zlib.compress(repr(SECRETS).encode())).decode()
+    project.makepyfile(
+        secret=f"""
+        import ast, base64, zlib
+        SECRETS = ast.literal_eval(zlib.decompress(base64.b85decode({packed!r})).decode())
+        ACCOUNT = "2109" "87654321"
+        """,
+        test_places=PLACES,
+    )
+
+
+def _seen(project: pytest.Pytester, result: pytest.RunResult) -> list[tuple[str, str]]:
+    """The secrets that can be read, and where."""
+    junit = (project.path / "junit.xml").read_text()
+    shown = {"output": str(result.stdout), "errors": str(result.stderr), "junit.xml": junit}
+    parts = {**PARTS, "account": ACCOUNT}
+    return [(where, name) for where, text in shown.items() for name, part in parts.items() if part in text]
+
+
+JUNIT = ("--junitxml=junit.xml", "-o", "junit_logging=all", "-o", "junit_family=xunit1")
+STYLES = [
+    ("-v", "-rA", "-l"),
+    *(
+        pytest.param(each, marks=pytest.mark.slow)
+        for each in (
+            ("-rA", "-vv", "--tb=short"),
+            ("-rA", "--tb=native"),
+            ("-rA", "--tb=line"),
+            ("-rA", "--full-trace"),
+            (*XDIST, "-n", "1", "-v", "-rA"),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize("style", STYLES, ids=" ".join)
+def test_no_secret_is_shown(style: tuple[str, ...], project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    _project(project, monkeypatch)
+    result = project.runpytest(*style, *JUNIT)
+    assert result.parseoutcomes()["passed"] == 2 * len(SECRETS)  # of which half have an error afterwards
+    assert _seen(project, result) == []
+    result.stdout.fnmatch_lines_random(["[*][*][*] stands for: a secret of this process", "*warned of [*][*][*]*"])
+    assert '<property name="account_id" value="***" />' in (project.path / "junit.xml").read_text()
+
+
+def test_a_value_of_the_environment_is_masked_after_the_test_took_it_away(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import os
+
+        def test_it(converse, monkeypatch):
+            monkeypatch.setenv("MY_PASSWORD", "-".join(["correct", "horse", "battery"]))
+            print(os.environ["MY_PASSWORD"])
+        """
+    )
+    project.runpytest(*JUNIT)
+    assert "<system-out>" in (junit := (project.path / "junit.xml").read_text())
+    assert "correct-horse-battery" not in junit
+
+
+@pytest.mark.parametrize(
+    ("fixtures", "body", "is_masked"),
+    [
+        ("", "", False),
+        ("", "with fake_converse(): pass", True),
+        ("", "with converse_server() as server, server.script(): pass", True),
+        ("converse", "", True),
+        ("converse_httpx", "", True),
+        ("of_the_module", "", True),
+    ],
+)
+def test_tests_without_a_fake_are_left_alone(
+    fixtures: str, body: str, is_masked: bool, project: pytest.Pytester
+) -> None:
+    project.makepyfile(
+        f"""
+        import pytest
+        from converse_harness import ConverseServer as converse_server, fake_converse
+
+        @pytest.fixture(scope="module")
+        def of_the_module():
+            with fake_converse() as fake:
+                yield fake
+
+        def test_first({"of_the_module" if "module" in fixtures else ""}):
+            pass
+
+        def test_it({fixtures}):
+            {body}
+            assert "AKIA" "IOSFODNN7EXAMPLE" == ""
+        """
+    )
+    result = project.runpytest()
+    result.assert_outcomes(passed=1, failed=1)
+    assert (KEY in str(result.stdout)) is not is_masked
