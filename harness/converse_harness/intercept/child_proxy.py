@@ -31,7 +31,7 @@ _PATIENCE: Final = 60.0
 _REFUSED: Final = "Refused by converse-harness, as this process was started while a fake was open"
 
 
-class Settings(NamedTuple):
+class ProxySettings(NamedTuple):
     """The proxies of a program's own environment, "" for none; where refusals are told, and what is said of them."""
 
     http: str
@@ -46,8 +46,8 @@ class _ChildProxy(ThreadingTCPServer):
     block_on_close = False
     request_queue_size = 64
 
-    def __init__(self, settings: Settings) -> None:
-        super().__init__(("127.0.0.1", 0), _Request)
+    def __init__(self, settings: ProxySettings) -> None:
+        super().__init__(("127.0.0.1", 0), _ProxyRequest)
         self.settings = settings
         self.port: int = self.server_address[1]
 
@@ -63,7 +63,7 @@ class _ChildProxy(ThreadingTCPServer):
         return "" if not proxy or bypasses(host, {"no": self.settings.no}) else proxy
 
 
-class _Request(StreamRequestHandler):
+class _ProxyRequest(StreamRequestHandler):
     """One connection of a program, for one request or one tunnel."""
 
     timeout: ClassVar[float | None] = None
@@ -186,7 +186,7 @@ def _join(client: socket.socket, buffered: Any, remote: socket.socket) -> None:
 
 def main(given: str) -> None:
     """The program: its settings as JSON in, its port as a line out. It leaves its parent, who may wait for children."""
-    proxy = _ChildProxy(Settings(*json.loads(given)))
+    proxy = _ChildProxy(ProxySettings(*json.loads(given)))
     if hasattr(os, "fork") and os.fork() != 0:
         os._exit(0)
     if hasattr(os, "setsid"):

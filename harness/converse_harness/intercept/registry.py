@@ -21,6 +21,7 @@ fully patched (a fake is open) or as it was.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -30,7 +31,6 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakSet
 
-from converse_harness.intercept import pools
 from converse_harness.intercept.clients import is_loopback
 from converse_harness.intercept.exchange import (
     CLOSED_MEANWHILE,
@@ -160,8 +160,10 @@ def below() -> RefusingFake | None:
 
 def tell_workers() -> None:
     """Say to the workers of this process whether the way to Bedrock is closed to them."""
-    newest = next((entry.responder for entry in _entries[::-1]), _below)
-    pools.tell(newest is not None and not newest.records)
+    pools = sys.modules.get("converse_harness.intercept.pools")  # where the plugin has loaded it
+    if pools is not None:
+        newest = next((entry.responder for entry in _entries[::-1]), _below)
+        pools.tell(newest is not None and not newest.records)
 
 
 def close_fake(fake: OpenFake) -> None:

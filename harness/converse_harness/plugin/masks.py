@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import pytest
 
@@ -113,10 +113,11 @@ class _Masking:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list | tuple):
-            return self._items(value)
+            return self._items(cast("list[Any]", value))
         if _is_shown(value) and id(value) not in self._done:
             self._done.add(id(value))
-            for name, item in vars(value).items():
+            attributes: dict[str, Any] = value.__dict__
+            for name, item in attributes.items():
                 setattr(value, name, self.value(item))
         return value
 
