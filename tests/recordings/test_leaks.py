@@ -228,6 +228,32 @@ def test_what_is_masked_is_said_where_it_stands_in_the_file() -> None:
     ]
 
 
+IN_PLACE = (
+    "as it is",
+    "in prose",
+    "in JSON in a string",
+    "escaped",
+    "percent-encoded",
+    "percent-encoded twice",
+    "base64",
+    "base64 twice",
+    "base64 in JSON in base64",
+    "a data URL",
+    "gzip",
+)
+
+
+@pytest.mark.parametrize("form", IN_PLACE)
+@pytest.mark.parametrize("name", ["a GitHub token", "an AWS secret access key", "a private key", "a JSON Web Token"])
+def test_these_forms_are_masked_in_their_place(form: str, name: str) -> None:
+    made = safe(FORMS[form](f"é {REFUSED[name]} \n\tü"))
+    assert (made.left_out, len(made.masked)) == ((), 1)
+    text = made.lines[1]["request"]["messages"][0]["content"][0]["text"]
+    if form in ("escaped", "in JSON in a string"):
+        json.loads(text)
+        assert "***" in text
+
+
 def test_where_nothing_is_left_nothing_was_written() -> None:
     said = said_of_left_out(safe(zipped(REFUSED["a GitHub token"])), "trip.jsonl")
     assert said.startswith("trip.jsonl was not written, for it would hold a secret that cannot be masked there:\n")

@@ -1032,5 +1032,6 @@ def test_a_server_stops_though_a_recording_cannot_be_written(
             server.stop()
     assert server.fakes == []
     assert other not in server.fakes
+    assert ", closed, " in repr(fake)
     with pytest.raises(httpx.ConnectError):
         httpx.get(fake.url)

@@ -343,8 +343,10 @@ class Fake:
 
     def close(self) -> None:
         """Stop answering, without a check; closing twice does nothing."""
-        self._stack.close()
-        _open.discard(self)
+        try:
+            self._stack.close()
+        finally:
+            _open.discard(self)
 
     def _opened(self) -> None:
         global _times_opened

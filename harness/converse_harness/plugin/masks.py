@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,6 +11,11 @@ from typing import Any, Final, NamedTuple, cast
 import pytest
 
 _SECTION: Final = "Masked by converse-harness"
+
+_CUT: Final = re.compile(r"""[^\s"'<>()\[\]{},.]{16,}(?=\.\.\.)|(?<=\.\.\.)[^\s"'<>()\[\]{},]{16,}""")
+"""What is left of a long word where pytest cut it. Nobody can find a secret in that which was encoded, or whose name is
+gone: it is masked where the same report had one.
+"""
 
 
 class _Opened(NamedTuple):
@@ -46,8 +52,8 @@ class Masks:
         if self._was_open():
             masking = _Masking(self._own)
             masking.report(report)
-            if masking.values:  # what pytest leaves of these where it cuts long texts
-                _Masking(masking.values).report(report)
+            if masking.kinds:
+                _Masking(masking.values, cut=True).report(report)
             if report.failed and masking.kinds:
                 report.sections.append((_SECTION, f"*** stands for: {', '.join(masking.kinds)}"))
 
@@ -65,9 +71,13 @@ class Masks:
 
 
 class _Masking:
-    """Masks whatever pytest shows of a failure, and remembers the kinds of secrets that it found."""
+    """Masks whatever pytest shows of a failure, and remembers the kinds of secrets that it found, and these.
 
-    def __init__(self, own: set[str]) -> None:
+    `own` are secrets of this process, or others that are known; with `cut` also what was cut may be one.
+    """
+
+    def __init__(self, own: set[str], *, cut: bool = False) -> None:
+        self._cut = cut
         self.kinds: dict[str, None] = {}
         self.values: set[str] = set()
         self._own, self._asked = own, False
@@ -100,7 +110,7 @@ class _Masking:
         made, kinds, values = without_secrets(text, self._own)
         self.kinds |= dict.fromkeys(kinds)
         self.values |= values
-        return made
+        return _CUT.sub("***", made) if self._cut else made
 
     def named(self, name: str, value: str) -> str:
         """A value that may be a secret only by its name."""

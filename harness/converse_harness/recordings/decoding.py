@@ -247,7 +247,7 @@ _LARGE_NUMBER: Final = 10**9
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrtbf])|([\s\S]))")
 _ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 _PERCENT: Final = re.compile(r"%[0-9a-fA-F]{2}")
-_ENTITY: Final = re.compile(r"&(?:#\d|#[xX]|[a-zA-Z]{2,8};)")
+_ENTITY: Final = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[a-zA-Z]{2,8}(?=;));?")
 _WRAP: Final = re.compile(r"(?<=[A-Za-z0-9+/_-]{20})\r?\n[ \t]*(?=[A-Za-z0-9+/_-])")
 _RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{20,}")
 _LONG_RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{4096,}")
@@ -338,6 +338,28 @@ _WHOLE: Final[tuple[tuple[str, tuple[str, ...], Callable[[str], str]], ...]] = (
 
 _ALL: Final = "encoded"
 _WHOLE_FORMS: Final = frozenset([_ALL, *(form for form, _, _ in _WHOLE)])
+
+
+_CODES: Final[tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...]] = (
+    ("\\", _ESCAPE, _unescaped),
+    ("%", _PERCENT, lambda found: chr(int(found[0][1:], 16))),
+    ("&", _ENTITY, lambda found: html.unescape(found[0])),
+)
+
+
+def undone(text: str) -> Iterator[tuple[str, list[int]]]:
+    """The text without each encoding that stands for single characters, and where each of them began, and the end."""
+    for mark, code, decode in _CODES:
+        if mark not in text:
+            continue
+        made, starts, done = list[str](), list[int](), 0
+        for found in code.finditer(text):
+            characters = decode(found)
+            made += [text[done : found.start()], characters]
+            starts += [*range(done, found.start()), *[found.start()] * len(characters)]
+            done = found.end()
+        if done:
+            yield "".join([*made, text[done:]]), [*starts, *range(done, len(text) + 1)]
 
 
 def _bytes_of(run: str) -> Iterator[tuple[str, bytes]]:

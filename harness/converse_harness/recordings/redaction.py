@@ -22,6 +22,7 @@ from converse_harness.recordings.decoding import (
     is_list,
     is_pair,
     levels,
+    undone,
     unpacked,
     value_names,
     views_of,
@@ -170,7 +171,7 @@ def without_secrets(text: str, own: Collection[str]) -> Cleaned:
         return Cleaned(text)
     for find in (*_masks(kinds, own), _masking_accounts):
         values |= {text[start:end] for start, end, _ in find(text)}
-    made = _Work(accounts_of(()), (*_masks(kinds, own), _masking_accounts)).text(text)
+    made = _Work(accounts_of(()), (*_masks(kinds, own), _masking_accounts), named=True).text(text)
     if _kinds_in(made, own):
         lines = made.split("\n")
         made = "\n".join(MASK if _kinds_in(line, own) else line for line in lines)
@@ -188,7 +189,7 @@ class _Work:
     accounts: Accounts
     finds: tuple[_Find, ...]
     named: bool = False
-    """Whether a value is looked at with its name before it, as `views_of` has it."""
+    """Whether a value is looked at with its name before it, as `views_of` has it, and with its codes undone."""
 
     def file(self, lines: Sequence[Line]) -> list[Line]:
         """The lines of a file, of which the first may be its header."""
@@ -253,7 +254,7 @@ class _Work:
         """The pieces of one text; what has the same length stays in the pieces that it was in."""
         new = list(pieces)
         for find in self.finds:
-            changes = find("".join(new))
+            changes = _deep(find, "".join(new)) if self.named else find("".join(new))
             if changes:
                 new = list(_spread(new, changes))
         return [_BASE64.sub(lambda found: self._run(found[0], depth - 1), each) for each in new] if depth else new
@@ -318,6 +319,17 @@ def _masks(kinds: Collection[str], own: Collection[str]) -> Iterator[_Find]:
     for kind in _MASKED:
         if kind.name in kinds:
             yield partial(_masking, kind)
+
+
+def _deep(find: _Find, text: str, depth: int = 2) -> list[Change]:
+    """What is to be replaced in a text also where its characters are escaped, percent-encoded or entities of HTML."""
+    changes = find(text)
+    for inner, starts in undone(text) if depth else ():
+        for start, end, new in _deep(find, inner, depth - 1):
+            at, stop = starts[start], starts[end]
+            if not any(at < other_end and other < stop for other, other_end, _ in changes):
+                changes = [*changes, (at, stop, new)]
+    return sorted(changes)
 
 
 def _spread(pieces: Sequence[str], changes: Sequence[Change]) -> Iterator[str]:
