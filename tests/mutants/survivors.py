@@ -43,6 +43,7 @@ SURVIVORS: Final[Mapping[tuple[str, str], str]] = {
         'return text.removeprefix(".").replace(f".{_AND_AFTER[0]}", _AND_AFTER[ -1])',
     ): "there is only one",
     ("while at < len(block):", "while at != len(block):"): "a header that ends behind the block is refused before",
+    ("return names[0]", "return names[ -1]"): "there is exactly one: else it is refused before",
     ("return [], False", "return [], True"): "without values there is nothing in turn",
     (
         "if len(event) != 1 or len(body) != 2 or len(delta) != 1 or type(index) is not int:",

@@ -22,6 +22,7 @@ from converse_harness.stream.frames import Frame, Header, HeaderType, encode
 from tests.recordings.planted import REFUSED, in_zip
 
 TOKEN = REFUSED["a GitHub token"]
+KEY = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 LINE = "Ada wrote to the office of the harbour in Zürich, and got no answer. "
 LONG = LINE * 80
 """More bytes than those of which each beginning is tried."""
@@ -46,12 +47,46 @@ def test_a_long_text_in_base64_is_searched_wherever_it_begins(before: str, place
     assert not found(before + encoded(LONG.encode()))
 
 
-@given(st.lists(st.sampled_from([1, 4096, 5000, 70_000]), max_size=3), st.integers(0, 3))
-def test_a_secret_is_told_by_its_place_among_long_texts(lengths: list[int], before: int) -> None:
+@given(
+    lengths=st.lists(st.sampled_from([1, 4096, 5000, 32_750, 70_000]), max_size=3),
+    before=st.integers(0, 3),
+    words=st.sampled_from([0, 500, 15_000]),
+)
+def test_a_secret_is_told_by_its_place_among_long_texts(lengths: list[int], before: int, words: int) -> None:
     texts = ["Ab" * length for length in lengths]
-    texts.insert(before, f"the key is {TOKEN}")
+    texts.insert(before, f"{'word ' * words} the key is {TOKEN}{' word' * words}")
     (leak,) = scan([{f"text{number}": text for number, text in enumerate(texts)}], own=())
     assert (leak.path, leak.form) == (f"text{min(before, len(lengths))}", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        (TOKEN.replace("_", "%5F"), "percent-encoded"),
+        (TOKEN.replace("_", "\\u005f"), "escaped"),
+        (TOKEN.replace("_", "&#95;"), "HTML"),
+        (json.dumps([{"value": KEY, "shown": "no", "name": "secretAccessKey"}]), "JSON"),
+        (f"Ghzz{TOKEN.encode().hex()}", "hex"),
+    ],
+)
+def test_how_a_secret_is_encoded_is_told(text: str, form: str) -> None:
+    (leak,) = scan([{"text": text}], own=())
+    assert (leak.path, leak.form) == ("text", (form,))
+
+
+@given(st.integers(0, 6))
+def test_encodings_in_each_other_are_undone(depth: int) -> None:
+    text = TOKEN
+    for _ in range(depth):
+        text = encoded(text.encode())
+    assert found(text)
+
+
+@given(st.integers(0, 400))
+def test_what_is_named_before_its_base64_is_found(before: int) -> None:
+    text = f"{'x' * before}\nsecretAccessKey: {encoded(KEY.encode())}"
+    assert found(text)
+    assert not found(text.replace("secretAccessKey", "something"))
 
 
 @given(st.integers(0, 3))
@@ -68,14 +103,12 @@ def test_all_members_together_are_unpacked_to_the_limit(sizes: list[int]) -> Non
     assert len(inner) == min(sum(sizes), 100)
 
 
-KEY = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
-
-
 @pytest.mark.parametrize(
     ("asked", "compared"),
     [
         ({"secretAccessKey": KEY, "city": "Bern"}, {"secretAccessKey": MASK, "city": "Bern"}),
         ([["secretAccessKey", KEY], ["city", "Bern"]], [["secretAccessKey", MASK], ["city", "Bern"]]),
+        ({"name": "secretAccessKey", "value": KEY}, {"name": "secretAccessKey", "value": MASK}),
     ],
 )
 def test_what_is_secret_by_its_name_is_masked_where_requests_are_compared(asked: Any, compared: Any) -> None:
