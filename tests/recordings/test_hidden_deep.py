@@ -183,6 +183,11 @@ def test_an_account_beside_its_name_is_found_as_a_number_and_in_a_list(number: o
         assert (leak.kind, leak.path) == ("an AWS account id", path)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+def test_what_is_encoded_in_text_of_two_bytes_is_found(encoding: str) -> None:
+    assert found(encoded(f"the key is {TOKEN.replace('_', '%5F')}".encode(encoding)))
+
+
 def test_the_bytes_of_a_buffer_are_searched() -> None:
     buffer = {"type": "Buffer", "data": [*f"the key is {TOKEN}".encode()]}
     assert scan([{"call": 1, "request": {"blob": buffer}}], own=())
