@@ -82,11 +82,11 @@ def test_encodings_in_each_other_are_undone(depth: int) -> None:
     assert found(text)
 
 
-@given(st.integers(0, 400))
-def test_what_is_named_before_its_base64_is_found(before: int) -> None:
-    text = f"{'x' * before}\nsecretAccessKey: {encoded(KEY.encode())}"
-    assert found(text)
-    assert not found(text.replace("secretAccessKey", "something"))
+def test_what_is_named_before_its_base64_is_found_wherever_it_stands() -> None:
+    for before in range(250):
+        text = f"{'x' * before}\nsecretAccessKey: {encoded(KEY.encode())}"
+        assert found(text)
+        assert not found(text.replace("secretAccessKey", "something"))
 
 
 @given(st.integers(0, 3))
