@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from converse_harness.recordings import decoding
@@ -19,6 +19,7 @@ from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.safe import safe_lines
 from converse_harness.secrets import MASK, mask, own_secrets
 from converse_harness.stream.frames import Frame, Header, HeaderType, encode
+from tests.profiles import examples
 from tests.recordings.planted import REFUSED, in_zip
 
 TOKEN = REFUSED["a GitHub token"]
@@ -47,6 +48,7 @@ def test_a_long_text_in_base64_is_searched_wherever_it_begins(before: str, place
     assert not found(before + encoded(LONG.encode()))
 
 
+@settings(max_examples=examples(0.5))
 @given(
     lengths=st.lists(st.sampled_from([1, 4096, 5000, 32_750, 70_000]), max_size=3),
     before=st.integers(0, 3),
@@ -83,10 +85,9 @@ def test_encodings_in_each_other_are_undone(depth: int) -> None:
 
 
 def test_what_is_named_before_its_base64_is_found_wherever_it_stands() -> None:
-    for before in range(250):
-        text = f"{'x' * before}\nsecretAccessKey: {encoded(KEY.encode())}"
-        assert found(text)
-        assert not found(text.replace("secretAccessKey", "something"))
+    for before in range(150, 210):
+        assert found(f"{'x' * before}\nsecretAccessKey: {encoded(KEY.encode())}")
+    assert not found(f"something: {encoded(KEY.encode())}")
 
 
 @given(st.integers(0, 3))
