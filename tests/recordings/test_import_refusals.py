@@ -240,7 +240,7 @@ def test_interactions_that_cannot_be_read(name: str, tmp_path: Path) -> None:
     assert "secret" not in said
 
 
-BOMB = f"with the body of its response the cassette unpacks to more than {LARGEST_BODIES} bytes. {MEND}"
+BOMB = f"with its response the cassette unpacks to more than {LARGEST_BODIES} bytes. {MEND}"
 HALF = bytes(LARGEST_BODIES // 2)
 
 

@@ -339,9 +339,7 @@ def decoded(body: bytes, headers: tuple[tuple[str, str], ...], most: int) -> byt
     try:
         return _DECODERS[coding](body, most)
     except _Larger:
-        raise Unreadable(
-            f"with the body of its response the cassette unpacks to more than {LARGEST_BODIES} bytes."
-        ) from None
+        raise Unreadable(f"with its response the cassette unpacks to more than {LARGEST_BODIES} bytes.") from None
     except (OSError, EOFError, zlib.error) as error:
         raise Unreadable(f"the body of its response is no {coding} ({error}).") from error
 
