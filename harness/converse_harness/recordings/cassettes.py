@@ -33,7 +33,6 @@ LARGEST_BODIES: Final = 32 * 1024 * 1024
 _MEND: Final = "Mend it, or record the cassette again."
 _DECODER: Final = json.JSONDecoder()
 
-
 _KINDS: Final[Mapping[type, str]] = {
     list: "a list",
     str: "a text",
