@@ -11,7 +11,7 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
@@ -241,11 +241,7 @@ def _inflate(data: bytes, most: int) -> bytes:
     return made
 
 
-_DECODERS: Final[Mapping[str, Callable[[bytes, int], bytes]]] = {
-    "gzip": _gunzip,
-    "x-gzip": _gunzip,
-    "deflate": _inflate,
-}
+_DECODERS: Final = {"gzip": _gunzip, "x-gzip": _gunzip, "deflate": _inflate}
 """How bodies are decoded: a recording has what the client read. Bedrock itself encodes none, proxies do."""
 
 
