@@ -43,6 +43,16 @@ SURVIVORS: Final[Mapping[tuple[str, str], str]] = {
         'return text.removeprefix(".").replace(f".{_AND_AFTER[0]}", _AND_AFTER[ -1])',
     ): "there is only one",
     ("while at < len(block):", "while at != len(block):"): "a header that ends behind the block is refused before",
+    ("return names[0]", "return names[ -1]"): "there is exactly one: else it is refused before",
+    (
+        'if shape.type_name == "timestamp":',
+        'if shape.type_name >= "timestamp":',
+    ): "no type of AWS's models has a name that comes after it",
+    ("encode_item = inner[0]", "encode_item = inner[ -1]"): "there is only one",
+    (
+        "key = view.text if len(view.text) >= _LARGE else (view.text, view.line, view.path)",
+        "key = view.text if len(view.text) > _LARGE else (view.text, view.line, view.path)",
+    ): "whether a text of just that length is searched once or at each of its places is not promised",
     ("return [], False", "return [], True"): "without values there is nothing in turn",
     (
         "if len(event) != 1 or len(body) != 2 or len(delta) != 1 or type(index) is not int:",

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from converse_harness.recordings import decoding
@@ -19,9 +19,11 @@ from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.safe import safe_lines
 from converse_harness.secrets import MASK, mask, own_secrets
 from converse_harness.stream.frames import Frame, Header, HeaderType, encode
+from tests.profiles import examples
 from tests.recordings.planted import REFUSED, in_zip
 
 TOKEN = REFUSED["a GitHub token"]
+KEY = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 LINE = "Ada wrote to the office of the harbour in Zürich, and got no answer. "
 LONG = LINE * 80
 """More bytes than those of which each beginning is tried."""
@@ -46,12 +48,46 @@ def test_a_long_text_in_base64_is_searched_wherever_it_begins(before: str, place
     assert not found(before + encoded(LONG.encode()))
 
 
-@given(st.lists(st.sampled_from([1, 4096, 5000, 70_000]), max_size=3), st.integers(0, 3))
-def test_a_secret_is_told_by_its_place_among_long_texts(lengths: list[int], before: int) -> None:
+@settings(max_examples=examples(0.5))
+@given(
+    lengths=st.lists(st.sampled_from([1, 4096, 5000, 32_750, 70_000]), max_size=3),
+    before=st.integers(0, 3),
+    words=st.sampled_from([0, 500, 15_000]),
+)
+def test_a_secret_is_told_by_its_place_among_long_texts(lengths: list[int], before: int, words: int) -> None:
     texts = ["Ab" * length for length in lengths]
-    texts.insert(before, f"the key is {TOKEN}")
+    texts.insert(before, f"{'word ' * words} the key is {TOKEN}{' word' * words}")
     (leak,) = scan([{f"text{number}": text for number, text in enumerate(texts)}], own=())
     assert (leak.path, leak.form) == (f"text{min(before, len(lengths))}", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        (TOKEN.replace("_", "%5F"), "percent-encoded"),
+        (TOKEN.replace("_", "\\u005f"), "escaped"),
+        (TOKEN.replace("_", "&#95;"), "HTML"),
+        (json.dumps([{"value": KEY, "shown": "no", "name": "secretAccessKey"}]), "JSON"),
+        (f"Ghzz{TOKEN.encode().hex()}", "hex"),
+    ],
+)
+def test_how_a_secret_is_encoded_is_told(text: str, form: str) -> None:
+    (leak,) = scan([{"text": text}], own=())
+    assert (leak.path, leak.form) == ("text", (form,))
+
+
+@given(st.integers(0, 6))
+def test_encodings_in_each_other_are_undone(depth: int) -> None:
+    text = TOKEN
+    for _ in range(depth):
+        text = encoded(text.encode())
+    assert found(text)
+
+
+def test_what_is_named_before_its_base64_is_found_wherever_it_stands() -> None:
+    for before in range(150, 210):
+        assert found(f"{'x' * before}\nsecretAccessKey: {encoded(KEY.encode())}")
+    assert not found(f"something: {encoded(KEY.encode())}")
 
 
 @given(st.integers(0, 3))
@@ -68,14 +104,12 @@ def test_all_members_together_are_unpacked_to_the_limit(sizes: list[int]) -> Non
     assert len(inner) == min(sum(sizes), 100)
 
 
-KEY = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
-
-
 @pytest.mark.parametrize(
     ("asked", "compared"),
     [
         ({"secretAccessKey": KEY, "city": "Bern"}, {"secretAccessKey": MASK, "city": "Bern"}),
         ([["secretAccessKey", KEY], ["city", "Bern"]], [["secretAccessKey", MASK], ["city", "Bern"]]),
+        ({"name": "secretAccessKey", "value": KEY}, {"name": "secretAccessKey", "value": MASK}),
     ],
 )
 def test_what_is_secret_by_its_name_is_masked_where_requests_are_compared(asked: Any, compared: Any) -> None:
@@ -148,6 +182,11 @@ def test_an_account_beside_its_name_is_found_as_a_number_and_in_a_list(number: o
     for value, path in ((number, "accountId"), ([1, number], "accountId[1]")):
         (leak,) = scan([{"accountId": value}], own=())
         assert (leak.kind, leak.path) == ("an AWS account id", path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+def test_what_is_encoded_in_text_of_two_bytes_is_found(encoding: str) -> None:
+    assert found(encoded(f"the key is {TOKEN.replace('_', '%5F')}".encode(encoding)))
 
 
 def test_the_bytes_of_a_buffer_are_searched() -> None:
