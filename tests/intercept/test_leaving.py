@@ -156,8 +156,7 @@ def test_code_that_no_longer_calls_send_is_noticed(monkeypatch: pytest.MonkeyPat
 def test_a_call_that_is_retried_after_its_fake_closed_is_refused(
     make_client: Client, question: dict[str, Any], network: Network, originals: dict[str, Any]
 ) -> None:
-    fake = fake_converse()
-    fake.always(reply.throttled())
+    fake = fake_converse(reply.throttled().times(9), unused="allow")
     caught: list[BaseException] = []
     waiting, go_on = threading.Event(), threading.Event()
 
@@ -194,8 +193,7 @@ def test_a_call_that_is_retried_after_its_fake_closed_is_refused(
 def test_a_fake_that_closes_in_the_middle_of_a_call_of_its_own_thread_refuses_the_rest_of_it(
     make_client: Client, question: dict[str, Any], network: Network, originals: dict[str, Any]
 ) -> None:
-    fake = fake_converse()
-    fake.always(reply.throttled())
+    fake = fake_converse(reply.throttled().times(9), unused="allow")
     fake.open()
     client = make_client(config=Config(retries={"mode": "standard"}))
     client.meta.events.register("needs-retry.bedrock-runtime.Converse", lambda **_: fake.close())

@@ -75,7 +75,10 @@ def _answer(connection: socket.socket, answer: Answers) -> None:
     with connection:
         data = b""
         while b"\r\n\r\n" not in data:
-            data += connection.recv(65_536)
+            piece = connection.recv(65_536)
+            if not piece:
+                return  # interrupted before it had asked
+            data += piece
         head, _, rest = data.partition(b"\r\n\r\n")
         fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
         while len(rest) < int(fields.get(b"content-length", b"0")):

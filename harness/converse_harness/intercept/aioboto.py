@@ -16,7 +16,7 @@ from converse_harness.intercept import registry
 from converse_harness.intercept.boto import ask, outlasts, patience, wait_for
 from converse_harness.intercept.exchange import ResponseReader, TransportExchange, headers
 from converse_harness.intercept.forward_boto import forward_async
-from converse_harness.intercept.guard import unwrapped
+from converse_harness.intercept.guard import raise_blocked
 from converse_harness.intercept.httpx_bodies import BREAKS
 from converse_harness.intercept.keys_and_waits import (
     CREATING,
@@ -64,8 +64,11 @@ def answer(original: Any) -> Any:
     async def _send(self: Any, request: Any) -> Any:
         fake = registry.fake_for_call(self.host) if is_bedrock(self._endpoint_prefix) else None
         if fake is None:
-            with unwrapped():
+            try:
                 return await original(self, request)
+            except Exception as error:
+                raise_blocked(error)
+                raise
         started = monotonic()
         exchange = ask(fake, self, request)
         if exchange.captured is not None:

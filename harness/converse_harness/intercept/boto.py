@@ -26,7 +26,7 @@ from typing import Any, cast
 from converse_harness.intercept import registry
 from converse_harness.intercept.exchange import CallExchange, OpenFake, ResponseReader, TransportExchange, headers
 from converse_harness.intercept.forward_boto import forward
-from converse_harness.intercept.guard import unwrapped
+from converse_harness.intercept.guard import raise_blocked
 from converse_harness.intercept.keys_and_waits import is_bedrock
 from converse_harness.intercept.registry import CURRENT_CALL
 from converse_harness.stream.http import HttpResponse, Request
@@ -71,8 +71,11 @@ def answer(original: Any) -> Any:
     def _send(self: Any, request: Any) -> Any:
         fake = registry.fake_for_call(self.host) if is_bedrock(self._endpoint_prefix) else None
         if fake is None:
-            with unwrapped():
+            try:
                 return original(self, request)
+            except Exception as error:
+                raise_blocked(error)
+                raise
         started = monotonic()
         exchange = ask(fake, self, request)
         if exchange.captured is not None:

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from inspect import currentframe
 from types import FrameType
 from typing import Any, Final
@@ -91,17 +90,12 @@ def _frames() -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-@contextmanager
-def unwrapped() -> Generator[None, None, None]:
+def raise_blocked(error: Exception) -> None:
     """Raise the BlockedConnection that a client made an error of its own of, for what botocore would try again."""
-    try:
-        yield
-    except Exception as error:
-        seen: BaseException | None = error
-        while seen is not None and not isinstance(seen, BlockedConnection):
-            seen = seen.__cause__ or seen.__context__
-        if seen is None:
-            raise
+    seen: BaseException | None = error
+    while seen is not None and not isinstance(seen, BlockedConnection):
+        seen = seen.__cause__ or seen.__context__
+    if seen is not None:
         raise seen from None
 
 

@@ -98,7 +98,7 @@ class Recorder(BotoFake):
             raise ReplyError(f'{error} Make it: record({str(self.path)!r}, mode="once").') from error
         self._passed, self._kept, self.saved = True, False, None
         if played is not None:
-            self.script(played)
+            self.endpoint.script.add([played])
         with super()._transport(), capturing(self, self._upstream):
             yield
 
