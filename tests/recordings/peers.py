@@ -73,14 +73,19 @@ def peer(*answers: Answers) -> Generator[str, None, None]:
 
 def _answer(connection: socket.socket, answer: Answers) -> None:
     with connection:
-        data = b""
-        while b"\r\n\r\n" not in data:
-            piece = connection.recv(65_536)
-            if not piece:
-                return  # interrupted before it had asked
-            data += piece
+        data = _until(connection, b"", lambda data: b"\r\n\r\n" in data)
         head, _, rest = data.partition(b"\r\n\r\n")
         fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
-        while len(rest) < int(fields.get(b"content-length", b"0")):
-            rest += connection.recv(65_536)
-        answer(connection)
+        length = int(fields.get(b"content-length", b"0"))
+        if len(_until(connection, rest, lambda rest: len(rest) >= length)) >= length and head:
+            answer(connection)
+
+
+def _until(connection: socket.socket, data: bytes, enough: Callable[[bytes], bool]) -> bytes:
+    """What is received until it is enough, or the client is gone: it may be interrupted while it asks."""
+    while not enough(data):
+        piece = connection.recv(65_536)
+        if not piece:
+            break
+        data += piece
+    return data
