@@ -38,7 +38,7 @@ _GIVEN: Final = (
     r"""|["'\\]{0,4}\s{0,3}(?:,|\n|\\n)\s{0,40}["'\\]{0,4}(?i:values?)["'\\]{0,4}\s{0,3}[:=]\s{0,8}(?:\[\s{0,8})?["'\\]{0,4})"""
 )
 _URL_IS: Final = r"(?:=|%3D|%253D|\\u003[dD])"
-_URL_VALUE: Final = r"""(?!\*\*\*)(?:(?!%26|%2526)[^&\s"'<>\\,;()\[\]{}])+"""
+_URL_VALUE: Final = r"""(?!\*\*\*|REDACTED)(?:(?!%26|%2526)[^&\s"'<>\\,;()\[\]{}]){8,}"""
 
 ACCOUNT_IN_ARN: Final = SecretKind(
     "an AWS account id",
@@ -110,7 +110,8 @@ KINDS: Final = (
         "an AWS session token",
         ("session", "iqojb3jpz2lu", "ogzxivyxdz"),
         rf"(?P<kept>(?i:aws_session_token){_GIVEN}|(?i:session_?token){_GIVEN}(?=[A-Za-z0-9+/=_-]{{100}}))"
-        r"[A-Za-z0-9+/=_-]{16,}"
+        # With a digit and a capital: aws_session_token=aws_session_token is none
+        r"(?=[A-Za-z+/=_-]*\d)(?=[a-z0-9+/=_-]*[A-Z])[A-Za-z0-9+/=_-]{16,}"
         rf"|{_BASE64_START}(?:IQoJb3JpZ2lu|F[wQ]oGZXIvYXdz)[A-Za-z0-9+/=%_-]{{32,}}",
     ),
     SecretKind("a Bedrock API key", ("absk",), rf"{_BASE64_START}ABSK[A-Za-z0-9+/]{{16,}}={{0,2}}"),
@@ -127,7 +128,7 @@ KINDS: Final = (
         "the value of an Authorization header",
         ("authorization", "aws4-hmac"),
         rf"(?P<kept>(?i:authorization){_GIVEN}(?:Basic|Digest|Token|ApiKey|Negotiate)\s+)[A-Za-z0-9._~+/=-]{{12,}}"
-        r"|AWS4-HMAC-SHA256\s+Credential=[^\s,*]+",
+        r"|AWS4-HMAC-SHA256\s+Credential=[^\s,*/]+/[^\s,*]+",
     ),
     SecretKind("a signature of AWS", ("signature=",), r"(?P<kept>\bSignature=)[0-9a-f]{64}"),
     SecretKind(
@@ -162,7 +163,7 @@ KINDS: Final = (
         "a Slack token",
         ("xox", "xapp-", "hooks.slack.com"),
         rf"{_START}(?:xox[abeoprs]-(?=[A-Za-z-]*\d)[A-Za-z0-9-]{{10,}}|xapp-\d-[A-Za-z0-9-]{{10,}})"
-        r"|hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{30,}",
+        rf"|{_START}hooks\.slack\.com/(?:services|workflows|triggers)/(?!T0+/B0+/X)[A-Za-z0-9+/]{{30,}}",
     ),
     SecretKind(
         "a Stripe key",
@@ -181,7 +182,8 @@ KINDS: Final = (
         "a private key",
         ("private key", "openssh-key-v1\0"),
         # To its end, however its lines are set; or, where that is cut off, as long as there are lines
-        r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----(?=[^\x00]{0,300}?[A-Za-z0-9+/=]{16})"
+        r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+        r"(?=[^\x00${}()<>;]{0,300}?[A-Za-z0-9+/=]{16})"
         r"(?:(?:(?!-----)[^\x00]){16,16384}-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
         r"|[^\x00]{0,300}?[A-Za-z0-9+/=]{16,}(?:(?:\\[nr]|[\s\"'+,>|E#*\\-]){1,40}[A-Za-z0-9+/=]{40,})*"
         r"(?:(?:[\r\n]|\\[nr])+[A-Za-z0-9+/=]+)*)"

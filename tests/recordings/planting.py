@@ -6,8 +6,10 @@ Nothing here knows how the harness searches. One number draws all of it again.
 from __future__ import annotations
 
 import base64
+import html
 import json
 import random
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -348,14 +350,20 @@ def _leaves(value: Any) -> Iterator[bytes]:
         yield value.encode()
 
 
+_EVENT: Final = re.compile(r"^ *[\d.]+ ms  (\{.*\})$", re.MULTILINE)
+
+
 def left_in(folder: Path, everything: Sequence[Planted], *texts: str) -> list[str]:
     """Those of the planted that can be read in a file below a folder, or in one of these texts."""
     files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     shown = {**files, **{f"text {number}": text.encode() for number, text in enumerate(texts, 1)}}
     shown |= {f"{name}, put together": put_together(data) for name, data in files.items() if name.endswith(".jsonl")}
+    for name in [name for name in shown if name.startswith("text") or name.endswith(".xml")]:
+        events = "\n".join(_EVENT.findall(html.unescape(shown[name].decode())))
+        shown[f"{name}, put together"] = put_together(events.encode())
     shown |= {f"name {name}": name.encode() for name in files}
     return [
-        f"{where} has {planted}: {planted.secret!r} as {reading!r}"
+        f"{where} has {planted}: {planted.secret!r} as {reading!r} in {data[max(data.find(reading) - 99, 0) :][:250]!r}"
         for planted in everything
         for reading in readings(planted.secret)
         for where, data in shown.items()

@@ -207,12 +207,23 @@ def _masked(frame: Frame) -> Frame:
     return Frame(headers, frame.payload.replace(ADA.encode(), FIRST.encode()))
 
 
+def test_an_escaped_payload_is_masked_as_its_event_is() -> None:
+    payload = json.dumps({"contentBlockIndex": 0, "delta": {"text": arn("ID")}, "p": "abcd"})
+    (found,) = redacted(delta(arn(ADA), payload=payload.replace("ID", _escaped(ADA))))
+    assert found == delta(arn(FIRST), payload=payload.replace("ID", FIRST))
+
+
 def test_a_payload_that_hides_what_its_event_shows_goes() -> None:
-    escaped = "".join(f"\\u{ord(each):04x}" for each in ADA)
-    payload = json.dumps({"contentBlockIndex": 0, "delta": {"text": arn("ID")}, "p": "abcd"}).replace("ID", escaped)
-    (found,) = redacted(delta(arn(ADA), payload=payload))
-    assert found == delta(arn(FIRST))
-    assert read_event(decode(frame_bytes_of(found, None)))[1]["delta"]["text"] == arn(FIRST)
+    payload = json.dumps({"contentBlockIndex": 0, "delta": {"text": "I am NAME"}, "p": "abcd"})
+    (found,) = redacted(
+        delta("I am Ada", payload=payload.replace("NAME", _escaped("Ada"))), redaction=Redaction({"Ada": "A."})
+    )
+    assert found == delta("I am A.")
+    assert read_event(decode(frame_bytes_of(found, None)))[1]["delta"]["text"] == "I am A."
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"\\u{ord(each):04x}" for each in text)
 
 
 def test_bytes_that_are_no_frame_are_masked_in_their_pieces() -> None:

@@ -175,6 +175,10 @@ def _scripted(script: Script, call: Call | None = None, *, recordings: bool = Tr
     return _column("scripted", rows or [("nothing", "")])
 
 
+_EVENT: Final = 160
+"""Characters of an event that are shown."""
+
+
 def transcript(calls: Sequence[Call]) -> str:
     """Every call with what was in it, what was answered and each event with its time."""
     lines = let_go(calls)
@@ -188,7 +192,9 @@ def transcript(calls: Sequence[Call]) -> str:
             lines.append(f"    waited   {call.answered.waited:.2f} s before the next attempt, skipped")
         for event, at in call.events:
             body = json.dumps(event, ensure_ascii=False, default=lambda value: f"<{len(value)} bytes>")
-            lines.append(f"    {1000 * at:7.1f} ms  {body if len(body) <= 160 else body[:157] + '...'}")
+            if len(body) > _EVENT:
+                body = mask(body)[: _EVENT - 3] + "..."  # of a secret that is cut nobody knows what it was
+            lines.append(f"    {1000 * at:7.1f} ms  {body}")
     return mask("\n".join(lines))
 
 

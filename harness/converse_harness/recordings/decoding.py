@@ -223,11 +223,12 @@ def _in_json(text: str) -> tuple[list[Any], bool]:
         return [whole], is_list(whole)
     if "\n" not in text:
         return [], False
-    return [value for line in _LINE_OF_JSON.findall(text[start:]) if (value := _parsed(line)) is not None], True
+    return [value for line in LINE_OF_JSON.findall(text[start:]) if (value := _parsed(line)) is not None], True
 
 
 _LONGEST_NAME: Final = 200
-_LINE_OF_JSON: Final = re.compile(r"^[ \t]*(?:data:[ \t]*)?([{\[].*)", re.MULTILINE)
+LINE_OF_JSON: Final = re.compile(r"^[ \t]*(?:(?:data:|[\d.]+ ms)[ \t]*)?([{\[].*)", re.MULTILINE)
+"""Of server-sent events and of transcripts as well."""
 
 
 def _parsed(text: str) -> Any:
@@ -363,19 +364,25 @@ def undone(text: str) -> Iterator[tuple[str, list[int]]]:
 
 
 def _bytes_of(run: str) -> Iterator[tuple[str, bytes]]:
-    """What a run of characters stands for, in base64 of either alphabet and in hex."""
+    """What a run of characters stands for, in base64 of either alphabet and in hex.
+
+    Where it begins is not known, and it may be cut: of the four characters before a byte some may be missing.
+    """
     run = run.translate(_STANDARD) if "-" in run or "_" in run else run
-    for skipped in range(4) if len(run) < _ALIGNED else _beginnings(run):
-        part = run[skipped:]
-        yield "base64", base64.b64decode(part[: len(part) // 4 * 4] + _tail(part))
+    for missing in range(4) if len(run) < _ALIGNED else _beginnings(run):
+        part = "A" * missing + run
+        yield "base64", base64.b64decode(part[: len(part) // 4 * 4] + _tail(part))[missing:]
     # A search for hex in megabytes of base64 takes seconds.
     for found in _HEX.finditer(run) if len(run) < _LARGE else filter(None, [_HEX.fullmatch(run)]):
         yield "hex", bytes.fromhex(found[0])
 
 
 def _beginnings(run: str) -> list[int]:
-    """Where a long run may begin, of four: at its first character, or where what stands further in is a text."""
-    return [0, *(skipped for skipped in (1, 2, 3) if any(_reads(run, skipped, at) for at in (len(run) // 2, len(run))))]
+    """How many characters may be missing before a long run: none, or as many that what stands further in is a text."""
+    return [
+        0,
+        *(4 - skipped for skipped in (1, 2, 3) if any(_reads(run, skipped, at) for at in (len(run) // 2, len(run)))),
+    ]
 
 
 def _reads(run: str, skipped: int, at: int) -> bool:

@@ -17,6 +17,7 @@ from urllib.parse import quote, unquote
 
 from converse_harness.errors import DamagedData, ReplyError
 from converse_harness.recordings.decoding import (
+    LINE_OF_JSON,
     View,
     is_dict,
     is_list,
@@ -158,7 +159,8 @@ class Cleaned(NamedTuple):
 def without_secrets(text: str, own: Collection[str]) -> Cleaned:
     """A text with masks for the secrets in it; `own` are those of this process, also where their middle is cut out.
 
-    Where one cannot be masked, in a zip for instance, the whole line has a mask, and if need be all of the text.
+    Where one cannot be masked, in a zip for instance, the whole line has a mask; where it comes in pieces, all lines of
+    JSON; and if need be all of the text.
 
     >>> without_secrets("AWS_ACCESS_KEY_ID is AKIAIOSFODNN7EXAMPLE", own=()).text
     'AWS_ACCESS_KEY_ID is ***'
@@ -170,11 +172,13 @@ def without_secrets(text: str, own: Collection[str]) -> Cleaned:
     if not kinds:
         return Cleaned(text)
     for find in (*_masks(kinds, own), _masking_accounts):
-        values |= {text[start:end] for start, end, _ in find(text)}
+        values |= {text[start:end] for start, end, _ in _deep(find, text)}
     made = _Work(accounts_of(()), (*_masks(kinds, own), _masking_accounts), named=True).text(text)
     if _kinds_in(made, own):
         lines = made.split("\n")
         made = "\n".join(MASK if _kinds_in(line, own) else line for line in lines)
+    if _kinds_in(made, own):  # in pieces
+        made = LINE_OF_JSON.sub(MASK, made)
     return Cleaned(MASK if _kinds_in(made, own) else made, tuple(kinds), frozenset(values))
 
 
