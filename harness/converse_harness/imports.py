@@ -27,8 +27,11 @@ class ImportHook:
         """What the other finders say, with our loader around theirs."""
         if fullname not in self._modules:
             return None
-        for finder in tuple(sys.meta_path):
-            spec = None if finder is self else finder.find_spec(fullname, path, target)
+        finders = list(sys.meta_path)
+        if self in finders:  # the ones before it have been asked; two hooks that ask each other would never end
+            finders = finders[finders.index(self) + 1 :]
+        for finder in finders:
+            spec = finder.find_spec(fullname, path, target)
             if spec is not None:
                 if spec.loader is not None:
                     loader: Any = _Loader(spec.loader, self._imported)  # importlib.abc would be slow to load

@@ -1,11 +1,13 @@
 """Importing the package costs nothing: what is heavy is loaded at first need. Its public names are all there."""
 
 import ast
+import importlib
 import json
 import os
 import subprocess
 import sys
 import sysconfig
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
@@ -13,6 +15,7 @@ import pytest
 
 import converse_harness
 import converse_strategies
+from converse_harness.imports import ImportHook
 
 PACKAGES = (converse_harness, converse_strategies)
 
@@ -96,3 +99,21 @@ def test_ci_tests_the_installed_wheel() -> None:
     if os.environ.get("CI") == "true":
         assert imported.is_relative_to(Path(sysconfig.get_paths()["purelib"]).resolve())
     assert not list(root.glob("converse_*"))
+
+
+@pytest.mark.parametrize("hooks", range(1, 4))
+def test_hooks_for_one_module_do_not_ask_each_other(
+    hooks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is called once, the one nearest to the finder first, and the module keeps its own loader."""
+    (tmp_path / "hooked_module.py").write_text("value = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    called: list[int] = []
+    found = [ImportHook(("hooked_module",), lambda _, n=n: called.append(n)) for n in range(hooks)]
+    monkeypatch.setattr(sys, "meta_path", [*found, *sys.meta_path])
+    module = importlib.import_module("hooked_module")
+    del sys.modules["hooked_module"]
+    assert (module.value, called) == (1, [*reversed(range(hooks))])
+    assert isinstance(module.__loader__, SourceFileLoader)
+    assert module.__spec__ is not None
+    assert module.__spec__.loader is module.__loader__
