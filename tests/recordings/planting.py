@@ -362,10 +362,14 @@ def left_in(folder: Path, everything: Sequence[Planted], *texts: str) -> list[st
         events = "\n".join(_EVENT.findall(html.unescape(shown[name].decode())))
         shown[f"{name}, put together"] = put_together(events.encode())
     shown |= {f"name {name}": name.encode() for name in files}
+    known: dict[bytes, list[tuple[bytes, Planted]]] = {}
+    for planted in everything:
+        for reading in readings(planted.secret):
+            known.setdefault(reading[:SHORTEST], []).append((reading, planted))
     return [
-        f"{where} has {planted}: {planted.secret!r} as {reading!r} in {data[max(data.find(reading) - 99, 0) :][:250]!r}"
-        for planted in everything
-        for reading in readings(planted.secret)
+        f"{where} has {planted}: {planted.secret!r} as {reading!r} in {data[max(at - 99, 0) : at + 150]!r}"
         for where, data in shown.items()
-        if reading in data
+        for at in range(len(data))
+        for reading, planted in known.get(data[at : at + SHORTEST], ())
+        if data.startswith(reading, at)
     ]
