@@ -18,7 +18,7 @@ class SecretKind:
     Hints are written in lower case; a text without any of them is not searched, which is most of the speed.
     What is matched after the group `kept`, if there is one, is the secret. `masked`: it is expected where AWS is asked,
     and nobody is told when a recording has a mask in its place. `source` is who documents it, where the name does not
-    say.
+    say. `beside_name`: without the name of whom it is for beside it, it would be any random word.
     """
 
     name: str
@@ -26,6 +26,7 @@ class SecretKind:
     pattern: str
     masked: bool = False
     source: str = ""
+    beside_name: bool = False
 
 
 _START: Final = r"(?<![A-Za-z0-9])"
@@ -76,7 +77,7 @@ def _by_name(name: str, owners: tuple[str, ...], value: str, source: str) -> Sec
     any_of = "|".join(map(re.escape, owners))
     word = r"[ \t_.-]{0,3}(?:[a-z]{1,12}[ \t_.-]{0,3}){0,2}(?:key|token|secret|password)s?"
     pattern = rf"(?P<kept>(?i:{any_of})(?i:{word}){_GIVEN}){value}(?![A-Za-z0-9])"
-    return SecretKind(name, owners, pattern, source=source)
+    return SecretKind(name, owners, pattern, source=source, beside_name=True)
 
 
 KINDS: Final = (
@@ -256,6 +257,8 @@ KINDS: Final = (
     _token("a Trello token", ("ATTA",), r"[0-9a-f]{64,}", "developer.atlassian.com"),
     _token("a Typeform token", ("tfp_",), r"[A-Za-z0-9_.=-]{40,}", "gitleaks"),
     _token("a ReadMe key", ("rdme_",), r"[a-z0-9]{70}", "gitleaks"),
+    _token("a Square token", ("sq0atp-", "sq0csp-"), r"[A-Za-z0-9_-]{22,60}", "gitleaks, detect-secrets"),
+    _token("a GitLab runner's token", ("GR1348941",), r"[A-Za-z0-9_-]{20,}", "gitleaks, detect-secrets"),
     _token("a Razorpay key", ("rzp_live_", "rzp_test_"), r"[A-Za-z0-9]{14}(?![A-Za-z0-9])", "razorpay.com/docs"),
     _token("a Duffel token", ("duffel_live_", "duffel_test_"), r"[A-Za-z0-9_=-]{43}", "gitleaks"),
     _token("an EasyPost key", ("EZAK", "EZTK"), r"[A-Za-z0-9]{54}(?![A-Za-z0-9])", "gitleaks"),

@@ -45,13 +45,18 @@ def matching() -> Iterator[Row]:
 
 
 def secrets() -> Iterator[Row]:
-    """What is masked, and what refuses the write."""
-    yield "found", "what happens"
-    told: dict[str, bool] = {}
+    """What is looked for, by how it is found."""
+    yield "found", "kinds"
+    found: dict[str, dict[str, None]] = {
+        "where it is expected, and nobody is told": {},
+        "wherever it stands": {},
+        "beside the name of whom it is for, as in `COHERE_API_KEY=...`": {},
+    }
+    expected, anywhere, beside = found.values()
     for kind in SECRETS:
-        told[kind.name] = told.get(kind.name, False) or kind.masked
-    for name, masked in told.items():
-        yield name, "has a mask or a stand-in" if masked else "nothing is written"
+        (expected if kind.masked else beside if kind.beside_name else anywhere)[kind.name] = None
+    for how, kinds in found.items():
+        yield how, ", ".join(kinds)
 
 
 TABLES: Final[Tables] = {

@@ -109,7 +109,11 @@ def test_hooks_for_one_module_do_not_ask_each_other(
     (tmp_path / "hooked_module.py").write_text("value = 1\n")
     monkeypatch.syspath_prepend(tmp_path)
     called: list[int] = []
-    found = [ImportHook(("hooked_module",), lambda _, n=n: called.append(n)) for n in range(hooks)]
+
+    def hook(number: int) -> ImportHook:
+        return ImportHook(("hooked_module",), lambda _: called.append(number))
+
+    found = list(map(hook, range(hooks)))
     monkeypatch.setattr(sys, "meta_path", [*found, *sys.meta_path])
     module = importlib.import_module("hooked_module")
     del sys.modules["hooked_module"]
