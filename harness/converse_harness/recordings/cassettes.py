@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import base64
 import gzip
-import io
 import json
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
@@ -25,13 +24,9 @@ from converse_harness.stream.http import ERROR_NAME, GATEWAY_ERROR, GATEWAY_ERRO
 _GZIP: Final = b"\x1f\x8b"
 _VERSION: Final = 1
 
-LARGEST_FILE: Final = 64 * 1024 * 1024
-"""Bytes to which a file is unpacked: a few kilobytes of gzip can stand for gigabytes."""
-LARGEST_BODIES: Final = 32 * 1024 * 1024
-"""Bytes to which all bodies of a file together are unpacked."""
-
 _MEND: Final = "Mend it, or record the cassette again."
 _DECODER: Final = json.JSONDecoder()
+
 
 _KINDS: Final[Mapping[type, str]] = {
     list: "a list",
@@ -98,10 +93,7 @@ def _text_of(path: Path) -> str:
     data = path.read_bytes()
     if data.startswith(_GZIP):
         try:
-            data = _gunzip(data, LARGEST_FILE)
-        except _Larger as error:
-            advice = "Unpack it, and make smaller cassettes of it."
-            raise CannotImport(path, 1, f"this is gzip of more than {error} bytes.", advice) from None
+            data = gzip.decompress(data)
         except (OSError, EOFError, zlib.error) as error:
             raise CannotImport(path, 1, f"this is not gzip to its end ({error}).") from error
     try:
@@ -218,30 +210,11 @@ _DROPPED: Final = frozenset(
 )
 """Response headers that say how the recorder's copy travelled; the usual ones take their place."""
 
-
-class _Larger(Exception):
-    """There is more than may be unpacked: so many bytes."""
-
-
-def _gunzip(data: bytes, most: int) -> bytes:
-    with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-        made = file.read(most + 1)
-    if len(made) > most:
-        raise _Larger(most)
-    return made
-
-
-def _inflate(data: bytes, most: int) -> bytes:
-    stream = zlib.decompressobj()
-    made = stream.decompress(data, most + 1)
-    if len(made) > most:
-        raise _Larger(most)
-    if not stream.eof:
-        raise EOFError("it is cut off")
-    return made
-
-
-_DECODERS: Final = {"gzip": _gunzip, "x-gzip": _gunzip, "deflate": _inflate}
+_DECODERS: Final[Mapping[str, Callable[[bytes], bytes]]] = {
+    "gzip": gzip.decompress,
+    "x-gzip": gzip.decompress,
+    "deflate": zlib.decompress,
+}
 """How bodies are decoded: a recording has what the client read. Bedrock itself encodes none, proxies do."""
 
 
@@ -319,8 +292,8 @@ def _text(value: Any) -> str:
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)
 
 
-def decoded(body: bytes, headers: tuple[tuple[str, str], ...], most: int) -> bytes:
-    """What the client read of a body that was compressed on its way, `most` bytes at most. Raises Unreadable."""
+def decoded(body: bytes, headers: tuple[tuple[str, str], ...]) -> bytes:
+    """What the client read of a body that was compressed on its way."""
     coding = next((value.strip().lower() for key, value in headers if key.lower() == "content-encoding"), "")
     if not coding and body.startswith(_GZIP):
         coding = "gzip"  # the header was masked; neither JSON nor a frame begins so
@@ -332,9 +305,7 @@ def decoded(body: bytes, headers: tuple[tuple[str, str], ...], most: int) -> byt
             "vcrpy decodes while it records with decode_compressed_response=True."
         )
     try:
-        return _DECODERS[coding](body, most)
-    except _Larger:
-        raise Unreadable(f"with its response the cassette unpacks to more than {LARGEST_BODIES} bytes.") from None
+        return _DECODERS[coding](body)
     except (OSError, EOFError, zlib.error) as error:
         raise Unreadable(f"the body of its response is no {coding} ({error}).") from error
 

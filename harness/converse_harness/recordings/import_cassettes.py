@@ -14,7 +14,6 @@ from converse_harness.endpoint.operations import Route, control_route, route
 from converse_harness.errors import DamagedData
 from converse_harness.recordings.capture import CapturedExchange, exchange_lines
 from converse_harness.recordings.cassettes import (
-    LARGEST_BODIES,
     CannotImport,
     Interaction,
     Unreadable,
@@ -76,7 +75,6 @@ class Imported:
 
 @dataclass(slots=True)
 class _Tracks:
-    room: int = LARGEST_BODIES
     captured: list[CapturedExchange] = field(default_factory=list[CapturedExchange])
     reserialised: list[bool] = field(default_factory=list[bool])
     alone: Counter[str] = field(default_factory=Counter[str])
@@ -150,9 +148,7 @@ def _take(interaction: Interaction, hosts: Hosts, tracks: _Tracks) -> None:
     answered, reserialised = body_of(response, "response")
     headers = tuple(headers_of(response, "response"))
     if not reserialised:
-        packed = answered
-        answered = decoded(packed, headers, tracks.room)
-        tracks.room -= 0 if answered is packed else len(answered)
+        answered = decoded(answered, headers)
     pieces = [(piece, 0.0) for piece in pieces_of(answered)]
     kept = tuple(kept_headers(headers, status, pieces, answered))
     tracks.captured.append(CapturedExchange(sent, found.operation, status, kept, pieces=pieces))
