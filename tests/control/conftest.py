@@ -4,7 +4,7 @@ import json
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Unpack
+from typing import Any, Self, Unpack
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -85,6 +85,13 @@ class Client:
     def __post_init__(self) -> None:
         self.api = ControlApi(self.fakes)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for fake in self.fakes.fakes:
+            fake.close()
+
     def ask(
         self, method: str, path: str, body: object = None, headers: tuple[tuple[str, str], ...] = OUR_HEADERS
     ) -> Answer:
@@ -129,8 +136,9 @@ def check_described(method: str, path: str, answer: Answer) -> None:
 
 
 @pytest.fixture
-def client() -> Client:
-    return Client()
+def client() -> Generator[Client, None, None]:
+    with Client() as client:
+        yield client
 
 
 def exchange(fake: Fake, text: str = "hello", operation: str = "converse", **body: Any) -> tuple[int, bytes]:

@@ -194,19 +194,19 @@ def asked(client: Client, count: int, **settings: object) -> ServerFake:
 )
 @settings(max_examples=examples(0.5))
 def test_pages_together_are_all_that_are_kept(count: int, kept: int | None, limit: int, after: int) -> None:
-    client = Client()
-    asked(client, count, keep_calls=kept)
-    dropped = max(0, count - kept) if kept else 0
-    numbers: list[int] = []
-    following: int | None = after
-    while following is not None:
-        page = client.ask("GET", f"{FAKES}/fake-1/calls?after={following}&limit={limit}").value
-        assert (page["received"], page["dropped"], len(page["calls"]) <= limit) == (count, dropped, True)
-        numbers += [call["number"] for call in page["calls"]]
-        following = page["next"]
-    assert numbers == [number for number in range(dropped + 1, count + 1) if number > after]
-    state = client.ask("GET", f"{FAKES}/fake-1").value
-    assert (state["calls"], state["dropped"]) == (count, dropped)
+    with Client() as client:
+        asked(client, count, keep_calls=kept)
+        dropped = max(0, count - kept) if kept else 0
+        numbers: list[int] = []
+        following: int | None = after
+        while following is not None:
+            page = client.ask("GET", f"{FAKES}/fake-1/calls?after={following}&limit={limit}").value
+            assert (page["received"], page["dropped"], len(page["calls"]) <= limit) == (count, dropped, True)
+            numbers += [call["number"] for call in page["calls"]]
+            following = page["next"]
+        assert numbers == [number for number in range(dropped + 1, count + 1) if number > after]
+        state = client.ask("GET", f"{FAKES}/fake-1").value
+        assert (state["calls"], state["dropped"]) == (count, dropped)
 
 
 def test_a_page_is_bounded_where_nothing_is_said(client: Client) -> None:

@@ -55,6 +55,9 @@ near_bodies = nearly(
 )
 
 
+QUESTION = b'{"messages":[{"role":"user","content":[{"text":"hi"}]}]}'
+
+
 @given(body=anything | near_bodies)
 @example(body={"script": [{"message": [{"image": {"source": {"bytes": "\ud800"}}}]}]})
 @example(body={"script": [{"error": {"name": "\ud800", "status": 10**30}}]})
@@ -62,32 +65,28 @@ near_bodies = nearly(
 @example(body={"script": [{"text": "", "paced": {"each": 1e308}}]})
 @example(body={"script": [{"text": "a", "fails_after": {"events": 0, "exception": "", "strict": False}}]})
 def test_whatever_is_posted_is_answered(body: object) -> None:
-    client = Client()
-    answer = client.post(json.dumps(body).encode())
-    assert answer.status in (201, 400)
-    if answer.status == 201:
-        check(DOCUMENT["components"]["schemas"]["NewFake"], body)
-        (fake,) = client.fakes.opened
-        client.ask("GET", "/__converse/fakes")
-        for operation in ("converse", "converse-stream"):
-            for _ in range(3):
-                done = fake.exchange(
-                    Request(
-                        "POST", f"/model/m/{operation}", (), b'{"messages":[{"role":"user","content":[{"text":"hi"}]}]}'
-                    )
-                )
-                done.taken.extend((chunk, 0.0) for chunk in done.response.chunks)
-        client.ask("GET", "/__converse/fakes/fake-1/calls")
-        client.ask("DELETE", "/__converse/fakes/fake-1")
+    with Client() as client:
+        answer = client.post(json.dumps(body).encode())
+        assert answer.status in (201, 400)
+        if answer.status == 201:
+            check(DOCUMENT["components"]["schemas"]["NewFake"], body)
+            (fake,) = client.fakes.opened
+            client.ask("GET", "/__converse/fakes")
+            for operation in ("converse", "converse-stream"):
+                for _ in range(3):
+                    done = fake.exchange(Request("POST", f"/model/m/{operation}", (), QUESTION))
+                    done.taken.extend((chunk, 0.0) for chunk in done.response.chunks)
+            client.ask("GET", "/__converse/fakes/fake-1/calls")
+            client.ask("DELETE", "/__converse/fakes/fake-1")
 
 
 @given(body=st.binary(max_size=60), target=st.text(max_size=20), method=st.text(max_size=6))
 def test_whatever_is_sent_is_answered(body: bytes, target: str, method: str) -> None:
-    client = Client()
-    for route in ROUTES:
-        for path in (target, route.path.replace("{id}", target), route.path):
-            for verb in (method, route.method):
-                client.ask(verb, path, body)
+    with Client() as client:
+        for route in ROUTES:
+            for path in (target, route.path.replace("{id}", target), route.path):
+                for verb in (method, route.method):
+                    client.ask(verb, path, body)
 
 
 # What is legal. Each word's arguments are drawn once, written as JSON and given to Python.

@@ -18,12 +18,8 @@ def check(data: bytes) -> None:
 
     A target that is not the control API's goes to that fake.
     """
-    client = Client()
-    try:
+    with Client() as client:
         _run(client, data.split(b"\n")[:MOST_LINES])
-    finally:
-        for fake in client.fakes.fakes:  # where there is a finding
-            fake.close()
 
 
 def _run(client: Client, lines: list[bytes]) -> None:
