@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import zlib
 
 import pytest
@@ -195,3 +196,26 @@ def test_tests_without_a_fake_are_left_alone(
     result = project.runpytest()
     result.assert_outcomes(passed=1, failed=1)
     assert (KEY in str(result.stdout)) is not is_masked
+
+
+def test_a_secret_in_pieces_that_are_longer_than_what_is_shown(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        f"""
+        import boto3
+        import pytest
+        from converse_harness import reply
+
+        @pytest.mark.converse(rules="off")
+        def test_it(converse):
+            texts = [{KEY[8::-1]!r}[::-1], {KEY[:8:-1]!r}[::-1] + " and more" * 40]
+            deltas = [{{"contentBlockDelta": {{"delta": {{"text": each}}, "contentBlockIndex": 0}}}} for each in texts]
+            stop = [{{"contentBlockStop": {{"contentBlockIndex": 0}}}}, {{"messageStop": {{"stopReason": "end_turn"}}}}]
+            converse.script(reply.events([{{"messageStart": {{"role": "assistant"}}}}, *deltas, *stop], strict=False))
+            client = boto3.client("bedrock-runtime", region_name="us-east-1")
+            list(client.converse_stream(modelId="m", messages=[])["stream"])
+            raise ValueError
+        """
+    )
+    result = project.runpytest()
+    result.stdout.fnmatch_lines(["* ms  [*][*][*]"])
+    assert not re.search(f"{KEY[:9]}|{KEY[9:]}", str(result.stdout))

@@ -107,6 +107,9 @@ FORMS: Final[Mapping[str, Callable[[str], str]]] = {
     ),
     "base64 twice": lambda text: _base64(_base64(text.encode()).encode()),
     "base64 in lines": lambda text: base64.encodebytes(b"x " * 100 + text.encode()).decode(),
+    "base64 in quoted lines": lambda text: (
+        "> " + base64.encodebytes(b"x " * 100 + text.encode()).decode().rstrip().replace("\n", "\n> ")
+    ),
     "base64 in the path of a URL": lambda text: f"https://example.com/a/bc/{_base64(text.encode())}",
     "base64 in JSON in base64": lambda text: _base64(json.dumps({"a": _base64(text.encode())}).encode()),
     "a data URL": lambda text: f"data:text/plain;base64,{_base64(text.encode())}",

@@ -107,7 +107,7 @@ EXAMPLES: Final = (
 """What a secret of a manual or a docstring has in it: it looks like one. AWS writes the first into all of its own."""
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_installed_packages_hold_no_secrets() -> None:
     """Account ids apart: those of examples are account ids, and each has its stand-in in a recording."""
     files = sorted(path for path in Path(sysconfig.get_path("purelib")).rglob("*") if path.suffix in ENDINGS)

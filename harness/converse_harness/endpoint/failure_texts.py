@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -175,12 +176,20 @@ def _scripted(script: Script, call: Call | None = None, *, recordings: bool = Tr
     return _column("scripted", rows or [("nothing", "")])
 
 
-_EVENT: Final = 160
-"""Characters of an event that are shown."""
+_EVENT: Final = re.compile(r"(?m)^( +[\d.]+ ms  .{157}).{4,}$")
+"""An event of which 160 characters are shown."""
+
+
+def shortened(transcript: str) -> str:
+    """A transcript without the ends of long events."""
+    return _EVENT.sub(r"\1...", transcript)
 
 
 def transcript(calls: Sequence[Call]) -> str:
-    """Every call with what was in it, what was answered and each event with its time."""
+    """Every call with what was in it, what was answered and each event with its time.
+
+    Events are whole: of a secret that is cut, or came in pieces of which one is, nobody knows what it was.
+    """
     lines = let_go(calls)
     for call in calls:
         answered = call.summary or (f"refused: {call.refusal.rule.name}" if call.refusal is not None else "no reply")
@@ -192,8 +201,6 @@ def transcript(calls: Sequence[Call]) -> str:
             lines.append(f"    waited   {call.answered.waited:.2f} s before the next attempt, skipped")
         for event, at in call.events:
             body = json.dumps(event, ensure_ascii=False, default=lambda value: f"<{len(value)} bytes>")
-            if len(body) > _EVENT:
-                body = mask(body)[: _EVENT - 3] + "..."  # of a secret that is cut nobody knows what it was
             lines.append(f"    {1000 * at:7.1f} ms  {body}")
     return mask("\n".join(lines))
 

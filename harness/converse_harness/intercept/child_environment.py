@@ -47,11 +47,15 @@ class _Running(NamedTuple):
 
 _running: dict[tuple[str, str, str], _Running] = {}
 _starting = threading.Lock()
+_starter: int | None = None
+"""The thread that starts a proxy; `subprocess` does so by other functions that start programs."""
 
 
 def away_from_bedrock(env: Mapping[Any, Any] | None) -> dict[str, str]:
     """A copy of `env` (None: of this process's environment) in which no way to Bedrock leads off the loopback."""
     child = {os.fsdecode(name): os.fsdecode(value) for name, value in (os.environ if env is None else env).items()}
+    if _starter == threading.get_ident():
+        return child  # our own proxy
     proxy = _proxy_for(child)
     everywhere = is_loopback(child.get("AWS_ENDPOINT_URL", ""))
     for name in ENDPOINTS:
@@ -89,15 +93,20 @@ def refused() -> list[str]:
 
 def _proxy_for(env: Mapping[str, str]) -> str | None:
     """The URL of the proxy for a program with this environment, started now if it must be; None if it cannot be."""
+    global _starter
     users = _of(env, "http"), _of(env, "https"), env.get("no_proxy") or env.get("NO_PROXY") or ""
     if any(each.url in users for each in _running.values()):
         return users[1]
     if any(urlsplit(each).scheme not in ("", "http", "https") for each in users[:2]):
         return None  # SOCKS, which is not passed on
     with _starting:
-        if users not in _running:
-            with suppress(OSError, ValueError):
-                _running[users] = _started(users)
+        _starter = threading.get_ident()
+        try:
+            if users not in _running:
+                with suppress(OSError, ValueError):
+                    _running[users] = _started(users)
+        finally:
+            _starter = None
     found = _running.get(users)
     return None if found is None else found.url
 
@@ -111,7 +120,7 @@ def _of(env: Mapping[str, str], scheme: str) -> str:
 def _started(users: tuple[str, str, str]) -> _Running:
     given = json.dumps([*users, _reports, GIVE_ENVIRON])
     command = [sys.executable, "-I", "-S", "-c", _PROGRAM, _ROOT, given]
-    process = _Unguarded(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None
     assert process.stdout is not None
     with process.stdout:
@@ -121,12 +130,6 @@ def _started(users: tuple[str, str, str]) -> _Running:
     if not _running:
         atexit.register(_end)
     return _Running(f"http://127.0.0.1:{port}", process.stdin)
-
-
-class _Unguarded(subprocess.Popen[bytes]):
-    """One that is started whatever fake is open."""
-
-    __init__ = subprocess.Popen.__init__
 
 
 def _end() -> None:

@@ -14,7 +14,7 @@ from converse_harness import bedrock
 from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.endpoint import Endpoint, Handler
 from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.failure_texts import no_handler, transcript, unused_replies
+from converse_harness.endpoint.failure_texts import no_handler, shortened, transcript, unused_replies
 from converse_harness.endpoint.script import Condition, Pattern, Queue, Replies, Responder, Slot
 from converse_harness.errors import (
     BlockedConnection,
@@ -241,7 +241,7 @@ class Fake:
     @property
     def transcript(self) -> str:
         """Every call with what was in it, what was answered and each event with its time; secrets masked."""
-        return transcript(self.calls)
+        return shortened(transcript(self.calls))
 
     def check(self, error: BaseException | None = None) -> None:
         """Raise what must fail the test.

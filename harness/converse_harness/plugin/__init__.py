@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 import pytest
 
 from converse_harness.plugin import cases, contracts, guard, parallel, recording, samples
-from converse_harness.plugin.masks import Masks
+from converse_harness.plugin.masks import CALLS, Masks
 from converse_harness.plugin.settings import GROUP, MARKED, OPTIONS, own_fakes, settings_of
 
 if TYPE_CHECKING:
@@ -192,8 +192,10 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     """Show the calls of a failing test."""
     report = yield
     if report.when == "call" and report.failed:
+        from converse_harness.endpoint.failure_texts import transcript
+
         server = item.config.stash.get(SERVER, None)
         for fake in [*own_fakes(item), *(server.recent if server is not None else ())]:
             if fake.calls:
-                report.sections.append((f"Bedrock Converse calls{fake.where}", fake.transcript))
+                report.sections.append((f"{CALLS}{fake.where}", transcript(fake.calls)))
     return report

@@ -12,6 +12,9 @@ import pytest
 
 _SECTION: Final = "Masked by converse-harness"
 
+CALLS: Final = "Bedrock Converse calls"
+"""How the section with the transcript of a fake begins. Its events are whole until they are masked."""
+
 _CUT: Final = re.compile(r"""[^\s"'<>()\[\]{},.]{16,}(?=\.\.\.)|(?<=\.\.\.)[^\s"'<>()\[\]{},]{16,}""")
 """What is left of a long word where pytest cut it. Nobody can find a secret in that which was encoded, or whose name is
 gone: it is masked where the same report had one.
@@ -86,8 +89,13 @@ class _Masking:
 
     def report(self, report: Any) -> None:
         """Change a report in place."""
+        from converse_harness.endpoint.failure_texts import shortened
+
         report.longrepr = self.value(report.longrepr)
-        report.sections = [(name, self.text(text)) for name, text in report.sections]
+        report.sections = [
+            (name, shortened(self.text(text)) if name.startswith(CALLS) else self.text(text))
+            for name, text in report.sections
+        ]
         report.user_properties = [
             (name, self.named(name, value) if isinstance(value, str) else value)
             for name, value in report.user_properties

@@ -249,7 +249,8 @@ _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrtbf])
 _ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 _PERCENT: Final = re.compile(r"%[0-9a-fA-F]{2}")
 _ENTITY: Final = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[a-zA-Z]{2,8}(?=;));?")
-_WRAP: Final = re.compile(r"(?<=[A-Za-z0-9+/_-]{20})\r?\n[ \t]*(?=[A-Za-z0-9+/_-])")
+_WRAP: Final = re.compile(r"(?<=[A-Za-z0-9+/_-]{20})\r?\n([ \t]*(?:[>|#*E][ \t]+){0,4})(?=[A-Za-z0-9+/_-])")
+"""Where base64 goes on in the next line, which may be quoted, or have the E of pytest before it."""
 _RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{16,}")
 _LONG_RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{4096,}")
 _HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2}){16,}")
@@ -318,6 +319,17 @@ def _name_before(text: str, at: int) -> str:
     return found[0] if found else ""
 
 
+def _unwrap(text: str) -> str:
+    made, done, line, before = list[str](), 0, -1, ""
+    for found in _WRAP.finditer(text):
+        if text.rfind("\n", 0, found.start()) == line and found[1] != before:
+            continue  # the base64 ended with this line, as all before it had something else before them
+        line, before = text.index("\n", found.start()), found[1]
+        made.append(text[done : found.start()])
+        done = found.end()
+    return "".join([*made, text[done:]])
+
+
 def _unescape(text: str) -> str:
     return _ESCAPE.sub(_unescaped, text)
 
@@ -333,7 +345,7 @@ _WHOLE: Final[tuple[tuple[str, tuple[str, ...], Callable[[str], str]], ...]] = (
     ("escaped", ("\\",), _unescape),
     ("percent-encoded", ("%",), lambda text: unquote(text) if _PERCENT.search(text) else text),
     ("HTML", ("&",), lambda text: html.unescape(text) if _ENTITY.search(text) else text),
-    ("wrapped", ("\n",), lambda text: _WRAP.sub("", text)),
+    ("wrapped", ("\n",), _unwrap),
 )
 """Encodings of a whole text: what it is called, what such a text has in it, and how it is undone."""
 

@@ -411,9 +411,8 @@ def test_every_call_is_retried_as_often_as_the_first_in_no_time(
 
 def test_a_retry_after_its_fake_closed_is_refused(network: list[Any]) -> None:
     async def act() -> None:
-        fake = fake_converse()
+        fake = fake_converse().open()
         fake.always(reply.throttled())
-        fake.open()
         async with connect({"retries": {"mode": "standard"}}) as client:
             client.meta.events.register("needs-retry.bedrock-runtime.Converse", lambda **_: fake.close())
             with pytest.raises(BlockedConnection, match="began while"):
