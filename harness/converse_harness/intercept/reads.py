@@ -28,7 +28,10 @@ Replace = Callable[[Any], Any]
 
 
 def _before(read: Read) -> Replace:
-    """What makes a function of another library check the hosts that `read` finds in its arguments, before it runs."""
+    """What makes a function of another library check the hosts that `read` finds in its arguments, before it runs.
+
+    `read` takes any other arguments too: those that the function has in other versions, and where it is replaced.
+    """
 
     def replace(original: Any) -> Any:
         def ask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -83,14 +86,14 @@ server_hostname = _argument("server_hostname")
 
 
 @_before
-def address(*args: Any) -> Iterator[object]:
+def address(*args: Any, **more: Any) -> Iterator[object]:
     """A method of sockets whose last argument is an address: C looks a name up before the audit hook is told."""
-    yield host_of(args[-1])
+    yield host_of(more.get("address", args[-1]))
 
 
 @_before
 def connection_of_loop(
-    loop: object, protocol: object, host: object = None, port: object = None, **options: Any
+    loop: object, protocol: object, host: object = None, port: object = None, *args: Any, **options: Any
 ) -> Iterator[object]:
     """`create_connection` of an event loop that is written in C."""
     yield host
@@ -112,7 +115,7 @@ def http_request(connection: Any, method: str, url: str, *args: Any, **kwargs: A
 
 
 @_before
-def httpcore_request(pool: object, request: Any) -> Iterator[object]:
+def httpcore_request(pool: object, request: Any, *args: Any, **more: Any) -> Iterator[object]:
     """`handle_request` and `handle_async_request` of httpcore, with whatever version of HTTP."""
     yield request.url.host
     yield host_in(request.url.target.decode("utf-8", "replace"))
@@ -129,7 +132,7 @@ def aiohttp_request(connector: object, request: Any, *args: Any, **kwargs: Any) 
 
 
 @_before
-def awscrt_connection(bootstrap: object, host: object, *args: Any) -> Iterator[object]:
+def awscrt_connection(bootstrap: object, host: object, *args: Any, **more: Any) -> Iterator[object]:
     """The function of awscrt's C library that connects."""
     yield host
 
@@ -150,7 +153,7 @@ _REACHED: Final = (10243, 10203)
 
 
 @_before
-def curl_option(handle: object, option: Any, value: Any = None) -> Iterator[object]:
+def curl_option(handle: object, option: Any, value: Any = None, *args: Any, **more: Any) -> Iterator[object]:
     """`Curl.setopt` of curl_cffi and pycurl."""
     if option == _URL:
         yield host_in(_text(value).lstrip("/"))
@@ -170,32 +173,32 @@ def curl_handle(original: Any) -> Any:
 
 
 @_before
-def tls_write(connection: Any, data: Any = b"", *args: Any) -> Iterable[object]:
+def tls_write(connection: Any, data: Any = b"", *args: Any, **more: Any) -> Iterable[object]:
     """A method that writes to TLS, of a socket or in memory."""
     name = getattr(connection, "server_hostname", None)
     return (name, *_written(data, lambda: name or _peer(connection)))
 
 
 @_before
-def socket_write(connection: Any, data: Any = b"", *args: Any) -> Iterable[object]:
+def socket_write(connection: Any, data: Any = b"", *args: Any, **more: Any) -> Iterable[object]:
     """`send` and `sendall` of sockets."""
     return _written(data, lambda: _peer(connection))
 
 
 @_before
-def socket_write_all(connection: Any, buffers: Any = (), *args: Any) -> Iterable[object]:
+def socket_write_all(connection: Any, buffers: Any = (), *args: Any, **more: Any) -> Iterable[object]:
     """`sendmsg` of sockets; of buffers the first begins a request."""
     return _written(_first(buffers), lambda: _peer(connection))
 
 
 @_before
-def trio_write(stream: Any, data: Any) -> Iterable[object]:
+def trio_write(stream: Any, data: Any, *args: Any, **more: Any) -> Iterable[object]:
     """`send_all` of trio's SocketStream."""
     return _written(data, lambda: _peer(stream.socket))
 
 
 @_before
-def stream_write(stream: Any, data: Any) -> Iterable[object]:
+def stream_write(stream: Any, data: Any, *args: Any, **more: Any) -> Iterable[object]:
     """`write` and `writelines` of asyncio's StreamWriter, on whatever event loop."""
     tls = stream.get_extra_info("ssl_object")
     peer = _written(_first(data), lambda: host_of(stream.get_extra_info("peername")))

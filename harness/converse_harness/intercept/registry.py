@@ -300,8 +300,14 @@ def _needed() -> bool:
 
 
 def _outlived_threads_run() -> bool:
-    threads = [reference() for reference in _outlived.keyrefs()]
-    return any(thread is not None and thread.is_alive() for thread in threads)
+    return any(thread is not None and _runs(thread) for thread in (reference() for reference in _outlived.keyrefs()))
+
+
+def _runs(thread: threading.Thread) -> bool:
+    try:
+        return thread.is_alive()
+    except RuntimeError:  # of one that `threading` did not start, since Python 3.13
+        return False
 
 
 def _push(entry: _Entry) -> None:
