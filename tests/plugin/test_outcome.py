@@ -330,3 +330,11 @@ def test_what_is_wrong_with_a_call_fails_its_own_test_whatever_the_scope_of_the_
             "*ValueError: its own",
         ]
     )
+
+
+def test_a_failure_without_a_fake_is_shown_as_it_is(project: pytest.Pytester) -> None:
+    """An exception that was dealt with on the way would be shown as what it happened during."""
+    project.makepyfile("def test_it():\n    assert [] == [1]")
+    result = project.runpytest("--tb=native")
+    result.assert_outcomes(failed=1)
+    result.stdout.no_fnmatch_line("*During handling*")

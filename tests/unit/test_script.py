@@ -9,6 +9,7 @@ import botocore.session
 import pytest
 
 from converse_harness import Call, Endpoint, Fake, ReplyError, UnusedReplies, reply
+from converse_harness.endpoint.script import Queue
 from converse_harness.stream.http import Request
 
 NOVA = "us.amazon.nova-lite-v1:0"
@@ -298,3 +299,26 @@ def test_what_was_let_go_is_said_where_calls_are_listed() -> None:
     whole = Fake(reply.text("hi").times(100))
     ask(whole)
     assert "let go" not in whole.transcript
+
+
+def test_queues_change_under_the_lock_of_their_fake_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server reads them in another thread."""
+    fake = Fake()
+    held: dict[str, list[bool]] = {"add": [], "remove": []}
+    for name, seen in held.items():
+        original = getattr(Queue, name)
+
+        def change(*args: Any, seen: list[bool] = seen, original: Any = original, **more: Any) -> Any:
+            seen.append(fake.lock._is_owned())  # type: ignore[attr-defined]
+            return original(*args, **more)
+
+        monkeypatch.setattr(Queue, name, change)
+    with fake:
+        with fake.script(reply.text("a")):
+            ask(fake)
+        with fake.when(model="*").script(reply.text("b")):
+            ask(fake)
+        fake.when(model="*").always(reply.text("c"))
+        fake.always(reply.text("d"))
+    assert len(held["add"]) == 4
+    assert {name: set(seen) for name, seen in held.items()} == {"add": {True}, "remove": {True}}
