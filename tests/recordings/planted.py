@@ -14,6 +14,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 from urllib.parse import quote
 
+from hypothesis import strategies as st
+
+from converse_harness.secret_kinds import SecretKind
+from converse_harness.secrets import compiled
 from converse_harness.stream.events import encode_event
 
 LONG: Final = "q7Rt2Lw9Xz4Kd8Vn3Bm6Pc1Hf5Jg0SyTaEoUi"
@@ -92,6 +96,11 @@ def in_zip(text: str) -> bytes:
 
 def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode()
+
+
+def texts_of(kind: SecretKind) -> st.SearchStrategy[str]:
+    """Texts with what the pattern of a kind matches: secrets are ASCII; what is looked ahead to is drawn as well."""
+    return st.from_regex(compiled(kind), fullmatch="(?=@" not in kind.pattern, alphabet=st.characters(codec="ascii"))
 
 
 FORMS: Final[Mapping[str, Callable[[str], str]]] = {

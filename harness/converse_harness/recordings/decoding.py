@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import bz2
+import codecs
 import html
 import io
 import json
@@ -413,15 +414,18 @@ def _tail(run: str) -> str:
     return run[-left:] + "=" * (4 - left) if left > 1 else ""
 
 
+_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
 def _texts_of(data: bytes) -> Iterator[tuple[tuple[str, ...], str, bool]]:
-    """Bytes as texts: each byte a character, and what they are compressed from. All that is secret is ASCII."""
+    """Bytes as texts: each byte a character, and what they are compressed from."""
     yield (), data.decode("latin-1"), _is_binary(data)
-    if data.count(0) * 3 > len(data):
-        # UTF-32 as well; and where the text has a zero byte of its own, the half that has fewer
-        for inner in dict.fromkeys(
-            [data.replace(b"\0", b""), min(data[::2], data[1::2], key=lambda half: half.count(0))]
-        ):
-            yield ("UTF-16",), inner.decode("latin-1"), False
+    begins = data.startswith(_MARKS)
+    if begins or data.count(0) * 3 > len(data):
+        # UTF-32 as well; and where the text has a zero byte or other letters of its own, UTF-16 in the order that fits
+        order = "utf-16" if begins else "utf-16-be" if data[::2].count(0) > data[1::2].count(0) else "utf-16-le"
+        for text in dict.fromkeys([data.replace(b"\0", b"").decode("latin-1"), data.decode(order, "replace")]):
+            yield ("UTF-16",), text, False
     for form, inner in unpacked(data):
         yield (form,), inner.decode("latin-1"), _is_binary(inner)
     for text in _in_frames(data):
