@@ -428,6 +428,7 @@ def test_an_interrupt_in_an_inner_fake_leaves_the_outer_one_working(
 
 # Where the interrupt hits a finalizer, Python 3.13 can only report it.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore::converse_harness.FakeNotOpenWarning")  # the registry alone is opened
 @pytest.mark.slow
 @each_step
 def test_an_interrupted_call_is_not_held_for_ever(

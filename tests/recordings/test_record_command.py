@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import pty
 import re
@@ -287,7 +288,9 @@ def test_a_secret_is_masked_unless_it_is_replaced(service: ConverseServer, folde
             ),
             "",
         )
-    assert "for ***." in (folder / "session.jsonl").read_text(encoding="utf-8")
+    lines = map(json.loads, (folder / "session.jsonl").read_text(encoding="utf-8").splitlines())
+    deltas = [line["contentBlockDelta"]["delta"]["text"] for line in lines if "contentBlockDelta" in line]
+    assert "".join(deltas) == "Ask ada@example.com for ***."
 
 
 @pytest.mark.slow
