@@ -76,10 +76,17 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def coverage(session: nox.Session) -> None:
-    """The default and the slow tier, with the branches that they take."""
+    """The default tier, with the branches that it takes."""
     install(session, extra="[test]")
-    arguments = session.posargs or ("--tier", "slow")
+    arguments = session.posargs or DEFAULT_TIER
     pytest_with_coverage(session, *arguments, report=(f"--omit={AIOBOTOCORE_MODULE}", "--fail-under=94"))
+
+
+@nox.session
+def slow(session: nox.Session) -> None:
+    """The slow tier without the default one."""
+    install(session, extra="[test]")
+    session.run(*PYTEST, *(session.posargs or ("--tier", "slow", "-m", "slow")))
 
 
 def pytest_with_coverage(session: nox.Session, *arguments: str, report: tuple[str, ...]) -> None:

@@ -126,8 +126,8 @@ def steps(arguments: argparse.Namespace, work: Path) -> dict[str, Step]:
     found = [
         Step("demo", in_fresh_environment(pythons[oldest], work / "demo", arguments.demo)),
         Step("readme", in_fresh_environment(pythons[oldest], work / "readme", arguments.tests)),
-        session("coverage"),
-        # The README's command is the default tier on the oldest Python, coverage more than that on the newest.
+        *map(session, ("coverage", "slow")),
+        # The README's command is the default tier on the oldest Python, coverage on the newest.
         *(session(f"tests-{version}", version) for version in VERSIONS if version not in (oldest, newest)),
         *map(session, ("typing", "floor", "aiobotocore", "neighbours", "plugins", "litellm", "network")),
         *(session(name, "3.12", lacks=node if client.get("node") else "") for name, client in CLIENTS.items()),
