@@ -25,8 +25,10 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "secrecy": (
         "converse_harness.recordings.decoding",
+        "converse_harness.recordings.encodings",
         "converse_harness.recordings.leaks",
         "converse_harness.recordings.redaction",
+        "converse_harness.recordings.replacements",
         "converse_harness.recordings.safe",
         "converse_harness.secret_kinds",
         "converse_harness.secrets",

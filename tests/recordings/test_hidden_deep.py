@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from converse_harness.recordings import decoding
+from converse_harness.recordings import encodings
 from converse_harness.recordings.leaks import scan
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.redaction import Redaction
@@ -99,8 +99,8 @@ def test_every_member_of_what_is_compressed_is_searched(before: int) -> None:
 @given(st.lists(st.integers(1, 90), min_size=1, max_size=4))
 def test_all_members_together_are_unpacked_to_the_limit(sizes: list[int]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(decoding, "_MAX_DECODED", 100)
-        ((_, inner),) = decoding.unpacked(b"".join(gzip.compress(bytes(size), mtime=0) for size in sizes))
+        patch.setattr(encodings, "_MAX_DECODED", 100)
+        ((_, inner),) = encodings.unpacked(b"".join(gzip.compress(bytes(size), mtime=0) for size in sizes))
     assert len(inner) == min(sum(sizes), 100)
 
 

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from converse_harness import secrets
-from converse_harness.recordings import decoding, leaks
+from converse_harness.recordings import encodings, leaks
 from converse_harness.recordings.leaks import Leak, scan
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.redaction import Redaction
@@ -268,10 +268,10 @@ def test_of_many_secrets_ten_are_listed() -> None:
 
 
 def test_of_what_is_compressed_only_so_much_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decoding, "_MAX_DECODED", 1000)
+    monkeypatch.setattr(encodings, "_MAX_DECODED", 1000)
     bomb = bytes(10_000_000)
-    assert [len(data) for _, data in decoding.unpacked(gzip.compress(bomb))] == [1000]
-    assert [len(data) for _, data in decoding.unpacked(in_zip("x" * 10_000_000))] == [1000]
+    assert [len(data) for _, data in encodings.unpacked(gzip.compress(bomb))] == [1000]
+    assert [len(data) for _, data in encodings.unpacked(in_zip("x" * 10_000_000))] == [1000]
 
 
 @pytest.mark.parametrize(

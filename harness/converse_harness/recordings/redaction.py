@@ -9,13 +9,13 @@ from __future__ import annotations
 import base64
 import gzip
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
-from converse_harness.errors import DamagedData, ReplyError
+from converse_harness.errors import DamagedData
 from converse_harness.recordings.decoding import (
     LINE_OF_JSON,
     View,
@@ -23,11 +23,10 @@ from converse_harness.recordings.decoding import (
     is_list,
     is_pair,
     levels,
-    undone,
-    unpacked,
     value_names,
     views_of,
 )
+from converse_harness.recordings.encodings import undone, unpacked
 from converse_harness.recordings.leaks import (
     OWN_SECRET,
     Accounts,
@@ -40,12 +39,10 @@ from converse_harness.recordings.leaks import (
     streamed,
 )
 from converse_harness.recordings.lines import Line, without_contradiction
+from converse_harness.recordings.replacements import FindChanges, check, replacement_of, replacing
 from converse_harness.secret_kinds import ACCOUNTS, KINDS, SecretKind
 from converse_harness.secrets import MASK, STAND_IN, cut_spans, own_secrets, own_spans, secret_spans
 from converse_harness.stream.frames import decode, encode
-
-_Find = Callable[[str], list[Change]]
-"""What is to be replaced in a text, in its order."""
 
 _UNTOUCHED: Final = frozenset(
     {"call", "operation", "method", "t", "status", "type", "requestId", "failed", "end", "p", "joined", "masked"}
@@ -91,7 +88,7 @@ class Redaction:
 
     def __post_init__(self) -> None:
         for pattern, new in self.replacements.items():
-            _check(pattern, new)
+            check(pattern, new)
 
     @classmethod
     def of_lines(cls, lines: Iterable[str]) -> Redaction:
@@ -102,7 +99,7 @@ class Redaction:
         >>> Redaction.of_lines([r"cust-\d+ => cust-1"]).normalised("for cust-4711")
         'for cust-1'
         """
-        return cls(dict(_replacement(line) for line in lines if line.strip()))
+        return cls(dict(replacement_of(line) for line in lines if line.strip()))
 
     def redacted(self, lines: Sequence[Line], kept: int = 0, own: Collection[str] = ()) -> Redacted:
         """The lines of a recording as they are written; `kept` of them, at the beginning, were written before.
@@ -134,9 +131,9 @@ class Redaction:
             return request
         return _Work(accounts, (*_masks(found, own), accounts.changes), True).value(request)
 
-    def _replacing(self) -> Iterator[_Find]:
+    def _replacing(self) -> Iterator[FindChanges]:
         for pattern, new in self.replacements.items():
-            yield _replacing(pattern, new)
+            yield replacing(pattern, new)
 
 
 def normalised(request: Any) -> Any:
@@ -191,7 +188,7 @@ class _Work:
     """One pass over a recording with what is to be replaced in it."""
 
     accounts: Accounts
-    finds: tuple[_Find, ...]
+    finds: tuple[FindChanges, ...]
     named: bool = False
     """Whether a value is looked at with its name before it, as `views_of` has it, and with its codes undone."""
 
@@ -316,7 +313,7 @@ class _Work:
 _STANDARD: Final = str.maketrans("-_", "+/")
 
 
-def _masks(kinds: Collection[str], own: Collection[str]) -> Iterator[_Find]:
+def _masks(kinds: Collection[str], own: Collection[str]) -> Iterator[FindChanges]:
     """What masks the kinds of secrets that were found, by their names."""
     if OWN_SECRET in kinds:
         yield partial(_masking_own, own)
@@ -325,7 +322,7 @@ def _masks(kinds: Collection[str], own: Collection[str]) -> Iterator[_Find]:
             yield partial(_masking, kind)
 
 
-def _deep(find: _Find, text: str, depth: int = 2) -> list[Change]:
+def _deep(find: FindChanges, text: str, depth: int = 2) -> list[Change]:
     """What is to be replaced in a text also where its characters are escaped, percent-encoded or entities of HTML."""
     changes = find(text)
     for inner, starts in undone(text) if depth else ():
@@ -379,42 +376,6 @@ def _masking(kind: SecretKind, text: str) -> list[Change]:
 def _masking_accounts(text: str) -> list[Change]:
     spans = (span for kind in ACCOUNTS for span in secret_spans(kind, text))
     return _masked(span for span in spans if not text.startswith(STAND_IN, span[0]))
-
-
-def _replacing(pattern: str | re.Pattern[str], new: str) -> _Find:
-    if isinstance(pattern, str):
-        literal = re.compile(re.escape(pattern))
-        return lambda text: [(found.start(), found.end(), new) for found in literal.finditer(text)]
-    return lambda text: [(found.start(), found.end(), found.expand(new)) for found in pattern.finditer(text)]
-
-
-def _replacement(line: str) -> tuple[re.Pattern[str], str]:
-    pattern, arrow, new = (part.strip() for part in line.partition("=>"))
-    if not arrow or not pattern:
-        raise ReplyError(f"{line.strip()!r}; a line is `pattern => replacement`.")
-    try:
-        return re.compile(pattern), new
-    except re.error as error:
-        raise ReplyError(
-            f"{pattern!r} is no regular expression ({error}). Put a backslash before characters that "
-            "stand for themselves."
-        ) from error
-
-
-def _check(given: Any, new: Any) -> None:
-    if not isinstance(new, str):
-        raise ReplyError(f"Redaction: {given!r} is to become {new!r}; it must be a text.")
-    if isinstance(given, str):
-        given, new = re.compile(re.escape(given)), ""
-    pattern: Any = given
-    if not isinstance(given, re.Pattern) or not isinstance(pattern.pattern, str):
-        raise ReplyError(f"Redaction: {given!r} is to be replaced; it must be a text or a compiled pattern of text.")
-    if pattern.search("") is not None:
-        raise ReplyError(f"{pattern.pattern!r} matches the empty text, which is everywhere.")
-    try:
-        re.compile(f"(?:{pattern.pattern})|", pattern.flags).sub(new, "")
-    except (re.error, IndexError) as error:
-        raise ReplyError(f"{pattern.pattern!r} has no group for {new!r} ({error}).") from error
 
 
 def _copied(value: Any) -> Any:

@@ -1,0 +1,232 @@
+"""What is encoded or packed in a text or in bytes, undone."""
+
+from __future__ import annotations
+
+import base64
+import bz2
+import codecs
+import html
+import io
+import lzma
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+from urllib.parse import unquote
+
+from converse_harness.errors import DamagedData
+from converse_harness.stream.frames import PRELUDE_LENGTH, Decoder
+
+LARGE: Final = 64 * 1024
+"""Texts from this length on are searched one by one, shorter ones together."""
+
+_MAX_DECODED: Final = 64 * 1024 * 1024
+"""Bytes that are unpacked from one compressed text at most."""
+
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrtbf])|([\s\S]))")
+_ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
+_PERCENT: Final = re.compile(r"%[0-9a-fA-F]{2}")
+_ENTITY: Final = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[a-zA-Z]{2,8}(?=;));?")
+_WRAP: Final = re.compile(r"(?<=[A-Za-z0-9+/_-]{20})\r?\n([ \t]*(?:[>|#*E][ \t]+){0,4})(?=[A-Za-z0-9+/_-])")
+"""Where base64 goes on in the next line, which may be quoted, or have the E of pytest before it."""
+RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{16,}")
+LONG_RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{4096,}")
+_HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2}){16,}")
+_STANDARD: Final = str.maketrans("-_", "+/")
+
+_ALIGNED: Final = 4096
+"""A longer run of base64 is taken to begin where it begins; before a shorter one there may be something else."""
+
+
+def _unwrap(text: str) -> str:
+    made, done, line, before = list[str](), 0, -1, ""
+    for found in _WRAP.finditer(text):
+        if text.rfind("\n", 0, found.start()) == line and found[1] != before:
+            continue  # the base64 ended with this line, as all before it had something else before them
+        line, before = text.index("\n", found.start()), found[1]
+        made.append(text[done : found.start()])
+        done = found.end()
+    return "".join([*made, text[done:]])
+
+
+def _unescape(text: str) -> str:
+    return _ESCAPE.sub(_unescaped, text)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code = found[1] or found[2]
+    if code:
+        return chr(int(code, 16))
+    return _ESCAPED[found[3]] if found[3] else found[4]
+
+
+WHOLE: Final[tuple[tuple[str, tuple[str, ...], Callable[[str], str]], ...]] = (
+    ("escaped", ("\\",), _unescape),
+    ("percent-encoded", ("%",), lambda text: unquote(text) if _PERCENT.search(text) else text),
+    ("HTML", ("&",), lambda text: html.unescape(text) if _ENTITY.search(text) else text),
+    ("wrapped", ("\n",), _unwrap),
+)
+"""Encodings of a whole text: what it is called, what such a text has in it, and how it is undone."""
+
+ALL: Final = "encoded"
+WHOLE_FORMS: Final = frozenset([ALL, *(form for form, _, _ in WHOLE)])
+
+
+_CODES: Final[tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...]] = (
+    ("\\", _ESCAPE, _unescaped),
+    ("%", _PERCENT, lambda found: chr(int(found[0][1:], 16))),
+    ("&", _ENTITY, lambda found: html.unescape(found[0])),
+)
+
+
+def undone(text: str) -> Iterator[tuple[str, list[int]]]:
+    """The text without each encoding that stands for single characters, and where each of them began, and the end."""
+    for mark, code, decode in _CODES:
+        if mark not in text:
+            continue
+        made, starts, done = list[str](), list[int](), 0
+        for found in code.finditer(text):
+            characters = decode(found)
+            made += [text[done : found.start()], characters]
+            starts += [*range(done, found.start()), *[found.start()] * len(characters)]
+            done = found.end()
+        if done:
+            yield "".join([*made, text[done:]]), [*starts, *range(done, len(text) + 1)]
+
+
+def bytes_of(run: str) -> Iterator[tuple[str, bytes]]:
+    """What a run of characters stands for, in base64 of either alphabet and in hex.
+
+    Where it begins is not known, and it may be cut: of the four characters before a byte some may be missing.
+    """
+    run = run.translate(_STANDARD) if "-" in run or "_" in run else run
+    for missing in range(4) if len(run) < _ALIGNED else _beginnings(run):
+        part = "A" * missing + run
+        yield "base64", base64.b64decode(part[: len(part) // 4 * 4] + _tail(part))[missing:]
+    # A search for hex in megabytes of base64 takes seconds.
+    for found in _HEX.finditer(run) if len(run) < LARGE else filter(None, [_HEX.fullmatch(run)]):
+        yield "hex", bytes.fromhex(found[0])
+
+
+def _beginnings(run: str) -> list[int]:
+    """How many characters may be missing before a long run: none, or as many that what stands further in is a text."""
+    return [
+        0,
+        *(4 - skipped for skipped in (1, 2, 3) if any(_reads(run, skipped, at) for at in (len(run) // 2, len(run)))),
+    ]
+
+
+def _reads(run: str, skipped: int, at: int) -> bool:
+    end = at // 4 * 4 + skipped
+    part = run[max(end - _SAMPLE, skipped) : end] if end <= len(run) else run[max(end - 4 - _SAMPLE, skipped) : end - 4]
+    data = base64.b64decode(part[: len(part) // 4 * 4])
+    return len(data.translate(None, _PRINTABLE)) * 3 < len(data)
+
+
+_SAMPLE: Final = 1024
+
+
+def _tail(run: str) -> str:
+    """The last characters of a run that are no four, padded; a single one stands for nothing."""
+    left = len(run) % 4
+    return run[-left:] + "=" * (4 - left) if left > 1 else ""
+
+
+_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def texts_of(data: bytes) -> Iterator[tuple[tuple[str, ...], str, bool]]:
+    """Bytes as texts: each byte a character, and what they are compressed from."""
+    yield (), data.decode("latin-1"), _is_binary(data)
+    begins = data.startswith(_MARKS)
+    if begins or data.count(0) * 3 > len(data):
+        # UTF-32 as well; and where the text has a zero byte or other letters of its own, UTF-16 in the order that fits
+        order = "utf-16" if begins else "utf-16-be" if data[::2].count(0) > data[1::2].count(0) else "utf-16-le"
+        for text in dict.fromkeys([data.replace(b"\0", b"").decode("latin-1"), data.decode(order, "replace")]):
+            yield ("UTF-16",), text, False
+    for form, inner in unpacked(data):
+        yield (form,), inner.decode("latin-1"), _is_binary(inner)
+    for text in _in_frames(data):
+        yield ("frame",), text, False
+
+
+_PRINTABLE: Final = bytes([*b"\t\n\r", *range(32, 127)])
+
+
+def _is_binary(data: bytes) -> bool:
+    """Whether long bytes are neither UTF-8 nor mostly ASCII, as frames of JSON are."""
+    if len(data) <= _ALIGNED:
+        return False
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        sample = data[:LARGE]
+        return len(sample.translate(None, _PRINTABLE)) * 3 > len(sample)
+    return False
+
+
+def _in_frames(data: bytes) -> Iterator[str]:
+    """The texts of the headers of whole frames, each for itself: before it is its length, which may be a letter."""
+    if len(data) < PRELUDE_LENGTH or zlib.crc32(data[:8]) != int.from_bytes(data[8:PRELUDE_LENGTH], "big"):
+        return
+    try:
+        frames = Decoder().feed(data)
+    except DamagedData:
+        return
+    yield from (header.value for frame in frames for header in frame.headers if isinstance(header.value, str))
+
+
+def unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """What gzip, zlib, bz2, xz, zip or a PDF have packed into these bytes; nothing where they are none, or damaged."""
+    if data[:4] == b"PK\x03\x04":
+        yield from _members(data)
+    elif b"%PDF-" in data[:_PDF_BEGINS]:
+        for found in _PDF_STREAM.finditer(data):
+            end = data.find(b"endstream", found.end())
+            if end > 0:
+                yield from (("PDF", inner) for _, inner in unpacked(data[found.end() : end]))
+    else:
+        for form, begins, make in _PACKERS:
+            if data.startswith(begins):
+                inner = _unpack(data, make)
+                if inner:
+                    yield form, inner
+
+
+_PDF_BEGINS: Final = 1024
+_PDF_STREAM: Final = re.compile(rb"stream\r?\n")
+"""How long a stream is stands in a dictionary that may be packed itself; `endstream` comes after it."""
+
+_PACKERS: Final[tuple[tuple[str, tuple[bytes, ...], Callable[[], Any]], ...]] = (
+    ("gzip", (b"\x1f\x8b",), lambda: zlib.decompressobj(wbits=31)),
+    ("zlib", (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda"), zlib.decompressobj),
+    ("bz2", (b"BZh",), bz2.BZ2Decompressor),
+    ("xz", (b"\xfd7zXZ\0",), lzma.LZMADecompressor),
+)
+
+
+def _unpack(data: bytes, make: Callable[[], Any]) -> bytes:
+    """All that is packed one after the other, as far as it is whole and not more than is read of one text."""
+    made = b""
+    while data and len(made) < _MAX_DECODED:
+        packed = make()
+        try:
+            made += packed.decompress(data, _MAX_DECODED - len(made))
+        except (zlib.error, OSError, EOFError, lzma.LZMAError, ValueError):
+            return made
+        data = packed.unused_data if packed.eof else b""
+    return made
+
+
+def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
+    left = _MAX_DECODED
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for each in archive.infolist():
+                with archive.open(each) as member:
+                    inner = member.read(left)
+                left -= len(inner)
+                yield "zip", inner
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError):
+        return  # damaged, encrypted, or compressed in a way that Python does not know
