@@ -9,11 +9,12 @@ from converse_harness.endpoint.call import Call as Call
 from converse_harness.errors import BlockedConnection as BlockedConnection
 from converse_harness.errors import CallError as CallError
 from converse_harness.errors import ConverseHarnessError as ConverseHarnessError
+from converse_harness.errors import ConverseNoteWarning as ConverseNoteWarning
 from converse_harness.errors import DamagedData as DamagedData
 from converse_harness.errors import FakeNotOpenWarning as FakeNotOpenWarning
 from converse_harness.errors import MaskedSecretWarning as MaskedSecretWarning
+from converse_harness.errors import NotedCall as NotedCall
 from converse_harness.errors import RefusedRequest as RefusedRequest
-from converse_harness.errors import RefusedRequestWarning as RefusedRequestWarning
 from converse_harness.errors import ReplyError as ReplyError
 from converse_harness.errors import SecretFound as SecretFound
 from converse_harness.errors import StreamOrderError as StreamOrderError
@@ -24,6 +25,7 @@ from converse_harness.intercept.fake import Fake as Fake
 from converse_harness.intercept.httpx import HttpxFake as HttpxFake
 from converse_harness.intercept.in_process import fake_converse as fake_converse
 from converse_harness.intercept.recorder import record as record
+from converse_harness.notes import Note as Note
 from converse_harness.recordings.play import recording as recording
 from converse_harness.recordings.redaction import Redaction as Redaction
 from converse_harness.reply.reply import Reply as Reply

@@ -34,8 +34,12 @@ class RefusedRequest(CallError):
     """A request came in that Bedrock would refuse; says the rule, the place, Bedrock's words and who saw them."""
 
 
-class RefusedRequestWarning(UserWarning):
-    """The same where it is only to be warned of."""
+class NotedCall(CallError):
+    """A fake has something to note, and the ini setting `converse_notes` is `fail`."""
+
+
+class ConverseNoteWarning(UserWarning):
+    """A note of a fake, where the ini setting `converse_notes` is `warning`."""
 
 
 class FakeNotOpenWarning(UserWarning):

@@ -117,7 +117,8 @@ def faults(
     those last that last. If it is not given, `slow_first_byte` lasts 10 ms, and `stall` for ever: in process the
     client's timeout comes at once. Over a socket it would cost the whole of the client's read timeout, so with the
     transports server and asgi a stall lasts 10 ms as well, unless it is asked for by name, and `read_timeout` comes by
-    name only. Raises InvalidArgument, when drawn, for what is unknown and where there is no such fault.
+    name only; so does `stale_connection` with any, as it meets the call after. Raises
+    InvalidArgument, when drawn, for what is unknown and where there is no such fault.
 
     >>> from hypothesis import find
     >>> find(faults(levels=["connection"], transports=["server"]), lambda fault: True)
@@ -255,8 +256,9 @@ def _selected(
         () if operations is None else chosen(function, "operations", operations, _OPERATIONS),
     )
     found = _of(*asked)
-    if names is None and not _may_wait(names, transports):
-        found = tuple(fault for fault in found if fault.name != "read_timeout")
+    if names is None:
+        left_out = (*_STRIKES_LATER, *(() if _may_wait(names, transports) else ("read_timeout",)))
+        found = tuple(fault for fault in found if fault.name not in left_out)
     if not found:
         given = {"names": names, "levels": levels, "transports": transports, "operations": operations}
         told = ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
@@ -266,6 +268,10 @@ def _selected(
             "of converse_harness.faults.FAULTS."
         )
     return found
+
+
+_STRIKES_LATER: Final = ("stale_connection",)
+"""Faults that meet the call after the one that they are drawn for; they come by name only."""
 
 
 @cache

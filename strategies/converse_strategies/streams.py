@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
-from converse_harness.bedrock.families import FAMILIES
+from converse_harness.bedrock.cutting import ends_empty
+from converse_harness.bedrock.families import FAMILIES, Family
 from converse_harness.errors import ReplyError
-from converse_harness.stream.chunk import ByFamily, Cutter, chunk, cut_message, default_stop_reason
+from converse_harness.stream.chunk import ByFamily, chunk, cut_message, default_stop_reason
 from converse_strategies import leaves, metadata
 from converse_strategies.blocks import Block, Texts, draw_part, rename_tools, streamable
 from converse_strategies.leaves import chosen
@@ -98,6 +99,10 @@ class _DrawnCutter:
         """A text in any pieces."""
         return cut(text, self.draw(_CUTS))
 
+    def reasoning(self, index: int, text: str) -> Sequence[str]:
+        """A reasoning in any pieces."""
+        return self.text(index, text)
+
     def tool_input(self, index: int, value: object) -> Sequence[str]:
         """The JSON in any style and pieces; no delta at all, or an empty one, for an input without arguments."""
         drawn = self.draw(_CUTS)
@@ -176,7 +181,7 @@ def stream_events(
 
     `kinds` are the members of ContentBlock to choose from, all that can be streamed if not given; `texts` what texts
     are drawn from; `stop_reasons` what the stop reason is drawn from, by default all that go with the blocks. The
-    deltas are cut anywhere, or as a model family does it (`anthropic`, ...: `converse_harness.bedrock.families`).
+    deltas are cut anywhere, or as a model family does it (`claude`, ...: docs/fidelity.md names them).
     `traces` are ConverseStreamTraces that every stream then has; by default a few have one. There are no exception
     frames, and usage adds up. Raises InvalidArgument, when drawn, for an unknown kind or family.
 
@@ -186,11 +191,15 @@ def stream_events(
     """
     wanted = chosen("stream_events", "kinds", kinds, streamable())
     some = leaves.texts() if texts is None else texts
-    events, content = draw(_blocks(wanted, some, family, min_blocks, max_blocks))
+    model = _family(family)
+    events, content = draw(_blocks(wanted, some, model, min_blocks, max_blocks))
     if stop_reasons is None:
         stop_reasons = stop_reasons_after(default_stop_reason(content))
     options = draw_options(draw, traces)
     stop = {"stopReason": draw(stop_reasons)}
+    if model is not None and ends_empty(model, content, stop["stopReason"]):
+        last = {"contentBlockIndex": len(content) - 1, "delta": {"text": ""}}
+        events = [*events[:-1], {"contentBlockDelta": last}, events[-1]]
     if _ADDITIONAL in options:
         stop[_ADDITIONAL] = options.pop(_ADDITIONAL)
     return [{"messageStart": {"role": "assistant"}}, *events, {"messageStop": stop}, {"metadata": options}]
@@ -198,17 +207,17 @@ def stream_events(
 
 @lru_cache
 def _blocks(
-    kinds: tuple[str, ...], texts: Texts, family: str | None, min_blocks: int, max_blocks: int
+    kinds: tuple[str, ...], texts: Texts, family: Family | None, min_blocks: int, max_blocks: int
 ) -> st.SearchStrategy[tuple[list[Event], list[Block]]]:
     return st.lists(_streamed(kinds, texts, family), min_size=min_blocks, max_size=max_blocks).map(_joined)
 
 
 @st.composite
 def _streamed(
-    draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, family: str | None
+    draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, family: Family | None
 ) -> list[tuple[Block, list[Event]]]:
     """A block, or the two of a server tool, with its events: what is drawn together shrinks together."""
-    cutter = _cutter(draw, family)
+    cutter = _DrawnCutter(draw) if family is None else ByFamily(family, {})
     blocks = draw_part(draw, kinds, texts)
     return [(block, list(cut_message({"role": "assistant", "content": [block]}, cutter))[1:]) for block in blocks]
 
@@ -245,14 +254,12 @@ def draw_options(draw: st.DrawFn, traces: st.SearchStrategy[dict[str, Any]] | No
     return options
 
 
-def _cutter(draw: st.DrawFn, family: str | None) -> Cutter:
-    if family is None:
-        return _DrawnCutter(draw)
-    if family not in FAMILIES:
+def _family(name: str | None) -> Family | None:
+    if name is not None and name not in FAMILIES:
         raise InvalidArgument(
-            f"stream_events(family={family!r}) is no model family. One of: {', '.join(FAMILIES)}; None cuts anywhere."
+            f"stream_events(family={name!r}) is no model family. One of: {', '.join(FAMILIES)}; None cuts anywhere."
         )
-    return ByFamily(FAMILIES[family], {})
+    return None if name is None else FAMILIES[name]
 
 
 @cache

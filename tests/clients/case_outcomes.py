@@ -35,14 +35,15 @@ MESSAGES: Final[Mapping[str, Row]] = {
     "text_basic": said(usage=SAID),
     "text_bytewise": in_stream("Grüezi! 18 °C 🌤 in Zürich.", flow=WORDS),
     "text_empty_delta": said(flow="MS D0x2 CE0 ST MD"),
-    "text_empty_block": said(flow="MS D0 CE0 D1x3 CE1 ST MD"),
+    "text_empty_block": said(flow="MS D0 CE0 D1x2 CE1 ST MD"),
     "content_empty": said("", flow="MS ST MD", usage=(ASKED, 1)),
     "reasoning_then_text": said(
-        reasoning=THOUGHT, marks=("signature",), flow="MS D0x6 CE0 D1x3 CE1 ST MD", usage=(ASKED, 40)
+        reasoning=THOUGHT, marks=("signature",), flow="MS D0x6 CE0 D1x2 CE1 ST MD", usage=(ASKED, 40)
     ),
-    "reasoning_unsigned": said(reasoning=THOUGHT, flow="MS D0x5 CE0 D1x3 CE1 ST MD", usage=(ASKED, 27)),
-    "reasoning_redacted_utf8": said(marks=("redacted 16 bytes",), flow="MS D0 CE0 D1x3 CE1 ST MD", usage=(ASKED, 16)),
-    "reasoning_redacted_binary": said(marks=("redacted 3 bytes",), flow="MS D0 CE0 D1x3 CE1 ST MD", usage=(ASKED, 12)),
+    "reasoning_unsigned": said(reasoning=THOUGHT, flow="MS D0x5 CE0 D1x2 CE1 ST MD", usage=(ASKED, 27)),
+    "reasoning_omitted": said(marks=("signature",), flow="MS D0 CE0 D1x2 CE1 ST MD", usage=(ASKED, 29)),
+    "reasoning_redacted_utf8": said(marks=("redacted 16 bytes",), flow="MS D0 CE0 D1x2 CE1 ST MD", usage=(ASKED, 16)),
+    "reasoning_redacted_binary": said(marks=("redacted 3 bytes",), flow="MS D0 CE0 D1x2 CE1 ST MD", usage=(ASKED, 12)),
     "image_block": alike(
         Made(stop="end_turn", usage=(ASKED, 1506), marks=("start image", "image"), flow="MS CS0 D0 CE0 ST MD"),
         marks=("image",),
@@ -77,7 +78,7 @@ TOOLS: Final[Mapping[str, Row]] = {
         IN_BERN,
         text="Let me look at both.",
         usage=(ASKED, 44),
-        flow="MS D0x2 CE0 CS1 D1x4 CE1 CS2 D2x3 CE2 ST MD",
+        flow="MS D0x2 CE0 CS1 D1x4 CE1 CS2 D2x4 CE2 ST MD",
     ),
     "tool_interleaved": in_stream(
         "",
@@ -87,7 +88,7 @@ TOOLS: Final[Mapping[str, Row]] = {
         flow="MS CS0 CS1 D0 D1 D0 D1 CE0 CE1 ST MD",
     ),
     "tool_but_end_turn": asks(WEATHER, stop="end_turn", flow="MS CS0 D0x4 CE0 ST MD"),
-    "tool_unknown": asks(("delete_everything", '{"sure": true}'), usage=(ASKED, 20), flow="MS CS0 D0x3 CE0 ST MD"),
+    "tool_unknown": asks(("delete_everything", '{"sure": true}'), usage=(ASKED, 20), flow="MS CS0 D0x4 CE0 ST MD"),
     "server_tool_nova": alike(
         Made(
             ANSWER,
@@ -95,7 +96,7 @@ TOOLS: Final[Mapping[str, Row]] = {
             stop="end_turn",
             usage=(ASKED, 71),
             marks=("tool is server_tool_use", "start toolResult", "toolResult"),
-            flow="MS CS0 D0x5 CE0 CS1 D1 CE1 D2x3 CE2 ST MD",
+            flow="MS CS0 D0x5 CE0 CS1 D1 CE1 D2x2 CE2 ST MD",
         ),
         marks=("tool is server_tool_use", "toolResult"),
     ),
@@ -108,19 +109,19 @@ def cites(location: str, tokens: int) -> Row:
         f"It is {PART} in Zürich.",
         marks=(f"cites {location}",),
         usage=(ASKED, tokens),
-        flow="MS D0 CE0 D1x3 CE1 D2 CE2 ST MD",
+        flow="MS D0x2 CE0 D1x3 CE1 D2x2 CE2 ST MD",
     )
 
 
 CITATIONS: Final[Mapping[str, Row]] = {
-    "citation_document": said(marks=("cites documentChar",), usage=(ASKED, 38), flow="MS D0x4 CE0 ST MD"),
+    "citation_document": said(marks=("cites documentChar",), usage=(ASKED, 38), flow="MS D0x3 CE0 ST MD"),
     "citation_several": said(
         "It is 18 °C in Zürich and 16 °C in Bern, with rain in Bern.",
         marks=("cites documentChar",) * 3,
         usage=(ASKED, 96),
-        flow="MS D0x6 CE0 D1 CE1 D2x2 CE2 D3 CE3 ST MD",
+        flow="MS D0x5 CE0 D1 CE1 D2x3 CE2 D3x2 CE3 ST MD",
     ),
-    "citation_without_text": said(marks=("cites documentChar",), usage=(ASKED, 36), flow="MS D0x3 CE0 D1 CE1 ST MD"),
+    "citation_without_text": said(marks=("cites documentChar",), usage=(ASKED, 36), flow="MS D0x2 CE0 D1 CE1 ST MD"),
     "citation_document_char": cites("documentChar", 41),
     "citation_document_page": cites("documentPage", 41),
     "citation_document_chunk": cites("documentChunk", 48),
@@ -148,6 +149,7 @@ GUARDRAILS: Final[Mapping[str, Row]] = {
     ),
     "guardrail_input_masked": guarded(ANSWER, "inputAssessment ANONYMIZED"),
     "guardrail_no_trace": said(BLOCKED, stop="guardrail_intervened", usage=(0, 0), flow="MS D0 CE0 ST MD"),
+    "guardrail_without_detected": INPUT_BLOCKED,
     "guardrail_passed": said(marks=("trace guardrail",)),
     "guardrail_topic": INPUT_BLOCKED,
     "guardrail_content": INPUT_BLOCKED,
@@ -276,6 +278,9 @@ def of_frame(error: str) -> dict[str, Row]:
 
 FRAMES: Final[Mapping[str, Row]] = {
     **{name: row for error in OF_FRAMES for name, row in of_frame(error).items()},
+    "overflow_first_frame": fails(
+        "", "ValidationException", Made(error="ValidationException", raised="ValidationException")
+    ),
     "overflow_mid": fails(
         "18 °C", "ValidationException", Made(error="ValidationException", raised="ValidationException"), flow="MS D0x2"
     ),

@@ -23,7 +23,7 @@ SAID: Final = (10, 5)
 USED: Final = (ASKED, 8)
 """That of ANSWER."""
 
-WORDS: Final = "MS D0x3 CE0 ST MD"
+WORDS: Final = "MS D0x2 CE0 ST MD"
 """The stream of ANSWER as Claude sends it."""
 
 

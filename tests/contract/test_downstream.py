@@ -44,6 +44,7 @@ BUGS: Final[Mapping[str, Bug]] = {
         'elif "reasoningContent" in member["delta"]:',
         {
             "reasoning_then_text": "wrong error",
+            "reasoning_omitted": "wrong error",
             "reasoning_redacted_utf8": "wrong error",
             "reasoning_redacted_binary": "wrong error",
             "unknown_reasoning": "wrong error",

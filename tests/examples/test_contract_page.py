@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from converse_harness.cases import CASES
 from converse_harness.contract import SETTINGS, ConsumerContract, Flaw, VerdictLevel
 from converse_harness.contract.expectations import CUT_SHORT, FATAL, HARMLESS, OBSCURE, PROPERTIES
 from converse_harness.contract.verdicts import ACCIDENTS, FINISHED
@@ -50,7 +51,7 @@ def faults() -> Iterator[Row]:
     yield "is read as if nothing were wrong", _codes(HARMLESS)
     yield "is never taken for whole, unless all of it came before", _codes(FATAL)
     yield "may be given or not, and its tools left out", _codes(OBSCURE)
-    yield "may be given or not", _codes({*FAULTS} - HARMLESS - FATAL - OBSCURE)
+    yield "may be given or not", _codes(({*FAULTS} & {*CASES}) - HARMLESS - FATAL - OBSCURE)
 
 
 def properties() -> Iterator[Row]:

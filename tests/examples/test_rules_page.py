@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from converse_harness.bedrock.rules import LEVELS, RULES, Rule
-from converse_harness.bedrock.rules.profiles import PROFILES
-from converse_harness.bedrock.rules.table import GATEWAY
+from converse_harness.bedrock.models import MODELS, Model
+from converse_harness.bedrock.rules import LEVELS, RULES, VERDICTS, Rule, Witness
+from converse_harness.bedrock.rules.evidence import WITNESS_KINDS
+from converse_harness.bedrock.rules.rule import Claude
+from converse_harness.bedrock.rules.table import GATEWAY, PROFILES
 from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write
 
 PAGE: Final = "rules.md"
@@ -20,36 +22,103 @@ def levels() -> Iterator[Row]:
         yield code(level), meaning
 
 
+def verdicts() -> Iterator[Row]:
+    """What becomes of a request that breaks a rule."""
+    yield "verdict", ""
+    for verdict, meaning in VERDICTS.items():
+        yield code(verdict), meaning
+
+
+def witnesses() -> Iterator[Row]:
+    """The kinds of witnesses."""
+    yield "kind", ""
+    for kind, meaning in WITNESS_KINDS.items():
+        yield code(kind), meaning
+
+
 def gateway() -> Iterator[Row]:
     """The rules of all models, but for some."""
-    yield "rule", "what must hold", "what Bedrock says", "not of", "who saw it"
+    yield "rule", "what must hold", "what Bedrock says", "not of", "who saw it, and when"
     for rule in GATEWAY:
-        yield *_told(rule), "; ".join(f"{model} ({who})" for model, who in _shown(rule.models.but.items())), rule.source
+        if rule.verdict != "note":
+            yield *_told(rule), "; ".join(_but(rule)), _seen(rule)
 
 
 def profiles() -> Iterator[Row]:
     """The rules of single families."""
-    yield "rule", "what must hold", "what Bedrock says", "of", "who saw it"
+    yield "rule", "what must hold", "what Bedrock says", "of", "who saw it, and when"
     for rule in PROFILES:
-        yield (
-            *_told(rule),
-            ", ".join(model for model, _ in _shown((each, "") for each in rule.models.only)),
-            rule.source,
-        )
+        if rule.verdict != "note":
+            yield *_told(rule), ", ".join(map(_name, rule.models.only)), _seen(rule)
+
+
+def noted() -> Iterator[Row]:
+    """What is only noted, for it is not known."""
+    yield "note", "what may have to hold", "of", "for it", "against it", "also"
+    for rule in RULES:
+        if rule.verdict == "note":
+            yield (
+                code(rule.name),
+                rule.what,
+                ", ".join(map(_name, rule.models.only)) or "all",
+                _all(rule.witnesses),
+                _all(rule.against),
+                rule.remark,
+            )
+
+
+def models() -> Iterator[Row]:
+    """The models that are known."""
+    yield "ids, without region", "model", "line", "since", "caches from", "answers up to", "also"
+    for model in MODELS:
+        cached = f"{model.caching.minimum:,} tokens" if model.caching is not None else ""
+        most = f"{model.most_tokens:,} tokens" if model.most_tokens else ""
+        yield code(model.ids), model.name, model.line, model.since, cached, most, "; ".join(_traits(model))
+
+
+def _traits(model: Model) -> Iterator[str]:
+    if not model.converses:
+        yield "no Converse"
+    if model.merges:
+        yield "merges turns"
+    if model.retired:
+        yield f"retired on {model.retired}"
 
 
 def _told(rule: Rule) -> tuple[str, str, str]:
-    name = f"{code(rule.name)}{' (strict)' if rule.strict else ''}"
+    error = "" if rule.error == "ValidationException" else f"{rule.error}: "
+    name = f"{code(rule.name)}{'' if rule.verdict == 'refuse' else f' ({rule.verdict})'}"
     message = rule.message if rule.message != "{errors}" else "N validation errors detected: Value ... at ..."
-    return name, rule.what, message
+    return name, rule.what, f"{error}{message}"
 
 
-def _shown(models: Iterable[tuple[object, str]]) -> Iterator[tuple[str, str]]:
-    for model, who in models:
-        yield (code(model) if isinstance(model, str) else str(model)), who
+def _seen(rule: Rule) -> str:
+    against = f"against it: {_all(rule.against)}" if rule.against else ""
+    return "; ".join(part for part in (_all(rule.witnesses), rule.remark, against) if part)
 
 
-TABLES: Final[Tables] = {"levels": levels, "gateway": gateway, "profiles": profiles}
+def _all(found: Iterable[Witness]) -> str:
+    return ", ".join(map(str, found))
+
+
+def _but(rule: Rule) -> Iterator[str]:
+    for model, who in rule.models.but.items():
+        yield f"{_name(model)} ({who})"
+
+
+def _name(model: str | Claude) -> str:
+    return code(model) if isinstance(model, str) else str(model)
+
+
+TABLES: Final[Tables] = {
+    "levels": levels,
+    "verdicts": verdicts,
+    "witnesses": witnesses,
+    "gateway": gateway,
+    "profiles": profiles,
+    "noted": noted,
+    "models": models,
+}
 
 
 def test_the_tables_of_the_page_are_those_of_the_code() -> None:

@@ -86,7 +86,10 @@ def config_for(fault: Fault, config: Config) -> Config:
 # The column of the table.
 
 
-@pytest.mark.parametrize("fault", faults.FAULTS.values(), ids=lambda fault: fault.name)
+IN_PROCESS = [each for each in faults.FAULTS.values() if "boto" in each.transports]
+
+
+@pytest.mark.parametrize("fault", IN_PROCESS, ids=lambda fault: fault.name)
 def test_botocore_does_with_it_what_the_table_says(make_client: Client, question: dict[str, Any], fault: Fault) -> None:
     with fake_converse(faulty(fault)) as fake:
         assert observed(make_client(config=ONCE), question, fault, fake) == expected(fault)

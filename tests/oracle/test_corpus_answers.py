@@ -23,6 +23,7 @@ from converse_harness.bedrock.findings import FindingKind
 HAS_ALL_THAT_IS_RECORDED = (1, 43, 117)
 OUTSIDE_THE_CORPUS = {
     "ExpiredTokenException",
+    "GuardrailWordPolicyAssessment",
     "InvalidSignatureException",
     "SerializationException",
     "UnknownOperationException",

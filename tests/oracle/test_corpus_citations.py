@@ -20,6 +20,7 @@ from converse_harness.stream.events import decode_event
 from converse_harness.stream.frames import Decoder
 from converse_harness.stream.grammar import check_order
 from converse_harness.stream.http import Request
+from tests.oracle.conftest import body_with_media
 
 LOCATIONS = {"documentChar", "documentChunk", "documentPage"}
 """The locations that are recorded; of the others the corpus has no bytes."""
@@ -97,7 +98,7 @@ def _recorded(corpus: Path) -> Iterator[Recorded]:
         body = base64.b64decode(recording["response"]["body_base64"])
         if b'"citation' in body:
             asked = recording["request"]
-            request = Request(asked["method"], asked["path"], (), json.dumps(asked["body"]).encode())
+            request = Request(asked["method"], asked["path"], (), body_with_media(asked["body"]))
             yield Recorded(entry["file"], recording["operation"], request, body)
 
 

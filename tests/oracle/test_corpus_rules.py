@@ -12,9 +12,10 @@ from urllib.parse import unquote
 import pytest
 
 from converse_harness import Endpoint, RefusedRequest, bedrock, reply
-from converse_harness.bedrock.rules import RuleLevel, refusals_of
-from converse_harness.bedrock.rules.rule import RuleRequest
+from converse_harness.bedrock.models import standing
+from converse_harness.bedrock.rules import RuleLevel, RuleRequest, notes_of, refusals_of
 from converse_harness.stream.http import Request
+from tests.oracle.conftest import body_with_media
 
 NOT_WHOLE = "_prompt_key"
 """All that one recorder kept of a request."""
@@ -36,7 +37,8 @@ class Recorded(NamedTuple):
     def asked(self) -> RuleRequest:
         """It as the rules see it."""
         shape = bedrock.operation(self.operation).input_shape.name
-        return RuleRequest(self.operation, unquote(self.path.split("/")[2]), bedrock.read_json(shape, self.body))
+        body = bedrock.read_json(shape, self.body, recorded=True)
+        return RuleRequest(self.operation, unquote(self.path.split("/")[2]), body)
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +71,11 @@ def test_what_aws_accepted_breaks_no_rule(recorded: list[Recorded], level: RuleL
     assert refused == []
 
 
+def test_of_what_aws_accepted_nothing_is_noted(recorded: list[Recorded]) -> None:
+    noted = [(each.file, note.rule.name, note.path) for each in recorded for note in notes_of(each.asked)]
+    assert noted == []
+
+
 def test_what_aws_refused_is_refused_with_the_same_words(recorded: list[Recorded]) -> None:
     """Also over the endpoint, byte for byte; the model ids at the strict level, for a made-up one is fine else."""
     messages: Counter[str] = Counter()
@@ -77,10 +84,17 @@ def test_what_aws_refused_is_refused_with_the_same_words(recorded: list[Recorded
             continue
         level = "strict" if each.message == IDENTIFIER else "default"
         endpoint = Endpoint(reply.text("accepted"), rules=level)
-        exchange = endpoint.exchange(Request("POST", each.path, (), json.dumps(each.body).encode()))
+        exchange = endpoint.exchange(Request("POST", each.path, (), body_with_media(each.body)))
         answer = b"".join(chunk.data for chunk in exchange.response.chunks)
         assert (exchange.response.status, json.loads(answer)) == (400, {"message": each.message}), each.file
         assert [type(problem) for problem in endpoint.problems] == [RefusedRequest]
         messages[each.message] += 1
     assert len(messages) == 5
     assert messages[IDENTIFIER] == 7
+
+
+def test_no_model_of_the_corpus_is_unknown(shared: Path) -> None:
+    index = json.loads((shared / "corpus" / "index.json").read_text())
+    asked = {str(entry["model_id"]) for entry in index if "." in str(entry["model_id"])}
+    unknown = {each for each in asked if standing(each).model is None or standing(each).inferred}
+    assert unknown == {"us.does-not-exist-model-v1:0"}

@@ -142,7 +142,8 @@ def in_answers(text: str) -> Iterator[tuple[str, CapturedExchange]]:
         yield f"{operation} bytes", answered(asked(operation), b"\xff" + text.encode(), 502)
     yield "code of an error frame", streamed(encode_event({":error": {"code": text, "message": "x"}}))
     yield "message of an error frame", streamed(encode_event({":error": {"code": "x", "message": text}}))
-    yield "type of an event", streamed(START, encode(Frame((Header(":event-type", HeaderType.STRING, text),), b"{}")))
+    yield "type of an event", streamed(START, standard_frame(text, b"{}"))
+    yield "type of no event", streamed(START, encode(Frame((Header(":event-type", HeaderType.STRING, text),), b"{}")))
     yield "no event", streamed(START, encode(Frame((Header("a", HeaderType.STRING, text),), text.encode())))
     yield "bytes of a header", streamed(encode(Frame((Header("a", HeaderType.BYTE_ARRAY, text.encode()),), b"")))
 

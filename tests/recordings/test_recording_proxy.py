@@ -1009,7 +1009,9 @@ def test_what_is_replaced_in_the_file_is_for_the_test_to_say(
 
 
 def test_a_secret_that_is_said_is_not_written(service: ConverseServer, proxy: ConverseServer, path: Path) -> None:
-    with service.script(reply.text("My key is AKIAIOSFODNN7EXAMPLE.")) as real:
+    with service.script(
+        reply.text("My key is AKIAIOSFODNN7EXAMPLE.", pieces=["My key is AKIAIOSF", "ODNN7EXAMPLE."])
+    ) as real:
         fake = proxy.record(path, upstream=real.url)
         stream(boto(fake.url))
         fake.close()

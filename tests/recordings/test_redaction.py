@@ -174,6 +174,9 @@ def spaced(line_event: dict[str, Any], padding: int) -> bytes:
     return encode(Frame(frame.headers, json.dumps(json.loads(frame.payload), indent=1).encode()))
 
 
+ODD = (Header(":event-type", HeaderType.STRING, "odd"), Header(":message-type", HeaderType.STRING, "event"))
+
+
 def captured(data: bytes) -> Line:
     return frame_line(decode(data), data, 5, joined=False)
 
@@ -185,13 +188,12 @@ def captured(data: bytes) -> Line:
         spaced({"metadata": {"trace": {"promptRouter": {"invokedModelId": arn(ADA)}}}}, 9),
         encode_event({"validationException": {"message": f"No access for {arn(ADA)}"}}),
         encode_event({":error": {"code": "Denied", "message": f"No access for {arn(ADA)}"}}),
-        encode(
-            Frame((Header(":event-type", HeaderType.STRING, "odd"), Header("who", HeaderType.STRING, arn(ADA))), b"{}")
-        ),
-        encode(Frame((Header(":event-type", HeaderType.STRING, "odd"),), b"no JSON: " + arn(ADA).encode())),
+        encode(Frame((*ODD, Header("who", HeaderType.STRING, arn(ADA))), b"{}")),
+        encode(Frame(ODD, b"no JSON: " + arn(ADA).encode())),
+        encode(Frame(ODD[:1], b'{"who":"%s"}' % arn(ADA).encode())),
         encode(Frame((), arn(ADA).encode() + b"\xff")),
     ],
-    ids=["usual", "spaced", "exception", "error", "header", "no JSON", "no event"],
+    ids=["usual", "spaced", "exception", "error", "header", "no JSON", "no message type", "no event"],
 )
 def test_a_frame_is_masked_with_new_checksums(data: bytes) -> None:
     (found,) = redacted(captured(data))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import struct
 from typing import Any, NamedTuple
 
 from converse_harness.bedrock.rules import RuleRequest
@@ -53,6 +55,11 @@ def config(schema: object = None, **choice: Json) -> Json:
     return {"toolConfig": {"tools": [{"toolSpec": spec}]} | ({"toolChoice": choice} if choice else {})}
 
 
+def offered(*names: str) -> Json:
+    schema = {"json": {"type": "object"}}
+    return {"toolConfig": {"tools": [{"toolSpec": {"name": name, "inputSchema": schema}} for name in names]}}
+
+
 def document(name: str = "Report", **source: Any) -> Json:
     return {"document": {"name": name, "format": "txt", "source": source or {"bytes": "aGk="}}}
 
@@ -63,8 +70,21 @@ def thinking(**how: Any) -> Json:
 
 TEXT: Json = {"text": "hi"}
 S3: Json = {"s3Location": {"uri": "s3://bucket/file"}}
-IMAGE = {"image": {"format": "png", "source": {"bytes": "aGk="}}}
+
+
+def png(width: int = 1) -> str:
+    """The beginning of a PNG, as far as anybody looks at it; as base64."""
+    head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", width, 1) + b"\x08\0\0\0\0\0"
+    return base64.b64encode(head).decode()
+
+
+def image(form: str = "png", data: str = "") -> Json:
+    return {"image": {"format": form, "source": {"bytes": data or png()}}}
+
+
+IMAGE = image()
 VIDEO = {"video": {"format": "mp4", "source": S3}}
 THOUGHT = {"reasoningContent": {"reasoningText": {"text": "hm", "signature": "s"}}}
 UNSIGNED = {"reasoningContent": {"reasoningText": {"text": "hm"}}}
 CACHE_POINT: Json = {"cachePoint": {"type": "default"}}
+HOUR: Json = {"cachePoint": {"type": "default", "ttl": "1h"}}

@@ -48,12 +48,6 @@ TOP_P = (
 )
 
 BROKEN: dict[str, Broken] = {
-    "claude_is_invoked_by_a_profile": Broken(
-        "modelId",
-        "Invocation of model ID anthropic.claude-sonnet-5 with on-demand throughput isn\u2019t supported. Retry your "
-        "request with the ID or ARN of an inference profile that contains this model.",
-        model_id="anthropic.claude-sonnet-5",
-    ),
     "roles_alternate": Broken(
         "messages[1].role",
         ALTERNATE,

@@ -34,8 +34,8 @@ BROKEN: dict[str, Broken] = {
     ),
     "unions_have_one_member": Broken(
         "messages[0].content[0]",
-        "1 validation error detected: Value at 'messages.1.member.content.1.member' failed to satisfy constraint: "
-        "Member must have exactly one of its members set",
+        "ContentBlock object at messages.0.content.0 can only set one of the following keys: text, image, toolUse, "
+        "toolResult, document, video, cachePoint, reasoningContent, citationsContent, searchResult.",
         [user({**TEXT, **CACHE_POINT})],
     ),
     "conversation_is_not_empty": Broken("messages", START, []),

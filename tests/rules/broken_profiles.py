@@ -34,6 +34,12 @@ SYSTEM = (
 )
 
 BROKEN: dict[str, Broken] = {
+    "some_are_invoked_by_a_profile": Broken(
+        "modelId",
+        "Invocation of model ID anthropic.claude-sonnet-5 with on-demand throughput isn\u2019t supported. Retry your "
+        "request with the ID or ARN of an inference profile that contains this model.",
+        model_id="anthropic.claude-sonnet-5",
+    ),
     "some_answers_are_limited": Broken(
         "inferenceConfig.maxTokens",
         "The maximum tokens you requested exceeds the model limit of 10000. Try again with a maximum tokens value that "
@@ -95,7 +101,7 @@ BROKEN: dict[str, Broken] = {
         [user(TEXT, IMAGE)],
         "openai.gpt-oss-20b-1:0",
     ),
-    "gpt_results_have_no_images": Broken(
+    "some_results_have_no_images": Broken(
         "messages[2].content[0].toolResult.content[1].image",
         "This model doesn't support the image field for user messages. Remove image and try again.",
         [user(TEXT), assistant(use()), user(result("a", TEXT, IMAGE))],

@@ -14,14 +14,15 @@ from converse_harness import (
     ConverseServer,
     Endpoint,
     Fake,
+    Note,
     RefusedRequest,
-    RefusedRequestWarning,
     ReplyError,
     fake_converse,
     record,
     recording,
     reply,
 )
+from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.endpoint import CACHED_BODY_LIMIT
 from converse_harness.intercept.clients import create_client
 from converse_harness.stream.http import Request
@@ -38,8 +39,9 @@ Bedrock would refuse call 1: {START}
 arrived   Converse us.amazon.nova-lite-v1:0, 2 messages, last: text "hi"
 rule      first_message_is_the_users: a conversation starts with a message of the user
 broken at messages[0].role
-source    langgenius/dify#12340 (Claude 3.5), strands-agents/harness-sdk#2085 (Nova 2), pydantic/pydantic-ai#6255 \
-(Nova, Llama, Mistral, Cohere, AI21, Writer)
+source    langgenius/dify#12340 (2025-01-03, Claude 3.5 Sonnet), strands-agents/harness-sdk#2085 (2026-04-07, Nova 2 \
+Lite), pydantic/pydantic-ai#6255 (2026-07-03, Nova, Llama, Mistral, Cohere, AI21, Writer), \
+deepgram/deepgram-python-sdk#760 (2026-08-11, Nova Micro)
 
 Mend the request. If the model does accept it, or the test is about something else, hold requests to less:
 @pytest.mark.converse(rules="off"), or "warn".   More: converse-harness docs rules levels"""
@@ -84,14 +86,22 @@ def test_what_is_refused_comes_before_what_is_not_scripted() -> None:
 
 
 def test_warn() -> None:
-    with fake_converse(reply.text("hi"), rules="warn") as fake:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", RefusedRequestWarning)
-            assert create_client().converse(**ASSISTANT_FIRST)["output"]["message"]["content"] == [{"text": "hi"}]
-        with pytest.warns(RefusedRequestWarning) as caught:
-            fake.check()
-        assert [str(each.message) for each in caught] == [REPORT]
-        fake.check()  # it is said once
+    with fake_converse(reply.text("hi"), rules="warn") as fake, warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        assert create_client().converse(**ASSISTANT_FIRST)["output"]["message"]["content"] == [{"text": "hi"}]
+        fake.check()
+    assert fake.notes == [Note("first_message_is_the_users", REPORT.partition("\n\nMend")[0], 1)]
+    assert f"    note     first_message_is_the_users: Bedrock would refuse call 1: {START}" in fake.transcript
+
+
+@pytest.mark.parametrize("level", ["warn", "default", "strict"])
+def test_what_bedrock_may_refuse_is_noted(level: RuleLevel) -> None:
+    in_a_row = {**ONCE, "modelId": "us.anthropic.claude-3-7-sonnet-20250219-v1:0", "messages": ONCE["messages"] * 2}
+    with fake_converse(reply.text("hi"), rules=level) as fake:
+        create_client().converse(**in_a_row)
+    assert [(note.kind, note.call) for note in fake.notes] == [("roles_alternate", 1)]
+    assert fake.notes[0].text.startswith("Bedrock may refuse call 1: A conversation must alternate between user and ")
+    assert fake.calls[0].refusal is None
 
 
 def test_off() -> None:
@@ -110,9 +120,9 @@ def test_a_level_that_is_none() -> None:
     with pytest.raises(ReplyError) as caught:
         fake_converse(rules="loose")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     assert str(caught.value) == (
-        'rules=\'loose\'; one of "off" (answer whatever is asked), "warn" (answer as scripted, and warn of what '
-        'Bedrock would refuse), "default" (refuse what Bedrock refuses of the model that is asked for), "strict" '
-        "(refuse also model ids that Bedrock does not take, and what only old reports tell of)."
+        'rules=\'loose\'; one of "off" (answer whatever is asked), "warn" (answer as scripted, and note what Bedrock '
+        'would refuse), "default" (refuse what Bedrock refuses of the model that is asked for), "strict" '
+        "(refuse also model ids that Bedrock does not take)."
     )
 
 
@@ -120,9 +130,11 @@ def test_a_recording_knows_better(tmp_path: Path) -> None:
     file = tmp_path / "assistant-first.jsonl"
     with ConverseServer() as server, server.script(reply.text("accepted"), rules="off") as service, record(file):
         create_client(endpoint_url=service.url).converse(**ASSISTANT_FIRST)
-    with fake_converse(recording(file)) as fake:
-        assert create_client().converse(**ASSISTANT_FIRST)["output"]["message"]["content"] == [{"text": "accepted"}]
-    assert fake.calls[0].refusal is not None
+    for level in ("default", "warn"):
+        with fake_converse(recording(file), rules=level) as fake:
+            assert create_client().converse(**ASSISTANT_FIRST)["output"]["message"]["content"] == [{"text": "accepted"}]
+        assert fake.calls[0].refusal is not None
+        assert fake.notes == []
     with pytest.raises(RefusedRequest), fake_converse(recording(file, match="exact"), unused="allow") as fake:
         refused(fake, modelId="other", messages=ASSISTANT_FIRST["messages"])
 

@@ -16,9 +16,9 @@ from tests.rules.broken_gateway import NAME, START
 ASSISTANT_FIRST: dict[str, Any] = {"messages": [assistant(TEXT), user(TEXT)]}
 ONCE: dict[str, Any] = {"messages": [user(TEXT)]}
 LEVELS = (
-    'rules=\'loose\'; one of "off" (answer whatever is asked), "warn" (answer as scripted, and warn of what Bedrock '
+    'rules=\'loose\'; one of "off" (answer whatever is asked), "warn" (answer as scripted, and note what Bedrock '
     'would refuse), "default" (refuse what Bedrock refuses of the model that is asked for), "strict" (refuse also '
-    "model ids that Bedrock does not take, and what only old reports tell of)."
+    "model ids that Bedrock does not take)."
 )
 
 
@@ -52,6 +52,9 @@ def test_warn_answers_and_names_the_rule(script: Path) -> None:
         assert ask(served.url, ASSISTANT_FIRST).status_code == ask(served.url, ONCE).status_code == 200
         assert re.search(r'-> text "hi", 9 times +\d+ ms  breaks first_message_is_the_users$', served.line())
         assert re.search(r'-> text "hi", 9 times +\d+ ms$', served.line())
+        in_a_row = {"messages": [user(TEXT), user(TEXT)]}
+        assert ask(served.url, in_a_row, "anthropic.claude-3-haiku-20240307-v1:0").status_code == 200
+        assert re.search(r'-> text "hi", 9 times +\d+ ms  note roles_alternate$', served.line())
 
 
 @pytest.mark.parametrize("level", ["default", pytest.param("warn", marks=pytest.mark.slow)])

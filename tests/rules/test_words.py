@@ -44,7 +44,7 @@ TOLD: dict[str, tuple[Json, list[str]]] = {
     ),
     "an enum": (
         {"performanceConfig": {"latency": "fast"}},
-        [f"Value 'fast' at 'performanceConfig.latency' {FAILED} satisfy enum value set: [standard, optimized]"],
+        [f"Value 'fast' at 'performanceConfig.latency' {FAILED} satisfy enum value set: [optimized, standard]"],
     ),
     "a role is repeated, what is in a message is not": (
         {"messages": [{"role": "developer", "content": [TEXT, use(name="!")]}]},

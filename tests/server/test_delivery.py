@@ -53,7 +53,7 @@ def test_a_connection_is_kept_and_its_answers_have_the_recorded_headers(server: 
 def test_each_event_is_a_chunk_and_all_that_are_due_are_one_write(
     server: ConverseServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with server.script(reply.text(50 * "word ")) as fake, Raw(fake.url) as peer:
+    with server.script(reply.text(50 * "word ", pieces=50 * ["word "])) as fake, Raw(fake.url) as peer:
         eventually(lambda: connections(server))
         [connection] = connections(server)
         writes: list[bytes] = []

@@ -15,7 +15,7 @@ from converse_harness.server.mounts import ServerFake
 from converse_harness.stream.frames import Decoder, Frame
 from tests.server.peers import Raw, Raw2, eventually, question
 
-TEXT = reply.text("one two three four five")
+TEXT = reply.text("one two three four five", pieces=["one", " two", " three", " four", " five"])
 WHOLE = 9
 """How many events it has."""
 AFTER = 4

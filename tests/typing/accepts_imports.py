@@ -12,7 +12,7 @@ assert_type(reply.text("a"), converse_harness.Reply)
 names = (cases.__name__, faults.__name__, fake_converse.__name__, Refused.__name__, stream_events.__name__)
 strategies = (converse_strategies.images(), converse_strategies.messages())
 warned: tuple[type[Warning], ...] = (
+    converse_harness.ConverseNoteWarning,
     converse_harness.FakeNotOpenWarning,
     converse_harness.MaskedSecretWarning,
-    converse_harness.RefusedRequestWarning,
 )

@@ -12,15 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import Endpoint, ReplyError, StreamOrderError, assemble, bedrock, chunk, reply
-from converse_harness.bedrock.families import (
-    FAMILIES,
-    NEUTRAL,
-    EmptyText,
-    ToolInput,
-    cut_text,
-    cut_tool_input,
-    family_of,
-)
+from converse_harness.bedrock.cutting import cut_reasoning, cut_text, cut_tool_input, spell_tool_input
+from converse_harness.bedrock.families import FAMILIES, NEUTRAL, Spelling, ToolInput, family_of
 from converse_harness.stream.chunk import STREAMABLE, default_stop_reason, estimate_tokens
 from converse_harness.stream.grammar import check_order
 from converse_harness.stream.http import Request
@@ -153,39 +146,114 @@ def test_a_tool_input_split_inside_an_escape() -> None:
     assert assemble(events).message == message
 
 
-@given(texts, st.sampled_from(sorted(FAMILIES)))
+@given(st.text(max_size=300), st.sampled_from(sorted(FAMILIES)))
 def test_cut_text_joins_to_the_text(text: str, name: str) -> None:
-    pieces = cut_text(text, FAMILIES[name])
-    assert pieces
-    assert "".join(pieces) == text
+    for cut in (cut_text, cut_reasoning):
+        pieces = cut(text, FAMILIES[name])
+        assert pieces
+        assert "".join(pieces) == text
+        assert "" not in (pieces[1:] if FAMILIES[name].opens_empty else pieces) or not text
 
 
 @given(objects, st.sampled_from(sorted(FAMILIES)))
 def test_cut_tool_input_joins_to_the_json(value: dict[str, Any], name: str) -> None:
-    text = json.dumps(value)
+    text = spell_tool_input(value, FAMILIES[name])
+    assert json.loads(text) == value
     assert "".join(cut_tool_input(text, FAMILIES[name])) == text
 
 
-def test_the_recorded_habits_of_families() -> None:
-    assert cut_tool_input('{"a": 1}', FAMILIES["amazon"]) == ['{"a": 1}']
-    assert cut_tool_input("{}", FAMILIES["anthropic"])[0] == ""
-    assert "" not in cut_tool_input('{"a": 1}', FAMILIES["cohere"])
-    assert cut_text("Hello there", FAMILIES["amazon"])[-1] == ""
-    assert cut_text("Hello there", FAMILIES["ai21"])[0] == ""
-    assert {family.empty_text for family in FAMILIES.values()} == set(get_args(EmptyText))
+TEXT = "The quick brown fox jumps over the lazy dog, and nobody asks why it did so on that day."
+
+
+def test_neutral_chunking_is_frozen() -> None:
+    long = "x" * 25 + " y\n\nz "
+    assert cut_text("The answer is  forty-two.", NEUTRAL) == ["The", " answer", " is", "  forty-two."]
+    assert cut_text(long, NEUTRAL) == ["x" * 12, "x" * 13, " y", "\n\nz", " "]
+    assert cut_text("", NEUTRAL) == [""]
+    assert cut_tool_input(spell_tool_input({"id": [12345, "é"]}, NEUTRAL), NEUTRAL) == [
+        *('{"', "id", '":', " ", "[", "1234", "5", ",", " ", '"', "é", '"]}')
+    ]
+
+
+def deltas_of(content: dict[str, Any], family: str, stop_reason: str | None = None) -> list[dict[str, Any]]:
+    events = chunk({"role": "assistant", "content": [content]}, family=FAMILIES[family], stop_reason=stop_reason)
+    return [event["contentBlockDelta"]["delta"] for event in events if "contentBlockDelta" in event]
+
+
+@pytest.mark.parametrize(
+    ("family", "texts"),
+    [
+        ("ai21", ["", "The", " quick", " brown"]),
+        ("claude", ["The", " quick brown fox jumps", " over the lazy dog", ", and"]),
+        ("claude-3", ["The", " quick", " brown"]),
+        ("gpt-oss", ["The quick brown fox", " jumps over the lazy"]),
+        ("nova", ["The", " quick brown fox jumps over", " the lazy dog"]),
+        ("titan", [TEXT]),
+    ],
+)
+def test_a_text_is_cut_as_recorded(family: str, texts: list[str]) -> None:
+    assert [delta["text"] for delta in deltas_of({"text": TEXT}, family)][: len(texts)] == texts
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_an_empty_last_delta_comes_only_where_it_was_recorded(family: str) -> None:
+    reasons = ("end_turn", "guardrail_intervened", "max_tokens", "stop_sequence")
+    ending = {reason for reason in reasons if deltas_of({"text": TEXT}, family, reason)[-1] == {"text": ""}}
+    recorded = {"nova": {"end_turn", "guardrail_intervened"}, "llama": {"end_turn"}, "mistral": {"end_turn"}}
+    assert ending == recorded.get(family, set())
+
+
+def test_no_text_before_a_tool_use_ends_with_an_empty_delta() -> None:
+    tool = {"toolUse": {"toolUseId": "t", "name": "n", "input": {"x": 2, "y": [5]}}}
+    for stop_reason in ("end_turn", None):
+        content = [{"text": "Let me see."}, tool]
+        events = chunk({"role": "assistant", "content": content}, family=FAMILIES["nova"], stop_reason=stop_reason)
+        deltas = [event["contentBlockDelta"]["delta"] for event in events if "contentBlockDelta" in event]
+        assert deltas == [{"text": "Let"}, {"text": " me see."}, {"toolUse": {"input": '{"x":2,"y":[5]}'}}]
+
+
+@pytest.mark.parametrize(
+    ("family", "inputs"),
+    [
+        ("nova", ['{"age":30}']),
+        ("claude", ["", '{"age"', ": 30}"]),
+        ("claude-3", ["", '{"age', '": 30}']),
+        ("cohere", ['{\n    "', "age", '":', " ", "3", "0", "\n", "}"]),
+        ("llama", ['{"age": 30}']),
+    ],
+)
+def test_a_tool_input_is_spelled_and_cut_as_recorded(family: str, inputs: list[str]) -> None:
+    deltas = deltas_of({"toolUse": {"toolUseId": "t", "name": "n", "input": {"age": 30}}}, family)
+    assert [delta["toolUse"]["input"] for delta in deltas] == inputs
+
+
+def test_reasoning_is_cut_as_recorded() -> None:
+    thought = {"reasoningContent": {"reasoningText": {"text": TEXT}}}
+    assert deltas_of(thought, "gpt-oss") == [{"reasoningContent": {"text": TEXT}}]
+    assert len(deltas_of(thought, "claude")) > 5
+    assert [delta["reasoningContent"]["text"] for delta in deltas_of(thought, "llama")] == cut_text(
+        TEXT, FAMILIES["llama"]
+    )
+
+
+def test_every_way_to_spell_and_cut_is_that_of_a_family() -> None:
+    assert {family.tool_json for family in FAMILIES.values()} == set(get_args(Spelling))
     assert {family.tool_input for family in FAMILIES.values()} == set(get_args(ToolInput))
 
 
 @pytest.mark.parametrize(
     ("model_id", "family"),
     [
-        ("anthropic.claude-3-haiku-20240307-v1:0", "anthropic"),
-        ("us.amazon.nova-lite-v1:0", "amazon"),
-        ("global.anthropic.claude-sonnet-4-5-20250929-v1:0", "anthropic"),
+        ("anthropic.claude-3-haiku-20240307-v1:0", "claude-3"),
+        ("us.anthropic.claude-3-5-haiku-20241022-v1:0", "claude"),
+        ("anthropic.claude-v2", "claude-3"),
+        ("us.amazon.nova-lite-v1:0", "nova"),
+        ("amazon.titan-text-lite-v1", "titan"),
+        ("global.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude"),
         ("arn:aws:bedrock:eu-west-1::foundation-model/cohere.command-r-v1:0", "cohere"),
-        ("arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.meta.llama3-2-1b-instruct-v1:0", "meta"),
+        ("arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.meta.llama3-2-1b-instruct-v1:0", "llama"),
         ("arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc", "neutral"),
-        ("openai.gpt-oss-120b-1:0", "openai"),
+        ("openai.gpt-oss-120b-1:0", "gpt-oss"),
         ("made-up", "neutral"),
     ],
 )
@@ -303,7 +371,22 @@ def test_estimates_are_never_nothing() -> None:
     assert chunk({"role": "assistant", "content": []}, family=NEUTRAL)[-1]["metadata"]["usage"]["totalTokens"] > 0
 
 
-MODEL_IDS = [f"us.{name}.some-model-v1:0" for name in sorted(FAMILIES)]
+MODEL_IDS = [
+    "ai21.jamba-1-5-mini-v1:0",
+    "amazon.titan-text-lite-v1",
+    "anthropic.claude-3-haiku-20240307-v1:0",
+    "cohere.command-r-v1:0",
+    "global.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    "made-up",
+    "mistral.mistral-7b-instruct-v0:2",
+    "openai.gpt-oss-120b-1:0",
+    "us.amazon.nova-lite-v1:0",
+    "us.meta.llama3-2-1b-instruct-v1:0",
+]
+
+
+def test_there_is_a_model_id_of_every_family() -> None:
+    assert {family_of(model_id).name for model_id in MODEL_IDS} == set(FAMILIES)
 
 
 class Raw:

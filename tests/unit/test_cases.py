@@ -60,6 +60,9 @@ def test_there_are_many() -> None:
 
 def test_every_fault_is_a_case() -> None:
     for name, fault in faults.FAULTS.items():
+        if not fault.transports & faults.IN_PROCESS:
+            assert (name, name in CASES) == ("stale_connection", False)  # it meets a second call, over a socket
+            continue
         assert [placement.fault.name for placement in CASES[name].reply.placements] == [fault.name]
 
 

@@ -169,17 +169,24 @@ def test_tool_use_ids_have_the_recorded_form_and_differ_by_block_and_turn() -> N
 @pytest.mark.parametrize(
     ("operation", "model_id", "cache_point", "keys"),
     [
-        ("converse-stream", CLAUDE, False, False),
-        ("converse-stream", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", False, False),
-        ("converse-stream", NOVA, True, True),
-        ("converse", CLAUDE, False, False),
-        ("converse", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", False, True),
-        ("converse", NOVA, False, False),
-        ("converse", NOVA, True, True),
+        ("converse-stream", CLAUDE, False, []),
+        ("converse-stream", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", False, []),
+        ("converse-stream", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", True, ["Read", "Write"]),
+        ("converse-stream", "us.anthropic.claude-sonnet-5", False, []),
+        ("converse-stream", NOVA, True, ["Read", "Write"]),
+        ("converse", CLAUDE, False, []),
+        ("converse", "anthropic.claude-3-5-sonnet-20240620-v1:0", False, []),
+        ("converse", "us.anthropic.claude-3-7-sonnet-20250219-v1:0", True, ["Read", "Write"]),
+        ("converse", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", False, ["Read", "Write"]),
+        ("converse", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", True, ["Read", "Write", "Details"]),
+        ("converse", "us.anthropic.claude-sonnet-5", False, ["Read"]),
+        ("converse", "us.anthropic.claude-sonnet-5", True, ["Read", "Write", "Details"]),
+        ("converse", NOVA, False, []),
+        ("converse", NOVA, True, ["Read", "Write"]),
     ],
 )
 def test_cache_usage_comes_when_it_is_recorded_to_come(
-    operation: str, model_id: str, cache_point: bool, keys: bool
+    operation: str, model_id: str, cache_point: bool, keys: list[str]
 ) -> None:
     system: list[dict[str, Any]] = [{"text": "You are terse. " * 400}] + [
         {"cachePoint": {"type": "default"}}
@@ -190,7 +197,11 @@ def test_cache_usage_comes_when_it_is_recorded_to_come(
     assert exchange.call.response is not None
     usage = exchange.call.response.usage
     assert usage is not None
-    assert ("cacheReadInputTokens" in usage) is ("cacheWriteInputTokenCount" in usage) is keys
+    counts = [f"cache{key}InputToken{number}" for key in keys for number in ("s", "Count") if key != "Details"]
+    details = ["cacheDetails"] * ("Details" in keys)
+    assert sorted(key for key in usage if key.startswith("cache")) == sorted(counts + details)
+    if details:
+        assert usage["cacheDetails"] == [{"inputTokens": usage["cacheWriteInputTokens"], "ttl": "5m"}]
     assert (usage.get("cacheWriteInputTokens", 0) > 100) is cache_point
     parts = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
     assert usage["totalTokens"] == sum(usage.get(part, 0) for part in parts)
@@ -230,11 +241,11 @@ def test_an_exception_frame_is_an_http_error_on_plain_converse(failing: str, sta
 
 
 def test_pauses_are_before_each_event_and_add_up_on_plain_converse() -> None:
-    paced = reply.text("a b").paced(first=1.0, each=0.5)  # 5 events
+    paced = reply.text("a b").paced(first=1.0, each=0.5)  # 6 events: "a" and " b" are two tokens
     streamed = Endpoint(paced).exchange(request())
-    assert [part.delay for part in streamed.response.chunks] == [1.0, 0.5, 0.5, 0.5, 0.5]
+    assert [part.delay for part in streamed.response.chunks] == [1.0, 0.5, 0.5, 0.5, 0.5, 0.5]
     whole = Endpoint(paced).exchange(request("converse"))
-    assert [part.delay for part in whole.response.chunks] == [3.0]
+    assert [part.delay for part in whole.response.chunks] == [3.5]
 
 
 @pytest.mark.parametrize("carried", [{"text": "\ud800"}, {"toolUse": {"input": "\ud800"}}])
@@ -261,6 +272,11 @@ def test_what_only_a_stream_can_have_fails_the_test_by_name_on_plain_converse() 
         (
             b"{",
             "The request body is not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+        ),
+        (b'{"inferenceConfig":{"topP":NaN}}', "The request body is not JSON: NaN is no number of JSON"),
+        (
+            b'{"additionalModelRequestFields":{"a":[-Infinity]}}',
+            "The request body is not JSON: -Infinity is no number of JSON",
         ),
         (b"[]", "The request body is a JSON list; it must be an object."),
         (b'{"messages":{}}', "messages is a JSON dict; it must be a list."),

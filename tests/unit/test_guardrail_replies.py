@@ -53,6 +53,30 @@ def whole(answer: Reply, **config: str) -> dict[str, Any]:
 # Blocked
 
 
+@pytest.mark.parametrize("name", BLOCKING)
+def test_whether_it_was_detected_can_be_left_out(name: str) -> None:
+    found = [each for side in assessments(reply.guardrail_blocked(policy=name)) for each in findings(side)]
+    short = reply.guardrail_blocked(policy=name, omit_detected=True)
+    told = [each for side in assessments(short) for each in findings(side)]
+    assert [each.pop("detected") for each in found] == [True]
+    assert told == found
+
+
+def test_what_is_masked_or_written_so_says_what_is_written() -> None:
+    masked = reply.guardrail_masked("Write to {EMAIL}.", omit_detected=True)
+    assert [each.keys() for each in findings(assessments(masked)[1])] == [{"action", "match", "type"}]
+    policy = {"topicPolicy": {"topics": [{"name": "Weather", "type": "DENY", "action": "BLOCKED", "detected": True}]}}
+    (finding,) = findings(assessments(reply.guardrail_blocked(policy=policy, omit_detected=True))[0])
+    assert finding["detected"] is True
+
+
+def test_a_word_is_told_without_the_lists_that_found_nothing() -> None:
+    word, _ = assessments(reply.guardrail_blocked(policy="word"))
+    assert word["wordPolicy"].keys() == {"customWords"}
+    listed, _ = assessments(reply.guardrail_blocked(policy="managed_word"))
+    assert listed["wordPolicy"] == {"customWords": [], "managedWordLists": findings(listed)}
+
+
 def test_the_easy_case_is_a_blocked_input() -> None:
     answer = reply.guardrail_blocked()
     _, delta, _, stop, metadata = answer.events()

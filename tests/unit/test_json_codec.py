@@ -195,6 +195,6 @@ def own_model(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         own = ServiceModel({"metadata": {}, "operations": {}, "shapes": shapes}, "own")
         monkeypatch.setattr(codec, "body_shape", own.shape_for)
         monkeypatch.setattr(codec, "_ENCODERS", {})
-        monkeypatch.setattr(codec, "_READERS", {})
+        monkeypatch.setattr("converse_harness.bedrock.codec._SENT._made", {})
 
     return install

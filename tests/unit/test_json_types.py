@@ -53,6 +53,14 @@ def test_null_counts_as_absent() -> None:
             {"inferenceConfig": {"maxTokens": True}},
             "inferenceConfig.maxTokens is a JSON bool; it must be a whole number.",
         ),
+        (
+            {"inferenceConfig": {"maxTokens": 2**31}},
+            "inferenceConfig.maxTokens is 2147483648; it must be -2147483648 to 2147483647.",
+        ),
+        (
+            {"messages": [{"content": [{"image": {"source": {"bytes": "aGk"}}}]}]},
+            "messages[0].content[0].image.source.bytes is 'aGk' (Incorrect padding); it must be base64.",
+        ),
         ({"inferenceConfig": {"topP": "1"}}, "inferenceConfig.topP is a JSON str; it must be a number."),
         ({"requestMetadata": {"a b": 1}}, "requestMetadata['a b'] is a JSON int; it must be a string."),
     ],
@@ -61,6 +69,28 @@ def test_what_does_not_fit_is_named_by_its_place(request_json: object, message: 
     with pytest.raises(DamagedData) as caught:
         bedrock.read_json("ConverseRequest", request_json)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("text", ["", "aGk=", "-_8=", "aG k=", "é", "ELIDED"])
+def test_a_blob_is_base64_unless_it_was_recorded(text: str) -> None:
+    source = {"bytes": text}
+    assert bedrock.read_json("ImageSource", source, recorded=True) == source
+    if text in ("", "aGk="):
+        assert bedrock.read_json("ImageSource", source) == source
+    else:
+        with pytest.raises(DamagedData, match="it must be base64"):
+            bedrock.read_json("ImageSource", source)
+
+
+def test_a_recorded_blob_is_a_string() -> None:
+    with pytest.raises(DamagedData, match=r"bytes is a JSON int; it must be a string of base64"):
+        bedrock.read_json("ImageSource", {"bytes": 5}, recorded=True)
+
+
+@pytest.mark.parametrize("number", [-(2**31), 2**31 - 1])
+def test_the_last_numbers_that_fit_are_read(number: int) -> None:
+    asked = {"inferenceConfig": {"maxTokens": number}}
+    assert bedrock.read_json("ConverseRequest", asked) == asked
 
 
 def test_every_request_has_a_reader() -> None:

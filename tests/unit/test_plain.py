@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.vendor.pretty import pretty
 
-from converse_harness import Reply, ReplyError, bedrock, chunk, reply
+from converse_harness import Endpoint, Reply, ReplyError, bedrock, chunk, reply
 from converse_harness.stream.chunk import CUT_OFF, estimate_tokens
+from converse_harness.stream.http import Request
 
 CITY = {"city": "Zürich"}
 TEXT = '{"city": "Zürich"}'
@@ -123,6 +124,9 @@ def test_a_message_of_the_future_is_printed_as_it_is_written() -> None:
     assert "strict=False" in pretty(short)
 
 
+NO_LISTS: dict[str, Any] = {"guardrail": {"inputAssessment": {"gr": {"contentPolicy": {}}}}}
+
+
 @pytest.mark.parametrize(
     ("write", "told"),
     [
@@ -130,13 +134,23 @@ def test_a_message_of_the_future_is_printed_as_it_is_written() -> None:
         (lambda **lax: reply.message(stop_reason="something_new", **lax), "stop_reason is 'something_new'"),
         (lambda **lax: reply.message(usage={"dreamTokens": 7}, **lax), "unknown member 'dreamTokens'"),
         (lambda **lax: reply.message(trace={"futureThing": {}}, **lax), "unknown member 'futureThing'"),
+        (lambda **lax: reply.message(trace=NO_LISTS, **lax), "lacks 'filters'"),
+        (lambda **lax: reply.message(metrics={}, **lax), "metrics lacks 'latencyMs'"),
     ],
-    ids=["block", "stop reason", "usage", "trace"],
+    ids=["block", "stop reason", "usage", "trace", "trace that lacks something", "metrics that lack something"],
 )
 def test_what_is_of_the_future_has_to_be_asked_for(write: Any, told: str) -> None:
     with pytest.raises(ReplyError, match=told):
         write()
     assert write(strict=False)
+
+
+@pytest.mark.parametrize("operation", ["converse", "converse-stream"])
+def test_a_trace_that_lacks_what_the_model_requires_is_sent(operation: str) -> None:
+    lax = reply.message({"text": "a"}, trace=NO_LISTS, metrics={}, strict=False)
+    asked = b'{"messages": [{"role": "user", "content": [{"text": "hi"}]}]}'
+    sent = Endpoint(lax).exchange(Request("POST", f"/model/us.amazon.nova-lite-v1%3A0/{operation}", (), asked))
+    assert b'"contentPolicy":{}' in b"".join(chunk.data for chunk in sent.response.chunks)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import Endpoint, Reply, reply
-from converse_harness.endpoint.cache import MODELS
+from converse_harness.bedrock.models import MODELS, Model
 from converse_harness.stream.chunk import estimate_tokens
 from converse_harness.stream.http import Request
 
@@ -58,11 +58,30 @@ class Session:
         exchange.taken.extend((chunk, 0.0) for chunk in exchange.response.chunks)
         response = exchange.call.response
         usage = response.usage if response is not None and response.usage is not None else {}
+        self.details: list[Json] | None = usage.get("cacheDetails")
         return (
             usage.get("cacheReadInputTokens", 0),
             usage.get("cacheWriteInputTokens", 0),
             usage.get("inputTokens", 0),
         )
+
+
+def test_the_details_of_a_write_say_how_long_it_is_kept() -> None:
+    ask = Session()
+    hour = {"cachePoint": {"type": "default", "ttl": "1h"}}
+    tools = [{"toolSpec": {"name": "look", "inputSchema": {"json": {"type": "object"}}, "description": "x" * 9000}}]
+    first = ask([user(LONG, POINT)], [LONG, hour], [*tools, hour], operation="converse")
+    assert ask.details is not None
+    long, short = ask.details
+    assert (long["ttl"], short["ttl"]) == ("1h", "5m")
+    assert long["inputTokens"] + short["inputTokens"] == first[1]
+    assert long["inputTokens"] > short["inputTokens"] > 1000
+    read = ask([user(LONG, POINT), user(text(300), POINT)], [LONG, hour], [*tools, hour], operation="converse")
+    assert read[0] == first[1]
+    short = {"inputTokens": read[1], "ttl": "5m"}
+    assert ask.details == [short]
+    ask([user(LONG, POINT), user(text(300), POINT)], [LONG, hour], [*tools, hour], operation="converse")
+    assert not ask.details
 
 
 @pytest.mark.parametrize("operation", ["converse", "converse-stream"])
@@ -130,9 +149,10 @@ def test_how_far_back_is_looked(model: str, blocks: int, reads: bool) -> None:
     assert (ask([user(*more, POINT)], [LONG], model=model)[0] > 0) is reads
 
 
-@pytest.mark.parametrize("glob", MODELS)
-def test_what_is_shorter_than_the_minimum_is_neither_read_nor_written(glob: str) -> None:
-    model, least = glob.replace("*", ""), MODELS[glob].minimum
+@pytest.mark.parametrize("known", [model for model in MODELS if model.caching is not None], ids=lambda model: model.ids)
+def test_what_is_shorter_than_the_minimum_is_neither_read_nor_written(known: Model) -> None:
+    assert known.caching is not None
+    model, least = known.example, known.caching.minimum
     ask = Session()
     for _ in range(2):
         assert ask([user({"text": "hi"})], [text(least - 1), POINT], model=model)[:2] == (0, 0)
@@ -140,7 +160,7 @@ def test_what_is_shorter_than_the_minimum_is_neither_read_nor_written(glob: str)
     assert ask([], [text(least), POINT], model=model)[:2] == (least, 0)
 
 
-@pytest.mark.parametrize("model", ["m", "meta.llama3-8b-instruct-v1:0", "us.anthropic.claude-opus-9"])
+@pytest.mark.parametrize("model", ["m", "meta.llama3-8b-instruct-v1:0", "us.anthropic.claude-2"])
 def test_of_a_model_that_is_not_known_to_cache_nothing_is_said(model: str) -> None:
     ask = Session()
     for _ in range(2):

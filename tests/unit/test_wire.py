@@ -12,8 +12,9 @@ from converse_harness.stream.frames import Frame, Header, HeaderType, decode
 from converse_harness.stream.http import Request
 
 
-def frame(payload: bytes, name: str = ":event-type") -> Frame:
-    return Frame((Header(name, HeaderType.STRING, "messageStop"),), payload)
+def frame(payload: bytes, message_type: str = "event", name: str = ":event-type") -> Frame:
+    pairs = ((name, "messageStop"), (":message-type", message_type))
+    return Frame(tuple(Header(key, HeaderType.STRING, value) for key, value in pairs if value), payload)
 
 
 @pytest.mark.parametrize(
@@ -21,7 +22,13 @@ def frame(payload: bytes, name: str = ":event-type") -> Frame:
     [
         (frame(b"{"), "The payload of a messageStop frame is not JSON (Expecting property name"),
         (frame(b"[1]"), "The payload of a messageStop frame is [1]; an event is a JSON object."),
-        (frame(b"{}", ":error-code"), "A frame with neither :event-type nor :exception-type: "),
+        (frame(b"{}", ""), "A frame without :message-type as a text: "),
+        (frame(b"{}", "events"), "A frame of the message type 'events'; it is event, exception or error."),
+        (
+            frame(b"{}", name=":exception-type"),
+            "A frame of the message type event without :event-type as a text: ",
+        ),
+        (frame(b"{}", "exception"), "A frame of the message type exception without :exception-type as a text: "),
     ],
 )
 def test_a_frame_that_is_no_event_is_damaged(damaged: Frame, message: str) -> None:

@@ -87,6 +87,7 @@ _GUARDRAIL: Final = SeenIn(
     "packages/opentelemetry-instrumentation-bedrock/tests/metrics/cassettes/test_bedrock_guardrails_metrics/"
     "test_titan_converse_guardrail.yaml",
 )
+_WORDS: Final = SeenIn("elastic/ecs", "rfcs/text/0050-gen_ai-security-fields.md")
 _BAD_TOKEN: Final = SeenIn(
     "newrelic/newrelic-python-agent", "tests/external_botocore/_mock_external_bedrock_server_converse.py"
 )
@@ -113,6 +114,9 @@ BEYOND_MODEL: Final[tuple[Beyond, ...]] = (
     ExtraValue("VideoBlock", "format", "video/mp4", _VIDEO, "a media type in a request, which Nova Pro accepted"),
     MayBeAbsent(
         "GuardrailSensitiveInformationPolicyAssessment", "regexes", _GUARDRAIL, "only piiEntities; in 10 answers"
+    ),
+    MayBeAbsent(
+        "GuardrailWordPolicyAssessment", "managedWordLists", _WORDS, "only customWords; in a log of invocations"
     ),
     ExtraError("UnrecognizedClientException", 403, "AccessDeniedException", _BAD_TOKEN, "a wrong token; Converse"),
     ExtraError("ExpiredTokenException", 403, "AccessDeniedException", _EXPIRED_TOKEN, "an expired token; InvokeModel"),

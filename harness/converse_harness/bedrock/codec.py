@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from json.encoder import encode_basestring
 from typing import Any, Final
 
+from converse_harness.bedrock.checks import INTEGERS
 from converse_harness.bedrock.findings import is_array, is_object, shown
 from converse_harness.bedrock.service import Shape, body_shape, is_document
 from converse_harness.errors import DamagedData, ReplyError
@@ -17,30 +18,27 @@ Reader = Callable[[Any], Any]
 
 _JSON_TYPES: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
     "string": ((str,), "a string"),
-    "blob": ((str,), "a string of base64"),
     "boolean": ((bool,), "true or false"),
-    "integer": ((int,), "a whole number"),
-    "long": ((int,), "a whole number"),
     "float": ((int, float), "a number"),
     "double": ((int, float), "a number"),
 }
-"""What each type of the model is in JSON, and how people call it. A timestamp has several forms."""
-
-_READERS: Final[dict[str, Reader]] = {}
+"""What a type of the model is in JSON, and how people call it. Of whole numbers and blobs more is asked; a timestamp,
+which has several forms, is not looked at."""
 
 
 class _Mistyped(Exception):
     """A value of another type than its shape; `steps` lead to it from what is read, the last one first."""
 
-    def __init__(self, value: object, called: str) -> None:
-        self.problem = f"is a JSON {type(value).__name__}; it must be {called}."
+    def __init__(self, value: object, called: str, came: str = "") -> None:
+        self.problem = f"is {came or f'a JSON {type(value).__name__}'}; it must be {called}."
         self.steps: list[str] = []
 
 
-def read_json(shape_name: str, parsed: object) -> Any:
+def read_json(shape_name: str, parsed: object, *, recorded: bool = False) -> Any:
     """Parsed JSON in which every value has the type that a shape gives it. Raises DamagedData for the first other one.
 
-    A member that is null counts as absent, as for AWS; members outside the model and documents stay as they are.
+    A member that is null counts as absent, as for AWS; members outside the model and documents stay as they are. Blobs
+    stay base64; in what was `recorded` they may be any text, since media are cut short there.
 
     >>> read_json("ContentBlock", {"text": "hi", "image": None})
     {'text': 'hi'}
@@ -48,37 +46,50 @@ def read_json(shape_name: str, parsed: object) -> Any:
     Traceback (most recent call last):
     converse_harness.errors.DamagedData: toolUse.name is a JSON int; it must be a string.
     """
-    reader = _READERS.get(shape_name)
-    if reader is None:
-        # Published once complete: another thread never meets a structure that still lacks members.
-        fresh: dict[str, Reader] = {}
-        reader = _reader(body_shape(shape_name), fresh)
-        _READERS.update({**fresh, shape_name: reader})
     try:
-        return reader(parsed)
+        return (_RECORDED if recorded else _SENT).of(shape_name)(parsed)
     except _Mistyped as wrong:
         path = "".join(reversed(wrong.steps)).removeprefix(".")
         raise DamagedData(f"{path or 'the request body'} {wrong.problem}") from None
 
 
-def _reader(shape: Shape, fresh: dict[str, Reader]) -> Reader:
-    known = _READERS.get(shape.name) or fresh.get(shape.name)
-    if known is not None:
-        return known
-    if shape.type_name in _JSON_TYPES:
-        reader = fresh[shape.name] = _scalar(*_JSON_TYPES[shape.type_name])
-    elif is_document(shape) or shape.type_name == "timestamp":
-        reader = fresh[shape.name] = _as_it_is
-    elif shape.type_name == "structure":
-        # Entered before its members are made, which may hold it again.
-        members: dict[str, Reader] = {}
-        reader = fresh[shape.name] = _structure(members)
-        members |= {name: _reader(each, fresh) for name, each in shape.members.items()}
-    else:
-        inner: list[Reader] = []
-        reader = fresh[shape.name] = (_list if shape.type_name == "list" else _map)(inner)
-        inner.append(_reader(shape.member if shape.type_name == "list" else shape.value, fresh))
-    return reader
+class _Readers:
+    """The readers of all shapes, made at first need; `blob` is that of a blob."""
+
+    def __init__(self, blob: Reader) -> None:
+        self._scalars = {name: _scalar(*each) for name, each in _JSON_TYPES.items()}
+        self._scalars |= {name: _whole_number(*each) for name, each in INTEGERS.items()}
+        self._scalars |= {"blob": blob, "timestamp": _as_it_is}
+        self._made: dict[str, Reader] = {}
+
+    def of(self, shape_name: str) -> Reader:
+        reader = self._made.get(shape_name)
+        if reader is None:
+            # Published once complete: another thread never meets a structure that still lacks members.
+            fresh: dict[str, Reader] = {}
+            reader = self._reader(body_shape(shape_name), fresh)
+            self._made.update({**fresh, shape_name: reader})
+        return reader
+
+    def _reader(self, shape: Shape, fresh: dict[str, Reader]) -> Reader:
+        known = self._made.get(shape.name) or fresh.get(shape.name)
+        if known is not None:
+            return known
+        if is_document(shape):
+            reader: Reader = _as_it_is
+        elif shape.type_name == "structure":
+            # Entered before its members are made, which may hold it again.
+            members: dict[str, Reader] = {}
+            reader = fresh[shape.name] = _structure(members)
+            members |= {name: self._reader(each, fresh) for name, each in shape.members.items()}
+        elif shape.type_name in ("list", "map"):
+            inner: list[Reader] = []
+            reader = fresh[shape.name] = (_list if shape.type_name == "list" else _map)(inner)
+            inner.append(self._reader(shape.member if shape.type_name == "list" else shape.value, fresh))
+        else:
+            reader = self._scalars[shape.type_name]
+        fresh[shape.name] = reader
+        return reader
 
 
 def _expect(expected: type, value: object, called: str) -> None:
@@ -97,6 +108,26 @@ def _scalar(types: tuple[type, ...], called: str) -> Reader:
         return value
 
     return read
+
+
+def _whole_number(least: int, most: int) -> Reader:
+    def read(value: Any) -> Any:
+        if type(value) is not int:
+            raise _Mistyped(value, "a whole number")
+        if not least <= value <= most:
+            raise _Mistyped(value, f"{least} to {most}", shown(value))
+        return value
+
+    return read
+
+
+def _encoded(value: Any) -> Any:
+    _TEXT_OF_BLOB(value)
+    try:
+        base64.b64decode(value, validate=True)
+    except ValueError as error:
+        raise _Mistyped(value, "base64", f"{shown(value)} ({error})") from None
+    return value
 
 
 def _structure(members: Mapping[str, Reader]) -> Reader:
@@ -145,6 +176,11 @@ def _map(inner: list[Reader]) -> Reader:
 
     return read
 
+
+_TEXT_OF_BLOB: Final = _scalar((str,), "a string of base64")
+
+_SENT: Final = _Readers(_encoded)
+_RECORDED: Final = _Readers(_TEXT_OF_BLOB)
 
 _Encode = Callable[[Any], str]
 

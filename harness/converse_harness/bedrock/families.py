@@ -1,106 +1,100 @@
 """How each model family cuts an answer into deltas, and the known words of errors: one literal table each.
 
 Source of the first: 107 recorded streams (Amazon 57, Anthropic 36, Cohere 5, Meta 5, one each of AI21, Mistral,
-OpenAI). A family without a recorded tool stream sends its tool input as one delta.
+OpenAI); docs/fidelity.md says how near the deltas come to 67 of them. A family without a recorded tool stream sends its
+tool input as one delta. `cutting` beside this module cuts.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
+
+from converse_harness.bedrock.models import cut_as
+
+Lengths = tuple[int, ...]
+"""How many characters the deltas have, one after the other; after the last the first comes again."""
+
+WHOLE: Final[Lengths] = ()
+"""All in one delta."""
+
+WORDS: Final[Lengths] = (0,)
+"""One delta a word: that of no model."""
+
+TOKENS: Final[Lengths] = (1,)
+"""One delta a token."""
+
+Spelling = Literal["spaced", "compact", "pretty"]
+"""How the JSON of a tool input is written: `{"a": 1}`, `{"a":1}` or on lines of its own."""
 
 ToolInput = Literal["one delta", "an empty delta, then fragments cut anywhere", "token-size fragments, none empty"]
 """How the JSON of a tool input is cut."""
 
-EmptyText = Literal["nowhere", "as the first delta", "as the last delta"]
-"""Where a text block has a delta with an empty string."""
-
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One model family: the size of a text delta in characters, where empty ones come, how tool input is cut."""
+    """One model family, a line of one maker's models: how its deltas are cut, and where an empty one comes.
+
+    `text` and `reasoning` are how long the deltas are, of reasoning as of text if not given; `opens_empty` says whether
+    the first delta of each text is empty, `ends_empty` at which stop reasons the last one of an answer's last text is.
+    `fragments` is how long those of a tool input are where it is cut anywhere.
+    """
 
     name: str
-    text: int
-    empty_text: EmptyText = "nowhere"
+    text: Lengths
+    reasoning: Lengths | None = None
+    opens_empty: bool = False
+    ends_empty: frozenset[str] = frozenset()
+    tool_json: Spelling = "spaced"
     tool_input: ToolInput = "one delta"
+    fragments: Lengths = ()
 
 
-NEUTRAL: Final = Family("neutral", text=1, tool_input="token-size fragments, none empty")
+NEUTRAL: Final = Family("neutral", text=WORDS, tool_input="token-size fragments, none empty")
 """One delta a word: the chunking of a reply whose events are counted when it is written, and of `chunk()`."""
-
-_LONGEST_WORD: Final = 24
 
 FAMILIES: Final[Mapping[str, Family]] = {
     family.name: family
     for family in (
-        Family("ai21", text=7, empty_text="as the first delta"),
-        Family("amazon", text=5, empty_text="as the last delta"),
-        Family("anthropic", text=7, tool_input="an empty delta, then fragments cut anywhere"),
-        Family("cohere", text=5, tool_input="token-size fragments, none empty"),
-        Family("meta", text=5, empty_text="as the last delta"),
-        Family("mistral", text=7),
-        Family("openai", text=5),
+        Family("ai21", TOKENS, opens_empty=True),
+        Family(
+            "claude",
+            text=(5, 23, 16, 8, 13, 7, 18, 49, 4, 16, 28, 9, 14, 33, 10, 20, 2, 15, 36, 12),
+            reasoning=(1, 5, 8, 21, 10, 16, 6, 3, 11, 24, 9, 2, 15, 7, 18, 10, 6, 14, 2, 13),
+            tool_input="an empty delta, then fragments cut anywhere",
+            fragments=(6, 7, 12, 2, 3, 7, 10, 3, 8, 5, 3, 12, 2, 7, 11, 3, 8, 2, 7, 3),
+        ),
+        Family(
+            "claude-3",
+            TOKENS,
+            tool_input="an empty delta, then fragments cut anywhere",
+            fragments=(5, 8, 11, 2, 7, 10, 4, 12, 3, 8, 6, 9, 2, 12, 7, 4, 10, 5, 7, 3),
+        ),
+        Family("cohere", TOKENS, tool_json="pretty", tool_input="token-size fragments, none empty"),
+        Family("gpt-oss", text=(21,), reasoning=WHOLE),
+        Family("llama", TOKENS, ends_empty=frozenset({"end_turn"})),
+        Family("mistral", TOKENS, ends_empty=frozenset({"end_turn"})),
+        Family(
+            "nova",
+            text=(3, 25, 13, 8, 16, 29, 5, 14, 8, 19, 4, 11, 26, 9, 17, 1, 15, 23, 7, 8),
+            ends_empty=frozenset({"end_turn", "guardrail_intervened"}),
+            tool_json="compact",
+        ),
+        Family("titan", text=(256,)),
         NEUTRAL,
     )
 }
-
-_PROVIDERS: Final = re.compile(r"(?:^|[./])(" + "|".join(FAMILIES) + r")\.")
-_WORDS: Final = re.compile(r"\s*\S+|\s+")
-_TOKENS: Final = re.compile(r"\w{1,4}|\s+|[^\w\s]+")
+"""Every family by its name. The lengths of Claude and Nova are twenty quantiles of the recorded ones, mixed."""
 
 
 def family_of(model_id: str) -> Family:
-    """The family of a model id, inference profile id or ARN; NEUTRAL for one that names no known provider.
+    """The family of a model id, inference profile id or ARN; NEUTRAL for one that names no known maker.
 
     >>> family_of("arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.amazon.nova-lite-v1:0").name
-    'amazon'
+    'nova'
     """
-    match = _PROVIDERS.search(model_id)
-    return FAMILIES[match[1]] if match else NEUTRAL
-
-
-def cut_text(text: str, family: Family) -> list[str]:
-    """Cut text into the deltas that the family would send; joined they are the text, and there is at least one.
-
-    >>> cut_text("The answer is forty-two.", NEUTRAL)
-    ['The', ' answer', ' is', ' forty-two.']
-    """
-    least, longest, part = family.text, max(_LONGEST_WORD, 2 * family.text), max(_LONGEST_WORD // 2, family.text)
-    pieces: list[str] = []
-    piece = ""
-    for word in _WORDS.findall(text):
-        piece += word
-        if len(piece) >= least:
-            while len(piece) > longest:  # text without spaces, Japanese for instance
-                pieces.append(piece[:part])
-                piece = piece[part:]
-            pieces.append(piece)
-            piece = ""
-    if piece or not pieces:
-        pieces.append(piece)
-    if family.empty_text == "as the first delta" and pieces[0]:
-        pieces.insert(0, "")
-    if family.empty_text == "as the last delta" and pieces[-1]:
-        pieces.append("")
-    return pieces
-
-
-def cut_tool_input(json_text: str, family: Family) -> list[str]:
-    """Cut the JSON of a tool input into the fragments that the family would send; joined they are that JSON.
-
-    >>> cut_tool_input('{"city": "Bern"}', FAMILIES["anthropic"])
-    ['', '{"city":', ' "Bern"}']
-    """
-    match family.tool_input:
-        case "one delta":
-            return [json_text]
-        case "an empty delta, then fragments cut anywhere":
-            return ["", *(json_text[i : i + 8] for i in range(0, len(json_text), 8))]
-        case "token-size fragments, none empty":
-            return _TOKENS.findall(json_text)
+    return FAMILIES[cut_as(model_id)]
 
 
 RECORDED: Final = "recorded"
@@ -192,6 +186,21 @@ OVERFLOWS: Final[Mapping[str, Overflow]] = {
 }
 """Every known wording of a context overflow, by the name that `reply.context_overflow` takes."""
 
+OVERFLOW_IN_STREAM: Final = Wording(
+    "Mantle streaming error for requestId 5f2d6f0e-6b1c-4c1b-9a53-0e3f2f6a7b18: ErrorEvent { error: APIError { "
+    'message: "Input length (195071) exceeds model\'s maximum context length (131072)." } }',
+    REPORTED,
+    "stdapi-ai/stdapi.ai#293",
+)
+"""What the first frame of a stream says of a conversation that is too long for a model such as gpt-oss."""
+
+_TOOL_SEQUENCE: Final = Wording(
+    "Model produced invalid sequence as part of ToolUse. Please refer to the model tool use troubleshooting guide.",
+    REPORTED,
+    "langchain-ai/langchain-aws#567",
+)
+"""Of Nova, before a stream and in it."""
+
 ERRORS: Final[Mapping[str, Wording]] = {
     "AccessDeniedException": Wording(
         "You don't have access to the model with the specified model ID.", RECORDED, "Arize-ai/openinference"
@@ -209,11 +218,13 @@ ERRORS: Final[Mapping[str, Wording]] = {
         RECORDED,
         "req_llm",
     ),
-    "ModelErrorException": Wording(_MODEL + "An error occurred while processing your request.", OWN_WORDING),
+    "ModelErrorException": _TOOL_SEQUENCE,
     "ModelNotReadyException": Wording(
         "Model is not ready for inference. Wait and try your request again.", OWN_WORDING
     ),
-    "ModelStreamErrorException": Wording(_MODEL + "An error occurred while streaming.", OWN_WORDING),
+    "ModelStreamErrorException": replace(
+        _TOOL_SEQUENCE, where="aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws#895"
+    ),
     "ModelTimeoutException": Wording(
         "Model has timed out in processing the request. Try your request again.",
         REPORTED,

@@ -141,10 +141,10 @@ def able(action: str, side: str | None = None) -> list[str]:
 
 
 def found(policy: Policy, *findings: Mapping[str, Any]) -> dict[str, Any]:
-    """An assessment with these findings alone, or with the policy's example; lists that AWS's model requires are there.
+    """An assessment with these findings alone, or with the policy's example; lists that AWS always sends are there.
 
     >>> found(POLICIES["word"])
-    {'wordPolicy': {'customWords': [{'match': 'crypto'}], 'managedWordLists': []}}
+    {'wordPolicy': {'customWords': [{'match': 'crypto'}]}}
     """
     shape = bedrock.member("GuardrailAssessment", policy.member)
     needed = [name for name in shape.metadata.get("required", ()) if (shape.name, name) not in _LEFT_OUT]
@@ -162,17 +162,19 @@ def policies_in(assessment: Mapping[str, Any]) -> list[Policy]:
     return [policy for policy in POLICIES.values() if assessment.get(policy.member, {}).get(policy.findings)]
 
 
-def complete(assessment: Mapping[str, Any], action: str) -> dict[str, Any]:
+def complete(assessment: Mapping[str, Any], action: str, *, detected: bool = True) -> dict[str, Any]:
     """The assessment with what was done in every finding: `action` where its policy can do that, and `detected`.
 
-    Clients act on `detected`: strands takes a finding without it for none.
+    Clients act on `detected`: strands takes a finding without it for none. It is optional in AWS's model, and left out
+    unless a finding has it if `detected` is False.
     """
     whole = copy.deepcopy(dict(assessment))
     for finding, can in _findings(whole):
-        if "action" not in finding:
+        told = "action" not in finding
+        if told:
             finding["action"] = action if action in can else "NONE"
-            finding.setdefault("detected", True)
-        finding.setdefault("detected", finding["action"] != "NONE")
+        if detected:
+            finding.setdefault("detected", told or finding["action"] != "NONE")
     return whole
 
 

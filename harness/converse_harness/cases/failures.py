@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any, Final
 
 from converse_harness import bedrock, reply
-from converse_harness.bedrock.families import ERRORS, OVERFLOWS, THROTTLES, Wording
+from converse_harness.bedrock.families import ERRORS, OVERFLOW_IN_STREAM, OVERFLOWS, THROTTLES, Wording
 from converse_harness.cases.case import MEASURED, MODEL, RECORDED, SPECIFICATION, Case, Made, snake
 from converse_harness.cases.messages import ANSWER, SIGNATURE, THOUGHT
 from converse_harness.cases.tools import TOOL
-from converse_harness.faults import FAULTS
+from converse_harness.faults import FAULTS, IN_PROCESS
 from converse_harness.faults.model import Fault, FaultLevel
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import GATEWAY_ERRORS
@@ -130,6 +130,13 @@ def overflow_cases() -> Iterator[Case]:
         _SHORTEN,
         MODEL,
         lambda: _in_text("validationException", OVERFLOWS[default].message),
+    )
+    yield Case(
+        "overflow_first_frame",
+        "The stream opens, and its first frame says that the conversation is too long, in words of the machinery.",
+        _SHORTEN,
+        _known_from(OVERFLOW_IN_STREAM),
+        lambda: reply.text(ANSWER).fails_after(0, "validationException", OVERFLOW_IN_STREAM.message),
     )
     for name in others:
         yield Case(
@@ -270,8 +277,10 @@ def _broken(fault: Fault) -> Made:
 
 
 def fault_cases() -> Iterator[Case]:
-    """One for each fault, under its name."""
+    """One for each fault that anybody's client can meet in process, under its name."""
     for name, fault in FAULTS.items():
+        if not fault.transports & IN_PROCESS:
+            continue
         yield Case(
             name,
             _SENTENCES.get(name, fault.sentence),

@@ -68,6 +68,13 @@ def guardrail_cases() -> Iterator[Case]:
         lambda: reply.guardrail_blocked(trace=False),
     )
     yield Case(
+        "guardrail_without_detected",
+        "A guardrail blocks, and what it found leaves out whether it was detected, which is optional in AWS's model.",
+        _SHOW,
+        "AWS's guide; reported by users (strands-agents/harness-sdk#3617)",
+        lambda: reply.guardrail_blocked(side="input", omit_detected=True),
+    )
+    yield Case(
         "guardrail_passed",
         "A guardrail finds nothing; the trace says so.",
         "Show the answer, and keep the history.",

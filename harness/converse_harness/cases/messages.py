@@ -82,6 +82,15 @@ def cases() -> Iterator[Case]:
         lambda: reply.message({"reasoningContent": {"reasoningText": {"text": THOUGHT}}}, {"text": ANSWER}),
     )
     yield Case(
+        "reasoning_omitted",
+        "A signature with no reasoning text before it, then the text: Claude from 4.7 on tells no more by default.",
+        _KEEP_REASONING,
+        "reported by users (strands-agents/harness-sdk#2704)",
+        lambda: reply.message(
+            {"reasoningContent": {"reasoningText": {"text": "", "signature": SIGNATURE}}}, {"text": ANSWER}
+        ),
+    )
+    yield Case(
         "reasoning_redacted_utf8",
         "Redacted reasoning whose bytes happen to be UTF-8, then the text.",
         _KEEP_REASONING,

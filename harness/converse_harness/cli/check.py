@@ -255,7 +255,7 @@ def _stale_request(exchange: RecordedExchange) -> Iterator[str]:
     if "payload" in shape.serialization:
         return
     try:
-        request = bedrock.from_json(shape.name, bedrock.read_json(shape.name, exchange.request))
+        request = bedrock.from_json(shape.name, bedrock.read_json(shape.name, exchange.request, recorded=True))
     except DamagedData as error:
         yield str(error)
         return

@@ -105,6 +105,9 @@ def _call_line(id: str, call: Call) -> str:
         line += f"  attempt {call.attempt}"
     if call.refusal is not None and call.reply is not None and call.reply.recorded is None:
         line += f"  breaks {call.refusal.rule.name}"
+    for note in call.answered.notes:
+        if call.refusal is None or note.kind != call.refusal.rule.name:
+            line += f"  note {note.kind}"
     if call.outcome != "complete":
         line += f"  {call.outcome}"
     return "".join(each if each.isprintable() else "\ufffd" for each in mask(line.rstrip()))

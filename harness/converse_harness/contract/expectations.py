@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from converse_harness import bedrock, faults
-from converse_harness.bedrock.families import OVERFLOWS
+from converse_harness.bedrock.families import OVERFLOW_IN_STREAM, OVERFLOWS
 from converse_harness.endpoint.render import STREAM_ERRORS
 from converse_harness.faults.model import FaultPlacement
 from converse_harness.reply.body import ErrorBody
@@ -237,7 +237,7 @@ def _names(name: str, message: object) -> frozenset[str]:
     """What an error may be called; anything, if AWS's model does not have it."""
     if name not in bedrock.all_errors():
         return frozenset()
-    overflows = any(message == wording.message for wording in OVERFLOWS.values())
+    overflows = any(message == wording.message for wording in (*OVERFLOWS.values(), OVERFLOW_IN_STREAM))
     return frozenset({name, OVERFLOW} if overflows else {name})
 
 

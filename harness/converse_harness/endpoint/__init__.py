@@ -9,18 +9,21 @@ from functools import lru_cache
 from typing import Any, Final, cast
 
 from converse_harness import bedrock
-from converse_harness.bedrock.rules import Refusal, RuleLevel, RuleRequest, level_of, refusal_of
+from converse_harness.bedrock.models import stands_for
+from converse_harness.bedrock.rules import Refusal, RuleLevel, RuleRequest, level_of, notes_of, refusal_of
 from converse_harness.endpoint import operations
 from converse_harness.endpoint.call import Call, CallOutcome
 from converse_harness.endpoint.failure_texts import (
+    noted_request,
     recorded_no_further,
     refused_request,
     unexpected_call,
     unknown_operation,
 )
 from converse_harness.endpoint.operations import control_route, output_response, route
-from converse_harness.endpoint.render import Occasion, Renderer, count_tokens, error_json
+from converse_harness.endpoint.render import Occasion, Renderer, error_json
 from converse_harness.endpoint.script import NAMED, SCRIPTED, Replies, Responder, Script, Slot, check_answer
+from converse_harness.endpoint.usage import count_tokens
 from converse_harness.errors import (
     CallError,
     ConverseHarnessError,
@@ -30,12 +33,17 @@ from converse_harness.errors import (
     UnexpectedCall,
 )
 from converse_harness.faults.model import Transport
+from converse_harness.notes import Note
 from converse_harness.reply.reply import Reply
 from converse_harness.secrets import mask_headers
-from converse_harness.stream.http import Chunk, HttpResponse, Request, error_response, json_response
+from converse_harness.stream.events import encode_event
+from converse_harness.stream.http import Chunk, HttpResponse, Request, error_response, json_response, stream_response
 
 Handler = Callable[[Call], "Reply | Mapping[str, Any]"]
 """Answers an operation that is not scripted: with the members of its output, or with a Reply that is an error."""
+
+_Judged = tuple[Refusal | None, tuple[Refusal, ...]]
+"""Why Bedrock refuses a request, if it does, and why it may."""
 
 _SOCKETS: Final = ("server", "asgi")
 """The transports that write without being asked to."""
@@ -78,8 +86,8 @@ class Endpoint:
 
     `seed` changes every id and padding length; `transport` is the one in front of it, to whose limits replies are held.
     `rules` says how strictly requests are held to what Bedrock refuses.
-    `calls` are the last `keep_calls` of them, None for all.
-    `problems` holds what must fail the test even if the client swallows it, `warnings` what it should hear of.
+    `calls` are the last `keep_calls` of them, None for all. `models` says by globs what stands behind model ids.
+    `problems` holds what must fail the test even if the client swallows it, `notes` what is worth saying.
     Not for several threads at once: a Fake adds the lock.
 
     >>> from converse_harness import Endpoint
@@ -99,10 +107,12 @@ class Endpoint:
         rules: RuleLevel | str = "default",
         transport: Transport | None = None,
         keep_calls: int | None = None,
+        models: Mapping[str, str] | None = None,
     ) -> None:
         if keep_calls is not None and keep_calls < 1:
             raise ReplyError(f"keep_calls={keep_calls!r}; it is a whole number from 1, or None to keep all calls.")
         self.keep_calls = keep_calls
+        self.models: Mapping[str, str] = dict(models or {})
         self._received = 0
         self.seed = seed
         self.rules: RuleLevel = level_of(rules)
@@ -110,7 +120,7 @@ class Endpoint:
         self.script.add(replies)
         self.calls: list[Call] = []
         self.problems: list[ConverseHarnessError | Exception] = []
-        self.warnings: list[RefusedRequest] = []
+        self.notes: list[Note] = []
         self.handlers: dict[str, Handler] = {}
         self.transport: Transport | None = transport
         self.on_ended: Callable[[Call], None] | None = None
@@ -133,7 +143,8 @@ class Endpoint:
         body, malformed = _parse(name, request.body) if name in (*SCRIPTED, *NAMED) else (_lenient(request.body), None)
         shown = Request(request.method, request.target, mask_headers(request.headers), request.body)
         self._received += 1
-        call = Call(self._received, name, shown, path_params, body, malformed)
+        model = stands_for(self.models, path_params.get("modelId", ""))
+        call = Call(self._received, name, shown, path_params, body, malformed, stands_for=model)
         if len(self.calls) == self.keep_calls:
             del self.calls[0]
         self.calls.append(call)
@@ -147,15 +158,19 @@ class Endpoint:
         handled = call.operation in self.handlers and call.operation not in NAMED
         if handled:
             return None
-        refusal = call.answered.refusal = self._refusal(call)
+        refusal, noted = self._judged(call)
+        call.answered.refusal = refusal
+        if refusal is not None and self.rules == "warn":
+            noted = (refusal, *noted)
+        call.answered.notes = [Note(each.rule.name, noted_request(call, each), call.number) for each in noted]
         return self.script.choose(call, refused=refusal is not None and self.rules != "warn")
 
-    def _refusal(self, call: Call) -> Refusal | None:
+    def _judged(self, call: Call) -> _Judged:
         if call.operation not in SCRIPTED or call.malformed is not None or self.rules == "off":
-            return None
+            return None, ()
         if len(call.raw) > CACHED_BODY_LIMIT:
-            return refusal_of(RuleRequest(call.operation, call.model_id, call.body), self.rules)
-        return _verdict(call.operation, call.model_id, call.raw, self.rules)
+            return _judge(RuleRequest(call.operation, call.model_id, call.body, call.stands_for), self.rules)
+        return _verdict(call.operation, call.model_id, call.stands_for, call.raw, self.rules)
 
     def answer(self, call: Call, slot: Slot | None) -> Exchange:
         """Answer a call with the reply that was chosen for it; runs its function, if it is one."""
@@ -182,22 +197,30 @@ class Endpoint:
         """Whether answering a call may run a function that is not ours."""
         return bool(self.handlers) or self.script.runs_functions
 
-    def _refused(self, call: Call, message: str) -> Exchange:
-        body = error_json("ValidationException", {"message": message})
+    def _refused(self, call: Call, message: str, error: str = "ValidationException") -> Exchange:
+        body = error_json(error, {"message": message})
         request_id = Occasion(self.seed, "", call).request_id
-        response = error_response("ValidationException", 400, body, request_id)
+        response = error_response(error, bedrock.all_errors()[error].status, body, request_id)
         call.answered.status = response.status
         return Exchange(call, response, self.on_ended)
 
+    def _in_a_frame(self, call: Call, refusal: Refusal, occasion: Occasion) -> HttpResponse:
+        """A refusal that comes when the stream has begun."""
+        event = {"validationException": {"message": refusal.message}}
+        return stream_response([Chunk(encode_event(event), 0.0, event)], occasion.request_id)
+
     def _respond(self, call: Call, slot: Slot | None, occasion: Occasion) -> HttpResponse:
         refusal = call.answered.refusal
-        if refusal is not None and self.rules == "warn":
-            self.warnings.append(RefusedRequest(refused_request(call, refusal)))
+        if slot is not None and isinstance(slot.responder, Reply) and slot.responder.recorded is not None:
+            call.answered.notes = ()  # it is known that Bedrock answered this
+        self.notes += call.answered.notes
         if slot is not None:
             return self._scripted(call, slot, occasion)
         if refusal is not None and self.rules != "warn":
             self.problems.append(RefusedRequest(refused_request(call, refusal)))
-            return self._refused(call, refusal.message).response
+            if refusal.rule.framed and call.operation == "ConverseStream":
+                return self._in_a_frame(call, refusal, occasion)
+            return self._refused(call, refusal.message, refusal.rule.error).response
         if call.malformed is not None:
             body = error_json("SerializationException", {"message": call.malformed})
             return error_response("SerializationException", 400, body, occasion.request_id)
@@ -263,16 +286,20 @@ def _computed(result: object, slot: Slot) -> Reply:
     )
 
 
+def _judge(asked: RuleRequest, level: RuleLevel) -> _Judged:
+    return refusal_of(asked, level), (*notes_of(asked),)
+
+
 @lru_cache(64)
-def _verdict(operation: str, model_id: str, raw: bytes, level: RuleLevel) -> Refusal | None:
+def _verdict(operation: str, model_id: str, stands_for: str, raw: bytes, level: RuleLevel) -> _Judged:
     """Properties and retries ask the same hundreds of times, and nothing but this decides."""
-    return refusal_of(RuleRequest(operation, model_id, _parse(operation, raw)[0]), level)
+    return _judge(RuleRequest(operation, model_id, _parse(operation, raw)[0], stands_for), level)
 
 
 def _parse(operation: str, body: bytes) -> tuple[Mapping[str, Any], str | None]:
     """The request's JSON object, or what is wrong with its form: a SerializationException, which is not recorded."""
     try:
-        parsed: Any = json.loads(body) if body else {}
+        parsed: Any = json.loads(body, parse_constant=_no_number) if body else {}
     except (ValueError, RecursionError) as error:
         return {}, f"The request body is not JSON: {error}"
     if not isinstance(parsed, dict):
@@ -284,6 +311,11 @@ def _parse(operation: str, body: bytes) -> tuple[Mapping[str, Any], str | None]:
         return bedrock.read_json(bedrock.operation(operation).input_shape.name, members), None
     except DamagedData as error:
         return {}, str(error)
+
+
+def _no_number(name: str) -> object:
+    """Of what Python reads as JSON, `NaN` and `Infinity` are none."""
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def _lenient(body: bytes) -> Mapping[str, Any]:

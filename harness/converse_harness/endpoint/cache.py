@@ -10,65 +10,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
+from converse_harness.bedrock.models import Caching, standing
 from converse_harness.endpoint.call import Call
 from converse_harness.stream.chunk import estimate_tokens
-
-_LOOK_BACK: Final = 20
-"""How many ends of blocks Claude compares from a cachePoint backwards, its own among them (AWS: approximately 20)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Caching:
-    """How a model caches: the least tokens of a prefix, and how many ends of blocks it compares from a cachePoint."""
-
-    minimum: int
-    look_back: int = _LOOK_BACK
-
-
-MODELS: Final[Mapping[str, Caching]] = {
-    "*anthropic.claude-3-5-haiku*": Caching(2048),
-    "*anthropic.claude-3-5-sonnet-20241022*": Caching(1024),
-    "*anthropic.claude-3-7-sonnet*": Caching(1024),
-    "*anthropic.claude-haiku-4-5*": Caching(4096),
-    "*anthropic.claude-sonnet-4*": Caching(1024),
-    "*anthropic.claude-sonnet-5-5*": Caching(512),
-    "*anthropic.claude-sonnet-5": Caching(1024),
-    "*anthropic.claude-opus-4-5*": Caching(4096),
-    "*anthropic.claude-opus-4-6*": Caching(4096),
-    "*anthropic.claude-opus-4-7*": Caching(4096),
-    "*anthropic.claude-opus-4*": Caching(1024),
-    "*anthropic.claude-opus-5": Caching(512),
-    "*anthropic.claude-fable-5*": Caching(512),
-    "*anthropic.claude-mythos-5*": Caching(512),
-    "*anthropic.claude-mythos-preview*": Caching(4096),
-    "*amazon.nova-micro-v1*": Caching(1000, look_back=1),
-    "*amazon.nova-lite-v1*": Caching(1000, look_back=1),
-    "*amazon.nova-pro-v1*": Caching(1000, look_back=1),
-    "*amazon.nova-premier-v1*": Caching(1000, look_back=1),
-}
-"""The models that cache, by the first glob that their id matches; of any other it is not known, and nothing is cached.
-
-Source: AWS's user guide, "Prompt caching", in the edition of autumn 2026; Claude 3.5 Haiku, Sonnet 4, Opus 4 and 4.1
-and Nova in earlier ones. Some editions have 4,096 for Sonnet 4.5, which recorded writes of 1,322 tokens refute. Nova
-and Claude also cache prefixes without a cachePoint; that is not modelled."""
 
 
 class PromptUse(NamedTuple):
     """The input tokens of a request: `read` from the cache, `written` to it, and the `rest`.
 
-    `entries` are the prefixes that are cached once the answer has begun.
+    `entries` are the prefixes that are cached once the answer has begun; `details` is what is written, by how long it
+    is kept.
     """
 
     read: int
     written: int
     rest: int
     entries: tuple[bytes, ...] = ()
+    details: tuple[tuple[str, int], ...] = ()
 
 
 class PromptCache:
@@ -81,7 +42,7 @@ class PromptCache:
         """What a call reads and writes; what it writes is there for others only after `keep`."""
         content, points = _content(call)
         whole = estimate_tokens(content)
-        caching = _caching(call.model_id)
+        caching = _caching(call.stands_for)
         if not points or caching is None:
             return PromptUse(0, 0, whole)
         tokens = {point: estimate_tokens(content[:point]) for point in points}
@@ -92,7 +53,9 @@ class PromptCache:
         read = max(self._longest_read(ends, point, caching.look_back) for point in cached)
         tokens_read = estimate_tokens(content[:read]) if read else 0
         used = tokens[cached[-1]]
-        return PromptUse(tokens_read, used - tokens_read, max(1, whole - used), tuple(ends[point] for point in cached))
+        entries = tuple(ends[point] for point in cached)
+        kept = _kept({point: tokens[point] for point in cached}, points, tokens_read)
+        return PromptUse(tokens_read, used - tokens_read, max(1, whole - used), entries, kept)
 
     def keep(self, use: PromptUse) -> None:
         """Cache what a call has written."""
@@ -114,14 +77,25 @@ def request_tokens(call: Call) -> int:
     return estimate_tokens(_content(call)[0])
 
 
-def _content(call: Call) -> tuple[list[Mapping[str, Any]], list[int]]:
-    """The blocks of a conversation, blobs as bytes; and for each cachePoint the number of blocks before it."""
+def _kept(cached: Mapping[int, int], points: Mapping[int, str], read: int) -> tuple[tuple[str, int], ...]:
+    """How many tokens are written for how long: those from one cachePoint to the next, as the latter says."""
+    found: dict[str, int] = {}
+    before = read
+    for point, tokens in sorted(cached.items()):
+        if tokens > before:
+            found[points[point]] = found.get(points[point], 0) + tokens - before
+            before = tokens
+    return tuple(found.items())
+
+
+def _content(call: Call) -> tuple[list[Mapping[str, Any]], dict[int, str]]:
+    """The blocks of a conversation, blobs as bytes; the number of blocks before each cachePoint, and its ttl."""
     content: list[Mapping[str, Any]] = []
-    points: list[int] = []
+    points: dict[int, str] = {}
     messages = (block for message in call.messages for block in message.get("content", ()))
     for block in (*call.tools, *call.system, *messages):
         if "cachePoint" in block:
-            points.append(len(content))
+            points[len(content)] = block["cachePoint"].get("ttl", "5m")
         else:
             content.append(block)
     return content, points
@@ -129,7 +103,7 @@ def _content(call: Call) -> tuple[list[Mapping[str, Any]], list[int]]:
 
 def _ends(call: Call) -> Iterator[bytes]:
     """A digest of the model and of the first n blocks, for each n from 0."""
-    digest = blake2b(call.model_id.encode(), digest_size=16)
+    digest = blake2b(call.stands_for.encode(), digest_size=16)
     yield digest.digest()
     for place, block in _blocks(call.body):
         if "cachePoint" not in block:
@@ -148,6 +122,7 @@ def _blocks(body: Mapping[str, Any]) -> Iterator[tuple[object, Mapping[str, Any]
             yield (number, message.get("role")), block
 
 
-@lru_cache(256)
 def _caching(model_id: str) -> Caching | None:
-    return next((caching for glob, caching in MODELS.items() if fnmatchcase(model_id, glob)), None)
+    """How the model caches; None where that is not known."""
+    known = standing(model_id)
+    return None if known.model is None else known.model.caching

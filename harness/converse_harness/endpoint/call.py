@@ -17,6 +17,7 @@ from converse_harness.stream.http import Chunk, Request
 
 if TYPE_CHECKING:
     from converse_harness.bedrock.rules import Refusal
+    from converse_harness.notes import Note
 
 CONVERSATIONS: Final = ("Converse", "ConverseStream", "CountTokens")
 """The operations whose request holds a conversation; that of another may have members of the same names."""
@@ -44,6 +45,7 @@ class Answered:
     outcome: CallOutcome = "still running"
     waited: float = 0.0
     refusal: Refusal | None = None
+    notes: Sequence[Note] = ()
     passed_on: Callable[[], ForwardedCall] | None = None
     """What came, where the call was passed on to the real service: read when somebody asks."""
 
@@ -68,7 +70,8 @@ class Call:
     `number` counts from 1; `operation` is the AWS operation's name (None where the path is none of Bedrock Runtime's);
     `request` is what came in, secrets masked; `model_id` is decoded; `body` the
     request's JSON (`malformed` says why it is not one), `params` the keyword arguments that a boto3 caller gave, blobs
-    as bytes. Everything about the answer is filled in while it is sent.
+    as bytes; `stands_for` is the model behind the id, where a setting names one, else the id. Everything about
+    the answer is filled in while it is sent.
     """
 
     number: int
@@ -77,6 +80,7 @@ class Call:
     path_params: Mapping[str, str] = field(repr=False)
     body: Mapping[str, Any] = field(repr=False)
     malformed: str | None = field(default=None, repr=False)
+    stands_for: str = field(default="", repr=False)
     answered: Answered = field(default_factory=Answered, repr=False)
 
     @property

@@ -65,6 +65,20 @@ def _missed(script: Script, call: Call, missed: Sequence[Missed]) -> str:
 
 def refused_request(call: Call, refusal: Refusal) -> str:
     """What Bedrock would refuse in a request, and how that is known."""
+    return mask(
+        f"Bedrock would refuse call {call.number}: {refusal.message}\n\n{_evidence(call, refusal)}\n\n"
+        "Mend the request. If the model does accept it, or the test is about something else, hold requests to less:\n"
+        '@pytest.mark.converse(rules="off"), or "warn".   More: converse-harness docs rules levels'
+    )
+
+
+def noted_request(call: Call, refusal: Refusal) -> str:
+    """What is worth saying of a request that was answered, and that Bedrock would refuse, or may."""
+    would = "may" if refusal.rule.verdict == "note" else "would"
+    return mask(f"Bedrock {would} refuse call {call.number}: {refusal.message}\n\n{_evidence(call, refusal)}")
+
+
+def _evidence(call: Call, refusal: Refusal) -> str:
     rule = refusal.rule
     rows = [
         ("arrived", call.asked),
@@ -72,12 +86,9 @@ def refused_request(call: Call, refusal: Refusal) -> str:
         ("broken at", refusal.path),
         ("source", rule.source),
     ]
-    told = "\n".join(f"{title:<10}{text}" for title, text in rows)
-    return mask(
-        f"Bedrock would refuse call {call.number}: {refusal.message}\n\n{told}\n\n"
-        "Mend the request. If the model does accept it, or the test is about something else, hold requests to less:\n"
-        '@pytest.mark.converse(rules="off"), or "warn".   More: converse-harness docs rules levels'
-    )
+    if refusal.inferred_from:
+        rows.append(("inferred", f"from {refusal.inferred_from}: nothing is known of {call.model_id}, which is newer"))
+    return "\n".join(f"{title:<10}{text}" for title, text in rows)
 
 
 def unknown_operation(call: Call) -> str:
@@ -197,6 +208,8 @@ def transcript(calls: Sequence[Call]) -> str:
         if call.tool_names:
             lines.append(f"    tools    {', '.join(call.tool_names)}")
         lines.append(f"    answer   {call.status or 'no HTTP answer'}  {answered}  ({call.outcome})")
+        for note in call.answered.notes:
+            lines.append(f"    note     {note.kind}: {note.text.partition(chr(10))[0]}")
         if call.answered.waited:
             lines.append(f"    waited   {call.answered.waited:.2f} s before the next attempt, skipped")
         for event, at in call.events:

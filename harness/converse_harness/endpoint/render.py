@@ -6,7 +6,6 @@ Everything filled in hashes from (seed, reply, event) or is estimated from the r
 
 from __future__ import annotations
 
-import re
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -19,15 +18,15 @@ from converse_harness import bedrock
 from converse_harness.bedrock import guardrails
 from converse_harness.bedrock.families import family_of
 from converse_harness.endpoint import operations
-from converse_harness.endpoint.cache import PromptCache, PromptUse, has_cache_point, request_tokens
+from converse_harness.endpoint.cache import PromptCache, PromptUse, has_cache_point
 from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.usage import usage
 from converse_harness.errors import ReplyError, StreamOrderError
 from converse_harness.faults.model import FaultPlacement, rearranged
 from converse_harness.reply.body import METADATA, UNNAMED_TOOL_USE, BareBody, ErrorBody, EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import Response as Assembled
 from converse_harness.stream.assemble import assemble
-from converse_harness.stream.chunk import estimate_tokens
 from converse_harness.stream.events import LONGEST_PADDING, SHORTEST_PADDING, encode_event
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
 from converse_harness.stream.http import (
@@ -42,9 +41,6 @@ from converse_harness.stream.http import (
 STREAM_ERRORS: Final = {"modelStreamErrorException": "ModelErrorException"}
 """The HTTP error that stands for an exception frame on plain Converse, where it is not the one of the same name: no
 operation without a stream has ModelStreamErrorException in AWS's model; both are 424."""
-
-_WITHOUT_CACHE_KEYS: Final = re.compile(r"claude-(?:instant|v2|2|3-(?:haiku|sonnet|opus|5))")
-"""Claude models whose JSON usage is recorded without cache keys (24 of 24); newer ones always have them (180)."""
 
 _CACHE_SIZE: Final = 64
 
@@ -146,7 +142,7 @@ class Renderer:
     def _stream(self, reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
         if reply.order_breach is not None:
             return _broken_order(reply.order_breach, reply, occasion)
-        family = family_of(occasion.call.model_id)
+        family = family_of(occasion.call.stands_for)
         key = (reply, occasion.seed, occasion.place, family.name, occasion.call.turn)
         frames = self._frames.get(key)
         if frames is None:
@@ -201,7 +197,7 @@ def _named_events(reply: Reply, occasion: Occasion) -> Iterator[dict[str, Any]]:
     """
     after = None if reply.failure is None or reply.order_breach is not None else reply.failure.after
     written = isinstance(reply.body, MessageBody)
-    for event in islice(reply.unbroken_events(family_of(occasion.call.model_id)), after):
+    for event in islice(reply.unbroken_events(family_of(occasion.call.stands_for)), after):
         if written and "contentBlockDelta" not in event:
             if "metadata" in event:
                 return
@@ -235,35 +231,10 @@ def _options(body: MessageBody, reply: Reply, occasion: Occasion, sent: int) -> 
     options = {name: body.options[name] for name in METADATA if name in body.options}
     if "trace" in options:
         options["trace"] = guardrails.named(options["trace"], occasion.call.guardrail)
-    options["usage"] = usage(occasion, body, options.get("usage"))
+    options["usage"] = usage(occasion.call, occasion.prompt, body, options.get("usage"))
     pauses = reply.pace.first + reply.pace.each * sent
     options.setdefault("metrics", {"latencyMs": 250 + 12 * options["usage"]["outputTokens"] + round(1000 * pauses)})
     return options
-
-
-def usage(occasion: Occasion, body: MessageBody, given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """TokenUsage as Bedrock counts it: cache tokens are part of the total; what is given wins.
-
-    Recorded: a stream has cache keys exactly when the request has a cachePoint, and then four; JSON of newer Claude
-    models always has them.
-    """
-    call = occasion.call
-    read, written, rest, _ = occasion.prompt or PromptUse(0, 0, request_tokens(call))
-    counted: dict[str, Any] = {"inputTokens": rest, "outputTokens": estimate_tokens(body.content), **(given or {})}
-    if given is None:
-        counted["serverToolUsage"] = {}
-        always = call.operation == "Converse" and "claude" in call.model_id
-        if occasion.prompt is not None or (always and not _WITHOUT_CACHE_KEYS.search(call.model_id)):
-            counted |= {"cacheReadInputTokens": read, "cacheReadInputTokenCount": read}
-            counted |= {"cacheWriteInputTokens": written, "cacheWriteInputTokenCount": written}
-    parts = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
-    counted.setdefault("totalTokens", sum(counted.get(part, 0) for part in parts))
-    return counted
-
-
-def count_tokens(call: Call) -> int:
-    """The estimate that CountTokens answers: the same that the usage of an answer would say."""
-    return request_tokens(call) if call.messages else estimate_tokens(call.params)
 
 
 def _whole(reply: Reply, occasion: Occasion) -> HttpResponse:
@@ -341,7 +312,7 @@ def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> HttpR
 
 def _count(reply: Reply, occasion: Occasion) -> int:
     """How many events the reply would have as a stream; counted only where there are pauses between them."""
-    return sum(1 for _ in reply.events(family_of(occasion.call.model_id))) if reply.pace.each else 1
+    return sum(1 for _ in reply.events(family_of(occasion.call.stands_for))) if reply.pace.each else 1
 
 
 def _pauses(reply: Reply, events: int) -> float:

@@ -57,6 +57,7 @@ __all__ = [
     "second_message_stop",
     "second_metadata",
     "slow_first_byte",
+    "stale_connection",
     "stall",
     "start_without_member",
     "text_in_tool_use",
@@ -75,6 +76,7 @@ NOT_SENDABLE: Final[Mapping[str, str]] = {
 
 IN_PROCESS: Final[frozenset[Transport]] = frozenset({"boto", "httpx"})
 NOT_ASGI: Final[frozenset[Transport]] = frozenset({"boto", "httpx", "server"})
+ON_A_SOCKET: Final[frozenset[Transport]] = frozenset({"server"})
 
 HANDS_OUT: Final = "hands out the events as they come"
 SKIPS: Final = "skips the event"
@@ -100,7 +102,9 @@ def _frames(name: str, sentence: str, place: Place, botocore: str, change: Chang
 def _no_answer(failure: ConnectionFailure, sentence: str, botocore: str, transports: frozenset[Transport]) -> Fault:
     change = model.give_no_answer(failure)
     name = failure.replace(" ", "_")
-    return Fault(name, sentence, "connection", "whole answer", botocore, None, change, change, transports)
+    return Fault(
+        name, sentence, "connection", "whole answer", botocore, None, change, change, transports, no_answer=True
+    )
 
 
 # The order of events, and unions.
@@ -259,6 +263,16 @@ slow_first_byte: Final = Fault(
     on_stream=model.wait,
     on_body=model.wait,
     seconds=DURATIONS["slow_first_byte"],
+)
+stale_connection: Final = Fault(
+    "stale_connection",
+    "The answer comes whole, and the next request on its connection gets a reset (RST) instead of one.",
+    "connection",
+    "whole answer",
+    HANDS_OUT,
+    on_stream=model.leave_stale,
+    on_body=model.leave_stale,
+    transports=ON_A_SOCKET,
 )
 connection_refused: Final = _no_answer(
     "connection refused", "The connection is refused.", "raises EndpointConnectionError", IN_PROCESS

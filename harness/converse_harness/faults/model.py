@@ -45,7 +45,7 @@ class Fault:
 
     `botocore` says what botocore does with it in a stream. `order` makes one of the level EVENTS, `on_stream` one of
     every other level, and `on_body` the same of a whole body; None where only a stream can have it. `seconds` is how
-    long one lasts that lasts.
+    long one lasts that lasts, `no_answer` says whether it stands in the place of any answer.
     """
 
     name: str
@@ -58,11 +58,7 @@ class Fault:
     on_body: Change | None = None
     transports: frozenset[Transport] = EVERY_TRANSPORT
     seconds: float | None = None
-
-    @property
-    def no_answer(self) -> bool:
-        """Whether it stands in the place of any answer."""
-        return self.level == "connection" and self.place == "whole answer" and self.seconds is None
+    no_answer: bool = False
 
     def lasting(self, seconds: float) -> Fault:
         """The same for that many seconds. Raises ReplyError for a fault that does not last, and for no duration.
@@ -327,6 +323,11 @@ def stall_body(response: HttpResponse, placement: FaultPlacement) -> HttpRespons
 def wait(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
     """Nothing is sent for some seconds, not even the head."""
     return replace(response, wait=response.wait + (placement.fault.seconds or 0.0))
+
+
+def leave_stale(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
+    """The whole answer, and a connection that is of no use after it."""
+    return replace(response, stale=True)
 
 
 def give_no_answer(failure: ConnectionFailure) -> Change:

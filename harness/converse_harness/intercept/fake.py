@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from types import TracebackType
 from typing import ClassVar, Final, Literal, Self, TypedDict, get_args
@@ -20,13 +20,13 @@ from converse_harness.errors import (
     BlockedConnection,
     FakeNotOpenWarning,
     RefusedRequest,
-    RefusedRequestWarning,
     ReplyError,
     UnexpectedCall,
     UnusedReplies,
 )
 from converse_harness.faults.model import Transport
 from converse_harness.intercept.child_environment import refused
+from converse_harness.notes import Note, hand_in
 from converse_harness.recordings.write import AnyExchange, SessionWriter
 from converse_harness.stream.http import Request
 
@@ -43,6 +43,7 @@ class Settings(TypedDict, total=False):
     sleeps: bool
     rules: RuleLevel
     keep_calls: int | None
+    models: Mapping[str, str] | None
 
 
 _open: WeakSet[Fake] = WeakSet()
@@ -128,8 +129,9 @@ class Fake:
 
     `with` or `async with`. Leaving it raises UnexpectedCall, RefusedRequest or UnusedReplies, unless `unexpected` or
     `unused` is "allow"; `rules` says how strictly requests are held to what Bedrock refuses. `sleeps` makes retry waits
-    real; `seed` changes every id and padding length; of the calls the last `keep_calls` are kept, None for all. Which
-    clients reach it is the subject of its transport: each transport has a subclass.
+    real; `seed` changes every id and padding length; of the calls the last `keep_calls` are kept, None for all.
+    `models` says by globs what stands behind model ids that do not say it, `{"arn:*": "anthropic.claude-sonnet-5"}` for
+    instance. Which clients reach it is the subject of its transport: each transport has a subclass.
     """
 
     where = ""
@@ -147,17 +149,20 @@ class Fake:
         sleeps: bool = False,
         rules: RuleLevel = "default",
         keep_calls: int | None = None,
+        models: Mapping[str, str] | None = None,
     ) -> None:
         for name, value in (("unused", unused), ("unexpected", unexpected)):
             if value not in _STRICTNESS:
                 raise ReplyError(f"{name}={value!r}; one of {', '.join(map(repr, _STRICTNESS))}.")
-        self.endpoint = Endpoint(*replies, seed=seed, rules=rules, transport=self.transport, keep_calls=keep_calls)
+        self.endpoint = Endpoint(
+            *replies, seed=seed, rules=rules, transport=self.transport, keep_calls=keep_calls, models=models
+        )
         self.writer: SessionWriter | None = None
         self._sleeps = sleeps
         self._strict_unused = unused == "fail"
         self._allowed = () if unexpected == "fail" else (UnexpectedCall, RefusedRequest)
         self._told: set[int] = set()
-        self._warned = 0
+        self._noted = 0
         self._was_open = False
         self.lock = threading.RLock()
         self._stack = ExitStack()
@@ -239,6 +244,11 @@ class Fake:
         return list(self.endpoint.calls)
 
     @property
+    def notes(self) -> list[Note]:
+        """What is worth saying of the calls so far and fails nothing: what Bedrock may refuse, for instance."""
+        return list(self.endpoint.notes)
+
+    @property
     def transcript(self) -> str:
         """Every call with what was in it, what was answered and each event with its time; secrets masked."""
         return shortened(transcript(self.calls))
@@ -267,9 +277,9 @@ class Fake:
         new = [each for each in self.endpoint.problems[since:] if id(each) not in self._told]
         problems = [each for each in new if not isinstance(each, self._allowed)]
         self._told.update(map(id, new))
-        for warning in self.endpoint.warnings[self._warned :]:
-            self._warned += 1
-            warnings.warn(str(warning), RefusedRequestWarning, stacklevel=2)
+        notes = self.endpoint.notes[self._noted :]
+        self._noted += len(notes)
+        hand_in(notes)
         if problems and error not in problems:
             raise problems[0] from error
 

@@ -59,6 +59,10 @@ class HttpxFake(Fake):
     """
 
     where = " (httpx)"
+    transport = "httpx"
+
+    def _warn_if_not_open(self) -> None:
+        """It need not be: it answers a client that has its transport."""
 
     @property
     def httpx_transport(self) -> httpx.BaseTransport:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import pytest
 
-from converse_harness.plugin import cases, contracts, guard, parallel, recording, samples
+from converse_harness.plugin import cases, contracts, guard, notes, parallel, recording, samples
 from converse_harness.plugin.masks import CALLS, Masks
 from converse_harness.plugin.settings import GROUP, MARKED, OPTIONS, own_fakes, settings_of
 
@@ -35,6 +35,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     pluginmanager.register(recording, "converse_recordings")
     pluginmanager.register(contracts, "converse_contracts")
     pluginmanager.register(guard, "converse_guard")
+    pluginmanager.register(notes, "converse_notes")
     pluginmanager.register(Masks(), "converse_masks")
     group = parser.getgroup(*GROUP)
     for name, (default, meaning) in OPTIONS.items():
@@ -42,6 +43,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
             f"--converse-{name}", default=None, metavar=name.upper(), help=f"{meaning} (default: {default})"
         )
         parser.addini(f"converse_{name}", f"{meaning} (fixture converse)", default=default)
+    parser.addini("converse_models", "lines GLOB = MODEL: what stands behind model ids such as ARNs", "linelist", [])
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -179,6 +181,7 @@ def _asked(item: pytest.Item, before: Mapping[Fake, int], error: BaseException |
     left_early = isinstance(error, pytest.skip.Exception | pytest.xfail.Exception)
     asked: list[Callable[[BaseException | None], None]] = [] if left_early else [fake.check for fake in (*own, *left)]
     asked += [partial(fake.check_problems, since=had) for fake, had in before.items() if fake not in own]
+    asked.append(partial(notes.check, item))
     for ask in asked:
         try:
             ask(last or error)

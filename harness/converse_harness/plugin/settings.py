@@ -28,7 +28,7 @@ OPTIONS: Final = {
 }
 """Each setting of the marker `converse`, with its default and meaning; also an ini and a command-line option."""
 
-MARKED: Final = (*OPTIONS, "guard")
+MARKED: Final = (*OPTIONS, "guard", "models")
 """What the marker takes; `guard` is a setting of the test, and not of its fakes."""
 
 _BOOLEANS: Final = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
@@ -39,6 +39,7 @@ def settings_of(item: pytest.Item) -> Settings:
     settings: dict[str, Any] = {
         name: item.config.getoption(f"--converse-{name}") or item.config.getini(f"converse_{name}") for name in OPTIONS
     }
+    settings["models"] = _models(item.config)
     for marker in reversed(list(item.iter_markers("converse"))):
         unknown = sorted(set(marker.kwargs) - set(MARKED))
         if unknown or marker.args:
@@ -58,6 +59,17 @@ def settings_of(item: pytest.Item) -> Settings:
             f"seed={settings['seed']!r}."
         ) from None
     return cast("Settings", settings)
+
+
+def _models(config: pytest.Config) -> Mapping[str, str]:
+    """What stands behind model ids, by globs. Raises UsageError."""
+    said: dict[str, str] = {}
+    for line in config.getini("converse_models"):
+        glob, equals, model = (part.strip() for part in str(line).partition("="))
+        if not (glob and equals and model):
+            raise pytest.UsageError(f"converse_models: {line!r} is no line GLOB = MODEL.")
+        said[glob] = model
+    return said
 
 
 def guard_of(item: pytest.Item) -> str | None:

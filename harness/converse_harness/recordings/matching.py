@@ -222,7 +222,7 @@ def _as_read(operation: str | None, line: Mapping[str, Any]) -> Any:
     body = next((line[name] for name in _BODIES if name in line), None)
     if operation in (*SCRIPTED, *NAMED) and operation in bedrock.operations():
         try:
-            return bedrock.read_json(bedrock.operation(operation).input_shape.name, body)
+            return bedrock.read_json(bedrock.operation(operation).input_shape.name, body, recorded=True)
         except DamagedData:
             return body
     return body

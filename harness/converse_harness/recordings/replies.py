@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import shake_256
 from typing import Any, Final, cast
+from uuid import UUID
 
 from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.recordings.lines import Line, body_bytes, event_of, frame_bytes_of
@@ -74,6 +77,9 @@ class RecordedSession:
     exchanges: tuple[RecordedExchange, ...]
 
 
+_PLACEHOLDER: Final = re.compile(r"[*<>\[\]{}]|redact|mask|filtered|x{6}", re.IGNORECASE)
+"""What a request id has where a recorder has hidden it; AWS's are UUIDs."""
+
 _OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", "performanceConfig", "serviceTier")
 
 
@@ -130,7 +136,7 @@ def _response(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None
     wait = head["t"] * pace / 1000
     if "failed" in head:
         return HttpResponse(0, (), (), failure=head["failed"], wait=wait)
-    request_id = head.get("requestId", NO_REQUEST_ID)
+    request_id = _request_id(exchange)
     body = body_bytes("body", head)
     if body is None:
         made = stream_response(_RecordedChunks(exchange.events, events, head["t"], pace), request_id)
@@ -141,6 +147,14 @@ def _response(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None
     end = exchange.end["end"] if exchange.end is not None else None
     broken: Break | None = None if end == "closed by client" else end
     return HttpResponse(head["status"], tuple(_headers(made.headers, head)), made.chunks, broken=broken, wait=wait)
+
+
+def _request_id(exchange: RecordedExchange) -> str:
+    """The recorded one; a valid one, the same each time, in the place of a recorder's placeholder."""
+    known: str = exchange.head.get("requestId", NO_REQUEST_ID)
+    if not _PLACEHOLDER.search(known):
+        return known
+    return str(UUID(bytes=shake_256(f"{exchange.at}|{exchange.operation}|{known}".encode()).digest(16), version=4))
 
 
 def _headers(usual: Sequence[tuple[str, str]], head: Line) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from converse_harness import bedrock
 from converse_harness.bedrock import guardrails as rails
-from converse_harness.bedrock.families import NEUTRAL, cut_text
+from converse_harness.bedrock.cutting import cut_text
+from converse_harness.bedrock.families import NEUTRAL
 from converse_harness.errors import ReplyError
 from converse_harness.reply.plain import message
 from converse_harness.reply.reply import Reply
@@ -26,6 +27,7 @@ def guardrail_blocked(
     original: str | None = None,
     streamed: str | None = None,
     trace: bool = True,
+    omit_detected: bool = False,
     guardrail_id: str = rails.UNNAMED_GUARDRAIL,
     version: str = rails.VERSION,
     input_assessment: Mapping[str, object] | None = None,
@@ -39,7 +41,8 @@ def guardrail_blocked(
     then costs no tokens, or in the `output`, which grounding alone looks at; `original` is what the model wrote there
     (`modelOutput`), `input_assessment` what was said of the input. `streamed` is what a guardrail in the async stream
     mode let through before; one text with the message, on plain Converse as well. `trace=False` is how it looks
-    to a request with the trace disabled. The guardrail is the one of the request unless `guardrail_id` names it.
+    to a request with the trace disabled; `omit_detected=True` leaves that member, which is optional in AWS's model, out
+    of what was found. The guardrail is the one of the request unless `guardrail_id` names it.
     `usage` and `metrics` are those of `reply.message`. Raises ReplyError for what guardrails cannot do.
     Source: recordings of AWS (an input blocked by topic); other policies, outputs and the async stream mode are from
     AWS's model and guide.
@@ -50,7 +53,7 @@ def guardrail_blocked(
     """
     _check_texts(text=text, original=original, streamed=streamed)
     ours = original is not None or streamed is not None or input_assessment is not None
-    side, assessment = _assess(policy, "BLOCKED", side, "output" if ours else None)
+    side, assessment = _assess(policy, "BLOCKED", side, "output" if ours else None, detected=not omit_detected)
     if side == "input":
         if ours:
             raise ReplyError(
@@ -82,6 +85,7 @@ def guardrail_masked(
     side: str | None = None,
     pieces: Sequence[str] | None = None,
     trace: bool = True,
+    omit_detected: bool = False,
     guardrail_id: str = rails.UNNAMED_GUARDRAIL,
     version: str = rails.VERSION,
     input_assessment: Mapping[str, object] | None = None,
@@ -109,11 +113,13 @@ def guardrail_masked(
                 "guardrail_masked(side='input', original=...): the masks are in what the user wrote, and a reply does "
                 "not repeat that. Leave original out."
             )
-        side, assessment = _assess("pii" if policy is None else policy, "ANONYMIZED", side)
+        side, assessment = _assess("pii" if policy is None else policy, "ANONYMIZED", side, detected=not omit_detected)
         told = _trace(side, assessment, text, guardrail_id, version, None)
     else:
         before = rails.unmasked(text) if original is None else original
-        side, assessment = _assess(_masked(text, before, policy), "ANONYMIZED", side or "output")
+        side, assessment = _assess(
+            _masked(text, before, policy), "ANONYMIZED", side or "output", detected=not omit_detected
+        )
         told = _trace(side, assessment, before, guardrail_id, version, input_assessment)
         told["guardrail"]["modelOutput"] = [before]
     return message(
@@ -159,7 +165,12 @@ def guardrail_passed(
 
 
 def _assess(
-    policy: str | Mapping[str, object], action: str, side: str | None, usual: str | None = None
+    policy: str | Mapping[str, object],
+    action: str,
+    side: str | None,
+    usual: str | None = None,
+    *,
+    detected: bool = True,
 ) -> tuple[str, dict[str, Any]]:
     """The side and the assessment, if a guardrail can do that there."""
     if side not in (None, *rails.BOTH):
@@ -180,7 +191,7 @@ def _assess(
         assessment = dict(policy)
     else:
         raise ReplyError(f"policy={policy!r}: a name of {', '.join(rails.POLICIES)}, or a GuardrailAssessment.")
-    assessment = _complete(assessment, action, "policy")
+    assessment = _complete(assessment, action, "policy", detected=detected)
     happened = rails.done(assessment) - {"NONE"}
     if action == "NONE" and happened:
         raise ReplyError(
@@ -202,10 +213,10 @@ def _assess(
     return chosen, assessment
 
 
-def _complete(assessment: Mapping[str, object], action: str, root: str) -> dict[str, Any]:
+def _complete(assessment: Mapping[str, object], action: str, root: str, *, detected: bool = True) -> dict[str, Any]:
     """The assessment with what was done, if AWS could have sent it."""
     try:
-        whole = rails.complete(assessment, action)
+        whole = rails.complete(assessment, action, detected=detected)
     except (AttributeError, TypeError, ValueError):  # so much is wrong that nothing can be put into it
         bedrock.check("GuardrailAssessment", assessment, root=root)
         raise

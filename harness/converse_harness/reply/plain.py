@@ -18,6 +18,9 @@ from converse_harness.stream.grammar import UNIONS, check_order, kind
 _FUTURE: Final = frozenset({bedrock.FindingKind.UNKNOWN, bedrock.FindingKind.ENUM})
 """The rules that an answer of the future may break: it has members and values that today's model does not know."""
 
+_FUTURE_OPTIONS: Final = _FUTURE | {bedrock.FindingKind.REQUIRED}
+"""Beside its blocks an answer may also lack what the model requires, as AWS does at times."""
+
 _STREAMED_BY_ALL: Final = frozenset({"text", "reasoningContent", "toolUse"})
 """Blocks that every botocore from the oldest on knows in a stream; long answers are made of them."""
 
@@ -84,10 +87,10 @@ def message(
     `stop_reason` follows from the blocks if not given; a toolUse may leave its toolUseId out. `usage` (TokenUsage;
     what it leaves out is estimated), `metrics`, `trace` (ConverseTrace; plain Converse adds the empty `modelOutput`
     of AWS), `additional` (additionalModelResponseFields), `performance_config` and `service_tier` are members of
-    ConverseResponse. `pieces` gives the exact deltas of blocks
-    by index; those of a last tool use may be the beginning of its input where `max_tokens` cuts it off. With
-    `strict=False` there may be members and values that the installed model does not have, as of the future; a stream
-    sends a block that it does not know as one delta of that name.
+    ConverseResponse. `pieces` gives the exact deltas of blocks by index; those of a last tool use may be the beginning
+    of its input where `max_tokens` cuts it off. With `strict=False` there may be members and values that the installed
+    model does not have, as of the future, and beside the blocks those that it requires may be missing; a stream sends a
+    block that it does not know as one delta of that name.
     Raises ReplyError for what AWS's model does not allow, or a block that cannot be streamed.
 
     >>> message({"text": "Let me look."}, {"toolUse": {"name": "get_weather", "input": {}}}).summary
@@ -112,7 +115,7 @@ def message(
         if strict or bedrock.has_member("ConverseResponse", name):
             whole = {**_NO_USAGE, **value} if name == "usage" and isinstance(value, Mapping) else value
             shape = bedrock.member("ConverseResponse", name).name
-            bedrock.check(shape, whole, root=name, allowing=allowing)
+            bedrock.check(shape, whole, root=name, allowing=() if strict else _FUTURE_OPTIONS)
     reply = Reply(MessageBody(blocks, reason, pieces=copy.deepcopy(pieces), options=options, strict=strict))
     sent_by_all = all(block.keys() <= _STREAMED_BY_ALL for block in blocks)
     for index, event in enumerate(reply.events()):  # a block without deltas, or pieces that do not add up, fail here

@@ -83,6 +83,7 @@ class Connection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport
         self._resetting = False
+        self._stale = False
         self._linger = _LINGER
         self._draining = 0
         """How much more is read before the connection closes."""
@@ -177,6 +178,7 @@ class Connection(asyncio.Protocol):
     def finished(self, delivery: SocketDelivery, arrived: list[Event]) -> None:
         """An answer is written in full, or its stream reset; what arrived meanwhile."""
         self._heard = self.loop.time()
+        self._stale = self._stale or delivery.exchange.response.stale
         self._deliveries.pop(delivery.stream, None)
         if not self._deliveries:
             self._close_by(_LINGER)
@@ -283,6 +285,8 @@ class Connection(asyncio.Protocol):
 
     def _handle_one(self, event: Event) -> None:
         match event:
+            case Arrived() if self._stale:
+                self.reset()
             case Arrived(stream, request):
                 self._ask(stream, request)
             case HttpRefused(stream, response):

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final, Protocol, cast
 
-from converse_harness.bedrock.families import NEUTRAL, Family, cut_text, cut_tool_input
+from converse_harness.bedrock.cutting import (
+    SPELLINGS,
+    cut_reasoning,
+    cut_text,
+    cut_tool_input,
+    ends_empty,
+    spell_tool_input,
+)
+from converse_harness.bedrock.families import NEUTRAL, Family
 from converse_harness.errors import ReplyError
 
 STREAMABLE: Final = ("text", "reasoningContent", "toolUse", "toolResult", "citationsContent", "image")
@@ -67,15 +75,21 @@ def message_events(
             raise ReplyError(
                 f"pieces[{index}]: content[{index}] is not there or not cut into pieces. Cut: {', '.join(_CUT)}."
             )
-    unfinished = len(blocks) - 1 if stop_reason in CUT_OFF else None
-    return cut_message(message, ByFamily(family, pieces or {}, unfinished), strict=strict)
+    last = len(blocks) - 1
+    unfinished = last if stop_reason in CUT_OFF else None
+    ending = last if ends_empty(family, blocks, stop_reason or default_stop_reason(blocks)) else None
+    return cut_message(message, ByFamily(family, pieces or {}, unfinished, ending), strict=strict)
 
 
 class Cutter(Protocol):
     """How the blocks of a message are cut into deltas; `index` is the block's place in the message."""
 
     def text(self, index: int, text: str) -> Sequence[str]:
-        """The deltas of a text, of a reasoning or of a text with citations; there is at least one."""
+        """The deltas of a text, or of a text with citations; there is at least one."""
+        ...
+
+    def reasoning(self, index: int, text: str) -> Sequence[str]:
+        """The deltas of the text of a reasoning; there is at least one."""
         ...
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
@@ -91,16 +105,23 @@ class Cutter(Protocol):
 class ByFamily:
     """Cuts as a model family does; `pieces` are the exact deltas of blocks by index, which joined must be the block.
 
-    A tool's input may be spelled as any JSON of it; that of the block `unfinished` may be only the beginning.
+    A tool's input may be spelled as any JSON of it; that of the block `unfinished` may be only the beginning. The text
+    `ending` has an empty delta at its end.
     """
 
     family: Family
     pieces: Mapping[int, Sequence[str]]
     unfinished: int | None = None
+    ending: int | None = None
 
     def text(self, index: int, text: str) -> Sequence[str]:
         """The deltas of a text."""
-        return self._given(index, text, text.__eq__) or cut_text(text, self.family)
+        given = self._given(index, text, text.__eq__)
+        return given or [*cut_text(text, self.family), *([""] if index == self.ending else [])]
+
+    def reasoning(self, index: int, text: str) -> Sequence[str]:
+        """The deltas of the text of a reasoning."""
+        return self._given(index, text, text.__eq__) or cut_reasoning(text, self.family)
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
         """The deltas of a tool's input; none, if no pieces are what was given for a tool without input."""
@@ -108,13 +129,17 @@ class ByFamily:
         if value == {} and len(self.pieces.get(index, text)) == 0:
             return ()
         if index == self.unfinished:
-            spelled = tuple(json.dumps(value, **spelling) for spelling in _SPELLINGS)
+            spelled = tuple(
+                json.dumps(value, ensure_ascii=escaped, **spelling)
+                for spelling in SPELLINGS.values()
+                for escaped in (False, True)
+            )
             given = self._given(
                 index, text, lambda joined: any(each.startswith(joined) for each in spelled), ", or its beginning"
             )
         else:
             given = self._given(index, text, lambda joined: _spells(joined, text))
-        return given or cut_tool_input(text, self.family)
+        return given or cut_tool_input(spell_tool_input(value, self.family), self.family)
 
     def tool_result(self, index: int, content: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping[str, Any]]]:
         """A delta for each item."""
@@ -177,17 +202,9 @@ def _weigh(value: object) -> float:
             return 0.5
 
 
-_SPELLINGS: Final[tuple[dict[str, Any], ...]] = tuple(
-    {"ensure_ascii": escaped, "separators": separators}
-    for escaped in (False, True)
-    for separators in ((", ", ": "), (",", ":"))
-)
-"""How models write JSON: with spaces or without, other characters as they are or escaped."""
-
-
 def _tool_input_json(value: object) -> str:
-    """A tool input as models write it: JSON with spaces, UTF-8 unescaped."""
-    return json.dumps(value, ensure_ascii=False)
+    """A tool input as most models write it: JSON with spaces, UTF-8 unescaped."""
+    return spell_tool_input(value, NEUTRAL)
 
 
 def _cut_block(
@@ -227,7 +244,7 @@ def _cut_block(
 def _cut_reasoning(index: int, reasoning: Mapping[str, Any], cutter: Cutter) -> Iterator[dict[str, Any]]:
     text, signature = reasoning["text"], reasoning.get("signature")
     if text or signature is None:
-        yield from ({"reasoningContent": {"text": piece}} for piece in cutter.text(index, text))
+        yield from ({"reasoningContent": {"text": piece}} for piece in cutter.reasoning(index, text))
     if signature is not None:
         yield {"reasoningContent": {"signature": signature}}
 

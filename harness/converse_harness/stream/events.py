@@ -65,13 +65,20 @@ def read_event(frame: Frame) -> tuple[str, dict[str, Any], int | None]:
     """The type of a frame's event, its JSON members as they travel, and the length of its padding (None without one).
 
     A `p` that is no prefix of PADDING is a member. Raises DamagedData for a payload that is not a JSON object, and for
-    a frame that is neither event nor exception nor error.
+    a frame that is neither event nor exception nor error, or does not say which one; it may be one of a newer service.
     """
-    if frame.get(":message-type") == "error":
+    message_type = frame.get(":message-type")
+    if message_type == "error":
         return ERROR_FRAME, {"code": frame.get(":error-code") or "", "message": frame.get(":error-message") or ""}, None
-    name = frame.get(":event-type") or frame.get(":exception-type")
-    if name is None:
-        raise DamagedData(f"A frame with neither :event-type nor :exception-type: {frame.headers!r}.")
+    if message_type is None:
+        raise DamagedData(f"A frame without :message-type as a text: {frame.headers!r}.")
+    if message_type not in ("event", "exception"):
+        raise DamagedData(f"A frame of the message type {message_type!r}; it is event, exception or error.")
+    name = frame.get(f":{message_type}-type")
+    if not name:
+        raise DamagedData(
+            f"A frame of the message type {message_type} without :{message_type}-type as a text: {frame.headers!r}."
+        )
     try:
         body: Any = json.loads(frame.payload)
     except ValueError as error:

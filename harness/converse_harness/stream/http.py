@@ -74,7 +74,8 @@ GATEWAY_ERRORS: Final = frozenset(
 class HttpResponse:
     """A timed HTTP response. `headers` are in wire order and lack `Date`, which transports put first.
 
-    `wait` seconds pass before its head, `failure` happens instead of it, `broken` after its last chunk.
+    `wait` seconds pass before its head, `failure` happens instead of it, `broken` after its last chunk. After a `stale`
+    one the connection stays open and is reset by the next request.
     """
 
     status: int
@@ -83,6 +84,7 @@ class HttpResponse:
     failure: ConnectionFailure | None = None
     broken: Break | None = None
     wait: float = 0.0
+    stale: bool = False
 
 
 def json_response(body: bytes, request_id: str, *, delay: float = 0.0) -> HttpResponse:

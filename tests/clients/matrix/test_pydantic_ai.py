@@ -81,6 +81,9 @@ class Conversation:
         return Outcome(result.output, self.ran, result.response.finish_reason, None, reasoning)
 
 
+AT_ONCE = dict.fromkeys(("tool_parallel", "tool_interleaved"), "it runs tools at once, in threads")
+
+
 class _PydanticAi(MatrixContract):
     client = "pydantic_ai"
     transport = "boto"
@@ -89,6 +92,7 @@ class _PydanticAi(MatrixContract):
 
 class TestStream(_PydanticAi):
     known = STREAM
+    varies = AT_ONCE
 
     async def consume(self, target: Target) -> Outcome:
         conversation = Conversation(target)
@@ -112,6 +116,7 @@ class TestStream(_PydanticAi):
 class TestWhole(_PydanticAi):
     operation = "Converse"
     known = WHOLE
+    varies = AT_ONCE
 
     async def consume(self, target: Target) -> Outcome:
         # Without a limit of its own it calls ConverseStream here as well, with the largest that the model has.

@@ -1,11 +1,13 @@
-"""What Bedrock refuses in a request: `RULES`, and `refusal_of` a request. Sources are named rule by rule."""
+"""What Bedrock refuses in a request: `RULES`, `refusal_of` a request, and `notes_of` what it may refuse."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from converse_harness.bedrock.rules.rule import LEVELS, Models, Refusal, Rule, RuleLevel, RuleRequest
+from converse_harness.bedrock.rules.asked import RuleRequest
+from converse_harness.bedrock.rules.evidence import VERDICTS, Verdict, Witness
+from converse_harness.bedrock.rules.rule import LEVELS, Models, Refusal, Rule, RuleLevel
 from converse_harness.bedrock.rules.table import BY_NAME, RULES
 from converse_harness.errors import ReplyError
 
@@ -13,12 +15,16 @@ __all__ = [
     "BY_NAME",
     "LEVELS",
     "RULES",
+    "VERDICTS",
     "Models",
     "Refusal",
     "Rule",
     "RuleLevel",
     "RuleRequest",
+    "Verdict",
+    "Witness",
     "level_of",
+    "notes_of",
     "refusal_of",
     "refusals_of",
 ]
@@ -45,14 +51,28 @@ def refusal_of(asked: RuleRequest, level: RuleLevel = "default") -> Refusal | No
 
 def refusals_of(asked: RuleRequest, level: RuleLevel = "default") -> Iterator[Refusal]:
     """Each rule that a request breaks, with the first place where it does; Bedrock says the first of them."""
-    for rule in _rules_for(asked.model_id, level):
+    if level == "off":
+        return
+    yield from _broken(asked, _rules_for(asked.model.id, ("refuse", "strict") if level == "strict" else ("refuse",)))
+
+
+def notes_of(asked: RuleRequest) -> Iterator[Refusal]:
+    """Each rule that a request breaks of which it is not sure that Bedrock still refuses it: at no level it does here.
+
+    >>> asked = {"messages": [{"role": "user", "content": [{"text": "Hello?"}]}] * 2}
+    >>> [each.rule.name for each in notes_of(RuleRequest("Converse", "anthropic.claude-3-haiku-20240307-v1:0", asked))]
+    ['roles_alternate']
+    """
+    yield from _broken(asked, _rules_for(asked.model.id, ("note",)))
+
+
+def _broken(asked: RuleRequest, rules: Iterable[Rule]) -> Iterator[Refusal]:
+    for rule in rules:
         for path, values in rule.find(asked):
-            yield Refusal(rule, path, rule.message.format(**values))
+            yield Refusal(rule, path, rule.message.format(**values), asked.model)
             break
 
 
-@lru_cache(256)
-def _rules_for(model_id: str, level: RuleLevel) -> tuple[Rule, ...]:
-    if level == "off":
-        return ()
-    return tuple(rule for rule in RULES if model_id in rule.models and (level == "strict" or not rule.strict))
+@lru_cache(512)
+def _rules_for(name: str, verdicts: tuple[Verdict, ...]) -> tuple[Rule, ...]:
+    return tuple(rule for rule in RULES if name in rule.models and rule.verdict in verdicts)

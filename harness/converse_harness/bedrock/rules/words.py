@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 from converse_harness import bedrock
 from converse_harness.bedrock import FindingKind, Shape, Violation
-from converse_harness.bedrock.rules.rule import RuleRequest, RuleViolation
+from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation
 
 Steps = tuple[str | int, ...]
 
@@ -145,7 +145,12 @@ def _pattern(pattern: object) -> str:
     return f"Member must satisfy regular expression pattern: {pattern}"
 
 
+_PRINTED: Final[Mapping[tuple[str, ...], Sequence[str]]] = {("standard", "optimized"): ("optimized", "standard")}
+"""Values of AWS's model -> the order in which the service was seen to name them."""
+
+
 def _one_of(values: Sequence[str]) -> str:
+    values = _PRINTED.get(tuple(values), values)
     return f"Member must satisfy enum value set: [{', '.join(values)}]"
 
 
@@ -186,10 +191,15 @@ _KEYS: Final = {
 """What the service says that a union may have, as it was seen; what others may have is taken from the model."""
 
 
+_TIER: Final = ("serviceTier", "type")
+"""Of this the service has words of its own."""
+
+
 def broken_constraints(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The constraints on the body that are broken, in one message."""
     about_members = (FindingKind.UNKNOWN, FindingKind.UNION)
-    yield from _breach(asked, asked.body, [each for each in _violations(asked) if each.kind not in about_members])
+    found = [each for each in _violations(asked) if each.kind not in about_members and each.steps != _TIER]
+    yield from _breach(asked, asked.body, found)
 
 
 def broken_labels(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -209,14 +219,19 @@ def unknown_members(asked: RuleRequest) -> Iterator[RuleViolation]:
 def unset_unions(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A union has no member, or none that AWS's model has."""
     for steps, shape in _unset_unions(asked):
-        keys = _KEYS.get(shape) or f"{', '.join(bedrock.shape(shape).members)}."
-        yield RuleViolation(_people_path(steps), {"shape": shape, "path": ".".join(map(str, steps)), "keys": keys})
+        yield _about_union(steps, shape)
+
+
+def _about_union(steps: Steps, shape: str) -> RuleViolation:
+    keys = _KEYS.get(shape) or f"{', '.join(bedrock.shape(shape).members)}."
+    return RuleViolation(_people_path(steps), {"shape": shape, "path": ".".join(map(str, steps)), "keys": keys})
 
 
 def unions_of_several(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The unions that have several members, in one message."""
-    found = [each for each in _violations(asked) if each.kind is FindingKind.UNION and len(_known(asked, each)) > 1]
-    yield from _breach(asked, asked.body, found)
+    """A union has several members."""
+    for each in _violations(asked):
+        if each.kind is FindingKind.UNION and len(_known(asked, each)) > 1:
+            yield _about_union(each.steps, each.shape)
 
 
 def _unset_unions(asked: RuleRequest) -> Iterator[tuple[Steps, str]]:

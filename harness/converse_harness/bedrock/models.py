@@ -1,0 +1,286 @@
+"""The models of Bedrock: one literal table that rules, chunking, usage and the prompt cache read.
+
+`standing` says which row an id stands for. An id that is newer than any row of its line is held to the newest row
+before it, and whatever is said of it says so; of any other id nothing is known but what holds for all models.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+
+@dataclass(frozen=True, slots=True)
+class Caching:
+    """How a model caches: the least tokens of a prefix, and how many ends of blocks it compares from a cachePoint."""
+
+    minimum: int
+    look_back: int = 20
+
+
+_NOVA_CACHE: Final = Caching(1000, look_back=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A row: `ids` is a glob of ids without region; `line` begins its ids after the maker, `version` orders the line.
+
+    `since` is the day on which it came to Bedrock, as AWS's page or its id has it; empty where neither was read.
+    `most_tokens` is the longest answer that may be asked for, 0 where nobody tried; `retired` is the day of the end of
+    its life; `cut` names the family as which its answers are cut, where that is not its maker's. A model that
+    `merges` looks at messages of one role in a row as one.
+    """
+
+    ids: str
+    name: str
+    line: str
+    version: tuple[int, ...] = (1,)
+    since: str = ""
+    caching: Caching | None = None
+    most_tokens: int = 0
+    merges: bool = False
+    converses: bool = True
+    retired: str = ""
+    cut: str = ""
+
+    @property
+    def maker(self) -> str:
+        """Who made it: what its ids begin with."""
+        return self.ids.partition(".")[0]
+
+    @property
+    def example(self) -> str:
+        """An id of it, as far as all of them begin with the same."""
+        return self.ids.partition("*")[0]
+
+
+def _claude(
+    ids: str,
+    name: str,
+    version: tuple[int, ...],
+    since: str,
+    minimum: int = 0,
+    most_tokens: int = 0,
+    retired: str = "",
+) -> Model:
+    line = "claude-" + name.split()[0].lower() if version >= (4,) else "claude"
+    return Model(
+        f"anthropic.claude-{ids}",
+        f"Claude {name}",
+        line,
+        version,
+        since,
+        Caching(minimum) if minimum else None,
+        most_tokens,
+        retired=retired,
+        cut="claude-3" if version < (3, 5) else "claude",
+    )
+
+
+MODELS: Final = (
+    _claude("instant*", "Instant", (1,), ""),
+    _claude("v2*", "2", (2,), ""),
+    _claude("3-haiku*", "3 Haiku", (3,), "2024-03-07"),
+    _claude("3-sonnet*", "3 Sonnet", (3,), "2024-02-29"),
+    _claude("3-opus*", "3 Opus", (3,), "2024-02-29"),
+    _claude("3-5-sonnet-20240620*", "3.5 Sonnet", (3, 5), "2024-06-20"),
+    _claude("3-5-sonnet*", "3.5 Sonnet v2", (3, 5), "2024-10-22", 1024, retired="2026-07-30"),
+    _claude("3-5-haiku*", "3.5 Haiku", (3, 5), "2024-10-22", 2048, retired="2026-06-19"),
+    _claude("3-7-sonnet*", "3.7 Sonnet", (3, 7), "2025-02-19", 1024),
+    _claude("opus-4-20250514*", "Opus 4", (4,), "2025-05-14", 1024, 32_768, retired="2026-05-31"),
+    _claude("opus-4-1*", "Opus 4.1", (4, 1), "2025-08-05", 1024),
+    _claude("opus-4-5*", "Opus 4.5", (4, 5), "2025-11-01", 4096, 64_000),
+    _claude("opus-4-6*", "Opus 4.6", (4, 6), "2026-02-05", 4096, 128_000),
+    _claude("opus-4-7*", "Opus 4.7", (4, 7), "2026-04-16", 4096, 128_000),
+    _claude("opus-4-8*", "Opus 4.8", (4, 8), "2026-05-28", 1024, 128_000),
+    _claude("opus-5-5*", "Opus 5.5", (5, 5), ""),
+    _claude("opus-5*", "Opus 5", (5,), "2026-07-24", 512),
+    _claude("sonnet-4-20250514*", "Sonnet 4", (4,), "2025-05-23", 1024),
+    _claude("sonnet-4-5*", "Sonnet 4.5", (4, 5), "2025-09-30", 1024, 64_000),
+    _claude("sonnet-4-6*", "Sonnet 4.6", (4, 6), "", 1024, 128_000),
+    _claude("sonnet-5-5*", "Sonnet 5.5", (5, 5), "", 512),
+    _claude("sonnet-5*", "Sonnet 5", (5,), "2026-06-30", 1024),
+    _claude("haiku-4-5*", "Haiku 4.5", (4, 5), "2025-10-16", 4096, 64_000),
+    _claude("haiku-5-5*", "Haiku 5.5", (5, 5), "", 0, 128_000),
+    _claude("fable-5-1*", "Fable 5.1", (5, 1), "2026-09-01", 512),
+    _claude("fable-5*", "Fable 5", (5,), "2026-06-09", 512),
+    _claude("mythos-5*", "Mythos 5", (5,), "", 512),
+    _claude("mythos-preview*", "Mythos Preview", (4, 9), "", 4096),
+    Model("amazon.nova-micro-v1*", "Nova Micro", "nova", (1,), "2024-12-04", _NOVA_CACHE),
+    Model("amazon.nova-lite-v1*", "Nova Lite", "nova", (1,), "2024-12-04", _NOVA_CACHE),
+    Model("amazon.nova-pro-v1*", "Nova Pro", "nova", (1,), "2024-12-04", _NOVA_CACHE, 10_000),
+    Model("amazon.nova-premier-v1*", "Nova Premier", "nova", (1,), "", _NOVA_CACHE, retired="2026-09-14"),
+    Model("amazon.nova-sonic-v1*", "Nova Sonic", "nova-sonic", converses=False),
+    Model("amazon.nova-canvas*", "Nova Canvas", "nova-canvas", converses=False),
+    Model("amazon.nova-reel*", "Nova Reel", "nova-reel", converses=False),
+    Model("amazon.nova-2-lite-v1*", "Nova 2 Lite", "nova", (2,), "2025-12-02"),
+    Model("amazon.nova-2-sonic*", "Nova 2 Sonic", "nova-2-sonic", (2,), converses=False),
+    Model("amazon.nova-2-5-sonic*", "Nova 2.5 Sonic", "nova-2-5-sonic", (2, 5), converses=False),
+    Model("amazon.titan-text*", "Titan Text", "titan-text", cut="titan"),
+    Model("meta.llama3-8b*", "Llama 3 8B", "llama", (3,), merges=True),
+    Model("meta.llama3-70b*", "Llama 3 70B", "llama", (3,), merges=True),
+    Model("meta.llama3-1-405b*", "Llama 3.1 405B", "llama", (3, 1), merges=True, retired="2026-07-07"),
+    Model("meta.llama3-1*", "Llama 3.1", "llama", (3, 1), merges=True),
+    Model("meta.llama3-2-1b*", "Llama 3.2 1B", "llama", (3, 2), merges=True),
+    Model("meta.llama3-2*", "Llama 3.2", "llama", (3, 2), merges=True, retired="2026-07-07"),
+    Model("meta.llama3-3*", "Llama 3.3", "llama", (3, 3), merges=True),
+    Model("meta.llama4-scout*", "Llama 4 Scout", "llama", (4,), merges=True),
+    Model("meta.llama4-maverick*", "Llama 4 Maverick", "llama", (4,), merges=True),
+    Model("mistral.mistral-7b*", "Mistral 7B", "mistral-7b", merges=True),
+    Model("mistral.mixtral*", "Mixtral 8x7B", "mixtral", merges=True),
+    Model("mistral.mistral-large-24*", "Mistral Large", "mistral-large", (2,), merges=True),
+    Model("mistral.mistral-small*", "Mistral Small", "mistral-small", merges=True),
+    Model("mistral.pixtral-large*", "Pixtral Large", "pixtral", merges=True),
+    Model("mistral.mistral-large-3*", "Mistral Large 3", "mistral-large", (3,), "2025-12-02"),
+    Model("mistral.ministral*", "Ministral 3", "ministral"),
+    Model("mistral.magistral*", "Magistral", "magistral"),
+    Model("mistral.devstral*", "Devstral 2", "devstral", (2,)),
+    Model("mistral.voxtral*", "Voxtral", "voxtral"),
+    Model("cohere.command-r-plus*", "Command R+", "command-r", retired="2026-08-19"),
+    Model("cohere.command-r*", "Command R", "command-r"),
+    Model("ai21.jamba-1-5*", "Jamba 1.5", "jamba", (1, 5), "2024-08-22"),
+    Model("deepseek.r1*", "DeepSeek R1", "r"),
+    Model("deepseek.v3.2*", "DeepSeek V3.2", "v", (3, 2), "2025-12-01"),
+    Model("deepseek.v3*", "DeepSeek V3.1", "v", (3, 1)),
+    Model("openai.gpt-oss-safeguard*", "gpt-oss-safeguard", "gpt-oss"),
+    Model("openai.gpt-oss-20b*", "gpt-oss 20B", "gpt-oss", most_tokens=128_000),
+    Model("openai.gpt-oss*", "gpt-oss 120B", "gpt-oss"),
+    Model("openai.gpt-5.4*", "GPT 5.4", "gpt", (5, 4), "2026-06-01", converses=False),
+    Model("openai.gpt-5.5*", "GPT 5.5", "gpt", (5, 5), "2026-06-01", converses=False),
+    Model("openai.gpt-5.6*", "GPT 5.6", "gpt", (5, 6), "2026-07-13"),
+    Model("openai.gpt-6*", "GPT 6", "gpt", (6,), "2026-09-08"),
+    Model("qwen.qwen3-235b*", "Qwen3 235B", "qwen3-235b", (3,)),
+    Model("qwen.qwen3-32b*", "Qwen3 32B", "qwen3-32b", (3,)),
+    Model("qwen.qwen3-coder*", "Qwen3 Coder", "qwen3-coder", (3,)),
+    Model("qwen.qwen3-vl*", "Qwen3 VL", "qwen3-vl", (3,)),
+    Model("qwen.qwen3*", "Qwen3", "qwen", (3,)),
+    Model("writer.palmyra-x4*", "Palmyra X4", "palmyra-x", (4,)),
+    Model("writer.palmyra-x5*", "Palmyra X5", "palmyra-x", (5,)),
+    Model("writer.palmyra-vision*", "Palmyra Vision", "palmyra-vision", since="2026-03-26"),
+    Model("google.gemma-3*", "Gemma 3", "gemma", (3,)),
+    Model("google.gemma-4*", "Gemma 4", "gemma", (4,), "2026-03-31", converses=False),
+    Model("nvidia.nemotron-super-3*", "Nemotron 3 Super", "nemotron-super", (3,), "2026-03-11"),
+    Model("nvidia.nemotron*", "Nemotron", "nemotron"),
+    Model("moonshot.kimi-k2-thinking*", "Kimi K2 Thinking", "kimi-k", (2,)),
+    Model("moonshotai.kimi-k2.5*", "Kimi K2.5", "kimi-k", (2, 5)),
+    Model("moonshotai.kimi-k3*", "Kimi K3", "kimi-k", (3,), "2026-09-18"),
+    Model("minimax.minimax-m2*", "MiniMax M2", "minimax-m", (2,)),
+    Model("zai.glm-4.7*", "GLM 4.7", "glm", (4, 7)),
+    Model("zai.glm-5*", "GLM 5", "glm", (5,), "2026-02-11"),
+    Model("xai.grok-4*", "Grok 4", "grok", (4,), "2026-08-18"),
+)
+"""The first row whose glob an id matches holds.
+
+Sources: AWS's model cards, its page of the lifecycle of models and its page of prompt caching, in the edition of autumn
+2026; for Claude 3.5 Haiku, Opus 4 and 4.1 and Nova, an earlier edition of the last. Some editions have 4,096 for the
+cache of Sonnet 4.5, which recorded writes of 1,322 tokens refute. Nova and Claude also cache prefixes without a
+cachePoint; that is not modelled. The most tokens of an answer are as reported of Opus 4 (RooCodeInc/Roo-Code#3916,
+2025-05-24), as tried in public source code (Nova Pro, Haiku 4.5, gpt-oss 20B; 2026), and those of Anthropic's own API
+(other Claude; Effect-TS/effect#7129, 2026-08-07). A model whose life ended after it was recorded for others to replay
+is not retired here: Claude 3, 3.5 Sonnet and 3.7, Sonnet 4, Llama 3.2 1B, Command R.
+"""
+
+
+_CUT_AS: Final[Mapping[str, str]] = {
+    "ai21": "ai21",
+    "amazon": "nova",
+    "anthropic": "claude",
+    "cohere": "cohere",
+    "meta": "llama",
+    "mistral": "mistral",
+    "openai": "gpt-oss",
+}
+"""The family as which answers of a maker's models are cut; those of others are cut neutrally."""
+
+_REGIONS: Final = frozenset({"apac", "au", "ca", "eu", "global", "jp", "sa", "us", "us-gov"})
+"""The prefixes of inference profiles that lead to several regions."""
+
+
+def bare(model_id: str) -> str:
+    """A model id without what says where it runs: the ARN around it, the region of an inference profile.
+
+    >>> bare("arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.amazon.nova-lite-v1:0")
+    'amazon.nova-lite-v1:0'
+    """
+    name = model_id.rpartition("/")[2] if model_id.startswith("arn:") else model_id
+    region, _, rest = name.partition(".")
+    return rest if region in _REGIONS else name
+
+
+class Standing(NamedTuple):
+    """What is known of a model id: `id` is what rules look at; `model` its row, or the one that it is `inferred` from.
+
+    `model` is None where the family is not known.
+    """
+
+    id: str
+    model: Model | None
+    inferred: bool = False
+
+
+@lru_cache(512)
+def standing(model_id: str) -> Standing:
+    """The row that a model id, inference profile id or ARN stands for.
+
+    >>> standing("us.anthropic.claude-opus-4-8").model.name
+    'Claude Opus 4.8'
+    >>> later = standing("us.anthropic.claude-opus-9")
+    >>> later.model.name, later.inferred
+    ('Claude Opus 5.5', True)
+    >>> standing("my-model").model is None
+    True
+    """
+    name = bare(model_id)
+    for model in MODELS:
+        if fnmatchcase(name, model.ids):
+            return Standing(name, model)
+    known = _last_before(name)
+    return Standing(name, None) if known is None else Standing(known.example, known, inferred=True)
+
+
+_VERSION: Final = re.compile(r"(?:-?[a-z]+)*-?v?([0-9]{1,2})(?:[-.]([0-9]{1,2})(?![0-9a-z]))?(?![0-9a-z])")
+"""The version in what stands behind the line of an id. Sizes, such as 70b, and dates are none."""
+
+
+_OPEN: Final = frozenset({"claude"})
+"""The lines that get branches of new names, such as claude-fable: those are held to the newest of all branches."""
+
+
+def _last_before(name: str) -> Model | None:
+    """The last row of the id's line that is not newer than it; None for an id of no line, or without a version."""
+    maker, _, rest = name.partition(".")
+    of_maker = [model for model in MODELS if model.maker == maker]
+    line = max((model.line for model in of_maker if rest.startswith(model.line)), key=len, default="")
+    found = _VERSION.match(rest.removeprefix(line)) if line else None
+    if found is None:
+        return None
+    version = tuple(int(each) for each in found.groups() if each)
+    lines = {model.line for model in of_maker if line in _OPEN and model.line.startswith(line)} | {line}
+    before = [model for model in of_maker if model.line in lines and model.version <= version]
+    return max(before, key=lambda model: model.version, default=None)
+
+
+def stands_for(model_ids: Mapping[str, str], model_id: str) -> str:
+    """What stands behind an id, where somebody said so: by the first glob that it matches; else the id itself.
+
+    >>> stands_for({"arn:*": "anthropic.claude-sonnet-5"}, "arn:aws:bedrock:us-east-1:1:imported-model/x")
+    'anthropic.claude-sonnet-5'
+    """
+    return next((model for glob, model in model_ids.items() if fnmatchcase(model_id, glob)), model_id)
+
+
+@lru_cache(512)
+def cut_as(model_id: str) -> str:
+    """The name of the family as which the answers of a model are cut.
+
+    >>> cut_as("amazon.titan-text-lite-v1"), cut_as("my-model")
+    ('titan', 'neutral')
+    """
+    known = standing(model_id)
+    if known.model is not None and known.model.cut:
+        return known.model.cut
+    return _CUT_AS.get(bare(model_id).partition(".")[0], "neutral")

@@ -1,0 +1,135 @@
+"""RuleRequest: a request as rules look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from converse_harness import bedrock
+from converse_harness.bedrock import Violation
+from converse_harness.bedrock.findings import is_object
+from converse_harness.bedrock.models import Standing, standing
+
+Message = Mapping[str, Any]
+
+Block = tuple[int, int, Any]
+"""A content block: the indexes of its message and in that, and what it holds."""
+
+
+class RuleViolation(NamedTuple):
+    """A place where a rule is broken: its path for people, and what the message of the rule says of it."""
+
+    path: str
+    values: Mapping[str, object] = {}
+
+
+@dataclass(frozen=True)
+class RuleRequest:
+    """What a request asks: its operation, the model id (decoded), and its body as AWS reads it, without nulls.
+
+    `stands_for` is the model behind the id, where that says nothing of it.
+    """
+
+    operation: str
+    model_id: str
+    body: Mapping[str, Any]
+    stands_for: str = ""
+
+    @property
+    def model(self) -> Standing:
+        """What is known of the model."""
+        return standing(self.stands_for or self.model_id)
+
+    @property
+    def shape(self) -> str:
+        """The name of the operation's input in AWS's model."""
+        return str(bedrock.operation(self.operation).input_shape.name)
+
+    @cached_property
+    def violations(self) -> Sequence[Violation]:
+        """What AWS's model says against the body. Looked for once: several rules are about it."""
+        return bedrock.validate(self.shape, self.body, checks=bedrock.JSON_CHECKS)
+
+    @cached_property
+    def messages(self) -> Sequence[Message]:
+        """The conversation, blobs as base64; of a model that merges them, messages of one role in a row are one."""
+        found: Sequence[Message] = self.body.get("messages", ())
+        model = self.model.model
+        return found if model is None or not model.merges else [*_merged(found)]
+
+    @property
+    def system(self) -> Sequence[Mapping[str, Any]]:
+        """The system content blocks."""
+        found: Sequence[Mapping[str, Any]] = self.body.get("system", ())
+        return found
+
+    @property
+    def inference(self) -> Mapping[str, Any]:
+        """The inferenceConfig, empty where there is none."""
+        found: Mapping[str, Any] = self.body.get("inferenceConfig", {})
+        return found
+
+    @property
+    def tool_config(self) -> Mapping[str, Any]:
+        """The toolConfig, empty where there is none."""
+        found: Mapping[str, Any] = self.body.get("toolConfig", {})
+        return found
+
+    @property
+    def tools(self) -> Sequence[Mapping[str, Any]]:
+        """The tools that are offered, and what stands between them."""
+        found: Sequence[Mapping[str, Any]] = self.tool_config.get("tools", ())
+        return found
+
+    @property
+    def thinking(self) -> Mapping[str, Any]:
+        """How Claude is to think, empty where that is not said."""
+        fields = self.body.get("additionalModelRequestFields")
+        found = fields.get("thinking") if is_object(fields) else None
+        return found if is_object(found) else {}
+
+    def blocks(self, kind: str) -> Sequence[Block]:
+        """The content blocks of a kind, in their order."""
+        return self._blocks.get(kind, ())
+
+    def block(self, n: int, m: int) -> Mapping[str, Any]:
+        """A content block; an empty one where there is none."""
+        content: Sequence[Mapping[str, Any]] = self.messages[n].get("content", ())
+        return content[m] if 0 <= m < len(content) else {}
+
+    def shown(self, kind: str) -> Iterator[tuple[str, Any]]:
+        """What is of a kind in messages and in the results of tools, with its path."""
+        for n, m, value in self.blocks(kind):
+            yield at(n, m, kind), value
+        for n, m, result in self.blocks("toolResult"):
+            for k, inner in enumerate(result.get("content", ())):
+                if kind in inner:
+                    yield at(n, m, f"toolResult.content[{k}].{kind}"), inner[kind]
+
+    @cached_property
+    def _blocks(self) -> Mapping[str, Sequence[Block]]:
+        """Looked through once: most rules are about kinds that few requests have."""
+        found: dict[str, list[Block]] = {}
+        for n, message in enumerate(self.messages):
+            for m, block in enumerate(message.get("content", ())):
+                for kind, value in block.items():
+                    found.setdefault(kind, []).append((n, m, value))
+        return found
+
+
+def _merged(messages: Sequence[Message]) -> Iterator[Message]:
+    for role, run in groupby(messages, key=lambda message: message.get("role")):
+        first, *others = run
+        if not others:
+            yield first
+        else:
+            yield {"role": role, "content": [block for each in (first, *others) for block in each.get("content", ())]}
+
+
+def at(n: int, m: int | None = None, *more: str) -> str:
+    """The path of a message, or of a content block."""
+    block = f"messages[{n}]" if m is None else f"messages[{n}].content[{m}]"
+    return ".".join((block, *more))

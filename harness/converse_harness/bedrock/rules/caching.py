@@ -1,0 +1,78 @@
+"""Cache points: how many, where, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at
+
+_MOST_POINTS: Final = 4
+
+
+def too_many_points(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """The request has more cache points than Claude takes."""
+    places = [path for path, _, _ in _points(asked)]
+    if len(places) > _MOST_POINTS:
+        yield RuleViolation(places[_MOST_POINTS], {"count": len(places)})
+
+
+def points_after_a_file(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """A cache point comes right after a document that Claude gets as text."""
+    for n, m, _ in asked.blocks("cachePoint"):
+        if asked.block(n, m - 1).get("document", {}).get("format", "pdf") != "pdf":
+            yield RuleViolation(at(n, m, "cachePoint"), {"n": n, "m": m})
+
+
+def points_after_a_thought(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """A cache point comes right after reasoning."""
+    for n, m, _ in asked.blocks("cachePoint"):
+        if "reasoningContent" in asked.block(n, m - 1):
+            yield RuleViolation(at(n, m, "cachePoint"))
+
+
+def points_after_nothing(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """A message begins with a cache point."""
+    for n, m, _ in asked.blocks("cachePoint"):
+        if m == 0:
+            yield RuleViolation(at(n, m, "cachePoint"))
+
+
+def points_among_tools(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """A cache point stands among the tools."""
+    for k, tool in enumerate(asked.tools):
+        if "cachePoint" in tool:
+            yield RuleViolation(f"toolConfig.tools[{k}].cachePoint", {"k": k})
+
+
+def growing_times(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """A cache point holds an hour, and one before it five minutes, which it does where it does not say."""
+    short = False
+    for path, told, point in _points(asked):
+        if point.get("ttl", _SHORT) == _SHORT:
+            short = True
+        elif short:
+            yield RuleViolation(f"{path}.ttl", {"place": told})
+
+
+_SHORT: Final = "5m"
+
+
+def _points(asked: RuleRequest) -> Iterator[tuple[str, str, Any]]:
+    """The cache points in the order in which the service reads them: the path, the block before as the model is told
+    it, what the point says.
+    """
+    for section, blocks in (("toolConfig.tools", asked.tools), ("system", asked.system)):
+        count = 0
+        for k, block in enumerate(blocks):
+            if "cachePoint" in block:
+                yield f"{section}[{k}].cachePoint", f"{section.rpartition('.')[2]}.{count - 1}", block["cachePoint"]
+            else:
+                count += 1
+    for n, message in enumerate(asked.messages):
+        count = 0
+        for m, block in enumerate(message.get("content", ())):
+            if "cachePoint" in block:
+                yield at(n, m, "cachePoint"), f"messages.{n}.content.{count - 1}", block["cachePoint"]
+            else:
+                count += 1

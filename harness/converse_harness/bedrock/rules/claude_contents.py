@@ -1,0 +1,204 @@
+"""What Claude refuses of tools, files and structured output, through Bedrock."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from converse_harness.bedrock.rules import abilities, images, media, schemas, tools
+from converse_harness.bedrock.rules.evidence import MULTIMODAL, coded, recorded, reported
+from converse_harness.bedrock.rules.rule import MODEL, Claude, Models, Rule, no_block, no_field
+
+_CLAUDE: Final = Models(only=(Claude(),))
+_CLAUDE_4_ON: Final = Models(only=(Claude(since=(4,)),))
+
+CLAUDE_CONTENTS: Final = (
+    Rule(
+        "claude_results_stand_without_files",
+        "a message to Claude with the result of a tool has no document but PDFs",
+        MODEL + "messages.{n}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each "
+        "`tool_use` block must have a corresponding `tool_result` block in the next message.",
+        media.files_beside_results,
+        (
+            reported("pydantic/pydantic-ai#3253", "2025-10-24"),
+            reported("pydantic/pydantic-ai#6098", "2026-06-27"),
+        ),
+        _CLAUDE,
+    ),
+    Rule(
+        "claude_sees_no_videos",
+        "Claude is shown no video",
+        no_block("video"),
+        media.any_of("video"),
+        (recorded(MULTIMODAL, "2025-12", "Sonnet 4.5"),),
+        _CLAUDE,
+    ),
+    Rule(
+        "claude_is_given_its_images",
+        "an image for Claude is in the request, not in S3",
+        no_field("s3Uri"),
+        media.images_in_s3,
+        (recorded(MULTIMODAL, "2025-12", "Sonnet 4.5"),),
+        _CLAUDE,
+    ),
+    Rule(
+        "claude_is_given_its_documents",
+        "a document in a message for Claude is in the request, not in S3",
+        MODEL + "messages.{n}.content.{m}.document.source.type: Field required",
+        media.documents_in_s3,
+        (
+            reported("strands-agents/harness-sdk#1744", "2026-02-20"),
+            recorded(MULTIMODAL, "2025-12", "Sonnet 4.5"),
+            reported("strands-agents/harness-sdk#3610", "2026-08"),
+        ),
+        _CLAUDE,
+    ),
+    Rule(
+        "claude_tools_are_no_choice",
+        "the root of a tool's schema for Claude is no oneOf, allOf or anyOf",
+        MODEL + "tools.{k}.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level",
+        schemas.with_combinators_at_the_root,
+        (
+            reported("jwadow/kiro-gateway#232", "", "through a gateway"),
+            reported("trycua/cua#3303", "2026-08-21", "through a gateway"),
+            reported("code-yeongyu/senpi#1947", "2026-09-22"),
+        ),
+        _CLAUDE,
+    ),
+    Rule(
+        "claude_tools_have_plain_keys",
+        "a property at the root of a tool's schema for Claude has a name of 64 letters, digits, _, . and - at most",
+        MODEL + "tools.{k}.custom.input_schema.properties: Property keys should match pattern "
+        "'^[a-zA-Z0-9_.-]{{1,64}}$'",
+        schemas.with_other_keys,
+        (
+            reported(
+                "aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws#709", "2026-08-31"
+            ),
+        ),
+        _CLAUDE,
+        remark="that the prefix is there is thought",
+    ),
+    Rule(
+        "claude_tools_are_of_draft_2020_12",
+        "a tool's schema for Claude is one of JSON Schema's draft 2020-12",
+        MODEL + "tools.{k}.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12 "
+        "(https://json-schema.org/draft/2020-12).",
+        schemas.of_other_drafts,
+        (
+            reported("acomagu/vscode-as-mcp-server#6", ""),
+            coded(
+                "servers of tools that met it at Anthropic's API",
+                "2026-11",
+                "a list for items, true for exclusiveMinimum",
+            ),
+        ),
+        _CLAUDE,
+    ),
+    Rule(
+        "claude_tools_have_names_of_their_own",
+        "the tools for Claude have different names",
+        MODEL + "tools: Tool names must be unique.",
+        tools.names_twice,
+        (reported("microsoft/vscode#276110", "2025-11"), reported("tailcallhq/forgecode#892", "", "not Bedrock")),
+        _CLAUDE,
+    ),
+    Rule(
+        "claude_stops_at_more_than_whitespace",
+        "a stop sequence for Claude is more than whitespace",
+        MODEL + "stop_sequences: each stop sequence must contain non-whitespace",
+        abilities.blank_stop_sequences,
+        (reported("continuedev/continue#1660", "2024-07"),),
+        _CLAUDE,
+    ),
+    Rule(
+        "claude_answers_closed_objects",
+        "each object in the schema of the answer of Claude from 4 on has additionalProperties false",
+        MODEL
+        + "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false",
+        schemas.outputs_by_open_objects,
+        (reported("future-agi/future-agi#412", "2026-05-12"),),
+        _CLAUDE_4_ON,
+        remark="Claude 3 accepts open ones: recorded, dd-trace-py, bedrock_converse_boolean",
+    ),
+    Rule(
+        "some_claudes_answer_without_a_schema",
+        "Claude Sonnet 4, Opus 4.7, 4.8 and 5 are given no schema of the answer",
+        MODEL + "output_config.format: Extra inputs are not permitted",
+        schemas.outputs_by_a_schema,
+        (
+            reported("maximhq/bifrost#3184", "2026-05-01", "Opus 4.7"),
+            reported("vercel/ai#17719", "2026-07-22", "Sonnet 4"),
+            reported("MattJColes/lgtmaybe#469", "2026-08-17", "Opus 5"),
+        ),
+        Models(
+            only=(
+                "anthropic.claude-sonnet-4-2*",
+                "anthropic.claude-opus-4-7*",
+                "anthropic.claude-opus-4-8*",
+                "anthropic.claude-opus-5",
+            )
+        ),
+        remark="Sonnet 4 said output_config instead of output_config.format",
+    ),
+    Rule(
+        "claude_images_are_of_their_format",
+        "an image for Claude from 4 on is of the format that it is said to be",
+        MODEL + "messages.{n}.content.{m}.image.source.bytes: The image was specified using the image/{said} media "
+        "type, but the image appears to be a image/{found} image",
+        images.of_another_format,
+        (
+            reported("aws-samples/amazon-bedrock-client-for-mac#130", "2026-04-17"),
+            reported("ziatdinovmax/SciLink#382", "2026-07-21", "Opus 4.8"),
+            reported("NousResearch/hermes-agent#55429", "2026-09-02", "Sonnet 4.5"),
+        ),
+        _CLAUDE_4_ON,
+        remark="Claude 3.5 accepts others: recorded, openinference",
+    ),
+    Rule(
+        "claude_images_are_small",
+        "an image for Claude has 5 MiB of base64 at most",
+        MODEL + "messages.{n}.content.{m}.image.source.bytes: image exceeds 5 MB maximum: {size} bytes > {most} bytes",
+        images.too_large,
+        (
+            reported("aws/aws-sdk-js-v3#6785", "2025-01-09", "3.5 Sonnet v2"),
+            reported(
+                "aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws#778",
+                "2026-09-04",
+                "Sonnet 4.6",
+            ),
+        ),
+        _CLAUDE,
+        remark="in January 2025 the path ended in image.source",
+    ),
+    Rule(
+        "claude_images_are_smaller_among_many",
+        "with more than 20 images for Claude none has a side of more than 2,000 pixels",
+        MODEL + "image exceed max allowed size for many-image requests: 2000 pixels",
+        images.too_wide_among_many,
+        (
+            reported(
+                "aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws#994",
+                "2026-09-18",
+                "Sonnet 5",
+            ),
+        ),
+        _CLAUDE,
+        remark="quoted without what stands before it; the sides of PNG, GIF and JPEG are read",
+    ),
+    Rule(
+        "claude_images_are_few",
+        "a request to Claude has 20 images and documents at most",
+        "too many images and documents: {images} + {documents} > 20",
+        images.too_many,
+        (reported("cline/cline#1844", "2025-03-25", "Sonnet"), reported("boto/boto3#4632", "2025-10-07", "Sonnet 4")),
+        _CLAUDE,
+        against=(
+            reported(
+                "aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws#147",
+                "2025-12-01",
+                "Sonnet 4 took 100",
+            ),
+        ),
+        verdict="note",
+    ),
+)

@@ -1,0 +1,71 @@
+"""How a rule is known: its witnesses, what speaks against it, and the verdict that people drew from both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+WitnessKind = Literal["recording", "report", "page", "code"]
+"""What saw a message; `WITNESS_KINDS` says it in words."""
+
+WITNESS_KINDS: Final[Mapping[WitnessKind, str]] = {
+    "recording": "an answer of the service that a public repository keeps",
+    "report": "a public thread",
+    "page": "AWS's page or AWS's model of the API; the date is when it was read",
+    "code": "public source code that tried it, or says so",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """Who saw it: `where` is a repository's thread or test, `date` a day or a month, `of` the models it was seen of."""
+
+    kind: WitnessKind
+    where: str
+    date: str
+    of: str = ""
+
+    def __str__(self) -> str:
+        told = ", ".join(each for each in (self.date, self.of) if each)
+        return f"{'' if self.kind == 'report' else f'{self.kind} '}{self.where}{f' ({told})' if told else ''}"
+
+
+def reported(where: str, date: str, of: str = "") -> Witness:
+    """A public thread."""
+    return Witness("report", where, date, of)
+
+
+def recorded(where: str, date: str, of: str = "") -> Witness:
+    """An answer that a public repository keeps."""
+    return Witness("recording", where, date, of)
+
+
+def documented(where: str, date: str, of: str = "") -> Witness:
+    """AWS's page or model, as read on a day."""
+    return Witness("page", where, date, of)
+
+
+def coded(where: str, date: str, of: str = "") -> Witness:
+    """Public source code."""
+    return Witness("code", where, date, of)
+
+
+MULTIMODAL: Final = "pydantic-ai, test_multimodal_tool_returns"
+"""The recorded tests that show many kinds of files to several models. They are not older than the youngest of these."""
+
+PROBED: Final = coded("a probe of some 70 models", "2026-10-10")
+"""What a public repository's own probe of all models found."""
+
+CLIENTS_KNOW: Final = coded("several clients", "2026-11")
+"""What the source code of several clients says of a model, as read in that month."""
+
+
+Verdict = Literal["refuse", "note", "strict"]
+"""What becomes of a request that breaks a rule; `VERDICTS` says it in words."""
+
+VERDICTS: Final[Mapping[Verdict, str]] = {
+    "refuse": "Bedrock is known to refuse it, and nothing newer was accepted of these models",
+    "note": "Bedrock was seen to refuse it, but something newer speaks against that, or nobody knows when: it is noted",
+    "strict": "it is refused at the strict level only",
+}

@@ -1,0 +1,316 @@
+"""What families of models other than Claude refuse, through Bedrock: `only` names them, as their witnesses do."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from converse_harness.bedrock.models import MODELS
+from converse_harness.bedrock.rules import abilities, caching, conversation, images, media, schemas, tools
+from converse_harness.bedrock.rules.evidence import (
+    CLIENTS_KNOW,
+    MULTIMODAL,
+    PROBED,
+    coded,
+    documented,
+    recorded,
+    reported,
+)
+from converse_harness.bedrock.rules.rule import MODEL, Claude, Models, Rule, no_block, no_field
+
+_LLAMA: Final = ("meta.llama3*", "meta.llama4*")
+_OLD_MISTRAL: Final = (
+    "mistral.mistral-7b*",
+    "mistral.mistral-large-24*",
+    "mistral.mixtral*",
+    "mistral.pixtral*",
+)
+_OPENAI: Final = ("openai.gpt-oss*",)
+_TEXT_ONLY: Final = (
+    "amazon.nova-micro*",
+    "deepseek.v3*",
+    "minimax.*",
+    "mistral.devstral*",
+    "mistral.voxtral*",
+    "moonshot.kimi-k2-thinking",
+    "nvidia.nemotron-nano-3-30b*",
+    "nvidia.nemotron-nano-9b*",
+    "nvidia.nemotron-super-3*",
+    "openai.gpt-oss*",
+    "qwen.qwen3-235b*",
+    "qwen.qwen3-32b*",
+    "qwen.qwen3-coder*",
+    "qwen.qwen3-next*",
+    "zai.glm-4.7*",
+    "zai.glm-5*",
+)
+
+OTHER_FAMILIES: Final = (
+    Rule(
+        "some_are_invoked_by_a_profile",
+        "the model id of Claude from 3.7 on and DeepSeek R1 is an inference profile, such as "
+        "us.anthropic.claude-sonnet-5, or an ARN",
+        "Invocation of model ID {model_id} with on-demand throughput isn’t supported. Retry your request with the ID "
+        "or ARN of an inference profile that contains this model.",
+        abilities.ids_of_no_profile,
+        (
+            reported("FlowiseAI/Flowise#4253", "2025-04-04", "3.7"),
+            reported("open-webui/pipelines#490", "2025-04-07", "3.7"),
+            recorded("0xPlaygrounds/rig", "2026-07-10", "DeepSeek R1"),
+            coded("several clients", "2026-11", "Sonnet 5"),
+        ),
+        Models(only=(Claude(since=(3, 7)), "deepseek.r1*")),
+        verdict="strict",
+        remark="that no region has the versions between on demand is thought",
+    ),
+    Rule(
+        "some_answers_are_limited",
+        "maxTokens is no more than the model makes",
+        "The maximum tokens you requested exceeds the model limit of {most}. Try again with a maximum tokens value "
+        "that is lower than {most}.",
+        abilities.too_many_tokens,
+        (
+            reported("sigoden/aichat#813", "2024-08-30", "Claude 3.5 Sonnet"),
+            reported("RooCodeInc/Roo-Code#248", "2024-12-30", "Claude 3.5 Sonnet"),
+            reported("RooCodeInc/Roo-Code#3916", "2025-05-24", "Claude Opus 4"),
+            PROBED,
+        ),
+        Models(only=tuple(model.ids for model in MODELS if model.most_tokens)),
+        remark="whose limit is known from where, the table of models says; of Claude 3.5 Sonnet it was 4,096 once, "
+        "and 8,192 were accepted later (boto/boto3#4525, 2025-05-06)",
+    ),
+    Rule(
+        "llama_is_not_prefilled",
+        "a conversation with Llama ends with a message of the user",
+        "The model that you are using requires the last turn in the conversation to be a user message. Add a user "
+        "message to the conversation and try again.",
+        conversation.ends_with_the_assistant,
+        (reported("i-am-bee/beeai-framework#753", "2025-04-11", "Llama 3 8B"),),
+        Models(only=("meta.llama3*",)),
+    ),
+    Rule(
+        "nova_results_have_no_files_in_s3",
+        "the result of a tool for Nova has no document and no video that is in S3",
+        MODEL + "Malformed input request: #/messages/{n}/content/{m}: extraneous key [toolResult] is not permitted, "
+        "please reformat your input and try again.",
+        media.results_with_files_in_s3,
+        (recorded(MULTIMODAL, "2025-12", "Nova 2 Lite"),),
+        Models(only=("amazon.nova*",)),
+    ),
+    Rule(
+        "llama_and_mistral_speak_or_use_a_tool",
+        "a message to Llama or to an older Mistral has texts or tools",
+        "messages.{n}.content: Conversation blocks and tool use blocks cannot be provided in the same turn.",
+        tools.texts_beside_uses,
+        (
+            reported("quarkiverse/quarkus-langchain4j#1983", "2025-11-28", "Llama 3.2"),
+            reported("langchain-ai/langchain-aws#1118", "2026-06"),
+        ),
+        Models(only=(*_LLAMA, "mistral.mistral-large-24*")),
+    ),
+    Rule(
+        "llama_and_mistral_speak_or_have_results",
+        "a message to Llama or to an older Mistral has results of tools or something else",
+        "messages.{n}.content: Conversation blocks and tool result blocks cannot be provided in the same turn.",
+        tools.blocks_beside_results,
+        (
+            reported("browser-use/browser-use#710", "2025-02-13", "Llama 3.3, Mistral Large"),
+            reported("strands-agents/harness-sdk#1223", "2025-11-21", "Llama 4 Maverick"),
+            reported("pydantic/pydantic-ai#6098", "2026-06-27", "Llama 4, Pixtral"),
+        ),
+        Models(only=(*_LLAMA, "mistral.mistral-large-24*", "mistral.pixtral*")),
+        remark="Claude 3 Opus said it as well in October 2024 (BerriAI/litellm#6053)",
+    ),
+    Rule(
+        "some_stream_no_tools",
+        "tools are offered to Llama, older Mistral and DeepSeek R1 by Converse only",
+        "This model doesn't support tool use in streaming mode.",
+        tools.offered("ConverseStream"),
+        (
+            reported("danny-avila/LibreChat#6351", "2025-03-15", "DeepSeek R1"),
+            reported("n8n-io/n8n#14206", "2025-03-27", "Llama 3.3"),
+            reported("earendil-works/pi#3739", "2026-04-26", "Llama 4"),
+            reported("strands-agents/harness-sdk#3882", "2026-08-19", "Llama 3.3"),
+            PROBED,
+        ),
+        Models(only=(*_LLAMA, *_OLD_MISTRAL, "deepseek.r1*")),
+    ),
+    Rule(
+        "some_use_no_tools",
+        "no tools are offered to DeepSeek R1, Llama 3 and Titan",
+        "This model doesn't support tool use.",
+        tools.offered("Converse"),
+        (
+            reported("danny-avila/LibreChat#6304", "2025-03-12", "DeepSeek R1"),
+            reported("langchain-ai/langchain-aws#447", "2025-04", "DeepSeek R1"),
+            CLIENTS_KNOW,
+        ),
+        Models(only=("deepseek.r1*", "meta.llama3-8b*", "meta.llama3-70b*", "amazon.titan-text*")),
+    ),
+    Rule(
+        "llama_is_not_forced_to_use_tools",
+        "Llama is not told that it must use some tool",
+        no_field("toolConfig.toolChoice.any"),
+        tools.choices("any"),
+        (reported("strands-agents/harness-sdk#1241", "2025-11-23"),),
+        Models(only=_LLAMA),
+    ),
+    Rule(
+        "some_are_not_forced_to_use_a_tool",
+        "Llama and older Mistral are not told that they must use one tool",
+        no_field("toolConfig.toolChoice.tool"),
+        tools.choices("tool"),
+        (coded("several clients", "2026-11", "Mistral Large 2402, Llama"),),
+        Models(only=(*_LLAMA, "mistral.mistral-large-2402*")),
+    ),
+    Rule(
+        "some_see_no_images",
+        "models of texts are shown no image",
+        no_block("image"),
+        media.any_of("image"),
+        (PROBED,),
+        Models(only=_TEXT_ONLY),
+    ),
+    Rule(
+        "some_results_have_no_images",
+        "the result of a tool for models other than Claude, Nova and Llama 4 has no image",
+        "This model doesn't support the image field for user messages. Remove image and try again.",
+        media.in_results("image"),
+        (
+            reported("can1357/oh-my-pi#11681", "2026-09-11", "GPT 5.6"),
+            reported("anomalyco/opencode#49443", "2026-09-17", "GPT 5.6, GPT 6, Pixtral and others"),
+            reported("anomalyco/opencode#50272", "2026-09-21", "all but Claude, Nova and Llama 4"),
+        ),
+        Models(
+            only=("openai.gpt-5*", "openai.gpt-6*", "qwen.qwen3-vl*", "mistral.mistral-large-3*", "mistral.pixtral*")
+        ),
+    ),
+    Rule(
+        "some_have_no_stop_sequences",
+        "Qwen3 235B and gpt-oss are given no stop sequences",
+        no_field("stopSequences"),
+        abilities.inference("stopSequences"),
+        (
+            reported("crewAIInc/crewAI#3317", "2025-08-13", "gpt-oss 20B"),
+            reported("langchain4j/langchain4j#3650", "2025-09-06", "gpt-oss 120B, an empty list"),
+            reported("langgenius/dify-official-plugins#1767", "2025-09-25", "Qwen3 235B"),
+            reported("crewAIInc/crewAI#4046", "2025-12-08", "gpt-oss-safeguard, an empty list"),
+        ),
+        Models(only=("qwen.qwen3-235b*", *_OPENAI)),
+    ),
+    Rule(
+        "some_have_no_system_prompt",
+        "Mistral 7B and Titan are given no system prompt",
+        "This model doesn't support system messages. Try again without a system message or use a model that supports "
+        "system messages.",
+        abilities.system_texts,
+        (
+            coded("several clients", "2026-10-01", "Mistral 7B"),
+            documented("its table of what models support", "2026-10", "Titan"),
+        ),
+        Models(only=("mistral.mistral-7b*", "mistral.mixtral*", "amazon.titan-text*")),
+    ),
+    Rule(
+        "writer_results_have_no_status",
+        "the result of a tool for Writer says no status",
+        no_field("status"),
+        abilities.statuses,
+        (coded("pydantic-ai, its profile of Bedrock's models", "2026-11"),),
+        Models(only=("writer.palmyra*",)),
+    ),
+    Rule(
+        "deepseek_is_not_given_thoughts",
+        "what DeepSeek R1 thought is not given back",
+        "User messages cannot contain reasoning content. Please remove the reasoning content and try again.",
+        conversation.any_reasoning,
+        (reported("langchain-ai/langchain-aws#401", "2025-03"),),
+        Models(only=("deepseek.r1*",)),
+    ),
+    Rule(
+        "some_thoughts_are_not_signed",
+        "what Kimi, GLM, MiniMax and gpt-oss thought is given back without a signature",
+        no_field("reasoningContent.reasoningText.signature"),
+        abilities.signatures,
+        (CLIENTS_KNOW,),
+        Models(only=("moonshot*", "zai.*", "minimax.*", *_OPENAI)),
+    ),
+    Rule(
+        "nova_tools_have_no_cache_point",
+        "no cache point stands among the tools for Nova",
+        MODEL + "Malformed input request: #/toolConfig/tools/{k}: extraneous key [cachePoint] is not permitted, please "
+        "reformat your input and try again.",
+        caching.points_among_tools,
+        (
+            reported("strands-agents/harness-sdk#449", "2025-07-14", "Nova Premier"),
+            reported("danny-avila/LibreChat#13838", "2026-06-18"),
+            reported("NousResearch/hermes-agent#97281", "2026-08-28", "Nova Pro"),
+        ),
+        Models(only=("amazon.nova*",)),
+    ),
+    Rule(
+        "nova_schemas_define_nothing",
+        "a tool's schema for Nova 1 has no definitions",
+        MODEL + "Malformed input request: #/toolConfig/tools/{n}/toolSpec/inputSchema/json: extraneous key [{key}] is "
+        "not permitted, please reformat your input and try again.",
+        schemas.with_definitions,
+        (
+            reported("lastmile-ai/mcp-agent#126", "2025-04-09"),
+            reported("zed-industries/zed#31815", "2025-05-31", "Nova Premier"),
+        ),
+        Models(only=("amazon.nova-*-v1*",)),
+        against=(recorded("pydantic-ai and others, with keywords that were refused with it", ""),),
+        remark="additionalProperties, which was refused beside it, is accepted in newer recordings",
+        verdict="note",
+    ),
+    Rule(
+        "nova_tools_have_no_hyphens",
+        "the name of a tool for Nova has no hyphen",
+        MODEL
+        + "Model produced invalid sequence as part of ToolUse. Please refer to the model tool use troubleshooting "
+        "guide.",
+        tools.names_with_hyphens,
+        (reported("SEMOSS/Semoss#2892", "2026-08-13"),),
+        Models(only=("amazon.nova*",)),
+        remark="it is the answer that fails when Nova calls the tool, not the request",
+        verdict="note",
+    ),
+    Rule(
+        "nova_images_are_images",
+        "an image for Nova is of the format that it is said to be",
+        MODEL + "detected file MIME type {found} does not match the expected type image/{said}",
+        images.that_are_texts,
+        (coded("a client that sorts Bedrock's errors", "2026-11"),),
+        Models(only=("amazon.nova*",)),
+        framed=True,
+    ),
+    Rule(
+        "llama_images_are_of_their_format",
+        "an image for Llama is of the format that it is said to be",
+        MODEL + "The provided image does not match the specified image format.",
+        images.of_another_format,
+        (reported("boto/boto3#4415", "2025-01-29", "Llama 3.2"),),
+        Models(only=_LLAMA),
+    ),
+    Rule(
+        "some_results_are_not_empty",
+        "the result of a tool for Nemotron has content",
+        "The content field at messages.{n}.content.{m}.toolResult is blank.",
+        tools.results_without_content,
+        (
+            reported("strands-agents/harness-sdk#2122", "2026-04-14", "Nemotron; Claude accepts it"),
+            reported("pydantic/pydantic-ai#6115", "2026-06-28", "some models"),
+        ),
+        Models(only=("nvidia.nemotron*",)),
+        remark="the wording is ours: the threads do not quote it whole",
+    ),
+    Rule(
+        "cohere_is_not_told_which_tool",
+        "Command R is not told that it must use a tool",
+        no_field("toolConfig.toolChoice"),
+        tools.forced,
+        (coded("langchain-aws, its table of tool choices", "2026-11"),),
+        Models(only=("cohere.command-r*",)),
+        remark="the wording is thought; Bedrock was also seen to say that a combination of parameters is invalid "
+        "(langchain-ai/langchain-aws#566, 2025-08-05)",
+        verdict="note",
+    ),
+)

@@ -1,0 +1,211 @@
+"""What the gateway refuses of a request and its messages: before any model sees them.
+
+Where a request of a model was accepted that breaks one, `but` names the model and who saw it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from converse_harness.bedrock.rules import abilities, conversation, tools, words
+from converse_harness.bedrock.rules.evidence import PROBED, coded, documented, recorded, reported
+from converse_harness.bedrock.rules.rule import Claude, Models, Rule
+
+REQUEST: Final = (
+    Rule(
+        "model_id_is_well_formed",
+        "the model id matches the pattern of AWS's model",
+        "{errors}",
+        words.broken_labels,
+        (documented("AWS's model", "2026-11"),),
+        verdict="strict",
+    ),
+    Rule(
+        "model_exists",
+        "the model id is an ARN, or one that a provider of Bedrock can have",
+        "The provided model identifier is invalid.",
+        abilities.ids_of_no_model,
+        (
+            recorded("opentelemetry-python-contrib", "2025-02-06"),
+            recorded("openinference", "2025-08-19"),
+            recorded("pydantic-ai, test_bedrock_error", ""),
+        ),
+        verdict="strict",
+    ),
+    Rule(
+        "model_is_not_retired",
+        "the model is not at the end of its life",
+        "This model version has reached the end of its life. Please refer to the AWS documentation for more details.",
+        abilities.ids_of_the_retired,
+        (
+            recorded("0xPlaygrounds/rig", "2026-07-10"),
+            documented("its page of the lifecycle of models", "2026-11"),
+            coded("a probe of some 70 models", "2026-10-10", "Nova Premier, Claude 3.5 Haiku, Llama 3.2"),
+        ),
+        verdict="strict",
+        error="ResourceNotFoundException",
+    ),
+    Rule(
+        "model_converses",
+        "the model id is of a model that can be asked by Converse",
+        "This action doesn't support the model that you provided.",
+        abilities.ids_that_do_not_converse,
+        (
+            PROBED,
+            documented("AWS's model cards", "2026-10", "GPT 5.4 and 5.5, Gemma 4, Nova Sonic, Canvas and Reel"),
+            reported("danny-avila/LibreChat#14635", "2026-08", "GPT 5.5"),
+        ),
+        remark="the message is the probe's, of Nova Sonic",
+    ),
+    Rule(
+        "constraints_hold",
+        "the body is as AWS's model says: members, lengths, patterns, ranges, enums",
+        "{errors}",
+        words.broken_constraints,
+        (
+            reported("openclaw/openclaw#12892", "2026-02-09", "Kimi K2.5"),
+            reported("BerriAI/litellm#24668", "2026-03", "Nova 2 Lite"),
+            reported("danny-avila/LibreChat#13888", "2026-06-22", "Claude Opus 4.8"),
+            reported("maximhq/bifrost#6732", "2026-09-01"),
+            reported("aws/aws-sdk-python#99", "2026-09-17"),
+            reported("NousResearch/hermes-agent#34476", "2026-05", "the set of latencies"),
+        ),
+        remark="of what is in plain lists and maps as other services of AWS say it; whether a tool's name is "
+        "repeated was seen both ways in April 2026 (awslabs/mcp#3181, awslabs/agent-plugins#131)",
+    ),
+    Rule(
+        "service_tier_is_one",
+        "the service tier is one of AWS's model",
+        "service tier provided is invalid",
+        abilities.tiers_that_are_none,
+        (reported("NousResearch/hermes-agent#34476", "2026-05"),),
+        remark="whether an account has the tier `reserved` is not known here: Bedrock says Reservation not found.",
+    ),
+    Rule(
+        "members_are_known",
+        "the body has no member that AWS's model does not have",
+        "{errors}",
+        words.unknown_members,
+        (documented("AWS's model", "2026-11"),),
+        remark="the wording is ours: AWS's SDKs do not send such a member",
+    ),
+    Rule(
+        "unions_have_one_member",
+        "a union has no more than one member",
+        "{shape} object at {path} can only set one of the following keys: {keys}",
+        words.unions_of_several,
+        (
+            reported("envoyproxy/ai-gateway#1717", "2026-01-01"),
+            documented("API_runtime_ContentBlock", "2026-10"),
+        ),
+        remark="of other unions than content blocks thought",
+    ),
+    Rule(
+        "conversation_is_not_empty",
+        "there is a message, unless the model id is a stored prompt's",
+        "A conversation must start with a user message. Try again with a conversation that starts with a user message.",
+        conversation.has_no_message,
+        (
+            reported("elastic/kibana#246393", "2025-12-15"),
+            reported("pydantic/pydantic-ai#4495", "2026-03-02", "Claude Haiku 4.5"),
+        ),
+    ),
+    Rule(
+        "first_message_is_the_users",
+        "a conversation starts with a message of the user",
+        "A conversation must start with a user message. Try again with a conversation that starts with a user message.",
+        conversation.starts_with_another,
+        (
+            reported("langgenius/dify#12340", "2025-01-03", "Claude 3.5 Sonnet"),
+            reported("strands-agents/harness-sdk#2085", "2026-04-07", "Nova 2 Lite"),
+            reported("pydantic/pydantic-ai#6255", "2026-07-03", "Nova, Llama, Mistral, Cohere, AI21, Writer"),
+            reported("deepgram/deepgram-python-sdk#760", "2026-08-11", "Nova Micro"),
+        ),
+        Models(
+            but={
+                Claude(since=(4, 5)): reported(
+                    "pydantic/pydantic-ai#6255", "2026-07-03", "Sonnet 4.5; recorded as well"
+                ),
+                "qwen.*": reported("pydantic/pydantic-ai#6255", "2026-07-03", "Qwen3 VL"),
+                "zai.*": "not known",
+                "moonshot*": "not known",
+            }
+        ),
+    ),
+    Rule(
+        "messages_are_not_the_systems",
+        "a message is the user's or the assistant's",
+        "1 validation error detected: Value 'system' at 'messages.{k}.member.role' failed to satisfy "
+        "constraint: Member "
+        "must satisfy enum value set: [user, assistant]",
+        conversation.messages_of_the_system,
+        (reported("BerriAI/litellm#41082", "2026-09-14"),),
+        against=(documented("AWS's model, which has the role", "2026-11"),),
+        remark="the wording is that of other roles",
+        verdict="note",
+    ),
+    Rule(
+        "messages_do_not_change_tools",
+        "a message neither adds a tool nor takes one away",
+        "It is not known what Bedrock says of {kind}.",
+        tools.added_or_removed,
+        (),
+        against=(documented("AWS's model, which has toolAddition and toolRemoval", "2026-11"),),
+        remark="nobody was seen to send one",
+        verdict="note",
+    ),
+    Rule(
+        "users_do_not_use_tools",
+        "only the assistant uses tools",
+        "User messages cannot contain tool uses. Please remove the tool uses and try again",
+        tools.uses_of_the_user,
+        (reported("strands-agents/harness-sdk#1160", "2025-11-09", "Claude Haiku 4.5"),),
+    ),
+    Rule(
+        "content_is_not_empty",
+        "a message has a content block",
+        "The content field in the Message object at messages.{n} is empty. Add a ContentBlock object to the content "
+        "field and try again.",
+        conversation.empty_contents,
+        (
+            reported("langchain-ai/langchain#26968", "2024-09-28", "Claude"),
+            reported("earendil-works/pi#3443", "2026-04-20"),
+            reported("archestra-ai/archestra#4220", "2026-04-30"),
+            reported("theopenco/llmgateway#3127", "", "Claude Opus 4.8"),
+        ),
+    ),
+    Rule(
+        "unions_are_set",
+        "a union, such as a content block, has a member of AWS's model",
+        "{shape} object at {path} must set one of the following keys: {keys}",
+        words.unset_unions,
+        (
+            reported("strands-agents/harness-sdk#3582", "2026-08-27", "document sources"),
+            coded("maximhq/bifrost, its tests", "2026-11", "content blocks"),
+        ),
+        remark="other unions are thought to be like them",
+    ),
+    Rule(
+        "text_is_not_blank",
+        "a text has more than whitespace",
+        "The text field in the ContentBlock object at messages.{n}.content.{m} is blank. Add text to the text field, "
+        "and try again.",
+        conversation.blank_texts,
+        (
+            reported("aws-samples/bedrock-engineer#8", "2025-02-25"),
+            reported("langchain-ai/langchain-aws#403", "2025-03-27", "Titan"),
+            reported("boto/botocore#3525", "2025-07-23", "Claude 3.7"),
+        ),
+        Models(but={Claude(since=(4,)): "it says so itself: claude_is_given_texts"}),
+    ),
+    Rule(
+        "guard_content_is_not_blank",
+        "what a guardrail is to look at has more than whitespace",
+        "The guard content field in the ContentBlock object at messages.{n}.content.{m} is blank",
+        conversation.blank_guard_contents,
+        (
+            reported("aws-samples/bedrock-chat#637", "2024-12-09", "Claude 3.5 Sonnet v2"),
+            reported("strands-agents/harness-sdk#4693", ""),
+        ),
+    ),
+)

@@ -1,0 +1,134 @@
+"""What an image is, by its first bytes: its format, its size in bytes and in pixels."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import struct
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation
+
+_BEGINNINGS: Final[Mapping[str, bytes]] = {
+    "png": b"\x89PNG\r\n\x1a\n",
+    "jpeg": b"\xff\xd8\xff",
+    "gif": b"GIF8",
+}
+
+_MOST_BYTES: Final = 5 * 1024 * 1024
+"""Of the base64 of an image for Claude."""
+
+_MANY: Final = 20
+"""With more images than these, Claude wants each of them to be small."""
+
+_SMALL: Final = 2000
+"""Pixels of the longer side."""
+
+_HEAD: Final = 4096
+"""Characters of the base64 that are looked at first."""
+
+
+def of_another_format(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """An image is of another format than it is said to be. Of bytes that are no image nobody knows what is said."""
+    for path, n, m, image, text in _images(asked):
+        said, found = str(image.get("format")), format_of(_decoded(text[:_HEAD]))
+        if found is not None and found != said:
+            yield RuleViolation(f"{path}.source.bytes", {"n": n, "m": m, "said": said, "found": found})
+
+
+def that_are_texts(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """An image is of another format than it is said to be, or a text."""
+    for path, n, m, image, text in _images(asked):
+        head, said = _decoded(text[:_HEAD]), str(image.get("format"))
+        found = format_of(head)
+        kind = f"image/{found}" if found is not None else "text/plain" if _is_text(head) else None
+        if kind is not None and found != said:
+            yield RuleViolation(f"{path}.source.bytes", {"n": n, "m": m, "said": said, "found": kind})
+
+
+def too_large(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """The base64 of an image is longer than Claude takes."""
+    for path, n, m, _, text in _images(asked):
+        if len(text) > _MOST_BYTES:
+            yield RuleViolation(f"{path}.source.bytes", {"n": n, "m": m, "size": len(text), "most": _MOST_BYTES})
+
+
+def too_many(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """The request has more images and documents than Claude once took."""
+    images, documents = ([*asked.shown(kind)] for kind in ("image", "document"))
+    if len(images) + len(documents) > _MANY:
+        path, _ = (*images, *documents)[_MANY]
+        yield RuleViolation(path, {"images": len(images), "documents": len(documents)})
+
+
+def too_wide_among_many(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """There are many images, and one has a side that is too long for that."""
+    images = [*_images(asked)]
+    for path, _, _, _, text in images if len(images) > _MANY else ():
+        size = size_of(_decoded(text))
+        if size is not None and max(size) > _SMALL:
+            yield RuleViolation(f"{path}.source.bytes")
+
+
+def _images(asked: RuleRequest) -> Iterator[tuple[str, int, int, Mapping[str, Any], str]]:
+    """The images whose bytes are in the request: the path, the indexes of the block, the image and its base64."""
+    for kind in ("image", "toolResult"):
+        for n, m, value in asked.blocks(kind):
+            shown = [("", value)] if kind == "image" else _in_result(value)
+            for more, image in shown:
+                text = image.get("source", {}).get("bytes")
+                if isinstance(text, str):
+                    yield f"messages[{n}].content[{m}].{kind}{more}", n, m, image, text
+
+
+def _in_result(result: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    content = result.get("content", ())
+    return [(f".content[{k}].image", inner["image"]) for k, inner in enumerate(content) if "image" in inner]
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text[: len(text) // 4 * 4])
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _is_text(head: bytes) -> bool:
+    return bool(head) and all(byte in b"\t\n\r" or 32 <= byte < 127 for byte in head)
+
+
+def format_of(head: bytes) -> str | None:
+    """The format of an image, by its first bytes; None for what is none of those that Bedrock takes.
+
+    >>> format_of(bytes.fromhex("ffd8ffe0"))
+    'jpeg'
+    """
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "webp"
+    return next((name for name, beginning in _BEGINNINGS.items() if head.startswith(beginning)), None)
+
+
+def size_of(data: bytes) -> tuple[int, int] | None:
+    """The width and height of a PNG, GIF or JPEG in pixels; None for another image, or where it is cut."""
+    match format_of(data):
+        case "png" if len(data) >= 24:
+            return struct.unpack(">II", data[16:24])
+        case "gif" if len(data) >= 10:
+            return struct.unpack("<HH", data[6:10])
+        case "jpeg":
+            return _size_of_jpeg(data)
+        case _:
+            return None
+
+
+def _size_of_jpeg(data: bytes) -> tuple[int, int] | None:
+    """The size stands in the first frame; what comes before it says how long it is."""
+    at = 2
+    while at + 9 <= len(data) and data[at] == 0xFF:
+        marker, length = data[at + 1], int.from_bytes(data[at + 2 : at + 4], "big")
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            height, width = struct.unpack(">HH", data[at + 5 : at + 9])
+            return width, height
+        at += 2 + length
+    return None

@@ -1,0 +1,119 @@
+"""How Claude is to think, what goes with that, and what must come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import takewhile
+from typing import Final
+
+from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at
+
+_LEAST_BUDGET: Final = 1024
+
+_LEAST_TOP_P: Final = 0.95
+"""What Claude from 4.6 on may be left to choose from while it thinks."""
+
+_CALLED: Final = {"text": "text", "toolUse": "tool_use"}
+"""What Anthropic calls content blocks."""
+
+
+def thinking_with_a_forced_tool(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Claude is to think, and must use a tool."""
+    if asked.thinking.get("type") == "enabled" and _is_forced(asked):
+        yield RuleViolation("toolConfig.toolChoice")
+
+
+def adapting_with_a_forced_tool(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Claude is to think as much as it likes, and must use a tool."""
+    if asked.thinking.get("type") == "adaptive" and _is_forced(asked):
+        yield RuleViolation("toolConfig.toolChoice")
+
+
+def _is_forced(asked: RuleRequest) -> bool:
+    return not {"any", "tool"}.isdisjoint(asked.tool_config.get("toolChoice", {}))
+
+
+def temperatures(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """A temperature is given, and not 1 while Claude thinks as much as it likes."""
+    temperature = asked.inference.get("temperature")
+    if temperature is not None and not (temperature == 1 and asked.thinking.get("type") == "adaptive"):
+        yield RuleViolation("inferenceConfig.temperature")
+
+
+def thinking_with_a_temperature(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Claude is to think at another temperature than 1."""
+    temperature = asked.inference.get("temperature", 1)
+    if asked.thinking.get("type") == "enabled" and temperature != 1:
+        yield RuleViolation("inferenceConfig.temperature")
+
+
+def small_budgets(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Claude may think less than the least."""
+    budget = asked.thinking.get("budget_tokens")
+    if isinstance(budget, int) and budget < _LEAST_BUDGET:
+        yield RuleViolation("additionalModelRequestFields.thinking.budget_tokens")
+
+
+def budgets_beyond_the_answer(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Claude may think more tokens than it may answer."""
+    budget = asked.thinking.get("budget_tokens")
+    most = asked.inference.get("maxTokens")
+    if isinstance(budget, int) and isinstance(most, int) and most <= budget:
+        yield RuleViolation("inferenceConfig.maxTokens")
+
+
+def thinking_with_top_p(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Claude is to think, and to choose from the likeliest tokens only."""
+    if asked.thinking.get("type") == "enabled" and "topP" in asked.inference:
+        yield RuleViolation("inferenceConfig.topP")
+
+
+def thinking_with_a_low_top_p(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Claude is to think, and to choose from too few tokens."""
+    top_p = asked.inference.get("topP", 1)
+    if asked.thinking.get("type") in ("enabled", "adaptive") and top_p < _LEAST_TOP_P:
+        yield RuleViolation("inferenceConfig.topP")
+
+
+def tools_used_without_a_thought(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Claude is to think, and what it thought before it used the tools whose results come last is not given back."""
+    if asked.thinking.get("type") != "enabled":
+        return
+    with_results = {n for n, _, _ in asked.blocks("toolResult")}
+    last = len(asked.messages) - 1
+    uses = [n - 1 for n in takewhile(with_results.__contains__, range(last, 0, -2))]
+    if uses and not any("reasoningContent" in asked.block(n, 0) for n in uses):
+        for kind, called in _CALLED.items():
+            if kind in asked.block(last - 1, 0):
+                yield RuleViolation(at(last - 1, 0), {"n": last - 1, "found": called})
+
+
+def nothing_but_thoughts(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Claude thought, and said nothing."""
+    thought = {n for n, _, _ in asked.blocks("reasoningContent")}
+    for n in sorted(thought):
+        if all("reasoningContent" in block for block in asked.messages[n]["content"]):
+            yield RuleViolation(at(n, None, "content"))
+
+
+def thoughts_without_signature(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """What Claude thought before is given back without the signature that came with it."""
+    for n, m, thought in asked.blocks("reasoningContent"):
+        if "reasoningText" in thought and not thought["reasoningText"].get("signature"):
+            yield RuleViolation(at(n, m, "reasoningContent.reasoningText.signature"), {"n": n, "m": m})
+
+
+def temperature_and_top_p(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Both ways to choose the next token are given."""
+    if {"temperature", "topP"} <= asked.inference.keys():
+        yield RuleViolation("inferenceConfig.topP")
+
+
+def thinking_so(kind: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
+    """Claude is to think in this way."""
+
+    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
+        if asked.thinking.get("type") == kind:
+            yield RuleViolation("additionalModelRequestFields.thinking.type")
+
+    return find

@@ -1,0 +1,171 @@
+"""Tools: what is offered, what was used, and what came of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at
+
+_SERVER_TOOL: Final = "server_tool_use"
+"""The type of what the service itself does in the middle of an answer."""
+
+
+def tools_without_config(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """A tool was used in the conversation, and none is offered."""
+    if "toolConfig" not in asked.body:
+        for kind in ("toolUse", "toolResult"):
+            for n, m, _ in asked.blocks(kind):
+                yield RuleViolation(at(n, m, kind))
+
+
+def duplicate_results(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """A message has two results with one id."""
+    for n, ids in sorted(_ids(asked, "toolResult").items()):
+        twice = [each for each, count in Counter(ids).items() if count > 1]
+        if twice:
+            yield RuleViolation(at(n, None, "content"), {"n": n, "ids": ", ".join(twice)})
+
+
+def duplicate_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """A message uses two tools under one id."""
+    for n, ids in sorted(_ids(asked, "toolUse").items()):
+        twice = [each for each, count in Counter(ids).items() if count > 1]
+        if twice:
+            yield RuleViolation(at(n, None, "content"), {"n": n, "ids": ", ".join(twice)})
+
+
+def more_results_than_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """A message has more results than the turn before it used tools; ids that are there twice are another matter."""
+    uses = _ids(asked, "toolUse")
+    for n, results in sorted(_ids(asked, "toolResult").items()):
+        if len({*results}) > len(uses.get(_turn_before(asked, n), ())):
+            yield RuleViolation(at(n, None, "content"), {"n": n})
+
+
+def _turn_before(asked: RuleRequest, n: int) -> int:
+    """The last message before one that has another role; -1 where there is none."""
+    role = asked.messages[n].get("role")
+    return next((k for k in range(n - 1, -1, -1) if asked.messages[k].get("role") != role), -1)
+
+
+def missing_results(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """A tool was used, and the next message does not have its result."""
+    results = _ids(asked, "toolResult")
+    for n, uses in sorted(_ids(asked, "toolUse").items()):
+        missing = [each for each in uses if each not in results.get(n + 1, ())]
+        if missing and n + 1 < len(asked.messages):
+            yield RuleViolation(at(n + 1, None, "content"), {"n": n + 1, "ids": ", ".join(missing)})
+
+
+def _ids(asked: RuleRequest, kind: str) -> Mapping[int, Sequence[str]]:
+    """The ids of tools used, or of results, by message; those of tools that the service runs itself aside."""
+    found: dict[int, list[str]] = {}
+    for n, _, block in asked.blocks(kind):
+        if block.get("type") != _SERVER_TOOL:
+            found.setdefault(n, []).append(str(block.get("toolUseId")))
+    return found
+
+
+def errors_without_content(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """A result says that its tool failed, and not how."""
+    for n, m, result in asked.blocks("toolResult"):
+        if result.get("status") == "error" and result.get("content") == []:
+            yield RuleViolation(at(n, m, "toolResult.content"), {"n": n, "m": m})
+
+
+def results_that_are_no_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """The JSON of a result is a list, a text, a number."""
+    for n, m, result in asked.blocks("toolResult"):
+        for k, content in enumerate(result.get("content", ())):
+            if "json" in content and not isinstance(content["json"], Mapping):
+                yield RuleViolation(at(n, m, f"toolResult.content[{k}].json"), {"n": n, "m": m, "k": k})
+
+
+def inputs_that_are_no_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """The input of a tool is a list, a text, a number."""
+    for n, m, use in asked.blocks("toolUse"):
+        if "input" in use and not isinstance(use["input"], Mapping):
+            yield RuleViolation(at(n, m, "toolUse.input"), {"n": n, "m": m})
+
+
+def texts_beside_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """A message uses a tool, and says something."""
+    uses = {n for n, _, _ in asked.blocks("toolUse")}
+    for n, _, _ in asked.blocks("text"):
+        if n in uses:
+            yield RuleViolation(at(n, None, "content"), {"n": n})
+
+
+def blocks_beside_results(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """A message has the result of a tool, and something else."""
+    for n in sorted({n for n, _, _ in asked.blocks("toolResult")}):
+        if {kind for block in asked.messages[n]["content"] for kind in block} - {"toolResult", "cachePoint"}:
+            yield RuleViolation(at(n, None, "content"), {"n": n})
+
+
+def choices(kind: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
+    """The toolChoice is of a kind."""
+
+    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
+        if kind in asked.tool_config.get("toolChoice", {}):
+            yield RuleViolation(f"toolConfig.toolChoice.{kind}")
+
+    return find
+
+
+def forced(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """A tool must be used."""
+    for kind in ("any", "tool"):
+        if kind in asked.tool_config.get("toolChoice", {}):
+            yield RuleViolation(f"toolConfig.toolChoice.{kind}")
+
+
+def offered(operation: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
+    """Tools are offered to an operation."""
+
+    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
+        if asked.operation == operation and "toolConfig" in asked.body:
+            yield RuleViolation("toolConfig")
+
+    return find
+
+
+def uses_of_the_user(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """A message of the user uses a tool."""
+    for n, m, _ in asked.blocks("toolUse"):
+        if asked.messages[n].get("role") == "user":
+            yield RuleViolation(at(n, m, "toolUse"))
+
+
+def names_twice(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Two tools are offered under one name."""
+    seen: set[str] = set()
+    for n, tool in enumerate(asked.tools):
+        name = tool.get("toolSpec", {}).get("name")
+        if name in seen:
+            yield RuleViolation(f"toolConfig.tools[{n}].toolSpec.name")
+        if name is not None:
+            seen.add(name)
+
+
+def names_with_hyphens(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """A tool is offered under a name with a hyphen."""
+    for n, tool in enumerate(asked.tools):
+        if "-" in tool.get("toolSpec", {}).get("name", ""):
+            yield RuleViolation(f"toolConfig.tools[{n}].toolSpec.name")
+
+
+def results_without_content(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """The result of a tool is an empty list."""
+    for n, m, result in asked.blocks("toolResult"):
+        if result.get("content") == [] and result.get("status") != "error":
+            yield RuleViolation(at(n, m, "toolResult.content"), {"n": n, "m": m})
+
+
+def added_or_removed(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """A message adds a tool, or takes one away."""
+    for kind in ("toolAddition", "toolRemoval"):
+        for n, m, _ in asked.blocks(kind):
+            yield RuleViolation(at(n, m, kind), {"kind": kind})

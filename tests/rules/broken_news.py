@@ -1,0 +1,240 @@
+"""The same for rules of tools' schemas, images, cache points and structured output, and for what is only noted."""
+
+from __future__ import annotations
+
+import json
+
+from tests.rules.asking import (
+    CACHE_POINT,
+    HOUR,
+    IMAGE,
+    LLAMA,
+    NOVA,
+    PREFIX,
+    SONNET,
+    TEXT,
+    THOUGHT,
+    Broken,
+    Json,
+    assistant,
+    config,
+    document,
+    image,
+    offered,
+    png,
+    result,
+    use,
+    user,
+)
+
+SCHEMA = "toolConfig.tools[0].toolSpec.inputSchema.json"
+OUTPUT = "outputConfig.textFormat.structure.jsonSchema.schema"
+HAIKU = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
+NEMOTRON = "nvidia.nemotron-nano-12b-v2"
+CUSTOM = PREFIX + "tools.0.custom.input_schema"
+LARGE = "A" * (5 * 1024 * 1024 + 4)
+PAGES = [document(f"Report {n}") for n in range(4)]
+
+
+def answered_by(schema: str) -> Json:
+    structure = {"jsonSchema": {"name": "answer", "schema": schema}}
+    return {"outputConfig": {"textFormat": {"type": "json_schema", "structure": structure}}}
+
+
+BROKEN: dict[str, Broken] = {
+    "model_is_not_retired": Broken(
+        "modelId",
+        "This model version has reached the end of its life. Please refer to the AWS documentation for more details.",
+        model_id="us.amazon.nova-premier-v1:0",
+    ),
+    "service_tier_is_one": Broken(
+        "serviceTier.type", "service tier provided is invalid", body={"serviceTier": {"type": "cheapest"}}
+    ),
+    "messages_are_not_the_systems": Broken(
+        "messages[1].role",
+        "1 validation error detected: Value 'system' at 'messages.2.member.role' failed to satisfy constraint: Member "
+        "must satisfy enum value set: [user, assistant]",
+        [user(TEXT), {"role": "system", "content": [TEXT]}, user(TEXT)],
+    ),
+    "messages_do_not_change_tools": Broken(
+        "messages[0].content[1].toolRemoval",
+        "It is not known what Bedrock says of toolRemoval.",
+        [user(TEXT, {"toolRemoval": {"tool": {"type": "tool", "name": "look"}}})],
+    ),
+    "users_do_not_use_tools": Broken(
+        "messages[0].content[1].toolUse",
+        "User messages cannot contain tool uses. Please remove the tool uses and try again",
+        [user(TEXT, use())],
+        body=config(),
+    ),
+    "tool_properties_are_an_object": Broken(
+        f"{SCHEMA}.properties",
+        "The json schema definition at toolConfig.tools.0.toolSpec.inputSchema is invalid. Fix the following errors "
+        "and try again: $.properties: null found, object expected",
+        body=config({"type": "object", "properties": None}),
+    ),
+    "output_schema_is_json": Broken(
+        OUTPUT,
+        "The json schema definition at outputConfig.textFormat.structure.jsonSchema.schema is invalid.",
+        body=answered_by("{nope"),
+    ),
+    "claude_prefills_end_in_text": Broken(
+        "messages[1].content[0].text",
+        PREFIX + "messages: final assistant content cannot end with trailing whitespace",
+        [user(TEXT), assistant({"text": "It is "})],
+        SONNET,
+    ),
+    "claude_adapts_or_must_use_a_tool": Broken(
+        "toolConfig.toolChoice",
+        PREFIX + "Thinking may not be enabled when tool_choice forces tool use.",
+        None,
+        "us.anthropic.claude-opus-4-6-v1",
+        body={**config(any={}), "additionalModelRequestFields": {"thinking": {"type": "adaptive"}}},
+    ),
+    "cache_points_follow_no_thought": Broken(
+        "messages[1].content[1].cachePoint",
+        "Cache point cannot be inserted after reasoning block. Please remove the invalid cache point and try again.",
+        [user(TEXT), assistant(THOUGHT, CACHE_POINT, TEXT), user(TEXT)],
+        SONNET,
+    ),
+    "cache_points_follow_something": Broken(
+        "messages[0].content[0].cachePoint",
+        "There is nothing available to cache.",
+        [user(CACHE_POINT, TEXT)],
+        SONNET,
+    ),
+    "claude_caches_ever_shorter": Broken(
+        "messages[0].content[1].cachePoint.ttl",
+        PREFIX
+        + "messages.0.content.0.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' "
+        "cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`.",
+        [user(TEXT, HOUR)],
+        SONNET,
+        body={"system": [TEXT, CACHE_POINT]},
+    ),
+    "claude_tools_are_no_choice": Broken(
+        f"{SCHEMA}.anyOf",
+        f"{CUSTOM}: input_schema does not support oneOf, allOf, or anyOf at the top level",
+        None,
+        SONNET,
+        body=config({"type": "object", "anyOf": [{"required": ["a"]}]}),
+    ),
+    "claude_tools_have_plain_keys": Broken(
+        f"{SCHEMA}.properties.Account Number",
+        f"{CUSTOM}.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{{1,64}}$'",
+        None,
+        SONNET,
+        body=config({"type": "object", "properties": {"Account Number": {"type": "string"}}}),
+    ),
+    "claude_tools_are_of_draft_2020_12": Broken(
+        f"{SCHEMA}.properties.n.exclusiveMinimum",
+        f"{CUSTOM}: JSON schema is invalid. It must match JSON Schema draft 2020-12 "
+        "(https://json-schema.org/draft/2020-12).",
+        None,
+        SONNET,
+        body=config({"type": "object", "properties": {"n": {"type": "integer", "exclusiveMinimum": True}}}),
+    ),
+    "claude_tools_have_names_of_their_own": Broken(
+        "toolConfig.tools[2].toolSpec.name",
+        PREFIX + "tools: Tool names must be unique.",
+        None,
+        SONNET,
+        body=offered("look", "see", "look"),
+    ),
+    "claude_stops_at_more_than_whitespace": Broken(
+        "inferenceConfig.stopSequences[1]",
+        PREFIX + "stop_sequences: each stop sequence must contain non-whitespace",
+        None,
+        SONNET,
+        body={"inferenceConfig": {"stopSequences": ["END", "\n\n"]}},
+    ),
+    "claude_answers_closed_objects": Broken(
+        f"{OUTPUT}.properties.city",
+        PREFIX
+        + "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false",
+        None,
+        SONNET,
+        body=answered_by(
+            json.dumps({"type": "object", "additionalProperties": False, "properties": {"city": {"type": "object"}}})
+        ),
+    ),
+    "some_claudes_answer_without_a_schema": Broken(
+        "outputConfig.textFormat",
+        PREFIX + "output_config.format: Extra inputs are not permitted",
+        None,
+        "us.anthropic.claude-opus-4-7",
+        body=answered_by('{"type": "object", "additionalProperties": false}'),
+    ),
+    "claude_images_are_of_their_format": Broken(
+        "messages[0].content[1].image.source.bytes",
+        PREFIX
+        + "messages.0.content.1.image.source.bytes: The image was specified using the image/jpeg media type, but "
+        "the image appears to be a image/png image",
+        [user(TEXT, image("jpeg"))],
+        SONNET,
+    ),
+    "claude_images_are_small": Broken(
+        "messages[0].content[1].image.source.bytes",
+        PREFIX + "messages.0.content.1.image.source.bytes: image exceeds 5 MB maximum: 5242884 bytes > 5242880 bytes",
+        [user(TEXT, image(data=LARGE))],
+        SONNET,
+    ),
+    "claude_images_are_smaller_among_many": Broken(
+        "messages[0].content[2].image.source.bytes",
+        PREFIX + "image exceed max allowed size for many-image requests: 2000 pixels",
+        [user(TEXT, IMAGE, image(data=png(2001)), *[IMAGE] * 10), assistant(TEXT), user(*[IMAGE] * 9)],
+        SONNET,
+    ),
+    "claude_images_are_few": Broken(
+        "messages[0].content[21].document",
+        "too many images and documents: 17 + 4 > 20",
+        [user(TEXT, *[IMAGE] * 17, *PAGES)],
+        HAIKU,
+    ),
+    "nova_tools_have_no_cache_point": Broken(
+        "toolConfig.tools[1].cachePoint",
+        PREFIX + "Malformed input request: #/toolConfig/tools/1: extraneous key [cachePoint] is not permitted, please "
+        "reformat your input and try again.",
+        body={"toolConfig": {"tools": [*config()["toolConfig"]["tools"], CACHE_POINT]}},
+    ),
+    "nova_schemas_define_nothing": Broken(
+        f"{SCHEMA}.$defs",
+        PREFIX
+        + "Malformed input request: #/toolConfig/tools/0/toolSpec/inputSchema/json: extraneous key [$defs] is not "
+        "permitted, please reformat your input and try again.",
+        body=config({"type": "object", "$defs": {}}),
+    ),
+    "nova_tools_have_no_hyphens": Broken(
+        "toolConfig.tools[0].toolSpec.name",
+        PREFIX
+        + "Model produced invalid sequence as part of ToolUse. Please refer to the model tool use troubleshooting "
+        "guide.",
+        body=offered("look-up"),
+    ),
+    "nova_images_are_images": Broken(
+        "messages[0].content[1].image.source.bytes",
+        PREFIX + "detected file MIME type text/plain does not match the expected type image/png",
+        [user(TEXT, image(data="aGk="))],
+        NOVA,
+    ),
+    "llama_images_are_of_their_format": Broken(
+        "messages[0].content[1].image.source.bytes",
+        PREFIX + "The provided image does not match the specified image format.",
+        [user(TEXT, image("jpeg"))],
+        LLAMA,
+    ),
+    "some_results_are_not_empty": Broken(
+        "messages[2].content[0].toolResult.content",
+        "The content field at messages.2.content.0.toolResult is blank.",
+        [user(TEXT), assistant(use()), user(result("a"))],
+        NEMOTRON,
+        body=config(),
+    ),
+    "cohere_is_not_told_which_tool": Broken(
+        "toolConfig.toolChoice.any",
+        "This model doesn't support the toolConfig.toolChoice field. Remove toolConfig.toolChoice and try again.",
+        None,
+        "cohere.command-r-v1:0",
+        body=config(any={}),
+    ),
+}
