@@ -67,7 +67,8 @@ class Planted:
 def draw(number: int, count: int) -> list[Planted]:
     """So many secrets: of every kind in every form as far as that goes, in places and pieces at random."""
     chance = random.Random(number)
-    texts = {kind: _texts(kind, number, -(-count // len(KINDS))) for kind in KINDS}
+    texts = {kind: _texts(kind, number + at, -(-count // len(KINDS))) for at, kind in enumerate(KINDS)}
+    _leave_out_public(texts)
     forms = sorted(FORMS)
     made: list[Planted] = []
     for each in range(count):
@@ -81,6 +82,14 @@ def draw(number: int, count: int) -> list[Planted]:
         pieces = tuple(formed[a:b] for a, b in zip([0, *cuts], [*cuts, len(formed)], strict=True))
         made.append(Planted(each, kind.name, secret, form, place, pieces))
     return made
+
+
+def _leave_out_public(texts: Mapping[SecretKind, list[tuple[str, str]]]) -> None:
+    """Secrets that another text shows beside its own: the digits of an account are in the number of a web hook too."""
+    shown = "\n".join(text.replace(secret, "\n") for drawn in texts.values() for text, secret in drawn)
+    for kind, drawn in texts.items():
+        drawn[:] = [each for each in drawn if each[1] not in shown]
+        assert drawn, kind
 
 
 def _texts(kind: SecretKind, number: int, count: int) -> list[tuple[str, str]]:
