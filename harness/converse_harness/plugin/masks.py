@@ -15,7 +15,7 @@ _SECTION: Final = "Masked by converse-harness"
 CALLS: Final = "Bedrock Converse calls"
 """How the section with the transcript of a fake begins. Its events are whole until they are masked."""
 
-_CUT: Final = re.compile(r"""[^\s"'<>()\[\]{},.]{16,}(?=\.\.\.)|(?<=\.\.\.)[^\s"'<>()\[\]{},]{16,}""")
+_CUT: Final = re.compile(r"""[^\s"'<>()\[\]{},.]{8,}(?=\.\.\.)|(?<=\.\.\.)[^\s"'<>()\[\]{},]{8,}""")
 """What is left of a long word where pytest cut it. Nobody can find a secret in that which was encoded, or whose name is
 gone: it is masked where the same report had one.
 """
