@@ -219,3 +219,17 @@ def test_a_secret_in_pieces_that_are_longer_than_what_is_shown(project: pytest.P
     result = project.runpytest()
     result.stdout.fnmatch_lines(["* ms  [*][*][*]"])
     assert not re.search(f"{KEY[:9]}|{KEY[9:]}", str(result.stdout))
+
+
+def test_what_pytest_leaves_of_an_encoded_secret(project: pytest.Pytester) -> None:
+    encoded = SECRETS["in_base64"]
+    project.makepyfile(
+        f"""
+        def test_it(converse):
+            texts = [{encoded[::-1]!r}[::-1]]
+            assert texts == [], texts[0]
+        """
+    )
+    result = project.runpytest()
+    result.stdout.fnmatch_lines(["*assert [[]'[*][*][*]...[*][*][*]'] == [[]]"])
+    assert encoded[-8:] not in str(result.stdout)
