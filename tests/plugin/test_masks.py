@@ -233,3 +233,17 @@ def test_what_pytest_leaves_of_an_encoded_secret(project: pytest.Pytester) -> No
     result = project.runpytest()
     result.stdout.fnmatch_lines(["*assert [[]'[*][*][*]...[*][*][*]'] == [[]]"])
     assert encoded[-8:] not in str(result.stdout)
+
+
+def test_base64_in_lines_in_a_difference_that_pytest_shows(project: pytest.Pytester) -> None:
+    shown = base64.encodebytes(b"x " * 37 + KEY.encode()).decode()
+    project.makepyfile(
+        f"""
+        def test_it(converse):
+            texts = [{shown[::-1]!r}[::-1]]
+            assert texts == []
+        """
+    )
+    result = project.runpytest("-vv")
+    result.stdout.fnmatch_lines(["*stands for: an AWS access key id"])
+    assert shown.splitlines()[-1] not in str(result.stdout)

@@ -28,8 +28,10 @@ _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrtbf])
 _ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 _PERCENT: Final = re.compile(r"%[0-9a-fA-F]{2}")
 _ENTITY: Final = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[a-zA-Z]{2,8}(?=;));?")
-_WRAP: Final = re.compile(r"(?<=[A-Za-z0-9+/_-]{20})\r?\n([ \t]*(?:[>|#*E][ \t]+){0,4})(?=[A-Za-z0-9+/_-])")
-"""Where base64 goes on in the next line, which may be quoted, or have the E of pytest before it."""
+_WRAP: Final = re.compile(
+    r"""(?<=[A-Za-z0-9+/_-]{20})(?:(?:\\n)?['"])?\r?\n([ \t]*(?:[>|#*E+-][ \t]+){0,4}['"]?)(?=[A-Za-z0-9+/_-])"""
+)
+"""Where base64 goes on in the next line, which may be quoted, or stand in a difference that pytest shows."""
 RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{16,}")
 LONG_RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{4096,}")
 _HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2}){16,}")
