@@ -236,7 +236,7 @@ def test_what_pytest_leaves_of_an_encoded_secret(project: pytest.Pytester) -> No
 
 
 def test_base64_in_lines_in_a_difference_that_pytest_shows(project: pytest.Pytester) -> None:
-    shown = base64.encodebytes(b"x " * 37 + KEY.encode()).decode()
+    shown = base64.encodebytes(b"x " * 24 + KEY.encode()).decode()
     project.makepyfile(
         f"""
         def test_it(converse):
