@@ -11,18 +11,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
 class Caching:
-    """How a model caches: the least tokens of a prefix, and how many ends of blocks it compares from a cachePoint."""
+    """How a model caches: the least tokens of a prefix, and how many ends of blocks it compares from a cachePoint.
+
+    Another toolChoice, other settings of thinking and images where there were none make it forget what it had of the
+    `messages`, or another toolChoice `everything`. `drops_thoughts`: it is not given the thoughts of earlier turns.
+    `implicit`: it caches where there is no cachePoint too, of which the usage says nothing.
+    """
 
     minimum: int
     look_back: int = 20
+    forgets: Literal["messages", "everything"] = "messages"
+    drops_thoughts: bool = False
+    implicit: bool = False
 
 
-_NOVA_CACHE: Final = Caching(1000, look_back=1)
+_NOVA_CACHE: Final = Caching(1000, look_back=1, forgets="everything", implicit=True)
+
+
+_TOOLS_TOKENS: Final = 346
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +64,11 @@ class Model:
         return self.ids.partition(".")[0]
 
     @property
+    def tools_tokens(self) -> int:
+        """What the model is told before the tools of a request, in tokens, as far as that is known."""
+        return _TOOLS_TOKENS if self.maker == "anthropic" or self.line == "nova" else 0
+
+    @property
     def example(self) -> str:
         """An id of it, as far as all of them begin with the same."""
         return self.ids.partition("*")[0]
@@ -68,13 +84,14 @@ def _claude(
     retired: str = "",
 ) -> Model:
     line = "claude-" + name.split()[0].lower() if version >= (4,) else "claude"
+    drops_thoughts = version < (4, 5) or ids.startswith(("sonnet-4-5", "haiku-4-5"))
     return Model(
         f"anthropic.claude-{ids}",
         f"Claude {name}",
         line,
         version,
         since,
-        Caching(minimum) if minimum else None,
+        Caching(minimum, drops_thoughts=drops_thoughts) if minimum else None,
         most_tokens,
         retired=retired,
         cut="claude-3" if version < (3, 5) else "claude",
@@ -117,7 +134,7 @@ MODELS: Final = (
     Model("amazon.nova-sonic-v1*", "Nova Sonic", "nova-sonic", converses=False),
     Model("amazon.nova-canvas*", "Nova Canvas", "nova-canvas", converses=False),
     Model("amazon.nova-reel*", "Nova Reel", "nova-reel", converses=False),
-    Model("amazon.nova-2-lite-v1*", "Nova 2 Lite", "nova", (2,), "2025-12-02"),
+    Model("amazon.nova-2-lite-v1*", "Nova 2 Lite", "nova", (2,), "2025-12-02", _NOVA_CACHE),
     Model("amazon.nova-2-sonic*", "Nova 2 Sonic", "nova-2-sonic", (2,), converses=False),
     Model("amazon.nova-2-5-sonic*", "Nova 2.5 Sonic", "nova-2-5-sonic", (2, 5), converses=False),
     Model("amazon.titan-text*", "Titan Text", "titan-text", cut="titan"),
@@ -177,8 +194,10 @@ MODELS: Final = (
 
 Sources: AWS's model cards, its page of the lifecycle of models and its page of prompt caching, in the edition of autumn
 2026; for Claude 3.5 Haiku, Opus 4 and 4.1 and Nova, an earlier edition of the last. Some editions have 4,096 for the
-cache of Sonnet 4.5, which recorded writes of 1,322 tokens refute. Nova and Claude also cache prefixes without a
-cachePoint; that is not modelled. The most tokens of an answer are as reported of Opus 4 (RooCodeInc/Roo-Code#3916,
+cache of Sonnet 4.5, which recorded writes of 1,322 tokens refute; the cache of Nova 2 Lite is of its card. What else is
+known of caches stands in docs/cache.md. The tokens before tools are those of Anthropic's page for Claude 4 with
+toolChoice auto; recorded requests with tools had 280 to 520 more than their texts say, with Nova 350 to 560 and with
+Nova 2 Lite 860. The most tokens of an answer are as reported of Opus 4 (RooCodeInc/Roo-Code#3916,
 2025-05-24), as tried in public source code (Nova Pro, Haiku 4.5, gpt-oss 20B; 2026), and those of Anthropic's own API
 (other Claude; Effect-TS/effect#7129, 2026-08-07). A model whose life ended after it was recorded for others to replay
 is not retired here: Claude 3, 3.5 Sonnet and 3.7, Sonnet 4, Llama 3.2 1B, Command R.

@@ -12,6 +12,7 @@ from converse_harness import bedrock
 from converse_harness.bedrock.models import stands_for
 from converse_harness.bedrock.rules import Refusal, RuleLevel, RuleRequest, level_of, notes_of, refusal_of
 from converse_harness.endpoint import operations
+from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.call import Call, CallOutcome
 from converse_harness.endpoint.failure_texts import (
     noted_request,
@@ -87,6 +88,7 @@ class Endpoint:
     `seed` changes every id and padding length; `transport` is the one in front of it, to whose limits replies are held.
     `rules` says how strictly requests are held to what Bedrock refuses.
     `calls` are the last `keep_calls` of them, None for all. `models` says by globs what stands behind model ids.
+    `cache_minimum` is the least tokens of a prompt that is cached, in place of each model's own.
     `problems` holds what must fail the test even if the client swallows it, `notes` what is worth saying.
     Not for several threads at once: a Fake adds the lock.
 
@@ -108,6 +110,7 @@ class Endpoint:
         transport: Transport | None = None,
         keep_calls: int | None = None,
         models: Mapping[str, str] | None = None,
+        cache_minimum: int | None = None,
     ) -> None:
         if keep_calls is not None and keep_calls < 1:
             raise ReplyError(f"keep_calls={keep_calls!r}; it is a whole number from 1, or None to keep all calls.")
@@ -126,7 +129,8 @@ class Endpoint:
         self.on_ended: Callable[[Call], None] | None = None
         """Is called when an answer has ended, in whatever thread notices: it must not wait."""
         self.check(*replies)
-        self._renderer = Renderer()
+        self.cache = PromptCache(cache_minimum)
+        self._renderer = Renderer(self.cache)
 
     def exchange(self, request: Request, *, operation: str | None = None) -> Exchange:
         """Answer one request; `operation` names it where the transport knows better than its path says."""
@@ -147,6 +151,8 @@ class Endpoint:
         call = Call(self._received, name, shown, path_params, body, malformed, stands_for=model)
         if len(self.calls) == self.keep_calls:
             del self.calls[0]
+            if not call.number % self.keep_calls:
+                self.cache.forget(call.number - self.keep_calls)
         self.calls.append(call)
         return call
 

@@ -1,83 +1,203 @@
-"""The prompt cache: which tokens of a request were read from it, which were written to it, and which were neither.
+"""The prompt cache of one fake: which tokens of a request were read, which were written, and which were neither.
 
 The model of it: a prefix of the request is cached where a cachePoint stands behind it and it has enough tokens; it is
-read by a later request of the same model that begins with the same blocks (tools, system, messages, in this order) and
-has a cachePoint not far behind them. Nothing expires yet. Token counts are estimates, so a prefix that is about as long
-as the minimum may be taken for one that is too short, or the other way round.
+read by a later request of the same model id that begins with the same blocks (tools, system, messages, in this order)
+and has a cachePoint not far behind them. It is there from the first event of the answer on, for five minutes or an
+hour of the fake's own clock, which each read begins anew. Token counts are estimates: of a prefix that is about as long
+as the minimum it is not certain whether it is cached. What is known of this, and from where, says docs/cache.md.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from hashlib import blake2b
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from converse_harness.bedrock.models import Caching, standing
 from converse_harness.endpoint.call import Call
-from converse_harness.stream.chunk import estimate_tokens
+from converse_harness.endpoint.prompt import Prompt, has_cache_point, prompt_of
+from converse_harness.errors import ReplyError
+from converse_harness.stream.grammar import is_exception, kind
+
+LASTS: Final[Mapping[str, float]] = {"5m": 300.0, "1h": 3600.0}
+"""Seconds for which a prefix is kept, by the ttl of its cachePoint."""
+
+_CONVERSATIONS: Final = ("Converse", "ConverseStream")
+
+_DOUBT: Final = 0.15
+"""The part of a minimum within which an estimate may be on the wrong side of it."""
 
 
-class PromptUse(NamedTuple):
-    """The input tokens of a request: `read` from the cache, `written` to it, and the `rest`.
+@dataclass(slots=True, eq=False)
+class CachedPrefix:
+    """A prefix that is cached: by which use, of how many tokens, for how long, and until when on the fake's clock.
 
-    `entries` are the prefixes that are cached once the answer has begun; `details` is what is written, by how long it
-    is kept.
+    `born` is its number among all that were written, `last` the number of the call that last had it.
     """
 
-    read: int
-    written: int
+    use: PromptUse
+    tokens: int
+    lasts: float
+    until: float
+    born: int
+    last: int
+
+
+@dataclass(slots=True, eq=False)
+class PromptUse:
+    """What one call reads from the cache and writes to it: tokens `read`, `written`, and the `rest` of its input.
+
+    `details` is what is written, by ttl. `at` is when it came, on the fake's clock, when `born` prefixes had been
+    written. `read_end` and `written_end` are the numbers of blocks up to which it read and wrote, `near` whether it is
+    about as long as the minimum. `prefixes` are those that it wrote or renewed, by their ends, once its answer began.
+    """
+
+    cache: PromptCache = field(repr=False)
+    call: Call
+    prompt: Prompt
+    caching: Caching
+    at: float
+    born: int
     rest: int
-    entries: tuple[bytes, ...] = ()
+    read: int = 0
+    written: int = 0
+    read_end: int = 0
+    written_end: int = 0
+    source: CachedPrefix | None = None
     details: tuple[tuple[str, int], ...] = ()
+    cacheable: tuple[int, ...] = ()
+    near: bool = False
+    implicit: bool = False
+    pauses: tuple[float, float] = (0.0, 0.0)
+    prefixes: dict[int, CachedPrefix] = field(default_factory=dict[int, CachedPrefix])
 
 
 class PromptCache:
-    """The prefixes that one fake has cached."""
+    """The prefixes that one fake has cached, and its clock, in seconds since it opened.
 
-    def __init__(self) -> None:
-        self._entries: set[bytes] = set()
+    `minimum` takes the place of every model's own.
+    """
 
-    def use(self, call: Call) -> PromptUse:
-        """What a call reads and writes; what it writes is there for others only after `keep`."""
-        content, points = _content(call)
-        whole = estimate_tokens(content)
-        caching = _caching(call.stands_for)
-        if not points or caching is None:
-            return PromptUse(0, 0, whole)
-        tokens = {point: estimate_tokens(content[:point]) for point in points}
-        cached = [point for point in points if tokens[point] >= caching.minimum]
-        if not cached:
-            return PromptUse(0, 0, whole)
-        ends = tuple(_ends(call))
-        read = max(self._longest_read(ends, point, caching.look_back) for point in cached)
-        tokens_read = estimate_tokens(content[:read]) if read else 0
-        used = tokens[cached[-1]]
-        entries = tuple(ends[point] for point in cached)
-        kept = _kept({point: tokens[point] for point in cached}, points, tokens_read)
-        return PromptUse(tokens_read, used - tokens_read, max(1, whole - used), entries, kept)
+    def __init__(self, minimum: int | None = None) -> None:
+        if minimum is not None and (isinstance(minimum, bool) or minimum < 0):
+            raise ReplyError(
+                f"cache_minimum={minimum!r}; it is a number of tokens from 0, or None for each model's own."
+            )
+        self.minimum = minimum
+        self.now = 0.0
+        self.uses: list[PromptUse] = []
+        self.parent: Callable[[Call], Call | None] = lambda call: None
+        """Finds the call whose answer a call goes on from."""
+        self._born = 0
+        self._prefixes: dict[bytes, CachedPrefix] = {}
+        self._answered: list[PromptUse] = []
 
-    def keep(self, use: PromptUse) -> None:
-        """Cache what a call has written."""
-        self._entries.update(use.entries)
+    def use(self, call: Call) -> PromptUse | None:
+        """What a call reads and writes; None where it caches nothing, or nothing is known of its model."""
+        known = standing(call.stands_for).model
+        caching = None if known is None else known.caching
+        if known is None or caching is None or call.operation not in _CONVERSATIONS:
+            return None
+        implicit = not has_cache_point(call.body)
+        if implicit and not caching.implicit:
+            return None
+        self.settle()
+        prompt = prompt_of(call.body, call.model_id, known)
+        if self.minimum is not None:
+            caching = replace(caching, minimum=self.minimum)
+        rest = max(1, prompt.tokens[-1])
+        use = PromptUse(self, call, prompt, caching, self.now, self._born, rest, implicit=implicit)
+        self._count(use, {len(prompt.ends) - 1: "5m"} if implicit else prompt.points)
+        self.uses.append(use)
+        return use
 
-    def _longest_read(self, ends: tuple[bytes, ...], point: int, look_back: int) -> int:
-        """The number of blocks that are read because of a cachePoint."""
-        compared = range(point, max(point - look_back, 0), -1)
-        return next((end for end in compared if ends[end] in self._entries), 0)
+    def answered(self, use: PromptUse, first: float, more: float) -> None:
+        """A call is answered, with a pause before its first event and more between the others.
+
+        What it writes is there for others once its client has taken an event.
+        """
+        use.pauses = first, more
+        self._answered.append(use)
+
+    def later(self, seconds: float) -> None:
+        """Let time go by. Raises ReplyError for less than none."""
+        if not seconds > 0:
+            raise ReplyError(
+                f"later() lets {seconds:g} seconds go by; it takes more than none, minutes=6 for instance."
+            )
+        self.settle()
+        self.now += seconds
+
+    def forget(self, number: int) -> None:
+        """Let go of what only calls up to this number used."""
+        for use in self.uses:
+            if use.call.number <= number:
+                use.source = None  # else the last use would hold on to the first, one by one
+                use.prefixes = {}
+        self.uses = [use for use in self.uses if use.call.number > number]
+        self._prefixes = {end: each for end, each in self._prefixes.items() if each.last > number}
+
+    def settle(self) -> None:
+        """Cache what was written by calls whose answers have begun."""
+        waiting = list[PromptUse]()
+        for use in self._answered:
+            taken = use.call.answered.taken
+            if taken and (taken[0][0].event is None or not is_exception(kind(taken[0][0].event))):
+                self._keep(use)
+            elif not taken and use.call.answered.outcome == "still running":
+                waiting.append(use)
+        self._answered = waiting
+
+    def _keep(self, use: PromptUse) -> None:
+        first, more = use.pauses
+        begun = self.now + first
+        self.now = begun + more
+        if use.source is not None:
+            use.source.until = max(use.source.until, begun + use.source.lasts)
+            use.source.last = use.call.number
+        for point in use.cacheable:
+            end, lasts = use.prompt.ends[point], LASTS.get(use.prompt.points.get(point, "5m"), LASTS["5m"])
+            found = self._prefixes.get(end)
+            if found is None or found.until <= use.at:
+                self._born += 1
+                found = CachedPrefix(use, use.prompt.tokens[point], lasts, begun + lasts, self._born, use.call.number)
+                self._prefixes[end] = found
+            found.lasts = max(found.lasts, lasts)
+            found.until = max(found.until, begun + found.lasts)
+            found.last = use.call.number
+            use.prefixes[point] = found
+
+    def _count(self, use: PromptUse, points: Mapping[int, str]) -> None:
+        tokens, least = use.prompt.tokens, use.caching.minimum
+        use.near = _is_near(tokens[max(points, default=0)], least)
+        use.cacheable = tuple(point for point in points if point and tokens[point] >= least)
+        if not use.cacheable:
+            return
+        look_back = len(tokens) if use.implicit else use.caching.look_back
+        use.read_end, use.source = max(
+            (self._longest(use, point, look_back) for point in use.cacheable), key=lambda found: found[0]
+        )
+        use.written_end = use.cacheable[-1]
+        use.read = tokens[use.read_end]
+        use.near = use.near or (use.read > 0 and _is_near(use.read, least))
+        use.written = tokens[use.written_end] - use.read
+        use.rest = max(1, tokens[-1] - tokens[use.written_end])
+        use.details = _details({point: tokens[point] for point in use.cacheable}, points, use.read)
+
+    def _longest(self, use: PromptUse, point: int, look_back: int) -> tuple[int, CachedPrefix | None]:
+        """The longest prefix that is read because of a cachePoint."""
+        for end in range(point, max(point - look_back, 0), -1):
+            found = self._prefixes.get(use.prompt.ends[end])
+            if found is not None and found.until > use.at:
+                return end, found
+        return 0, None
 
 
-def has_cache_point(call: Call) -> bool:
-    """Whether the request has a cachePoint."""
-    return any("cachePoint" in block for _, block in _blocks(call.body))
+def _is_near(tokens: int, least: int) -> bool:
+    return abs(tokens - least) <= _DOUBT * least
 
 
-def request_tokens(call: Call) -> int:
-    """An estimate of the input tokens of a conversation."""
-    return estimate_tokens(_content(call)[0])
-
-
-def _kept(cached: Mapping[int, int], points: Mapping[int, str], read: int) -> tuple[tuple[str, int], ...]:
+def _details(cached: Mapping[int, int], points: Mapping[int, str], read: int) -> tuple[tuple[str, int], ...]:
     """How many tokens are written for how long: those from one cachePoint to the next, as the latter says."""
     found: dict[str, int] = {}
     before = read
@@ -86,43 +206,3 @@ def _kept(cached: Mapping[int, int], points: Mapping[int, str], read: int) -> tu
             found[points[point]] = found.get(points[point], 0) + tokens - before
             before = tokens
     return tuple(found.items())
-
-
-def _content(call: Call) -> tuple[list[Mapping[str, Any]], dict[int, str]]:
-    """The blocks of a conversation, blobs as bytes; the number of blocks before each cachePoint, and its ttl."""
-    content: list[Mapping[str, Any]] = []
-    points: dict[int, str] = {}
-    messages = (block for message in call.messages for block in message.get("content", ()))
-    for block in (*call.tools, *call.system, *messages):
-        if "cachePoint" in block:
-            points[len(content)] = block["cachePoint"].get("ttl", "5m")
-        else:
-            content.append(block)
-    return content, points
-
-
-def _ends(call: Call) -> Iterator[bytes]:
-    """A digest of the model and of the first n blocks, for each n from 0."""
-    digest = blake2b(call.stands_for.encode(), digest_size=16)
-    yield digest.digest()
-    for place, block in _blocks(call.body):
-        if "cachePoint" not in block:
-            digest.update(json.dumps((place, block), sort_keys=True).encode())
-            yield digest.digest()
-
-
-def _blocks(body: Mapping[str, Any]) -> Iterator[tuple[object, Mapping[str, Any]]]:
-    """The blocks of a conversation as JSON, in the order in which they are cached, each with its place."""
-    for tool in body.get("toolConfig", {}).get("tools", ()):
-        yield "tools", tool
-    for block in body.get("system", ()):
-        yield "system", block
-    for number, message in enumerate(body.get("messages", ())):
-        for block in message.get("content", ()):
-            yield (number, message.get("role")), block
-
-
-def _caching(model_id: str) -> Caching | None:
-    """How the model caches; None where that is not known."""
-    known = standing(model_id)
-    return None if known.model is None else known.model.caching

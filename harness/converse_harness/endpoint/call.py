@@ -17,6 +17,8 @@ from converse_harness.stream.http import Chunk, Request
 
 if TYPE_CHECKING:
     from converse_harness.bedrock.rules import Refusal
+    from converse_harness.endpoint.cache import PromptUse
+    from converse_harness.endpoint.rewrites import CacheUse
     from converse_harness.notes import Note
 
 CONVERSATIONS: Final = ("Converse", "ConverseStream", "CountTokens")
@@ -46,6 +48,7 @@ class Answered:
     waited: float = 0.0
     refusal: Refusal | None = None
     notes: Sequence[Note] = ()
+    prompt: PromptUse | None = None
     passed_on: Callable[[], ForwardedCall] | None = None
     """What came, where the call was passed on to the real service: read when somebody asks."""
 
@@ -189,6 +192,13 @@ class Call:
     def refusal(self) -> Refusal | None:
         """What Bedrock would refuse in the request, where the rules were held against it; None where nothing."""
         return self.answered.refusal
+
+    @property
+    def cache(self) -> CacheUse:
+        """What the call read from the prompt cache and wrote to it; of a recorded answer what its usage says."""
+        from converse_harness.endpoint.rewrites import cache_use
+
+        return cache_use(self)
 
     @property
     def summary(self) -> str:

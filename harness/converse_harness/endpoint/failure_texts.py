@@ -10,6 +10,7 @@ from typing import Final
 from converse_harness import bedrock
 from converse_harness.bedrock.rules import Refusal
 from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.rewrites import rewrite_of
 from converse_harness.endpoint.script import NAMED, NOT_USED, SCRIPTED, Missed, Script, Slot, describe
 from converse_harness.secrets import mask
 
@@ -208,6 +209,7 @@ def transcript(calls: Sequence[Call]) -> str:
         if call.tool_names:
             lines.append(f"    tools    {', '.join(call.tool_names)}")
         lines.append(f"    answer   {call.status or 'no HTTP answer'}  {answered}  ({call.outcome})")
+        lines += [f"    cache    {line}" for line in _cached(call)]
         for note in call.answered.notes:
             lines.append(f"    note     {note.kind}: {note.text.partition(chr(10))[0]}")
         if call.answered.waited:
@@ -216,6 +218,15 @@ def transcript(calls: Sequence[Call]) -> str:
             body = json.dumps(event, ensure_ascii=False, default=lambda value: f"<{len(value)} bytes>")
             lines.append(f"    {1000 * at:7.1f} ms  {body}")
     return mask("\n".join(lines))
+
+
+def _cached(call: Call) -> list[str]:
+    use = call.answered.prompt
+    if use is None or use.implicit:
+        return []
+    rewrite = rewrite_of(use)
+    counted = f"{use.read:,} tokens read, {use.written:,} written"
+    return [counted, *(str(rewrite).splitlines() if rewrite is not None else ())]
 
 
 def _column(title: str, rows: Sequence[tuple[str, str]]) -> str:

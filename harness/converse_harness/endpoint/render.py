@@ -18,7 +18,7 @@ from converse_harness import bedrock
 from converse_harness.bedrock import guardrails
 from converse_harness.bedrock.families import family_of
 from converse_harness.endpoint import operations
-from converse_harness.endpoint.cache import PromptCache, PromptUse, has_cache_point
+from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.usage import usage
 from converse_harness.errors import ReplyError, StreamOrderError
@@ -52,15 +52,11 @@ _PAD_LENGTHS: Final = bytes(SHORTEST_PADDING + byte % (LONGEST_PADDING - SHORTES
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """Where and for what a reply is used: its place in the script, the script's seed, the call.
-
-    `prompt` is what the call reads from the prompt cache and writes to it; None for a call without a cachePoint.
-    """
+    """Where and for what a reply is used: its place in the script, the script's seed, the call."""
 
     seed: int
     place: str
     call: Call
-    prompt: PromptUse | None = None
 
     def digest(self, what: str, size: int) -> bytes:
         """`size` bytes that hash from the seed, the reply's place and `what`."""
@@ -79,10 +75,10 @@ class Occasion:
 
 
 class Renderer:
-    """Renders replies; keeps the frames of those that it rendered last, and which prompts are cached."""
+    """Renders replies; keeps the frames of those that it rendered last."""
 
-    def __init__(self) -> None:
-        self._cache = PromptCache()
+    def __init__(self, cache: PromptCache) -> None:
+        self._cache = cache
         self._frames: dict[tuple[Reply, int, str, str, int], list[Chunk]] = {}
 
     def render(self, reply: Reply, occasion: Occasion) -> HttpResponse:
@@ -101,13 +97,12 @@ class Renderer:
                     f"{reply.summary}: only a stream can be broken by faults.{placement.fault.name}, and the client "
                     f"called {occasion.call.operation}, which answers with one whole body."
                 )
-        if has_cache_point(occasion.call):
-            occasion = replace(occasion, prompt=self._cache.use(occasion.call))
+        prompt = occasion.call.answered.prompt = self._cache.use(occasion.call)
         response = self._recorded(reply, occasion) or self._sound(reply, occasion)
         for placement, change in changes:
             response = response if change is None else change(response, placement)
-        if occasion.prompt is not None and response.status == _OK and response.failure is None:
-            self._cache.keep(occasion.prompt)
+        if prompt is not None and response.status == _OK and response.failure is None:
+            self._cache.answered(prompt, reply.pace.first, reply.pace.each * (_count(reply, occasion) - 1))
         return response
 
     def _recorded(self, reply: Reply, occasion: Occasion) -> HttpResponse | None:
@@ -231,7 +226,7 @@ def _options(body: MessageBody, reply: Reply, occasion: Occasion, sent: int) -> 
     options = {name: body.options[name] for name in METADATA if name in body.options}
     if "trace" in options:
         options["trace"] = guardrails.named(options["trace"], occasion.call.guardrail)
-    options["usage"] = usage(occasion.call, occasion.prompt, body, options.get("usage"))
+    options["usage"] = usage(occasion.call, body, options.get("usage"))
     pauses = reply.pace.first + reply.pace.each * sent
     options.setdefault("metrics", {"latencyMs": 250 + 12 * options["usage"]["outputTokens"] + round(1000 * pauses)})
     return options

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from converse_harness.bedrock.models import standing
 from converse_harness.bedrock.rules.rule import Claude
-from converse_harness.endpoint.cache import PromptUse, request_tokens
 from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.prompt import has_cache_point, request_weight
 from converse_harness.reply.body import MessageBody
 from converse_harness.stream.chunk import estimate_tokens
 
@@ -42,19 +42,22 @@ pairs (95), Sonnet 5 with the read pair (13, none with a cachePoint), Nova with 
 stream the four counts are there exactly where the request has a cachePoint, of whatever model, without details."""
 
 
-def usage(call: Call, prompt: PromptUse | None, body: MessageBody, given: Mapping[str, Any] | None) -> dict[str, Any]:
+def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None) -> dict[str, Any]:
     """TokenUsage as Bedrock counts it: cache tokens are part of the total; what is given wins.
 
-    `prompt` is what the call reads from the cache and writes to it; None for a call without a cachePoint.
+    What is cached without a cachePoint is not counted: it is input like any other.
     """
-    use = prompt or PromptUse(0, 0, request_tokens(call))
-    counted: dict[str, Any] = {"inputTokens": use.rest, "outputTokens": estimate_tokens(body.content), **(given or {})}
+    prompt = call.answered.prompt
+    use = None if prompt is None or prompt.implicit else prompt
+    rest = request_tokens(call) if use is None else use.rest
+    counted: dict[str, Any] = {"inputTokens": rest, "outputTokens": estimate_tokens(body.content), **(given or {})}
     if given is None:
         counted["serverToolUsage"] = {}
         known = _in_json(call.stands_for) if call.operation == "Converse" else UsageKeys()
-        for key in known.always if prompt is None else _COUNTS:
-            counted[key] = use.read if key in _READ else use.written
-        if known.details and use.written:
+        read, written = (use.read, use.written) if use is not None else (0, 0)
+        for key in _COUNTS if has_cache_point(call.body) else known.always:
+            counted[key] = read if key in _READ else written
+        if use is not None and known.details and written:
             counted["cacheDetails"] = [{"inputTokens": tokens, "ttl": ttl} for ttl, tokens in use.details]
     parts = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
     counted.setdefault("totalTokens", sum(counted.get(part, 0) for part in parts))
@@ -65,6 +68,14 @@ def usage(call: Call, prompt: PromptUse | None, body: MessageBody, given: Mappin
 def _in_json(model_id: str) -> UsageKeys:
     name = standing(model_id).id
     return next((keys for models, keys in _IN_JSON if name in models), UsageKeys())
+
+
+def request_tokens(call: Call) -> int:
+    """An estimate of the input tokens of a conversation."""
+    body = call.body
+    if call.operation == "CountTokens":
+        body = body.get("input", {}).get("converse", {})
+    return max(1, round(request_weight(body, standing(call.stands_for).model)))
 
 
 def count_tokens(call: Call) -> int:

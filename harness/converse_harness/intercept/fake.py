@@ -15,6 +15,7 @@ from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.endpoint import Endpoint, Handler
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.failure_texts import no_handler, shortened, transcript, unused_replies
+from converse_harness.endpoint.rewrites import CacheSummary
 from converse_harness.endpoint.script import Condition, Pattern, Queue, Replies, Responder, Slot
 from converse_harness.errors import (
     BlockedConnection,
@@ -44,6 +45,7 @@ class Settings(TypedDict, total=False):
     rules: RuleLevel
     keep_calls: int | None
     models: Mapping[str, str] | None
+    cache_minimum: int | None
 
 
 _open: WeakSet[Fake] = WeakSet()
@@ -131,7 +133,8 @@ class Fake:
     `unused` is "allow"; `rules` says how strictly requests are held to what Bedrock refuses. `sleeps` makes retry waits
     real; `seed` changes every id and padding length; of the calls the last `keep_calls` are kept, None for all.
     `models` says by globs what stands behind model ids that do not say it, `{"arn:*": "anthropic.claude-sonnet-5"}` for
-    instance. Which clients reach it is the subject of its transport: each transport has a subclass.
+    instance; `cache_minimum` is the least tokens of a prompt that is cached, None for each model's own. Which clients
+    reach it is the subject of its transport: each transport has a subclass.
     """
 
     where = ""
@@ -150,12 +153,19 @@ class Fake:
         rules: RuleLevel = "default",
         keep_calls: int | None = None,
         models: Mapping[str, str] | None = None,
+        cache_minimum: int | None = None,
     ) -> None:
         for name, value in (("unused", unused), ("unexpected", unexpected)):
             if value not in _STRICTNESS:
                 raise ReplyError(f"{name}={value!r}; one of {', '.join(map(repr, _STRICTNESS))}.")
         self.endpoint = Endpoint(
-            *replies, seed=seed, rules=rules, transport=self.transport, keep_calls=keep_calls, models=models
+            *replies,
+            seed=seed,
+            rules=rules,
+            transport=self.transport,
+            keep_calls=keep_calls,
+            models=models,
+            cache_minimum=cache_minimum,
         )
         self.writer: SessionWriter | None = None
         self._sleeps = sleeps
@@ -242,6 +252,22 @@ class Fake:
     def calls(self) -> list[Call]:
         """Every call so far, each attempt of a retried one separately; the last ones, if `keep_calls` bounds them."""
         return list(self.endpoint.calls)
+
+    @property
+    def cache(self) -> CacheSummary:
+        """What the calls read from the prompt cache and wrote to it, and what was written again and why."""
+        with self.lock:
+            self.endpoint.cache.settle()
+            return CacheSummary(self.calls, self._note)
+
+    def later(self, *, hours: float = 0, minutes: float = 0, seconds: float = 0) -> None:
+        """Let time go by on the fake's own clock, so that what was cached expires. Raises ReplyError for none."""
+        with self.lock:
+            self.endpoint.cache.later(3600 * hours + 60 * minutes + seconds)
+
+    def _note(self, note: Note) -> None:
+        if note.kind not in [each.kind for each in self.endpoint.notes]:
+            self.endpoint.notes.append(note)
 
     @property
     def notes(self) -> list[Note]:

@@ -39,9 +39,8 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     pluginmanager.register(Masks(), "converse_masks")
     group = parser.getgroup(*GROUP)
     for name, (default, meaning) in OPTIONS.items():
-        group.addoption(
-            f"--converse-{name}", default=None, metavar=name.upper(), help=f"{meaning} (default: {default})"
-        )
+        option = f"--converse-{name.replace('_', '-')}"
+        group.addoption(option, default=None, metavar=name.upper(), help=f"{meaning} (default: {default})")
         parser.addini(f"converse_{name}", f"{meaning} (fixture converse)", default=default)
     parser.addini("converse_models", "lines GLOB = MODEL: what stands behind model ids such as ARNs", "linelist", [])
 
@@ -50,6 +49,15 @@ def pytest_configure(config: pytest.Config) -> None:
     """The marker, with its settings."""
     arguments = ", ".join(f"{name}=" for name in MARKED)
     config.addinivalue_line("markers", f"converse({arguments}): settings of the fixture converse, see --help")
+
+
+def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
+    """What was written again to the prompt cache, and why, in place of the difference of two tuples."""
+    module = sys.modules.get("converse_harness.endpoint.rewrites")
+    if module is None or op != "==":
+        return None
+    found = next((each for each in (left, right) if isinstance(each, module.Rewrites)), None)
+    return [f"{left!r} == {right!r}", *found.explain()] if found else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -24,6 +24,7 @@ OPTIONS: Final = {
     "unexpected": ("fail", "what becomes of a test whose client makes a call that is not scripted: fail or allow"),
     "rules": ("default", "what becomes of requests that Bedrock would refuse: off, warn, default or strict"),
     "sleeps": ("no", "whether clients really wait between retries: yes or no"),
+    "cache_minimum": ("model", "the least tokens of a prompt that is cached: a number, or model for each model's own"),
     "seed": ("0", "a whole number that changes every generated id and padding length"),
 }
 """Each setting of the marker `converse`, with its default and meaning; also an ini and a command-line option."""
@@ -37,7 +38,7 @@ _BOOLEANS: Final = {"yes": True, "true": True, "1": True, "no": False, "false": 
 def settings_of(item: pytest.Item) -> Settings:
     """The settings of a test: its marker, else the command line, else the ini file. Raises UsageError."""
     settings: dict[str, Any] = {
-        name: item.config.getoption(f"--converse-{name}") or item.config.getini(f"converse_{name}") for name in OPTIONS
+        name: item.config.getoption(f"converse_{name}") or item.config.getini(f"converse_{name}") for name in OPTIONS
     }
     settings["models"] = _models(item.config)
     for marker in reversed(list(item.iter_markers("converse"))):
@@ -53,10 +54,13 @@ def settings_of(item: pytest.Item) -> Settings:
         sleeps = settings["sleeps"]
         settings["sleeps"] = sleeps if isinstance(sleeps, bool) else _BOOLEANS[str(sleeps).lower()]
         settings["seed"] = int(settings["seed"])
+        minimum = settings["cache_minimum"]
+        settings["cache_minimum"] = None if minimum in (None, "model") else int(minimum)
     except (KeyError, ValueError):
         raise pytest.UsageError(
-            f"converse settings: sleeps is yes or no and seed a whole number; got sleeps={settings['sleeps']!r}, "
-            f"seed={settings['seed']!r}."
+            "converse settings: sleeps is yes or no, seed a whole number, cache_minimum a number of tokens or model; "
+            f"got sleeps={settings['sleeps']!r}, seed={settings['seed']!r}, "
+            f"cache_minimum={settings['cache_minimum']!r}."
         ) from None
     return cast("Settings", settings)
 

@@ -68,8 +68,14 @@ class ConverseApp:
     [{'text': 'hi'}]
     """
 
-    def __init__(self, *replies: Responder | Replies, seed: int = 0, rules: RuleLevel = "default") -> None:
-        self.fake: Fake = _AsgiFake(*replies, seed=seed, rules=rules)
+    def __init__(
+        self,
+        *replies: Responder | Replies,
+        seed: int = 0,
+        rules: RuleLevel = "default",
+        cache_minimum: int | None = None,
+    ) -> None:
+        self.fake: Fake = _AsgiFake(*replies, seed=seed, rules=rules, cache_minimum=cache_minimum)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """What a server calls, once for each request. Raises TransportError for what is neither HTTP nor lifespan."""

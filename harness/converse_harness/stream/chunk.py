@@ -183,21 +183,26 @@ def default_stop_reason(blocks: Iterable[Mapping[str, Any]]) -> str:
 
 def estimate_tokens(value: object) -> int:
     """A believable number of tokens, at least 1: a quarter of the characters of its text, 1,500 for each file."""
-    return max(1, round(_weigh(value)))
+    return max(1, round(weigh(value)))
 
 
-def _weigh(value: object) -> float:
+def weigh(value: object) -> float:
+    """The same before it is rounded; files may be bytes, as boto3 takes them, or base64, as they travel."""
     match value:
         case {"redactedContent": bytes(redacted)}:
             return len(redacted) / 4
+        case {"redactedContent": str(redacted)}:
+            return len(redacted) * 3 / 16
+        case {"bytes": str(), **more} if not more:
+            return weigh({"bytes": b""})
         case str():
             return len(value) / 4
         case bytes() | bytearray():
             return 1500
         case Mapping():
-            return sum(map(_weigh, chain.from_iterable(cast("Mapping[object, object]", value).items())))
+            return sum(map(weigh, chain.from_iterable(cast("Mapping[object, object]", value).items())))
         case list() | tuple():
-            return sum(map(_weigh, cast("list[object]", value)))
+            return sum(map(weigh, cast("list[object]", value)))
         case _:
             return 0.5
 

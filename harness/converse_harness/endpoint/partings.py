@@ -1,0 +1,104 @@
+"""Parting: where the prompt of a request stops being that of an earlier one."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final, NamedTuple, cast
+
+from converse_harness.endpoint.cache import PromptUse
+from converse_harness.endpoint.prompt import PromptBlock, cached_blocks, settings_of
+
+_SHOWN: Final = 64
+"""Characters that are shown of what was and of what is."""
+
+_BEFORE: Final = 24
+"""How many of them stand before the difference, at most."""
+
+_NOTHING: Final = "nothing"
+
+
+class Parting(NamedTuple):
+    """Where a request stops being the same as an earlier one: the path, the character there, what was and what is.
+
+    The character is the first of the word that differs; None for what is no text.
+    """
+
+    path: str
+    character: int | None
+    was: str
+    now: str
+
+    def __str__(self) -> str:
+        return self.path if self.character is None else f"{self.path}, character {self.character}"
+
+
+def given(use: PromptUse) -> list[PromptBlock]:
+    """The blocks of a request as the model gets them."""
+    return [each for each in cached_blocks(use.call.body, use.caching) if "cachePoint" not in each.block]
+
+
+def parting_of(use: PromptUse, earlier: PromptUse, common: int) -> Parting | None:
+    """Where two requests part, of which so many blocks are the same.
+
+    None where all that was cached is the same, or where the model has made it so: some are not given the thoughts of
+    earlier turns.
+    """
+    if use.prompt.common(earlier.prompt) >= max(earlier.prefixes, default=0):
+        return None
+    was, now = (dict(enumerate(given(each))).get(common) for each in (earlier, use))
+    if was is None or (now is not None and was[1:] == now[1:]):
+        return _of_settings(use, earlier)
+    if "reasoningContent" in was.block and was not in given(use) and _sends(use, was):
+        return None
+    if now is None or was.place != now.place:
+        return Parting((now or was).path, None, _spelled(was.block), _NOTHING if now is None else _spelled(now.block))
+    path, one, other = _differ(now.path, was.block, now.block)
+    if not (isinstance(one, str) and isinstance(other, str)):
+        return Parting(path, None, _spelled(one), _spelled(other))
+    at = next((at for at, pair in enumerate(zip(one, other, strict=False)) if len(set(pair)) > 1), None)
+    at = min(len(one), len(other)) if at is None else at
+    while at and not one[at - 1].isspace():
+        at -= 1
+    return Parting(path, at, _shown(one, at), _shown(other, at))
+
+
+def _sends(use: PromptUse, block: PromptBlock) -> bool:
+    """Whether a request has a block, though its model may not be given it."""
+    messages = use.call.body.get("messages", ())
+    return any(block.block in message.get("content", ()) for message in messages)
+
+
+def _of_settings(use: PromptUse, earlier: PromptUse) -> Parting | None:
+    """The first setting in which two requests differ."""
+    was, now = settings_of(earlier.call.body), settings_of(use.call.body)
+    for path in sorted({*was, *now}):
+        if was.get(path) != now.get(path):
+            return Parting(path, None, _spelled(was.get(path)), _spelled(now.get(path)))
+    return None
+
+
+def _differ(path: str, was: object, now: object) -> tuple[str, object, object]:
+    """The first part in which two values differ, and what it is in each; None is what is not there."""
+    if isinstance(was, dict) and isinstance(now, dict):
+        ours, theirs = cast("dict[str, object]", was), cast("dict[str, object]", now)
+        for key in sorted({*ours, *theirs}):
+            if ours.get(key) != theirs.get(key):
+                return _differ(f"{path}.{key}", ours.get(key), theirs.get(key))
+    if isinstance(was, list) and isinstance(now, list):
+        some, others = cast("list[object]", was), cast("list[object]", now)
+        for number in range(max(len(some), len(others))):
+            one, other = (dict(enumerate(each)).get(number) for each in (some, others))
+            if one != other:
+                return _differ(f"{path}[{number}]", one, other)
+    return path, was, now
+
+
+def _spelled(value: Any) -> str:
+    return _NOTHING if value is None else _shown(json.dumps(value, ensure_ascii=False))
+
+
+def _shown(text: str, at: int = 0) -> str:
+    """What stands around a character, in one line."""
+    start = max(0, at - _BEFORE)
+    part = text[start : start + _SHOWN].replace("\n", "\\n")
+    return f"{'...' if start else ''}{part}{'...' if start + _SHOWN < len(text) else ''}"

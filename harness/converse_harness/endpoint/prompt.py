@@ -1,0 +1,144 @@
+"""Prompt: the blocks of a request in the order in which a model caches them, and where its cache points stand.
+
+Tools come first, then the system prompt, then the messages. A prefix is its first n blocks; two requests have the same
+one where the digests of their first n blocks are equal.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Final, NamedTuple
+
+from converse_harness.bedrock.models import Caching, Model
+from converse_harness.stream.chunk import weigh
+
+TOOL_CHOICE: Final = "toolConfig.toolChoice"
+IMAGES: Final = "images"
+
+_THINKING: Final = ("thinking", "reasoning_config", "reasoningConfig")
+"""The fields of a model that turn its thinking on or off, and say how long it takes."""
+
+
+class PromptBlock(NamedTuple):
+    """A block of a request, as JSON, and where it is: `message` is its message's number, -1 before the messages.
+
+    `place` is "tools", "system" or the role of its message.
+    """
+
+    path: str
+    message: int
+    place: str
+    block: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The prefixes of a request. `ends[n]` is a digest of its first n blocks, `tokens[n]` how many tokens they have.
+
+    `points` are the numbers of blocks before each cachePoint, with its ttl; `static` is the number of blocks before the
+    messages.
+    """
+
+    ends: tuple[bytes, ...]
+    tokens: tuple[int, ...]
+    points: Mapping[int, str]
+    static: int
+
+    def common(self, other: Prompt) -> int:
+        """How many blocks both begin with."""
+        shorter = range(min(len(self.ends), len(other.ends)))
+        return bisect_left(shorter, 1, key=lambda n: self.ends[n] != other.ends[n]) - 1
+
+
+def prompt_of(body: Mapping[str, Any], model_id: str, known: Model | None) -> Prompt:
+    """The prefixes of a request's JSON to a model."""
+    caching = known.caching if known is not None else None
+    digest = blake2b(model_id.encode(), digest_size=16)
+    if caching is not None and caching.forgets == "everything":
+        digest.update(_spelled(settings_of(body)))
+    ends, tokens, points = [digest.digest()], [0], dict[int, str]()
+    weight, static = tools_weight(body, known), 0
+    before = -1
+    for _, message, place, block in cached_blocks(body, caching):
+        if before < 0 <= message and caching is not None and caching.forgets == "messages":
+            digest.update(_spelled(settings_of(body)))
+        before = message
+        if "cachePoint" in block:
+            points[len(ends) - 1] = block["cachePoint"].get("ttl", "5m")
+            continue
+        digest.update(_spelled((message, place, block)))
+        weight += weigh(block)
+        ends.append(digest.digest())
+        tokens.append(max(1, round(weight)))
+        static += message < 0
+    return Prompt(tuple(ends), tuple(tokens), points, static)
+
+
+def request_weight(body: Mapping[str, Any], known: Model | None) -> float:
+    """An estimate of the input tokens of a request's JSON."""
+    blocks = cached_blocks(body, known.caching if known is not None else None)
+    return tools_weight(body, known) + sum(weigh(each.block) for each in blocks if "cachePoint" not in each.block)
+
+
+def tools_weight(body: Mapping[str, Any], known: Model | None) -> float:
+    """The tokens of what a service tells a model before its tools."""
+    return known.tools_tokens if known is not None and (body.get("toolConfig") or {}).get("tools") else 0
+
+
+def has_cache_point(body: Mapping[str, Any]) -> bool:
+    """Whether the JSON of a request has a cachePoint."""
+    return any("cachePoint" in each.block for each in _blocks(body))
+
+
+def cached_blocks(body: Mapping[str, Any], caching: Caching | None) -> Iterator[PromptBlock]:
+    """The blocks of a request, and its cache points, as the model gets them: some are not given earlier thoughts."""
+    first = _turn(body.get("messages", ())) if caching is not None and caching.drops_thoughts else 0
+    for each in _blocks(body):
+        if "reasoningContent" not in each.block or each.message >= first:
+            yield each
+
+
+def _blocks(body: Mapping[str, Any]) -> Iterator[PromptBlock]:
+    for k, tool in enumerate((body.get("toolConfig") or {}).get("tools") or ()):
+        yield PromptBlock(f"toolConfig.tools[{k}]", -1, "tools", tool)
+    for k, block in enumerate(body.get("system") or ()):
+        yield PromptBlock(f"system[{k}]", -1, "system", block)
+    for n, message in enumerate(body.get("messages") or ()):
+        for m, block in enumerate(message.get("content") or ()):
+            yield PromptBlock(f"messages[{n}].content[{m}]", n, str(message.get("role")), block)
+
+
+def _turn(messages: Sequence[Mapping[str, Any]]) -> int:
+    """The number of the message with which the last turn begins: the user's last one that is more than tool results."""
+    for number in range(len(messages) - 1, -1, -1):
+        content = messages[number].get("content") or ()
+        if messages[number].get("role") == "user" and any(_is_said(block) for block in content):
+            return number
+    return 0
+
+
+def _is_said(block: Mapping[str, Any]) -> bool:
+    return "toolResult" not in block and "cachePoint" not in block
+
+
+def settings_of(body: Mapping[str, Any]) -> dict[str, Any]:
+    """What else of a request decides whether its messages are read, by its path."""
+    fields = body.get("additionalModelRequestFields") or {}
+    named = {f"additionalModelRequestFields.{name}": fields[name] for name in _THINKING if name in fields}
+    return {
+        TOOL_CHOICE: (body.get("toolConfig") or {}).get("toolChoice"),
+        IMAGES: any(_shows(each.block) for each in _blocks(body)),
+        **named,
+    }
+
+
+def _shows(block: Mapping[str, Any]) -> bool:
+    return "image" in block or any("image" in each for each in block.get("toolResult", {}).get("content", ()))
+
+
+def _spelled(value: object) -> bytes:
+    return json.dumps(value, sort_keys=True).encode()

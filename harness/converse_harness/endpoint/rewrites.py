@@ -1,0 +1,279 @@
+"""What people ask of the prompt cache: what calls read and wrote, and what was written again, where and why."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from typing import Any, Final, NamedTuple
+
+from converse_harness.endpoint.cache import PromptUse
+from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.partings import Parting, given, parting_of
+from converse_harness.notes import Note
+from converse_harness.secrets import mask
+
+_LISTED: Final = 3
+"""Rewrites that are explained; of more the number is said."""
+
+_COMPARED: Final = 20
+"""How many earlier calls of other conversations a call is compared with."""
+
+_SHORT: Final = 12
+"""Words of texts that are compared character by character."""
+
+_ALIKE: Final = 0.5
+"""From how much in common on two prompts are taken for one that was changed."""
+
+
+class CacheUse(NamedTuple):
+    """What a call read from the prompt cache and wrote to it, in tokens.
+
+    `parted_at` is where its prefix stops being that of an earlier call of its conversation, or of an earlier call with
+    nearly the same prompt; `from_call` is the number of the call that wrote what it read. It is not `certain` where
+    a prefix is about as long as the model's minimum, where the answer broke, and of a cache without cachePoints.
+    """
+
+    read: int
+    written: int
+    parted_at: Parting | None
+    from_call: int | None
+    certain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """What a call wrote to the cache although an earlier call had written a prefix as long.
+
+    `path` is where its prefix parts from the earlier one, and `character` the first of the word that differs there;
+    `was` and `now` are what stood and stands there. Where nothing differs, `path` is empty and `blocks` says how many
+    lie between the two cache points, which is more than the model looks back.
+    """
+
+    call: Call = field(repr=False)
+    earlier: Call = field(repr=False)
+    tokens: int
+    path: str
+    character: int | None
+    was: str
+    now: str
+    blocks: int = 0
+    look_back: int = 0
+
+    @property
+    def summary(self) -> str:
+        """It in one line."""
+        parting = Parting(self.path, self.character, self.was, self.now)
+        reason = (
+            f"the prefix parts at {parting}" if self.path else f"{self.blocks} blocks lie between their cache points"
+        )
+        return (
+            f"call {self.call.number} wrote {self.tokens:,} tokens again that call {self.earlier.number} had cached: "
+            f"{reason}"
+        )
+
+    def __str__(self) -> str:
+        if self.path:
+            return mask(f"{self.summary}\n  was  {self.was}\n  now  {self.now}")
+        return f"{self.summary}, and the model looks back over about {self.look_back}"
+
+
+class Rewrites(tuple[Rewrite, ...]):
+    """All of them, in the order of their calls; false where there is none."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        if not self:
+            return "()"
+        more = f", and {len(self) - 1} more" if len(self) > 1 else ""
+        return mask(f"<{self[0].summary}{more}>")
+
+    def explain(self) -> list[str]:
+        """The lines in which a failure says them."""
+        lines = [line for rewrite in self[:_LISTED] for line in str(rewrite).splitlines()]
+        return lines + [f"and {len(self) - _LISTED} more"] * (len(self) > _LISTED)
+
+
+class CacheSummary:
+    """What some calls made of the prompt cache: tokens `read` and `written`, the `hit_rate`, and what was rewritten.
+
+    `assert not converse.cache.rewrites` says that the prefix is stable.
+    """
+
+    def __init__(self, calls: Sequence[Call], note: Callable[[Note], None] | None = None) -> None:
+        self._calls = calls
+        self._note = note
+
+    @property
+    def read(self) -> int:
+        """Tokens that the calls read from the cache."""
+        return sum(_figures(call)[0] for call in self._calls)
+
+    @property
+    def written(self) -> int:
+        """Tokens that the calls wrote to the cache."""
+        return sum(_figures(call)[1] for call in self._calls)
+
+    @property
+    def hit_rate(self) -> float:
+        """What was read, of all that was read or written; nan where nothing could be cached."""
+        read, written = self.read, self.written
+        return read / (read + written) if read + written else math.nan
+
+    @property
+    def by_model(self) -> dict[str, CacheSummary]:
+        """The same of the calls to each model, by the model id that was sent."""
+        calls: dict[str, list[Call]] = {}
+        for call in self._calls:
+            if call.answered.prompt is not None or any(_figures(call)):
+                calls.setdefault(call.model_id, []).append(call)
+        return {model_id: CacheSummary(of_model, self._note) for model_id, of_model in calls.items()}
+
+    @property
+    def rewrites(self) -> Rewrites:
+        """What calls wrote although an earlier one had written a prefix as long. What is not certain is left out.
+
+        Where nothing could be cached a note says so, as an empty list then proves nothing.
+        """
+        if self._note is not None and (said := _nothing_cached(self._calls)) is not None:
+            self._note(said)
+        uses = [call.answered.prompt for call in self._calls if call.answered.prompt is not None]
+        return Rewrites(found for use in uses if (found := rewrite_of(use)) is not None)
+
+    def __repr__(self) -> str:
+        rewritten = len(self.rewrites) if self._note is None else len(CacheSummary(self._calls).rewrites)
+        return (
+            f"<prompt cache: {self.read:,} tokens read, {self.written:,} written, hit rate {self.hit_rate:.2f}, "
+            f"{rewritten} rewrites>"
+        )
+
+
+def cache_use(call: Call) -> CacheUse:
+    """What a call made of the prompt cache."""
+    use = call.answered.prompt
+    read, written = _figures(call)
+    if use is None:
+        return CacheUse(read, written, None, None, certain=True)
+    use.cache.settle()
+    compared = _compared(use)
+    parting = None if compared is None else parting_of(use, compared.earlier, compared.common)
+    source = use.source.use.call.number if use.source is not None else None
+    return CacheUse(read, written, parting, source, _is_certain(use))
+
+
+def _figures(call: Call) -> tuple[int, int]:
+    """Tokens read and written: of a recorded answer its own."""
+    if call.reply is not None and call.reply.recorded is not None:
+        usage: Mapping[str, Any] = (call.response.usage if call.response is not None else None) or {}
+        return usage.get("cacheReadInputTokens", 0), usage.get("cacheWriteInputTokens", 0)
+    use = call.answered.prompt
+    return (0, 0) if use is None else (use.read, use.written)
+
+
+def _is_certain(use: PromptUse) -> bool:
+    answered = use.call.answered
+    whole = answered.outcome == "complete" and (not use.call.events or use.call.response is not None)
+    return whole and not use.near and not use.implicit and (use.source is None or _is_certain(use.source.use))
+
+
+def _nothing_cached(calls: Sequence[Call]) -> Note | None:
+    """Why no rewrite can be found, if none can."""
+    uses = [call.answered.prompt for call in calls if call.answered.prompt is not None]
+    if not calls or any(use.cacheable and not use.implicit for use in uses):
+        return None
+    pointed = next((use for use in uses if not use.implicit), None)
+    if pointed is None:
+        text = "nothing could be cached: no call to a model that is known to cache has a cachePoint"
+        return Note("cache_not_used", f"{text}.   More: converse-harness docs cache", calls[0].number)
+    tokens, least = pointed.prompt.tokens[max(pointed.prompt.points, default=0)], pointed.caching.minimum
+    return Note(
+        "cache_prefix_too_short",
+        f"nothing could be cached: call {pointed.call.number} has about {tokens:,} tokens before its last cachePoint, "
+        f"and {pointed.call.model_id} caches nothing below {least:,}.\n"
+        "Short prompts of tests are cached with @pytest.mark.converse(cache_minimum=0).   "
+        "More: converse-harness docs cache",
+        pointed.call.number,
+    )
+
+
+class _Compared(NamedTuple):
+    """An earlier use that a use should have read from: how many blocks both begin with, and how many tokens count."""
+
+    earlier: PromptUse
+    end: int
+    common: int
+    most: int
+
+
+def rewrite_of(use: PromptUse) -> Rewrite | None:
+    """What a call wrote although an earlier one had written a prefix as long, if it did, and that is certain."""
+    found = _compared(use) if use.written and _is_certain(use) else None
+    if found is None or not _is_certain(found.earlier):
+        return None
+    earlier = found.earlier
+    tokens = min(use.read + use.written, earlier.prompt.tokens[found.end], found.most) - use.read
+    if tokens <= 0:
+        return None
+    if found.common >= found.end:
+        blocks = next((point for point in use.cacheable if point >= found.end), found.end) - found.end
+        look_back = use.caching.look_back
+        return Rewrite(use.call, earlier.call, tokens, "", None, "", "", blocks, look_back) if blocks else None
+    parting = parting_of(use, earlier, found.common)
+    return None if parting is None else Rewrite(use.call, earlier.call, tokens, *parting)
+
+
+def _compared(use: PromptUse) -> _Compared | None:
+    """The call with whose prefix a use is compared.
+
+    The nearest one of its conversation that has cached something; else the one before with nearly the same tools and
+    system prompt, and only as far as these go: another conversation begins with another message.
+    """
+    prompt = use.prompt
+    parent = use.cache.parent(use.call)
+    while parent is not None:
+        earlier = parent.answered.prompt
+        if earlier is not None and parent.model_id == use.call.model_id and (end := _cached(earlier, use)):
+            return _Compared(earlier, end, max(0, prompt.common(earlier.prompt)), prompt.tokens[-1])
+        parent = use.cache.parent(parent)
+    best: _Compared | None = None
+    for earlier in list(_before(use))[:_COMPARED]:
+        end, common = _cached(earlier, use), max(0, prompt.common(earlier.prompt))
+        parted = common < min(prompt.static, earlier.prompt.static) and (best is None or common > best.common)
+        if end and parted and _are_alike(use, earlier, common):
+            best = _Compared(earlier, end, common, prompt.tokens[prompt.static])
+    return best
+
+
+def _before(use: PromptUse) -> Iterator[PromptUse]:
+    """The uses of the same model before one, the last first."""
+    number, model_id = use.call.number, use.call.model_id
+    for each in reversed(use.cache.uses):
+        if each.call.number < number and each.call.model_id == model_id:
+            yield each
+
+
+def _cached(earlier: PromptUse, use: PromptUse) -> int:
+    """The end of the longest prefix of an earlier use that was cached when another came; 0 if none was."""
+    there = [end for end, each in earlier.prefixes.items() if each.born <= use.born and each.until > use.at]
+    return max(there, default=0)
+
+
+def _are_alike(use: PromptUse, earlier: PromptUse, common: int) -> bool:
+    """Whether the tools and system prompts of two requests have much in common from a block on."""
+    one, other = (_words(_static(each, common)) for each in (use, earlier))
+    if min(len(one), len(other)) < _SHORT:
+        return SequenceMatcher(None, " ".join(one), " ".join(other), autojunk=False).ratio() >= _ALIKE
+    threes, others = (set(zip(words, words[1:], words[2:], strict=False)) for words in (one, other))
+    return len(threes & others) >= _ALIKE * min(len(threes), len(others))
+
+
+def _static(use: PromptUse, common: int) -> str:
+    return json.dumps([each.block for each in given(use)[common : use.prompt.static]], ensure_ascii=False)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text)
