@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-import pytest
-
 from converse_harness import Endpoint, reply
 from converse_harness.stream.http import Request
 from tests.oracle.conftest import body_with_media
@@ -75,7 +73,9 @@ def _patterns(shared: Path) -> dict[str, tuple[Pattern, Pattern]]:
             for call in calls:
                 _asked(endpoint, call)
         counts = [(_counted(call["response"]), _asked(endpoint, call)) for call in calls]
-        patterns[name] = tuple([(read > 0, written > 0) for read, written in each] for each in zip(*counts, strict=True))
+        patterns[name] = tuple(
+            [(read > 0, written > 0) for read, written in each] for each in zip(*counts, strict=True)
+        )
     return patterns
 
 

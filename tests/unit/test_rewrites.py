@@ -1,0 +1,351 @@
+"""What is said of the prompt cache: when it is read and when not, and where a prefix parts that was written again."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import quote
+
+import pytest
+
+from converse_harness import Endpoint, Reply, faults, reply
+from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.rewrites import CacheSummary, Rewrites
+from converse_harness.errors import ReplyError
+from converse_harness.stream.http import Request
+
+Json = dict[str, Any]
+
+SONNET: Final = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+NOVA: Final = "us.amazon.nova-lite-v1:0"
+POINT: Final[Json] = {"cachePoint": {"type": "default"}}
+HOUR: Final[Json] = {"cachePoint": {"type": "default", "ttl": "1h"}}
+LONG: Final = "Plan a trip by train. " * 400
+SYSTEM: Final[Sequence[Json]] = ({"text": LONG}, POINT)
+IMAGE: Final[Json] = {"image": {"format": "png", "source": {"bytes": "AAAA"}}}
+
+
+def user(*content: Json) -> Json:
+    return {"role": "user", "content": list(content)}
+
+
+def says(text: str) -> Json:
+    return {"role": "assistant", "content": [{"text": text}]}
+
+
+def tool(name: str, description: str = "x") -> Json:
+    return {"toolSpec": {"name": name, "description": description, "inputSchema": {"json": {"type": "object"}}}}
+
+
+class Session:
+    """Calls to one fake, which answers "ok"."""
+
+    def __init__(self, *replies: Reply, minimum: int | None = None) -> None:
+        self.endpoint = Endpoint(*replies, rules="off", cache_minimum=minimum)
+        self.endpoint.script.fallback.add([reply.text("ok")], endless=True)
+
+    def begin(self, model: str = SONNET, **members: Any) -> Any:
+        """An exchange of which nothing is taken yet."""
+        body = {"messages": [user({"text": "Hello?"})], **members}
+        path = f"/model/{quote(model, safe='')}/converse-stream"
+        return self.endpoint.exchange(Request("POST", path, (), json.dumps(body).encode()))
+
+    def ask(self, model: str = SONNET, **members: Any) -> Call:
+        """A call whose answer is taken whole."""
+        exchange = self.begin(model, **members)
+        exchange.taken.extend((chunk, 0.0) for chunk in exchange.response.chunks)
+        exchange.ended("complete")
+        return exchange.call
+
+    @property
+    def summary(self) -> CacheSummary:
+        return CacheSummary(self.endpoint.calls)
+
+    @property
+    def rewrites(self) -> Rewrites:
+        return self.summary.rewrites
+
+
+def used(call: Call) -> tuple[bool, bool]:
+    """Whether a call read, and whether it wrote."""
+    return call.cache.read > 0, call.cache.written > 0
+
+
+@pytest.mark.parametrize(("point", "seconds"), [(POINT, 300), (HOUR, 3600)])
+def test_a_prefix_expires_and_each_read_begins_its_time_anew(point: Json, seconds: int) -> None:
+    session, system = Session(), [{"text": LONG}, point]
+    session.ask(system=system)
+    for _ in range(3):
+        session.endpoint.cache.later(seconds - 1)
+        assert used(session.ask(system=system)) == (True, False)
+    session.endpoint.cache.later(seconds)
+    again = session.ask(system=system)
+    assert used(again) == (False, True)
+    assert not session.rewrites
+    assert again.cache.from_call is None
+    assert session.ask(system=system).cache.from_call == again.number
+
+
+def test_two_times_to_live_expire_each_for_itself() -> None:
+    session = Session()
+    asked: Json = {"system": [{"text": LONG}, HOUR], "messages": [user({"text": LONG}, POINT)]}
+    first = session.ask(**asked).cache
+    session.endpoint.cache.later(301)
+    second = session.ask(**asked).cache
+    assert 0 < second.read < first.written
+    assert second.read + second.written == first.written
+    session.endpoint.cache.later(3601)
+    assert session.ask(**asked).cache.read == 0
+
+
+def test_pauses_of_answers_let_time_go_by() -> None:
+    session = Session(reply.text("ok").paced(first=301), reply.text("ok").paced(first=0, each=101))
+    for expected in [(False, True), (True, False), (False, True)]:
+        assert used(session.ask(system=SYSTEM)) == expected
+
+
+@pytest.mark.parametrize("seconds", [0, -1, math.nan])
+def test_time_goes_only_forward(seconds: float) -> None:
+    with pytest.raises(ReplyError, match=r"later\(\) lets"):
+        Session().endpoint.cache.later(seconds)
+
+
+def test_parallel_calls_do_not_read_what_the_other_writes() -> None:
+    session = Session()
+    one, other = session.begin(system=SYSTEM), session.begin(system=SYSTEM)
+    for each in (one, other):
+        each.taken.extend((chunk, 0.0) for chunk in each.response.chunks)
+        each.ended("complete")
+    assert [used(each.call) for each in (one, other)] == [(False, True), (False, True)]
+    assert used(session.ask(system=SYSTEM)) == (True, False)
+    assert not session.rewrites
+
+
+def test_what_is_being_answered_is_read_from_its_first_event_on() -> None:
+    session = Session()
+    writing = session.begin(system=SYSTEM)
+    assert used(session.ask(system=[*SYSTEM, {"text": "more"}])) == (False, True)
+    session = Session()
+    writing = session.begin(system=SYSTEM)
+    writing.taken.append((next(iter(writing.response.chunks)), 0.0))
+    assert used(session.ask(system=SYSTEM)) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        reply.throttled(),
+        reply.read_timeout(),
+        reply.text("ok").fails_after(0, "throttlingException"),
+    ],
+    ids=["throttled", "timed out", "an exception as the first event"],
+)
+def test_an_error_before_the_stream_writes_and_renews_nothing(answer: Reply) -> None:
+    session = Session(answer)
+    session.ask(system=SYSTEM)
+    assert used(session.ask(system=SYSTEM)) == (False, True)
+    session = Session(reply.text("ok"), answer)
+    session.ask(system=SYSTEM)
+    session.endpoint.cache.later(200)
+    session.ask(system=SYSTEM)
+    session.endpoint.cache.later(200)
+    assert used(session.ask(system=SYSTEM)) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [reply.text("ok then").fails_after(3, "throttlingException"), reply.text("ok").broken(faults.no_message_stop)],
+)
+def test_a_stream_that_breaks_wrote_and_nobody_can_be_certain(answer: Reply) -> None:
+    session = Session(answer)
+    broken = session.ask(system=SYSTEM)
+    reading = session.ask(system=SYSTEM)
+    assert used(reading) == (True, False)
+    assert [each.cache.certain for each in (broken, reading)] == [False, False]
+    session.ask(system=[{"text": "Now: 1. " + LONG}, POINT])
+    assert not session.rewrites
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "reads"),
+    [
+        ({"toolConfig": {"toolChoice": {"auto": {}}}}, {"toolConfig": {"toolChoice": {"any": {}}}}, True),
+        ({}, {"additionalModelRequestFields": {"thinking": {"type": "enabled", "budget_tokens": 1024}}}, True),
+        ({"messages": [user({"text": LONG}, POINT)]}, {"messages": [user({"text": LONG}, POINT, IMAGE)]}, True),
+        ({}, {"inferenceConfig": {"temperature": 0.5}}, None),
+        ({}, {"additionalModelRequestFields": {"top_k": 5}}, None),
+    ],
+    ids=["toolChoice", "thinking", "an image", "temperature", "another field"],
+)
+def test_settings_that_make_claude_forget_the_messages_alone(first: Json, second: Json, reads: bool | None) -> None:
+    session, tools = Session(), [tool("look"), POINT]
+    common: Json = {"system": SYSTEM, "messages": [user({"text": LONG}, POINT)]}
+
+    def asked(members: Json) -> Json:
+        return {**common, **members, "toolConfig": {"tools": tools, **members.get("toolConfig", {})}}
+
+    whole = session.ask(**asked(first)).cache.written
+    again = session.ask(**asked(second)).cache
+    assert (0 < again.read < whole) is bool(reads)
+    assert (again.read == whole) is (reads is None)
+
+
+def test_another_tool_choice_makes_nova_forget_everything() -> None:
+    session = Session()
+    for choice, expected in [("any", (False, True)), ("auto", (False, True)), ("any", (True, False))]:
+        config = {"tools": [tool("look")], "toolChoice": {choice: {}}}
+        assert used(session.ask(NOVA, system=SYSTEM, toolConfig=config)) == expected
+
+
+def test_nova_caches_without_points_and_its_usage_does_not_say_so() -> None:
+    session = Session()
+    history = [user({"text": LONG})]
+    for expected in [(False, True), (True, True)]:
+        call = session.ask(NOVA, messages=history)
+        assert used(call) == expected
+        assert not call.cache.certain
+        assert call.response is not None
+        assert call.response.usage is not None
+        assert "cacheReadInputTokens" not in call.response.usage
+        assert call.response.usage["inputTokens"] >= call.cache.read + call.cache.written
+        history += [says("ok"), user({"text": "More."})]
+    assert 0 < session.summary.hit_rate < 1
+    assert not session.rewrites
+
+
+def test_without_anything_to_cache_there_is_no_rate() -> None:
+    session = Session()
+    session.ask(messages=[user({"text": LONG})])
+    session.ask("m", system=SYSTEM)
+    assert math.isnan(session.summary.hit_rate)
+    assert session.summary.by_model == {}
+
+
+def test_what_is_counted_by_model() -> None:
+    session = Session()
+    for model in (SONNET, SONNET, NOVA):
+        session.ask(model, system=SYSTEM)
+    whole, of = session.summary, session.summary.by_model
+    assert set(of) == {SONNET, NOVA}
+    assert (of[SONNET].read, of[NOVA].read) == (whole.read, 0)
+    assert of[SONNET].written + of[NOVA].written == whole.written
+    assert of[SONNET].hit_rate == 0.5
+    assert not of[SONNET].rewrites
+
+
+def conversation(**members: Any) -> Iterator[Json]:
+    """Requests of a conversation that goes on, with a cache point at its end."""
+    history: list[Json] = []
+    for text in ("Where to?", "And then?"):
+        history += [user({"text": text})]
+        yield {"messages": [*history[:-1], user({"text": text}, POINT)], **members}
+        history += [says("ok")]
+
+
+PARTINGS: Final[Mapping[str, tuple[Json, Json, str]]] = {
+    "a clock in the system prompt": (
+        {"system": [{"text": f"Now: 05:00:01. {LONG}"}, POINT]},
+        {"system": [{"text": f"Now: 05:00:09. {LONG}"}, POINT]},
+        "the prefix parts at system[0].text, character 5\n  was  Now: 05:00:01. Plan",
+    ),
+    "tools in another order": (
+        {"toolConfig": {"tools": [tool("look", LONG), tool("listen", LONG), POINT]}},
+        {"toolConfig": {"tools": [tool("listen", LONG), tool("look", LONG), POINT]}},
+        "the prefix parts at toolConfig.tools[0].toolSpec.name, character 0\n  was  look\n  now  listen",
+    ),
+    "a tool less": (
+        {"toolConfig": {"tools": [tool("look", LONG), tool("listen", LONG), POINT]}, "system": SYSTEM},
+        {"toolConfig": {"tools": [tool("look", LONG), POINT]}, "system": SYSTEM},
+        "the prefix parts at system[0]\n",
+    ),
+    "a schema that changed": (
+        {
+            "toolConfig": {
+                "tools": [{"toolSpec": {**tool("t", LONG)["toolSpec"], "inputSchema": {"json": {"a": [1]}}}}, POINT]
+            }
+        },
+        {
+            "toolConfig": {
+                "tools": [{"toolSpec": {**tool("t", LONG)["toolSpec"], "inputSchema": {"json": {"a": [2]}}}}, POINT]
+            }
+        },
+        "the prefix parts at toolConfig.tools[0].toolSpec.inputSchema.json.a[0]\n  was  1\n  now  2",
+    ),
+}
+
+
+@pytest.mark.parametrize(("first", "second", "said"), PARTINGS.values(), ids=list(PARTINGS))
+def test_where_a_prefix_parts(first: Json, second: Json, said: str) -> None:
+    session = Session()
+    session.ask(**first)
+    session.ask(**second)
+    (rewrite,) = session.rewrites
+    assert f"call 2 wrote {rewrite.tokens:,} tokens again that call 1 had cached: {said}" in str(rewrite)
+    assert (rewrite.call.number, rewrite.earlier.number) == (2, 1)
+    assert 1000 < rewrite.tokens <= rewrite.call.cache.written
+    assert rewrite.call.cache.parted_at is not None
+    assert rewrite.call.cache.parted_at.path == rewrite.path
+    assert repr(session.rewrites).startswith("<call 2 wrote ")
+
+
+def test_a_conversation_that_only_grows_writes_nothing_again() -> None:
+    session = Session()
+    calls = [session.ask(**asked) for asked in conversation(system=SYSTEM)]
+    assert [used(call) for call in calls] == [(False, True), (True, True)]
+    assert calls[1].cache.read == calls[0].cache.written
+    assert calls[1].cache.from_call == 1
+    assert not session.rewrites
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"system": [{"text": "You write poems about the sea, and never rhyme. " * 200}, POINT]},
+        {"system": [{"text": LONG}, POINT], "messages": [user({"text": "Another question. " * 400}, POINT)]},
+        {"model": "eu.anthropic.claude-sonnet-4-5-20250929-v1:0", "system": [{"text": "Now: 2. " + LONG}, POINT]},
+    ],
+    ids=["another agent", "another conversation", "another model"],
+)
+def test_what_is_another_prompt_is_no_rewrite(other: Json) -> None:
+    session = Session()
+    session.ask(system=[{"text": LONG}, POINT], messages=[user({"text": "A question. " * 400}, POINT)])
+    assert session.ask(**other).cache.written > 0
+    assert not session.rewrites
+
+
+@pytest.mark.parametrize(("minimum", "certain"), [(None, False), (0, True), (5000, True)])
+def test_about_as_long_as_the_minimum_nothing_is_certain(minimum: int | None, certain: bool) -> None:
+    session = Session(minimum=minimum)
+    for second in range(2):
+        call = session.ask(system=[{"text": f"Now: {second}. " + "x" * 4200}, POINT])
+        assert call.cache.certain is certain
+    assert len(session.rewrites) == (minimum == 0)
+
+
+@pytest.mark.parametrize("minimum", [-1, True])
+def test_a_minimum_is_a_number_of_tokens(minimum: int) -> None:
+    with pytest.raises(ReplyError, match="cache_minimum="):
+        Session(minimum=minimum)
+
+
+def test_given_usage_wins_and_the_cache_goes_on() -> None:
+    session = Session(reply.message({"text": "ok"}, usage={"inputTokens": 7, "outputTokens": 1}))
+    first, second = (session.ask(system=SYSTEM) for _ in range(2))
+    assert first.response is not None
+    assert first.response.usage is not None
+    assert first.response.usage["inputTokens"] == 7
+    assert used(second) == (True, False)
+
+
+def test_calls_that_are_let_go_leave_what_others_still_read() -> None:
+    endpoint = Endpoint(rules="off", keep_calls=2)
+    session = Session()
+    session.endpoint = endpoint
+    endpoint.script.fallback.add([reply.text("ok")], endless=True)
+    for _ in range(9):
+        session.ask(system=SYSTEM)
+        session.ask(system=[{"text": "Another prompt of its own. " * 300}, POINT])
+    assert used(session.ask(system=SYSTEM)) == (True, False)
+    assert len(endpoint.cache.uses) <= 4
