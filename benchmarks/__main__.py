@@ -10,7 +10,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import clients, encoding, guard, loopback, properties, recorded, startup, streams
+from benchmarks import cache, clients, encoding, guard, loopback, properties, recorded, startup, streams
 from benchmarks.budgets import BUDGETS, Row, table
 
 SUBJECTS = {
@@ -18,6 +18,7 @@ SUBJECTS = {
     "encoding": encoding.rows,
     "streams": streams.rows,
     "clients": clients.rows,
+    "cache": cache.rows,
     "guard": guard.rows,
     "properties": properties.rows,
     "recorded": recorded.rows,

@@ -77,6 +77,8 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "open": Budget("a fake_converse opened and closed", "us"),
     "call": Budget("a whole converse call, over the client's own", "us"),
     "call share": Budget("... the same as a share of it", "%"),
+    "cache": Budget("a call of 20 turns with cache points, over one without", "us"),
+    "cache rewrites": Budget("... what was written again, asked of 200 calls with a clock in the prompt", "ms"),
     "guard": Budget("a request to another host while a fake is open, over one without", "us", 5),
     "loopback 50": Budget("a 50-event boto3 stream over the loopback / in process", "x", 1.6),
     "loopback 50 http.server": Budget("... / http.server", "x"),

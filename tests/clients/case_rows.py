@@ -14,7 +14,7 @@ THOUGHT: Final = "They ask for the weather. I know it already."
 WEATHER: Final = ("get_weather", '{"city": "Zürich"}')
 IN_BERN: Final = ("get_weather", '{"city": "Bern"}')
 
-ASKED: Final = 32
+ASKED: Final = 378
 """The tokens of the question, as the fake estimates them where a case does not say its usage."""
 
 SAID: Final = (10, 5)

@@ -349,3 +349,35 @@ def test_calls_that_are_let_go_leave_what_others_still_read() -> None:
         session.ask(system=[{"text": "Another prompt of its own. " * 300}, POINT])
     assert used(session.ask(system=SYSTEM)) == (True, False)
     assert len(endpoint.cache.uses) <= 4
+
+
+@pytest.mark.parametrize(("model", "keeps"), [(SONNET, False), ("us.anthropic.claude-opus-4-6-v1", True)])
+def test_thoughts_of_earlier_turns(model: str, keeps: bool) -> None:
+    session = Session(minimum=0)
+    thought = {"reasoningContent": {"reasoningText": {"text": "Let me look.", "signature": "c2ln"}}}
+    used_tool = {"toolUse": {"toolUseId": "t1", "name": "look", "input": {}}}
+    result = {"toolResult": {"toolUseId": "t1", "content": [{"text": "sunny"}]}}
+    history = [
+        user({"text": "How is it?"}, POINT),
+        {"role": "assistant", "content": [thought, used_tool]},
+        user(result, POINT),
+        says("ok"),
+        user({"text": "And tomorrow?"}, POINT),
+    ]
+    first, second, third = (session.ask(model, messages=history[:end]) for end in (1, 3, 5))
+    assert second.cache.read == first.cache.written
+    assert (third.cache.read == first.cache.written) is not keeps
+    assert (third.cache.read == second.cache.read + second.cache.written) is keeps
+    assert not session.rewrites
+
+
+def test_more_blocks_than_the_model_looks_back_over_are_written_again() -> None:
+    session = Session()
+    session.ask(messages=[user({"text": LONG}, POINT)])
+    parts = [{"text": f"part {number}"} for number in range(25)]
+    session.endpoint.cache.parent = lambda call: session.endpoint.calls[0] if call.number == 2 else None
+    call = session.ask(messages=[user({"text": LONG}), says("ok"), user(*parts, POINT)])
+    assert used(call) == (False, True)
+    (rewrite,) = session.rewrites
+    assert (rewrite.path, rewrite.blocks, rewrite.look_back) == ("", 26, 20)
+    assert str(rewrite).endswith("26 blocks lie between their cache points, and the model looks back over about 20")
