@@ -24,8 +24,8 @@ OPTIONS: Final = {
     "unexpected": ("fail", "what becomes of a test whose client makes a call that is not scripted: fail or allow"),
     "rules": ("default", "what becomes of requests that Bedrock would refuse: off, warn, default or strict"),
     "sleeps": ("no", "whether clients really wait between retries: yes or no"),
-    "cache_minimum": ("model", "the least tokens of a prompt that is cached: a number, or model for each model's own"),
     "seed": ("0", "a whole number that changes every generated id and padding length"),
+    "cache_minimum": ("model", "the least tokens of a prompt that is cached: a number, or model for each model's own"),
 }
 """Each setting of the marker `converse`, with its default and meaning; also an ini and a command-line option."""
 
