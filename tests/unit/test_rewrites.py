@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from gc import collect
 from typing import Any, Final
 from urllib.parse import quote
+from weakref import ref
 
 import pytest
 
@@ -14,6 +16,7 @@ from converse_harness import Endpoint, Reply, faults, reply
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.rewrites import CacheSummary, Rewrites
 from converse_harness.errors import ReplyError
+from converse_harness.stream.chunk import estimate_tokens
 from converse_harness.stream.http import Request
 
 Json = dict[str, Any]
@@ -102,8 +105,19 @@ def test_two_times_to_live_expire_each_for_itself() -> None:
 
 def test_pauses_of_answers_let_time_go_by() -> None:
     session = Session(reply.text("ok").paced(first=301), reply.text("ok").paced(first=0, each=101))
-    for expected in [(False, True), (True, False), (False, True)]:
+    for now, expected in [(0, (False, True)), (301, (True, False)), (301 + 4 * 101, (False, True))]:
         assert used(session.ask(system=SYSTEM)) == expected
+        assert session.endpoint.calls[-1].answered.prompt is not None
+        assert session.endpoint.calls[-1].answered.prompt.at == now
+
+
+def test_what_is_read_further_back_lives_on_too() -> None:
+    session, first = Session(), [user({"text": LONG}, POINT)]
+    session.ask(messages=first)
+    session.endpoint.cache.later(200)
+    assert used(session.ask(messages=[user({"text": LONG}), says("ok"), user({"text": "more"}, POINT)])) == (True, True)
+    session.endpoint.cache.later(200)
+    assert used(session.ask(messages=first)) == (True, False)
 
 
 @pytest.mark.parametrize("seconds", [0, -1, math.nan])
@@ -121,6 +135,19 @@ def test_parallel_calls_do_not_read_what_the_other_writes() -> None:
     assert [used(each.call) for each in (one, other)] == [(False, True), (False, True)]
     assert used(session.ask(system=SYSTEM)) == (True, False)
     assert not session.rewrites
+
+
+def test_what_was_not_there_yet_or_had_expired_was_not_written_again() -> None:
+    session = Session()
+    calls = [session.begin(system=[{"text": f"Now: {hour}. {LONG}"}, POINT]) for hour in (1, 2)]
+    for each in calls:
+        each.taken.extend((chunk, 0.0) for chunk in each.response.chunks)
+        each.ended("complete")
+    session.endpoint.cache.later(301)
+    session.ask(system=[{"text": f"Now: 3. {LONG}"}, POINT])
+    assert not session.rewrites
+    session.ask(system=[{"text": f"Now: 4. {LONG}"}, POINT])
+    assert [rewrite.earlier.number for rewrite in session.rewrites] == [3]
 
 
 def test_what_is_being_answered_is_read_from_its_first_event_on() -> None:
@@ -174,10 +201,15 @@ def test_a_stream_that_breaks_wrote_and_nobody_can_be_certain(answer: Reply) -> 
         ({"toolConfig": {"toolChoice": {"auto": {}}}}, {"toolConfig": {"toolChoice": {"any": {}}}}, True),
         ({}, {"additionalModelRequestFields": {"thinking": {"type": "enabled", "budget_tokens": 1024}}}, True),
         ({"messages": [user({"text": LONG}, POINT)]}, {"messages": [user({"text": LONG}, POINT, IMAGE)]}, True),
+        (
+            {"messages": [user({"text": LONG}, POINT)]},
+            {"messages": [user({"text": LONG}, POINT, {"toolResult": {"toolUseId": "t", "content": [IMAGE]}})]},
+            True,
+        ),
         ({}, {"inferenceConfig": {"temperature": 0.5}}, None),
         ({}, {"additionalModelRequestFields": {"top_k": 5}}, None),
     ],
-    ids=["toolChoice", "thinking", "an image", "temperature", "another field"],
+    ids=["toolChoice", "thinking", "an image", "an image of a tool", "temperature", "another field"],
 )
 def test_settings_that_make_claude_forget_the_messages_alone(first: Json, second: Json, reads: bool | None) -> None:
     session, tools = Session(), [tool("look"), POINT]
@@ -324,6 +356,31 @@ def test_about_as_long_as_the_minimum_nothing_is_certain(minimum: int | None, ce
     assert len(session.rewrites) == (minimum == 0)
 
 
+def test_what_is_read_may_be_about_as_long_as_the_minimum() -> None:
+    session = Session()
+    for text in ("one", "two"):
+        call = session.ask(system=[{"text": "x" * 4200}, POINT], messages=[user({"text": f"{text} {LONG}"}, POINT)])
+        assert call.cache.certain is (text == "one")
+
+
+def test_of_another_conversation_only_tools_and_system_prompt_count() -> None:
+    session = Session()
+    for hour in (1, 2):
+        session.ask(system=[{"text": f"Now: {hour}. {LONG}"}, POINT], messages=[user({"text": LONG * hour}, POINT)])
+    (rewrite,) = session.rewrites
+    assert rewrite.tokens < rewrite.call.cache.written / 2
+
+
+def test_tools_are_more_than_their_text() -> None:
+    session = Session()
+    tools = {"tools": [tool("look")]}
+    assert [
+        session.ask(model, system=SYSTEM, toolConfig=tools).cache.written
+        - session.ask(model, system=SYSTEM).cache.written
+        for model in (SONNET, NOVA)
+    ] == [346 + estimate_tokens([tool("look")])] * 2
+
+
 @pytest.mark.parametrize("minimum", [-1, True])
 def test_a_minimum_is_a_number_of_tokens(minimum: int) -> None:
     with pytest.raises(ReplyError, match="cache_minimum="):
@@ -340,15 +397,19 @@ def test_given_usage_wins_and_the_cache_goes_on() -> None:
 
 
 def test_calls_that_are_let_go_leave_what_others_still_read() -> None:
-    endpoint = Endpoint(rules="off", keep_calls=2)
+    endpoint = Endpoint(rules="off", keep_calls=4)
     session = Session()
     session.endpoint = endpoint
     endpoint.script.fallback.add([reply.text("ok")], endless=True)
-    for _ in range(9):
-        session.ask(system=SYSTEM)
-        session.ask(system=[{"text": "Another prompt of its own. " * 300}, POINT])
-    assert used(session.ask(system=SYSTEM)) == (True, False)
-    assert len(endpoint.cache.uses) <= 4
+    history = [user({"text": LONG})]
+    asked = [ref(session.ask(messages=[user({"text": LONG}, POINT)]))]
+    for number in range(9):
+        assert used(session.ask(system=SYSTEM)) == (number > 0, number == 0)
+        history += [says("ok"), user({"text": str(number)})]
+        asked.append(ref(session.ask(messages=[*history[:-1], user(*history[-1]["content"], POINT)])))
+    assert len(endpoint.cache.uses) <= 8
+    collect()
+    assert [each() for each in asked[:-5]] == [None] * 5
 
 
 @pytest.mark.parametrize(("model", "keeps"), [(SONNET, False), ("us.anthropic.claude-opus-4-6-v1", True)])
@@ -364,6 +425,8 @@ def test_thoughts_of_earlier_turns(model: str, keeps: bool) -> None:
         says("ok"),
         user({"text": "And tomorrow?"}, POINT),
     ]
+    calls = session.endpoint.calls
+    session.endpoint.cache.parent = lambda call: calls[call.number - 2] if call.number > 1 else None
     first, second, third = (session.ask(model, messages=history[:end]) for end in (1, 3, 5))
     assert second.cache.read == first.cache.written
     assert (third.cache.read == first.cache.written) is not keeps

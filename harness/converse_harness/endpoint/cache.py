@@ -162,7 +162,6 @@ class PromptCache:
                 self._born += 1
                 found = CachedPrefix(use, use.prompt.tokens[point], lasts, begun + lasts, self._born, use.call.number)
                 self._prefixes[end] = found
-            found.lasts = max(found.lasts, lasts)
             found.until = max(found.until, begun + found.lasts)
             found.last = use.call.number
             use.prefixes[point] = found
