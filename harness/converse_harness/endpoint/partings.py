@@ -6,7 +6,7 @@ import json
 from typing import Any, Final, NamedTuple, cast
 
 from converse_harness.endpoint.cache import PromptUse
-from converse_harness.endpoint.prompt import PromptBlock, cached_blocks, settings_of
+from converse_harness.endpoint.prompt import IMAGES, PromptBlock, cached_blocks, image_path, settings_of
 
 _SHOWN: Final = 64
 """Characters that are shown of what was and of what is."""
@@ -16,11 +16,15 @@ _BEFORE: Final = 24
 
 _NOTHING: Final = "nothing"
 
+_IMAGES: Final = ("no image in the request", "images in the request")
+"""Whether there are some: that alone makes a model forget messages."""
+
 
 class Parting(NamedTuple):
     """Where a request stops being the same as an earlier one: the path, the character there, what was and what is.
 
-    The character is the first of the word that differs; None for what is no text.
+    The character is the first of the word that differs, or of the difference where the word is long; None for what is
+    no text.
     """
 
     path: str
@@ -57,8 +61,7 @@ def parting_of(use: PromptUse, earlier: PromptUse, common: int) -> Parting | Non
         return Parting(path, None, _spelled(one), _spelled(other))
     at = next((at for at, pair in enumerate(zip(one, other, strict=False)) if len(set(pair)) > 1), None)
     at = min(len(one), len(other)) if at is None else at
-    while at and not one[at - 1].isspace():
-        at -= 1
+    at -= next((back for back in range(min(at, _BEFORE) + 1) if back == at or one[at - back - 1].isspace()), 0)
     return Parting(path, at, _shown(one, at), _shown(other, at))
 
 
@@ -72,6 +75,9 @@ def _of_settings(use: PromptUse, earlier: PromptUse) -> Parting | None:
     """The first setting in which two requests differ."""
     was, now = settings_of(earlier.call.body), settings_of(use.call.body)
     for path in sorted({*was, *now}):
+        if path == IMAGES and was[path] != now[path]:
+            shown = next(image for each in (use, earlier) if (image := image_path(each.call.body)))
+            return Parting(shown, None, *(_IMAGES[each] for each in (was[path], now[path])))
         if was.get(path) != now.get(path):
             return Parting(path, None, _spelled(was.get(path)), _spelled(now.get(path)))
     return None

@@ -127,13 +127,19 @@ def _is_said(block: Mapping[str, Any]) -> bool:
 
 def settings_of(body: Mapping[str, Any]) -> dict[str, Any]:
     """What else of a request decides whether its messages are read, by its path."""
-    fields = body.get("additionalModelRequestFields") or {}
+    fields: Mapping[str, Any] = body.get("additionalModelRequestFields") or {}
+    config: Mapping[str, Any] = body.get("toolConfig") or {}
     named = {f"additionalModelRequestFields.{name}": fields[name] for name in _THINKING if name in fields}
     return {
-        TOOL_CHOICE: (body.get("toolConfig") or {}).get("toolChoice"),
-        IMAGES: any(_shows(each.block) for each in _blocks(body)),
+        TOOL_CHOICE: config.get("toolChoice") or ({"auto": {}} if config.get("tools") else None),
+        IMAGES: image_path(body) is not None,
         **named,
     }
+
+
+def image_path(body: Mapping[str, Any]) -> str | None:
+    """Where the first image of a request is, in a tool result or not."""
+    return next((each.path for each in _blocks(body) if _shows(each.block)), None)
 
 
 def _shows(block: Mapping[str, Any]) -> bool:
