@@ -24,6 +24,8 @@ LASTS: Final[Mapping[str, float]] = {"5m": 300.0, "1h": 3600.0}
 
 _CONVERSATIONS: Final = ("Converse", "ConverseStream")
 
+_OK: Final = 200
+
 _DOUBT: Final = 0.15
 """The part of a minimum within which an estimate may be on the wrong side of it."""
 
@@ -142,7 +144,7 @@ class PromptCache:
         waiting = list[PromptUse]()
         for use in self._answered:
             taken = use.call.answered.taken
-            if taken and (taken[0][0].event is None or not is_exception(kind(taken[0][0].event))):
+            if taken and not has_failed(use.call):
                 self._keep(use)
             elif not taken and use.call.answered.outcome == "still running":
                 waiting.append(use)
@@ -190,6 +192,12 @@ class PromptCache:
             if found is not None and found.until > use.at:
                 return end, found
         return 0, None
+
+
+def has_failed(call: Call) -> bool:
+    """Whether an error is all that a call was answered: it neither read nor wrote anything."""
+    first = call.answered.taken[0][0].event if call.answered.taken else None
+    return call.status != _OK or (first is not None and is_exception(kind(first)))
 
 
 def _is_near(tokens: int, least: int) -> bool:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 from typing import Any, Final, NamedTuple
 
-from converse_harness.endpoint.cache import PromptUse
-from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.partings import Parting, given, parting_of
+from converse_harness.bedrock.models import standing
+from converse_harness.endpoint.cache import PromptUse, has_failed
+from converse_harness.endpoint.call import CONVERSATIONS, Call
+from converse_harness.endpoint.partings import Parting, parting_of
+from converse_harness.endpoint.prompt import has_cache_point
+from converse_harness.endpoint.versions import is_version
 from converse_harness.notes import Note
 from converse_harness.secrets import mask
 
@@ -21,12 +21,6 @@ _LISTED: Final = 3
 
 _COMPARED: Final = 20
 """How many earlier calls of other conversations a call is compared with."""
-
-_SHORT: Final = 12
-"""Words of texts that are compared character by character."""
-
-_ALIKE: Final = 0.5
-"""From how much in common on two prompts are taken for one that was changed."""
 
 
 class CacheUse(NamedTuple):
@@ -148,7 +142,7 @@ class CacheSummary:
         rewritten = len(self.rewrites) if self._note is None else len(CacheSummary(self._calls).rewrites)
         return (
             f"<prompt cache: {self.read:,} tokens read, {self.written:,} written, hit rate {self.hit_rate:.2f}, "
-            f"{rewritten} rewrites>"
+            f"{rewritten} rewrite{'s' * (rewritten != 1)}>"
         )
 
 
@@ -171,7 +165,7 @@ def _figures(call: Call) -> tuple[int, int]:
         usage: Mapping[str, Any] = (call.response.usage if call.response is not None else None) or {}
         return usage.get("cacheReadInputTokens", 0), usage.get("cacheWriteInputTokens", 0)
     use = call.answered.prompt
-    return (0, 0) if use is None else (use.read, use.written)
+    return (0, 0) if use is None or has_failed(call) else (use.read, use.written)
 
 
 def _is_certain(use: PromptUse) -> bool:
@@ -187,6 +181,15 @@ def _nothing_cached(calls: Sequence[Call]) -> Note | None:
         return None
     pointed = next((use for use in uses if not use.implicit), None)
     if pointed is None:
+        unknown = next((call for call in calls if standing(call.stands_for).model is None and _has_point(call)), None)
+        if unknown is not None:
+            text = f"nothing could be cached: nothing is known of the model behind {unknown.model_id}"
+            return Note(
+                "cache_not_used",
+                f"{text}.\nIf it caches, say which one it is with the setting converse_models.   "
+                "More: converse-harness docs cache",
+                unknown.number,
+            )
         text = "nothing could be cached: no call to a model that is known to cache has a cachePoint"
         return Note("cache_not_used", f"{text}.   More: converse-harness docs cache", calls[0].number)
     tokens, least = pointed.prompt.tokens[max(pointed.prompt.points, default=0)], pointed.caching.minimum
@@ -198,6 +201,10 @@ def _nothing_cached(calls: Sequence[Call]) -> Note | None:
         "More: converse-harness docs cache",
         pointed.call.number,
     )
+
+
+def _has_point(call: Call) -> bool:
+    return call.operation in CONVERSATIONS and has_cache_point(call.body)
 
 
 class _Compared(NamedTuple):
@@ -229,21 +236,25 @@ def rewrite_of(use: PromptUse) -> Rewrite | None:
 def _compared(use: PromptUse) -> _Compared | None:
     """The call with whose prefix a use is compared.
 
-    The nearest one of its conversation that has cached something; else the one before with nearly the same tools and
-    system prompt, and only as far as these go: another conversation begins with another message.
+    The nearest one of its conversation that has cached something, if the tools and system prompt are the same or were
+    changed; else the one before of which they were changed, and only as far as these go: another conversation begins
+    with another message.
     """
     prompt = use.prompt
     parent = use.cache.parent(use.call)
     while parent is not None:
         earlier = parent.answered.prompt
         if earlier is not None and parent.model_id == use.call.model_id and (end := _cached(earlier, use)):
-            return _Compared(earlier, end, max(0, prompt.common(earlier.prompt)), prompt.tokens[-1])
+            common = max(0, prompt.common(earlier.prompt))
+            same = common >= min(end, max(prompt.static, earlier.prompt.static))
+            if same or is_version(use, earlier, common, goes_on=True):
+                return _Compared(earlier, end, common, prompt.tokens[-1])
         parent = use.cache.parent(parent)
     best: _Compared | None = None
     for earlier in list(_before(use))[:_COMPARED]:
         end, common = _cached(earlier, use), max(0, prompt.common(earlier.prompt))
         parted = common < min(prompt.static, earlier.prompt.static) and (best is None or common > best.common)
-        if end and parted and _are_alike(use, earlier, common):
+        if end and parted and is_version(use, earlier, common, goes_on=False):
             best = _Compared(earlier, end, common, prompt.tokens[prompt.static])
     return best
 
@@ -260,20 +271,3 @@ def _cached(earlier: PromptUse, use: PromptUse) -> int:
     """The end of the longest prefix of an earlier use that was cached when another came; 0 if none was."""
     there = [end for end, each in earlier.prefixes.items() if each.born <= use.born and each.until > use.at]
     return max(there, default=0)
-
-
-def _are_alike(use: PromptUse, earlier: PromptUse, common: int) -> bool:
-    """Whether the tools and system prompts of two requests have much in common from a block on."""
-    one, other = (_words(_static(each, common)) for each in (use, earlier))
-    if min(len(one), len(other)) < _SHORT:
-        return SequenceMatcher(None, " ".join(one), " ".join(other), autojunk=False).ratio() >= _ALIKE
-    threes, others = (set(zip(words, words[1:], words[2:], strict=False)) for words in (one, other))
-    return len(threes & others) >= _ALIKE * min(len(threes), len(others))
-
-
-def _static(use: PromptUse, common: int) -> str:
-    return json.dumps([each.block for each in given(use)[common : use.prompt.static]], ensure_ascii=False)
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text)

@@ -1,0 +1,113 @@
+"""Whether the tools and system prompt of a request are those of an earlier one, changed, or those of somebody else.
+
+Agents of one team have much in common, and a prompt with a clock differs from itself. What tells them apart is what
+differs, and whether a prompt is used again: a clock never goes back.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from itertools import groupby
+from typing import Final
+
+from converse_harness.endpoint.cache import PromptUse
+from converse_harness.endpoint.partings import given
+from converse_harness.endpoint.prompt import PromptBlock
+
+_SHORT: Final = 12
+"""Words of texts that are compared character by character."""
+
+_ALIKE_IF_SHORT: Final = 0.5
+_ALIKE: Final = 0.2
+"""From how much in common on two prompts of one conversation are taken for one that was changed."""
+
+_PLACEHOLDER: Final = "0"
+
+_DATE: Final = re.compile(
+    r"\W*((mon|tues|wednes|thurs|fri|satur|sun)day|(mon|tue|wed|thu|fri|sat|sun)|[ap]\.?m\.?"
+    r"|jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?|oct(ober)?|nov(ember)?"
+    r"|dec(ember)?)\W*",
+    re.IGNORECASE,
+)
+"""A word of a date or a time of day that may have no digit."""
+
+_SMALL_NUMBER: Final = re.compile(r"\W*\d{1,2}\W*")
+"""What may be the number of an agent, and no time, id or count."""
+
+
+def is_version(use: PromptUse, earlier: PromptUse, common: int, *, goes_on: bool) -> bool:
+    """Whether what comes before the messages is that of an earlier request, changed, of which `common` blocks are same.
+
+    `goes_on` says that both are of one conversation, where more may have changed than times, ids, numbers and orders.
+    """
+    was, now = (given(each)[common : each.prompt.static] for each in (earlier, use))
+    if not (was and now):
+        return goes_on
+    if Counter(map(_spelled, was)) == Counter(map(_spelled, now)):
+        return True
+    if _of(was, "system") == _of(now, "system"):
+        few, many = sorted((Counter(_of(each, "tools")) for each in (was, now)), key=lambda each: each.total())
+        if goes_on:
+            return True
+        if few <= many:
+            return not _are_two(use, earlier)
+    one, other = _words(was), _words(now)
+    if sorted(map(_bare, one)) == sorted(map(_bare, other)):
+        return True
+    if _timeless(one) == _timeless(other):
+        small = all(map(_SMALL_NUMBER.fullmatch, set(one) ^ set(other)))
+        return not (small and (_comes_back if goes_on else _are_two)(use, earlier))
+    return goes_on and _are_alike(one, other) and not _comes_back(use, earlier)
+
+
+def _of(blocks: Sequence[PromptBlock], place: str) -> list[str]:
+    return [_spelled(each) for each in blocks if each.place == place]
+
+
+def _spelled(block: PromptBlock) -> str:
+    return json.dumps(block.block, ensure_ascii=False, sort_keys=True)
+
+
+def _words(blocks: Sequence[PromptBlock]) -> list[str]:
+    return [word for word in re.split(r'(?:\s|\\n|["{}\[\],])+', "\n".join(map(_spelled, blocks))) if word]
+
+
+def _bare(word: str) -> str:
+    return re.sub(r"\W", "", word)
+
+
+def _timeless(words: Sequence[str]) -> list[str]:
+    """Words without what may be a time, an id or a number; one stands for all of them in a row."""
+    masked = (_PLACEHOLDER if any(map(str.isdigit, word)) or _DATE.fullmatch(word) else word for word in words)
+    return [word for word, _ in groupby(masked)]
+
+
+def _are_alike(one: Sequence[str], other: Sequence[str]) -> bool:
+    if min(len(one), len(other)) < _SHORT:
+        return SequenceMatcher(None, " ".join(one), " ".join(other), autojunk=False).ratio() >= _ALIKE_IF_SHORT
+    threes, others = (set(zip(words, words[1:], words[2:], strict=False)) for words in (one, other))
+    return len(threes & others) >= _ALIKE * min(len(threes), len(others))
+
+
+def _are_two(use: PromptUse, earlier: PromptUse) -> bool:
+    """Whether two prompts are in use beside each other, or each more than once."""
+    return _comes_back(use, earlier) or all(len(_users(use, _end(each))) > 1 for each in (use, earlier))
+
+
+def _comes_back(use: PromptUse, earlier: PromptUse) -> bool:
+    """Whether the earlier prompt is used after the later one, or the later one was before."""
+    now = use.call.number
+    return any(each > now for each in _users(use, _end(earlier))) or any(each < now for each in _users(use, _end(use)))
+
+
+def _end(use: PromptUse) -> bytes:
+    return use.prompt.ends[use.prompt.static]
+
+
+def _users(use: PromptUse, end: bytes) -> list[int]:
+    """The numbers of the calls that have the same tools and system prompt."""
+    return [each.call.number for each in use.cache.uses if _end(each) == end]
