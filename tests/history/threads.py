@@ -1,4 +1,4 @@
-"""All threads that docs/history.md lists, of 104 about Bedrock that were read: those about Converse that were kept by
+"""All threads that docs/history.md lists, of 115 about Bedrock that were read: those about Converse that were kept by
 name, those about InvokeModel, and the lessons of the first.
 """
 
@@ -6,13 +6,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.history import answers, contents, money, refused, streams, threads_of_answers, threads_of_requests
+from tests.history import answers, caches, contents, money, refused, streams, threads_of_answers, threads_of_requests
 from tests.history.lessons import Lessons
 from tests.history.thread import Chapters
 
 CHAPTERS: Final[Chapters] = {**threads_of_answers.CHAPTERS, **threads_of_requests.CHAPTERS}
 
-LESSONS: Final[Lessons] = {**streams.LESSONS, **answers.LESSONS, **refused.LESSONS, **contents.LESSONS, **money.LESSONS}
+LESSONS: Final[Lessons] = {
+    **streams.LESSONS,
+    **answers.LESSONS,
+    **refused.LESSONS,
+    **contents.LESSONS,
+    **money.LESSONS,
+    **caches.LESSONS,
+}
 
 THREADS: Final = [thread for threads in CHAPTERS.values() for thread in threads]
 
