@@ -18,6 +18,7 @@ Json = dict[str, Any]
 
 SONNET: Final = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 POINT: Final[Json] = {"cachePoint": {"type": "default"}}
+TRAVEL: Final = "你是旅行顾问。" * 3000
 HOUSE: Final = "Be brief, be kind, cite your sources, and answer in the language of the question. " * 8
 
 
@@ -71,6 +72,9 @@ TEAMS: Final[Mapping[str, Sequence[tuple[str, ...]]]] = {
     "customers": [(f"You help the customers of {name}. {HOUSE}",) for name in ("Acme", "Globex", "Initech")],
     "tools of their own": [(HOUSE, "search", "fetch"), (HOUSE, "write", "read"), (HOUSE, "search", "write")],
     "some of the tools": [(HOUSE, "search", "fetch", "write"), (HOUSE, "search"), (HOUSE, "search", "fetch")],
+    "names with numbers": [(f"You are {name}. {HOUSE}",) for name in ("gpt-4", "claude-3", "nova-2")],
+    "prompts without spaces": [(f"你是第{name}号公司的{role}。" * 20,) for name, role in ((1, "律师"), (2, "会计"))],
+    "pages of their own": [(f"Read https://{name}.example/v1 first. {HOUSE}",) for name in ("one", "other")],
     "numbers": [(f"You are worker {number} of 3. {HOUSE}",) for number in (1, 2, 3)],
 }
 
@@ -112,6 +116,11 @@ CHANGES: Final[Mapping[str, tuple[tuple[str | Json, ...], tuple[str | Json, ...]
     "a date in words": ((HOUSE + "Today is Sunday, May 31.",), (HOUSE + "Today is Monday, June 1.",)),
     "a time alone": (("2026-11-23T05:00:01Z",), ("2026-11-23T05:00:09Z",)),
     "an id": (("Session 0c63395a-b86b.",), ("Session 18fb8f37-6d17.",)),
+    "an id of letters": (("Session V1StGXR8Z5jdHi6. " + HOUSE,), ("Session x9KbQ2mT4wLpR7. " + HOUSE,)),
+    "a time without spaces": (
+        (f"现在是2026年11月23日05:00:01。{TRAVEL}",),
+        (f"现在是2026年11月23日05:00:09。{TRAVEL}",),
+    ),
     "a count": (("Now 1",), ("Now 2",)),
     "a time in a tool": ((HOUSE, "look", tool("at", "At 05:00:01")), (HOUSE, "look", tool("at", "At 05:00:09"))),
     "tools in another order": ((HOUSE, "look", "listen"), (HOUSE, "listen", "look")),
@@ -152,8 +161,9 @@ def test_a_time_is_found_where_each_is_there_for_a_while(minutes: tuple[str, str
         ("A page about trains. " * 60 + HOUSE,),
         (HOUSE, "look", "listen"),
         (HOUSE, "search"),
+        ("顾客喜欢火车。" * 3000 + HOUSE,),
     ],
-    ids=["a remark", "more than there was", "tools", "another tool"],
+    ids=["a remark", "more than there was", "tools", "another tool", "a remark without spaces"],
 )
 def test_within_a_conversation_more_is_a_change(changed: Sequence[str]) -> None:
     agents = Agents()

@@ -86,7 +86,8 @@ def request_weight(body: Mapping[str, Any], known: Model | None) -> float:
 
 def tools_weight(body: Mapping[str, Any], known: Model | None) -> float:
     """The tokens of what a service tells a model before its tools."""
-    return known.tools_tokens if known is not None and (body.get("toolConfig") or {}).get("tools") else 0
+    tools = (body.get("toolConfig") or {}).get("tools") or ()
+    return known.tools_tokens if known is not None and any("cachePoint" not in tool for tool in tools) else 0
 
 
 def has_cache_point(body: Mapping[str, Any]) -> bool:

@@ -10,7 +10,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Final
 
@@ -19,7 +18,7 @@ from converse_harness.endpoint.partings import given
 from converse_harness.endpoint.prompt import PromptBlock
 
 _SHORT: Final = 12
-"""Words of texts that are compared character by character."""
+"""Words of texts that are compared by their characters."""
 
 _ALIKE_IF_SHORT: Final = 0.5
 _ALIKE: Final = 0.2
@@ -35,8 +34,20 @@ _DATE: Final = re.compile(
 )
 """A word of a date or a time of day that may have no digit."""
 
-_SMALL_NUMBER: Final = re.compile(r"\W*\d{1,2}\W*")
-"""What may be the number of an agent, and no time, id or count."""
+_LONG: Final = 80
+"""Characters of a word that is no time, id or number; it may have thousands."""
+
+_WORD: Final = re.compile(r"[A-Za-z0-9.:+-]+|[^\x00-\x7f]+")
+"""Of scripts without spaces a word goes to the next digit."""
+
+_NUMBER: Final = re.compile(r"[0-9a-f]*[0-9][0-9a-f]*|[0-9a-f]{4,}", re.IGNORECASE)
+"""What may be a part of a time, an id or a count, decimal or hexadecimal."""
+
+_MIXED: Final = re.compile(r"([A-Za-z]+[0-9]+){3,}[A-Za-z]*|([0-9]+[A-Za-z]+){3,}[0-9]*")
+"""An id of letters and digits."""
+
+_SMALL_NUMBER: Final = re.compile(r"\D*\d{1,2}\D*")
+"""What may name an agent, and is no time, id or count."""
 
 
 def is_version(use: PromptUse, earlier: PromptUse, common: int, *, goes_on: bool) -> bool:
@@ -73,7 +84,7 @@ def _spelled(block: PromptBlock) -> str:
 
 
 def _words(blocks: Sequence[PromptBlock]) -> list[str]:
-    return [word for word in re.split(r'(?:\s|\\n|["{}\[\],])+', "\n".join(map(_spelled, blocks))) if word]
+    return _WORD.findall("\n".join(map(_spelled, blocks)).replace("\\n", " "))
 
 
 def _bare(word: str) -> str:
@@ -82,15 +93,21 @@ def _bare(word: str) -> str:
 
 def _timeless(words: Sequence[str]) -> list[str]:
     """Words without what may be a time, an id or a number; one stands for all of them in a row."""
-    masked = (_PLACEHOLDER if any(map(str.isdigit, word)) or _DATE.fullmatch(word) else word for word in words)
-    return [word for word, _ in groupby(masked)]
+    return [word for word, _ in groupby(map(_masked, words))]
+
+
+def _masked(word: str) -> str:
+    if len(word) > _LONG:
+        return word
+    return _PLACEHOLDER if _DATE.fullmatch(word) else _NUMBER.sub(_PLACEHOLDER, _MIXED.sub(_PLACEHOLDER, word))
 
 
 def _are_alike(one: Sequence[str], other: Sequence[str]) -> bool:
     if min(len(one), len(other)) < _SHORT:
-        return SequenceMatcher(None, " ".join(one), " ".join(other), autojunk=False).ratio() >= _ALIKE_IF_SHORT
+        one, other = " ".join(one), " ".join(other)
     threes, others = (set(zip(words, words[1:], words[2:], strict=False)) for words in (one, other))
-    return len(threes & others) >= _ALIKE * min(len(threes), len(others))
+    least = _ALIKE_IF_SHORT if isinstance(one, str) else _ALIKE
+    return len(threes & others) >= least * min(len(threes), len(others))
 
 
 def _are_two(use: PromptUse, earlier: PromptUse) -> bool:
