@@ -226,7 +226,7 @@ def matrix_client(session: nox.Session, name: str) -> None:
     install(session, *ASYNCIO, *client["requires"])
     writes = "--write" in session.posargs
     session.env["CONVERSE_MATRIX"] = "write" if writes else ""
-    files = (Path(f"tests/clients/matrix/{kind}_{name}.py") for kind in ("test", "test_overflow"))
+    files = (Path(f"tests/clients/matrix/{kind}_{name}.py") for kind in ("test", "test_overflow", "test_conversation"))
     suites = (str(file) for file in files if file.exists())
     # While it writes, a test may fail for what is new; the run that follows must not.
     # A note on a sound client would be a rule that is wrong.

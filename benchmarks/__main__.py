@@ -10,7 +10,18 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import cache, clients, encoding, guard, loopback, properties, recorded, startup, streams
+from benchmarks import (
+    cache,
+    clients,
+    conversations,
+    encoding,
+    guard,
+    loopback,
+    properties,
+    recorded,
+    startup,
+    streams,
+)
 from benchmarks.budgets import BUDGETS, Row, table
 
 SUBJECTS = {
@@ -19,6 +30,7 @@ SUBJECTS = {
     "streams": streams.rows,
     "clients": clients.rows,
     "cache": cache.rows,
+    "conversations": conversations.rows,
     "guard": guard.rows,
     "properties": properties.rows,
     "recorded": recorded.rows,

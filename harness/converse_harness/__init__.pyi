@@ -8,6 +8,7 @@ from converse_harness.endpoint import Endpoint as Endpoint
 from converse_harness.endpoint.call import Call as Call
 from converse_harness.errors import BlockedConnection as BlockedConnection
 from converse_harness.errors import CallError as CallError
+from converse_harness.errors import ChangedHistory as ChangedHistory
 from converse_harness.errors import ConverseHarnessError as ConverseHarnessError
 from converse_harness.errors import ConverseNoteWarning as ConverseNoteWarning
 from converse_harness.errors import DamagedData as DamagedData

@@ -34,6 +34,10 @@ class RefusedRequest(CallError):
     """A request came in that Bedrock would refuse; says the rule, the place, Bedrock's words and who saw them."""
 
 
+class ChangedHistory(CallError):
+    """A call changed what the model had said before; says what it was and what it is now."""
+
+
 class NotedCall(CallError):
     """A fake has something to note, and the ini setting `converse_notes` is `fail`."""
 

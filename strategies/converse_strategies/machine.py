@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from converse_harness import Call, ConverseServer, Fake, Reply, UnusedReplies, bedrock, fake_converse, reply
 from converse_harness.bedrock.rules import RuleLevel
+from converse_harness.endpoint.conversation import HistoryLevel
 from converse_strategies import leaves
 from converse_strategies.tools import invalid_tool_uses, tool_uses
 
@@ -52,6 +53,7 @@ class _Options:
     server: bool
     may_raise: tuple[type[Exception], ...]
     rules: RuleLevel
+    history: HistoryLevel
 
 
 class ConversationMachine(RuleBasedStateMachine):
@@ -66,13 +68,14 @@ class ConversationMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.turns: list[Turn] = []
+        rules, history = self._options.rules, self._options.history
         with ExitStack() as stack:
             if self._options.server:
-                served = stack.enter_context(ConverseServer()).script(rules=self._options.rules)
+                served = stack.enter_context(ConverseServer()).script(rules=rules, history=history)
                 self.fake: Fake = served
                 self.agent = self._options.agent(served.url)
             else:
-                self.fake = fake_converse(rules=self._options.rules).open()
+                self.fake = fake_converse(rules=rules, history=history).open()
                 stack.callback(self.fake.close)
                 self.agent = self._options.agent()
             self._opened = stack.pop_all()
@@ -174,6 +177,7 @@ def conversation_machine(
     may_raise: type[Exception] | tuple[type[Exception], ...] = Exception,
     invariants: Sequence[Callable[[Any], None]] = (),
     rules: RuleLevel = "default",
+    history: HistoryLevel = "note",
     server: Literal[False] = False,
 ) -> type[ConversationMachine]: ...
 
@@ -189,6 +193,7 @@ def conversation_machine(
     may_raise: type[Exception] | tuple[type[Exception], ...] = Exception,
     invariants: Sequence[Callable[[Any], None]] = (),
     rules: RuleLevel = "default",
+    history: HistoryLevel = "note",
     server: Literal[True],
 ) -> type[ConversationMachine]: ...
 
@@ -203,6 +208,7 @@ def conversation_machine(
     may_raise: type[Exception] | tuple[type[Exception], ...] = Exception,
     invariants: Sequence[Callable[[Any], None]] = (),
     rules: RuleLevel = "default",
+    history: HistoryLevel = "note",
     server: bool = False,
 ) -> type[ConversationMachine]:
     """A hypothesis state machine that holds conversations with an agent: it is spoken to, uses tools, meets trouble.
@@ -214,8 +220,8 @@ def conversation_machine(
     amid the events) and "misuse_tool" (there is no such tool, or its input is wrong), all of them if not given: in all
     but the first an agent may raise `may_raise`. Whatever else it raises, and replies that it leaves unused in a
     conversation without trouble, fail the test; so does a request that Bedrock would refuse, as strictly as `rules`
-    says. `invariants` get the machine after each step; a subclass may have its
-    own with `@invariant()`. Raises InvalidArgument.
+    says, and with `history` "fail" one that changes what the model said before. `invariants` get the machine after each
+    step; a subclass may have its own with `@invariant()`. Raises InvalidArgument.
 
     >>> from converse_harness.intercept.clients import create_client
     >>> def make_agent():
@@ -257,7 +263,7 @@ def conversation_machine(
     steps = {name: _rule(**arguments[name])(getattr(ConversationMachine, name)) for name in chosen}
     steps |= {f"invariant_{number}": invariant()(each) for number, each in enumerate(invariants)}
     errors = may_raise if isinstance(may_raise, tuple) else (may_raise,)
-    options = _Options(agent, server, errors, rules)
+    options = _Options(agent, server, errors, rules, history)
     return type("Conversation", (ConversationMachine,), {**steps, "_options": options, "__module__": __name__})
 
 

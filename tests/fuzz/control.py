@@ -69,7 +69,10 @@ def _posted(body: object) -> bytes:
 
 
 WORDS = (
-    *(f'"{name}":' for name in (*SCRIPTING, *conditions(), *REPLIES, *MODIFIERS, "regex", "seed", "unused", "rules")),
+    *(
+        f'"{name}":'
+        for name in (*SCRIPTING, *conditions(), *REPLIES, *MODIFIERS, "regex", "seed", "unused", "rules", "history")
+    ),
     *(f"POST {FAKES} ", f"GET {FAKES}/{{id}}", f"POST {FAKES}/{{id}}/script ", f"{FAKES}/{{id}}/calls", "DELETE "),
     *("POST /model/m/converse ", '"toolUse":', '"text":', '"document":', '"messages":', '"content":', '"role":"user"'),
     *("%2F", "?", "/", "\n", "true", "null", "-1", "1e308", "\\ud800"),

@@ -29,7 +29,7 @@ def test_without_pytest() -> None:
 
 
 def test_rules(converse_server: ConverseServer) -> None:
-    with fake_converse(reply.text("hi"), rules="warn") as fake, converse_server.script(rules="strict"):
+    with fake_converse(reply.text("hi"), rules="warn", history="fail") as fake, converse_server.script(rules="strict"):
         refusal = fake.calls[0].refusal
         assert refusal is not None
         named: list[str] = [refusal.rule.name, refusal.rule.source, refusal.path, refusal.message]

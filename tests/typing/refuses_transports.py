@@ -11,6 +11,7 @@ def test_server(converse_server: ConverseServer, converse: Fake) -> None:
     converse_server.script(reply.text("a"), unused="never")  # error
     converse_server.script(reply.text("a"), rules="loose")  # error
     fake_converse(rules=True)  # error
+    fake_converse(history="loud")  # error
     converse.calls[0].refusal.rule  # error
     converse.url  # error
     converse_server.script().url = "http://127.0.0.1"  # error

@@ -13,6 +13,7 @@ from weakref import ref
 import pytest
 
 from converse_harness import Endpoint, Reply, faults, reply
+from converse_harness.endpoint import Exchange
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.rewrites import CacheSummary, Rewrites
 from converse_harness.errors import ReplyError
@@ -49,7 +50,7 @@ class Session:
         self.endpoint = Endpoint(*replies, rules="off", cache_minimum=minimum)
         self.endpoint.script.fallback.add([reply.text("ok")], endless=True)
 
-    def begin(self, model: str = SONNET, **members: Any) -> Any:
+    def begin(self, model: str = SONNET, **members: Any) -> Exchange:
         """An exchange of which nothing is taken yet."""
         body = {"messages": [user({"text": "Hello?"})], **members}
         path = f"/model/{quote(model, safe='')}/converse-stream"

@@ -19,6 +19,7 @@ from converse_harness.cases import Case
 from converse_harness.cli.loading import HOW, CannotServe, How, Watcher, load, load_case
 from converse_harness.cli.terminal import BOLD, RED, Printer, add_address, address_of, counted, serving
 from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.conversation import HistoryLevel
 from converse_harness.endpoint.script import Script
 from converse_harness.errors import TransportError
 from converse_harness.server.control import ROOT, id_of
@@ -72,6 +73,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how strictly requests are held to what Bedrock refuses: off, warn, default or strict",
     )
     parser.add_argument(
+        "--history",
+        metavar="LEVEL",
+        type=_history_level,
+        default="note",
+        help="what becomes of requests that change what the model said before: note, fail or off",
+    )
+    parser.add_argument(
         "--keep-calls",
         metavar="NUMBER",
         type=_count,
@@ -107,6 +115,7 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
         how=How(**played),
         case=given.case,
         rules=given.rules,
+        history=given.history,
         keep_calls=given.keep_calls,
         reload=given.reload,
         allow_hosts=given.allow_host,
@@ -147,6 +156,16 @@ def _level(text: str) -> str:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+def _history_level(text: str) -> str:
+    from converse_harness.endpoint.conversation import history_level_of
+    from converse_harness.errors import ReplyError
+
+    try:
+        return history_level_of(text)
+    except ReplyError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def _match(rule: str) -> str:
     from converse_harness.recordings.matching import MATCHES
 
@@ -183,6 +202,7 @@ def _serve(
     how: How = HOW,
     case: Case | None = None,
     rules: RuleLevel = "default",
+    history: HistoryLevel = "note",
     keep_calls: int = KEEP_CALLS,
     host: str,
     port: int,
@@ -193,8 +213,8 @@ def _serve(
 ) -> int:
     """Serve the file's script, the case or the control API alone until interrupted.
 
-    `rules` holds for all of them, unless a client of the control API says another level. The result is the exit code: 1
-    if it cannot start, 143 if terminated.
+    `rules` and `history` hold for all of them, unless a client of the control API says another level. The result is the
+    exit code: 1 if it cannot start, 143 if terminated.
 
     Raises KeyboardInterrupt.
     """
@@ -206,7 +226,7 @@ def _serve(
             script = load(file, how) if file is not None else load_case(case) if case is not None else None
             server = ConverseServer(host=host, port=port, allow_hosts=allow_hosts)
             server.on_ended = lambda fake, call: ended.put((fake, call))
-            server.settings = {"rules": rules, "keep_calls": keep_calls}
+            server.settings = {"rules": rules, "history": history, "keep_calls": keep_calls}
             try:
                 start(server, err)
                 fake = server.answer_all() if script is not None else None

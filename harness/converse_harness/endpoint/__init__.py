@@ -14,7 +14,10 @@ from converse_harness.bedrock.rules import Refusal, RuleLevel, RuleRequest, leve
 from converse_harness.endpoint import operations
 from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.call import Call, CallOutcome
+from converse_harness.endpoint.conversation import Conversation, HistoryLevel, history_level_of
 from converse_harness.endpoint.failure_texts import (
+    HISTORY_CHANGES,
+    changed_answer,
     noted_request,
     recorded_no_further,
     refused_request,
@@ -27,6 +30,7 @@ from converse_harness.endpoint.script import NAMED, SCRIPTED, Replies, Responder
 from converse_harness.endpoint.usage import count_tokens
 from converse_harness.errors import (
     CallError,
+    ChangedHistory,
     ConverseHarnessError,
     DamagedData,
     RefusedRequest,
@@ -86,7 +90,8 @@ class Endpoint:
     """Answers requests from a script and keeps every Call, or the last of them.
 
     `seed` changes every id and padding length; `transport` is the one in front of it, to whose limits replies are held.
-    `rules` says how strictly requests are held to what Bedrock refuses.
+    `rules` says how strictly requests are held to what Bedrock refuses, `history` what becomes of those that change
+    what the model said before: "note", "fail" or "off".
     `calls` are the last `keep_calls` of them, None for all. `models` says by globs what stands behind model ids.
     `cache_minimum` is the least tokens of a prompt that is cached, in place of each model's own.
     `problems` holds what must fail the test even if the client swallows it, `notes` what is worth saying.
@@ -107,6 +112,7 @@ class Endpoint:
         *replies: Responder | Replies,
         seed: int = 0,
         rules: RuleLevel | str = "default",
+        history: HistoryLevel | str = "note",
         transport: Transport | None = None,
         keep_calls: int | None = None,
         models: Mapping[str, str] | None = None,
@@ -119,9 +125,11 @@ class Endpoint:
         self._received = 0
         self.seed = seed
         self.rules: RuleLevel = level_of(rules)
+        self.history: HistoryLevel = history_level_of(history)
         self.script = Script()
         self.script.add(replies)
         self.calls: list[Call] = []
+        self.conversation = Conversation(self.calls)
         self.problems: list[ConverseHarnessError | Exception] = []
         self.notes: list[Note] = []
         self.handlers: dict[str, Handler] = {}
@@ -129,7 +137,7 @@ class Endpoint:
         self.on_ended: Callable[[Call], None] | None = None
         """Is called when an answer has ended, in whatever thread notices: it must not wait."""
         self.check(*replies)
-        self.cache = PromptCache(cache_minimum)
+        self.cache = PromptCache(self.conversation.parent, cache_minimum)
         self._renderer = Renderer(self.cache)
 
     def exchange(self, request: Request, *, operation: str | None = None) -> Exchange:
@@ -150,7 +158,7 @@ class Endpoint:
         model = stands_for(self.models, path_params.get("modelId", ""))
         call = Call(self._received, name, shown, path_params, body, malformed, stands_for=model)
         if len(self.calls) == self.keep_calls:
-            del self.calls[0]
+            self.conversation.forget(self.calls.pop(0))
             if not call.number % self.keep_calls:
                 self.cache.forget(call.number - self.keep_calls)
         self.calls.append(call)
@@ -164,12 +172,24 @@ class Endpoint:
         handled = call.operation in self.handlers and call.operation not in NAMED
         if handled:
             return None
+        if self.history != "off" and call.operation in SCRIPTED:
+            self._compare_history(call)
         refusal, noted = self._judged(call)
         call.answered.refusal = refusal
         if refusal is not None and self.rules == "warn":
             noted = (refusal, *noted)
-        call.answered.notes = [Note(each.rule.name, noted_request(call, each), call.number) for each in noted]
+        notes = (Note(each.rule.name, noted_request(call, each), call.number) for each in noted)
+        call.answered.notes = [*call.answered.notes, *notes]
         return self.script.choose(call, refused=refusal is not None and self.rules != "warn")
+
+    def _compare_history(self, call: Call) -> None:
+        """Look whether what the model said before came back as it was."""
+        texts = {each: changed_answer(call, each) for each in self.conversation.changes(call)}
+        if self.history == "note":
+            call.answered.notes = [Note(each.kind, text, call.number) for each, text in texts.items()]
+            self.notes += call.answered.notes
+        elif texts:
+            self.problems.append(ChangedHistory("\n\n".join(texts.values())))
 
     def _judged(self, call: Call) -> _Judged:
         if call.operation not in SCRIPTED or call.malformed is not None or self.rules == "off":
@@ -218,8 +238,9 @@ class Endpoint:
     def _respond(self, call: Call, slot: Slot | None, occasion: Occasion) -> HttpResponse:
         refusal = call.answered.refusal
         if slot is not None and isinstance(slot.responder, Reply) and slot.responder.recorded is not None:
-            call.answered.notes = ()  # it is known that Bedrock answered this
-        self.notes += call.answered.notes
+            # It is known that Bedrock answered this.
+            call.answered.notes = [note for note in call.answered.notes if note.kind in HISTORY_CHANGES]
+        self.notes += [note for note in call.answered.notes if note.kind not in HISTORY_CHANGES]
         if slot is not None:
             return self._scripted(call, slot, occasion)
         if refusal is not None and self.rules != "warn":

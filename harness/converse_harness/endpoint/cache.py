@@ -77,10 +77,10 @@ class PromptUse:
 class PromptCache:
     """The prefixes that one fake has cached, and its clock, in seconds since it opened.
 
-    `minimum` takes the place of every model's own.
+    `parent` finds the call whose answer a call goes on from; `minimum` takes the place of every model's own.
     """
 
-    def __init__(self, minimum: int | None = None) -> None:
+    def __init__(self, parent: Callable[[Call], Call | None], minimum: int | None = None) -> None:
         if minimum is not None and (isinstance(minimum, bool) or minimum < 0):
             raise ReplyError(
                 f"cache_minimum={minimum!r}; it is a number of tokens from 0, or None for each model's own."
@@ -88,8 +88,7 @@ class PromptCache:
         self.minimum = minimum
         self.now = 0.0
         self.uses: list[PromptUse] = []
-        self.parent: Callable[[Call], Call | None] = lambda call: None
-        """Finds the call whose answer a call goes on from."""
+        self.parent = parent
         self._born = 0
         self._prefixes: dict[bytes, CachedPrefix] = {}
         self._answered: list[PromptUse] = []

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
+from weakref import ReferenceType
 
 from converse_harness import bedrock
 from converse_harness.errors import StreamOrderError
@@ -49,6 +50,7 @@ class Answered:
     refusal: Refusal | None = None
     notes: Sequence[Note] = ()
     prompt: PromptUse | None = None
+    parent: ReferenceType[Call] | None = None
     passed_on: Callable[[], ForwardedCall] | None = None
     """What came, where the call was passed on to the real service: read when somebody asks."""
 
@@ -199,6 +201,14 @@ class Call:
         from converse_harness.endpoint.rewrites import cache_use
 
         return cache_use(self)
+
+    @property
+    def parent(self) -> Call | None:
+        """The call that this one goes on from: its answer is the last of this fake's in the messages.
+
+        None for the first of a conversation, where `history` is "off", and once the fake has let the other one go.
+        """
+        return self.answered.parent() if self.answered.parent is not None else None
 
     @property
     def summary(self) -> str:

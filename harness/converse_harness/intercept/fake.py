@@ -14,6 +14,7 @@ from converse_harness import bedrock
 from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.endpoint import Endpoint, Handler
 from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.conversation import HistoryLevel
 from converse_harness.endpoint.failure_texts import no_handler, shortened, transcript, unused_replies
 from converse_harness.endpoint.rewrites import CacheSummary
 from converse_harness.endpoint.script import Condition, Pattern, Queue, Replies, Responder, Slot
@@ -43,6 +44,7 @@ class Settings(TypedDict, total=False):
     unexpected: Strictness
     sleeps: bool
     rules: RuleLevel
+    history: HistoryLevel
     keep_calls: int | None
     models: Mapping[str, str] | None
     cache_minimum: int | None
@@ -130,8 +132,10 @@ class Fake:
     """A fake Bedrock: what it answers, what it was asked, and what must fail the test.
 
     `with` or `async with`. Leaving it raises UnexpectedCall, RefusedRequest or UnusedReplies, unless `unexpected` or
-    `unused` is "allow"; `rules` says how strictly requests are held to what Bedrock refuses. `sleeps` makes retry waits
-    real; `seed` changes every id and padding length; of the calls the last `keep_calls` are kept, None for all.
+    `unused` is "allow"; `rules` says how strictly requests are held to what Bedrock refuses. Of requests that change
+    what the model said before there is a note; with `history` "fail" it raises ChangedHistory, with "off" nobody looks.
+    `sleeps` makes retry waits real; `seed` changes every id and padding length; of the calls the last `keep_calls` are
+    kept, None for all.
     `models` says by globs what stands behind model ids that do not say it, `{"arn:*": "anthropic.claude-sonnet-5"}` for
     instance; `cache_minimum` is the least tokens of a prompt that is cached, None for each model's own. Which clients
     reach it is the subject of its transport: each transport has a subclass.
@@ -151,6 +155,7 @@ class Fake:
         unexpected: Strictness = "fail",
         sleeps: bool = False,
         rules: RuleLevel = "default",
+        history: HistoryLevel = "note",
         keep_calls: int | None = None,
         models: Mapping[str, str] | None = None,
         cache_minimum: int | None = None,
@@ -162,6 +167,7 @@ class Fake:
             *replies,
             seed=seed,
             rules=rules,
+            history=history,
             transport=self.transport,
             keep_calls=keep_calls,
             models=models,
@@ -282,9 +288,9 @@ class Fake:
     def check(self, error: BaseException | None = None) -> None:
         """Raise what must fail the test.
 
-        That is an unexpected call, a request that Bedrock would refuse, a blocked connection, what a scripted function
-        raised, or unused replies. `error` is what the test failed with already, if it did: unused replies are then not
-        reported.
+        That is an unexpected call, a request that Bedrock would refuse, or one that changes what the model said where
+        that is to fail, a blocked connection, what a scripted function raised, or unused replies. `error` is what the
+        test failed with already, if it did: unused replies are then not reported.
         """
         __tracebackhide__ = True
         self.check_problems(error)

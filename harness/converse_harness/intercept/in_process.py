@@ -51,7 +51,7 @@ class BotoFake(Fake):
 def fake_converse(*replies: Responder | Replies, **settings: Unpack[Settings]) -> BotoFake:
     """A fake Bedrock without pytest: use it in `with`, in `async with`, or as a decorator.
 
-    The settings are those of a Fake: `seed`, `unused`, `unexpected`, `rules`, `sleeps`.
+    The settings are those of a Fake: `seed`, `unused`, `unexpected`, `rules`, `history`, `sleeps`.
 
     >>> import botocore.session
     >>> from converse_harness import fake_converse

@@ -23,6 +23,7 @@ OPTIONS: Final = {
     "unused": ("fail", "what becomes of a test that leaves replies unused: fail or allow"),
     "unexpected": ("fail", "what becomes of a test whose client makes a call that is not scripted: fail or allow"),
     "rules": ("default", "what becomes of requests that Bedrock would refuse: off, warn, default or strict"),
+    "history": ("note", "what becomes of requests that change what the model said before: note, fail or off"),
     "sleeps": ("no", "whether clients really wait between retries: yes or no"),
     "seed": ("0", "a whole number that changes every generated id and padding length"),
     "cache_minimum": ("model", "the least tokens of a prompt that is cached: a number, or model for each model's own"),

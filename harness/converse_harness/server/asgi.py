@@ -13,6 +13,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from converse_harness.bedrock.rules import RuleLevel
+from converse_harness.endpoint.conversation import HistoryLevel
 from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.errors import TransportError
 from converse_harness.intercept.exchange import ResponseReader, TransportExchange
@@ -54,7 +55,8 @@ class ConverseApp:
 
     Replies are scripted as anywhere: `app.fake.when(...)`, `app.fake.always(...)`. Each worker of a server has an app
     of its own, which knows nothing of the others' calls. `rules` says how strictly requests are held to what Bedrock
-    refuses. Functions of a script run in threads of the event loop's pool.
+    refuses, `history` what becomes of those that change what the model said before. Functions of a script run
+    in threads of the event loop's pool.
 
     >>> import asyncio, httpx
     >>> from converse_harness import reply
@@ -73,9 +75,10 @@ class ConverseApp:
         *replies: Responder | Replies,
         seed: int = 0,
         rules: RuleLevel = "default",
+        history: HistoryLevel = "note",
         cache_minimum: int | None = None,
     ) -> None:
-        self.fake: Fake = _AsgiFake(*replies, seed=seed, rules=rules, cache_minimum=cache_minimum)
+        self.fake: Fake = _AsgiFake(*replies, seed=seed, rules=rules, history=history, cache_minimum=cache_minimum)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """What a server calls, once for each request. Raises TransportError for what is neither HTTP nor lifespan."""

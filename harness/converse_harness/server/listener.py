@@ -98,7 +98,7 @@ class ConverseServer:
     # What a test says
 
     def script(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> ServerFake:
-        """Open a fake with a URL of its own; `settings` are those of a Fake: unused, unexpected, rules, seed.
+        """Open a fake with a URL of its own; `settings` are those of a Fake: unused, unexpected, rules, history, seed.
 
         Raises ReplyError for what is no reply, TransportError if the server is not running.
         """

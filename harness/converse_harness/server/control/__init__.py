@@ -20,6 +20,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from converse_harness import bedrock
 from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.endpoint.call import CONVERSATIONS, Call
+from converse_harness.endpoint.conversation import HistoryLevel
 from converse_harness.endpoint.script import Slot, describe
 from converse_harness.errors import ConverseHarnessError, ReplyError
 from converse_harness.intercept.fake import Strictness
@@ -43,6 +44,7 @@ class Fakes(Protocol):
         unused: Strictness = "fail",
         unexpected: Strictness = "fail",
         rules: RuleLevel = "default",
+        history: HistoryLevel = "note",
         keep_calls: int | None = None,
     ) -> ServerFake:
         """Open one."""

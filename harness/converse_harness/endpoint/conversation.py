@@ -1,0 +1,296 @@
+"""Conversation: what a fake has answered, which call's answer a request goes on from, and what it makes of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Any, Final, Literal, NamedTuple
+from weakref import ref
+
+from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.failure_texts import HistoryChange
+from converse_harness.endpoint.history import (
+    AssistantTurn,
+    Block,
+    GivenAnswer,
+    Message,
+    SentHistory,
+    TurnReader,
+    content_of,
+    given_answer,
+    same_use,
+    squeezed,
+    texts_of,
+    uses_of,
+)
+from converse_harness.errors import ReplyError
+
+HistoryLevel = Literal["note", "fail", "off"]
+"""What becomes of a request that changes what the model said before."""
+
+HISTORY_LEVELS: Final[Mapping[HistoryLevel, str]] = {
+    "note": "answer as scripted, and note what was changed",
+    "fail": "answer as scripted, and fail the test",
+    "off": "do not look at it",
+}
+
+
+def history_level_of(value: HistoryLevel | str) -> HistoryLevel:
+    """A level by its name. Raises ReplyError that lists them."""
+    for level in HISTORY_LEVELS:
+        if level == value:
+            return level
+    known = ", ".join(f'"{level}" ({meaning})' for level, meaning in HISTORY_LEVELS.items())
+    raise ReplyError(f"history={value!r}; one of {known}.")
+
+
+_WHOLE: Final = frozenset({"end_turn", "tool_use", "stop_sequence"})
+"""The stop reasons of an answer of which nothing is missing, and nothing is to be redacted."""
+
+_SURE: Final = 20
+"""Characters from which on an id is one that nobody writes by hand."""
+
+_LONG_ENOUGH: Final = 16
+_LIKE_ENOUGH: Final = 0.6
+"""From how many characters on, and how like ours, a text that follows the same messages is ours, but changed."""
+
+_COMPARED: Final = 1000
+"""Characters of two texts that are compared with each other one by one."""
+
+_SAME: Final = 64
+"""Of answers that have one text, or requests of one length, so many are looked at, the last ones."""
+
+_ANSWERING: Final = ("Converse", "ConverseStream")
+
+_OK: Final = 200
+
+
+class _Found(NamedTuple):
+    """An answer in a turn of a request; `sure` if it is known to be the one, and not only one like it."""
+
+    answer: GivenAnswer
+    sure: bool
+
+
+class Conversation:
+    """Both sides of what was said to one fake: whose answers stand in the messages of a request.
+
+    `calls` is the list of the fake's calls, which grows. An answer is looked at once, when it is complete and a later
+    request has messages of the assistant. Not for several threads at once.
+    """
+
+    def __init__(self, calls: Sequence[Call]) -> None:
+        self._calls = calls
+        self._seen = 0
+        self._running: dict[int, Call] = {}
+        self._answers: dict[int, GivenAnswer] = {}
+        self._parts: dict[int, str] = {}
+        self._by_use: dict[str, list[GivenAnswer]] = {}
+        self._by_text: dict[str, list[GivenAnswer]] = {}
+        self._by_length: dict[int, list[GivenAnswer]] = {}
+        self._last: tuple[Call, SentHistory, list[tuple[AssistantTurn, list[_Found]]]] | None = None
+
+    def parent(self, call: Call) -> Call | None:
+        """The call whose answer is the last of this fake's in the messages of a request; None if there is none.
+
+        It is known by the ids of its tool uses or by its text; where the text was changed, by the messages before it.
+        """
+        self._read(call)
+        return call.parent
+
+    def changes(self, call: Call) -> list[HistoryChange]:
+        """What a request changes in answers of this fake, each change once, in the request that has it first."""
+        history, turns = self._read(call)
+        new: list[HistoryChange] = []
+        for turn, found in turns:
+            for each in found:
+                if not each.sure or each.answer.unchanged == turn.messages:
+                    continue
+                others = [other.answer for other in found if other is not each]
+                reader = TurnReader(history, turn, each.answer, others, self._by_use.keys(), [*self._parts.values()])
+                for change in reader.changes():
+                    key = change.kind, change.name, change.was
+                    if key not in each.answer.said:
+                        each.answer.said.add(key)
+                        new.append(change)
+                each.answer.unchanged = turn.messages
+        return new
+
+    def forget(self, call: Call) -> None:
+        """Let a call go, with its answer."""
+        self._running.pop(call.number, None)
+        self._last = None
+        self._parts.pop(call.number, None)
+        answer = self._answers.pop(call.number, None)
+        if answer is None:
+            return
+        for index, keys in self._indexes(answer):
+            for key in keys:
+                left = [each for each in index.get(key, ()) if each is not answer]
+                if left:
+                    index[key] = left
+                else:
+                    index.pop(key, None)
+
+    # Which answers stand in a request
+
+    def _read(self, call: Call) -> tuple[SentHistory, list[tuple[AssistantTurn, list[_Found]]]]:
+        if self._last is not None and self._last[0] is call:
+            return self._last[1:]
+        history = SentHistory(call)
+        if call.turn == 1:
+            return history, []
+        self._catch_up(call)
+        turns: list[tuple[AssistantTurn, list[_Found]]] = []
+        before: Call | None = None
+        for turn in history.turns:
+            found = self._found(history, turn, before)
+            turns.append((turn, found))
+            before = found[-1].answer.call if found else before
+        call.answered.parent = ref(before) if before is not None else None
+        self._last = call, history, turns
+        return history, turns
+
+    def _found(self, history: SentHistory, turn: AssistantTurn, before: Call | None) -> list[_Found]:
+        """The answers in a turn, in the order in which they were given."""
+        found: dict[int, _Found] = {}
+        blocks = turn.blocks
+        for use_id in uses_of(blocks):
+            candidates = [each for each in self._by_use.get(use_id, ()) if each.whole]
+            if candidates:
+                one = self._chosen(candidates, history, turn, before, sure=len(use_id) >= _SURE)
+                found.setdefault(one.answer.call.number, one)
+        known = {text for each in found.values() for text in each.answer.texts}
+        texts = [text for text in texts_of(blocks) if text not in known]
+        for text in (*texts, "".join(texts)):
+            if same := self._by_text.get(text) or self._by_text.get(squeezed(text)):
+                one = self._chosen(same[-_SAME:], history, turn, before, sure=False)
+                found.setdefault(one.answer.call.number, one)
+        if not found and (changed := self._in_the_same_place(history, turn)) is not None:
+            found[changed.call.number] = _Found(changed, sure=True)
+        return [found[number] for number in sorted(found)]
+
+    def _chosen(
+        self,
+        candidates: Sequence[GivenAnswer],
+        history: SentHistory,
+        turn: AssistantTurn,
+        before: Call | None,
+        *,
+        sure: bool,
+    ) -> _Found:
+        """Of answers with one text, or one id, the one given at this place, after that to `before`."""
+        if len(candidates) == 1 and sure:
+            return _Found(candidates[0], sure=True)
+        those = [each for each in candidates if _follows(each.call, history, turn.start)]
+        if len(those) > 1:
+            those = [each for each in those if each.call.parent is before] or those
+        if len(those) > 1:
+            those = [each for each in those if _begins(each.call, history, turn.start)] or those
+        if not those:
+            return _Found(candidates[-1], sure=False)
+        return _Found(max(those, key=lambda each: (_has_uses(turn, each), each.call.number)), sure=True)
+
+    def _in_the_same_place(self, history: SentHistory, turn: AssistantTurn) -> GivenAnswer | None:
+        """The answer to a request whose messages are those before a turn, if that is like it or has its tool uses."""
+        candidates = self._by_length.get(turn.start, [])[-_SAME:]
+        sent = "\n".join(texts_of(turn.blocks))
+        for each in reversed(candidates):
+            if _begins(each.call, history, turn.start):
+                if each.uses and _has_uses(turn, each):
+                    return each
+                written = "\n".join(each.texts)
+                if min(len(sent), len(written)) >= _LONG_ENOUGH and _likeness(sent, written) >= _LIKE_ENOUGH:
+                    return each
+        return None
+
+    # What was answered
+
+    def _catch_up(self, call: Call) -> None:
+        """Look at the answers that are complete and were not when the last request came."""
+        new: list[Call] = []
+        for each in reversed(self._calls):
+            if each.number <= self._seen:
+                break
+            new.append(each)
+        self._running |= {each.number: each for each in reversed(new) if each.operation in _ANSWERING}
+        self._seen = max(self._seen, *(each.number for each in new), 0)
+        for number, each in list(self._running.items()):
+            if number < call.number and _has_ended(each):
+                del self._running[number]
+                self._keep(each)
+
+    def _keep(self, call: Call) -> None:
+        response = call.response if call.outcome != "cut" else None
+        if response is None:
+            answer = given_answer(call, _parts(call), whole=False)
+        else:
+            broken = call.reply is not None and bool(call.reply.placements)
+            whole = call.status == _OK and response.stop_reason in _WHOLE and not broken
+            answer = given_answer(call, response.message["content"], whole=whole)
+        self._answers[call.number] = answer
+        if answer.texts and not answer.whole:
+            self._parts[call.number] = "".join(answer.texts)
+        for index, keys in self._indexes(answer):
+            for key in keys:
+                index.setdefault(key, []).append(answer)
+
+    def _indexes(self, answer: GivenAnswer) -> Iterator[tuple[dict[Any, list[GivenAnswer]], Iterable[Any]]]:
+        """By what an answer is found."""
+        yield self._by_use, answer.uses
+        if answer.whole:
+            yield self._by_text, {key for text in answer.texts for key in (text, squeezed(text))} | {answer.written}
+            yield self._by_length, (len(answer.call.body.get("messages", ())),)
+
+
+def _has_ended(call: Call) -> bool:
+    """Whether the client has all of an answer, though the transport may not have said so yet."""
+    if call.outcome != "still running":
+        return True
+    taken = call.answered.taken
+    if not taken or call.answered.passed_on is not None:
+        return False
+    last = taken[-1][0]
+    return call.operation == "Converse" or "metadata" in ((last.event, *last.more)[-1] or ())
+
+
+def _parts(call: Call) -> Iterator[dict[str, Any]]:
+    """What came of an answer that was not whole: its text, and the ids of its tool uses."""
+    deltas = (event.get("contentBlockDelta", {}).get("delta", {}) for event, _ in call.events)
+    yield {"text": "".join(delta.get("text", "") for delta in deltas)}
+    for event, _ in call.events:
+        start = event.get("contentBlockStart", {}).get("start", {})
+        if "toolUse" in start:
+            yield start
+
+
+def _has_uses(turn: AssistantTurn, answer: GivenAnswer) -> bool:
+    """Whether a turn has the tool uses of an answer, whatever their ids."""
+    sent = [*uses_of(turn.blocks).values()]
+    return all(any(same_use(use, each) for each in sent) for use in answer.uses.values())
+
+
+def _likeness(one: str, other: str) -> float:
+    """How like two texts are, from 0 to 1; their beginnings, if they are long."""
+    return SequenceMatcher(None, one[:_COMPARED], other[:_COMPARED], autojunk=False).ratio()
+
+
+def _begins(call: Call, history: SentHistory, start: int) -> bool:
+    """Whether the messages of an earlier request are those before `start`."""
+    asked = call.body.get("messages", ())
+    return len(asked) == start and all(map(_same, asked, history.messages))
+
+
+def _follows(call: Call, history: SentHistory, start: int) -> bool:
+    """Whether the message before `start` is the last one of the user in an earlier request."""
+    asked = [message for message in call.body.get("messages", ()) if message.get("role") != "assistant"]
+    return bool(start and asked) and _same(asked[-1], history.messages[start - 1])
+
+
+def _same(one: Message, other: Message) -> bool:
+    """Whether two messages are equal but for their cachePoints, which move from request to request."""
+    return one == other or (one.get("role") == other.get("role") and _without_points(one) == _without_points(other))
+
+
+def _without_points(message: Message) -> list[Block]:
+    return [block for block in content_of(message) if "cachePoint" not in block]

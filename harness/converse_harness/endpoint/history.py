@@ -1,0 +1,301 @@
+"""What a request makes of an answer that it sends back: both sides, and what differs between them."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
+from typing import Any, NamedTuple, cast
+
+from converse_harness.bedrock.models import standing
+from converse_harness.bedrock.rules import RuleRequest
+from converse_harness.bedrock.rules.rule import Claude
+from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.failure_texts import NOTHING, HistoryChange, HistoryChangeKind
+
+Block = Mapping[str, Any]
+Message = Mapping[str, Any]
+
+
+class GivenThought(NamedTuple):
+    """A block of reasoning: its text without white space at the ends, its signature; or what is redacted, as base64."""
+
+    text: str
+    signature: str
+    redacted: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class GivenAnswer:
+    """What a call was answered, as far as it can be told from what is sent back; `whole` if nothing of it is missing.
+
+    `uses` are by id; texts have no white space at their ends, and blank ones are left out; `cited` have citations,
+    `written` is all of them without white space. Of the messages `unchanged` nothing more is to be said; `said` was.
+    """
+
+    call: Call
+    whole: bool
+    uses: Mapping[str, Block]
+    texts: Sequence[str]
+    cited: Sequence[str] = ()
+    written: str = ""
+    thoughts: Sequence[GivenThought] = ()
+    unchanged: Sequence[Message] | None = None
+    said: set[tuple[HistoryChangeKind, str, str]] = field(default_factory=set[tuple[HistoryChangeKind, str, str]])
+
+    @property
+    def words(self) -> list[str]:
+        """All that was said in it, in pieces."""
+        return [word for word in (*self.texts, *self.cited, *(each.text for each in self.thoughts)) if word]
+
+
+class AssistantTurn(NamedTuple):
+    """The assistant's messages between two of the user's, and the index of the first."""
+
+    start: int
+    messages: Sequence[Message]
+
+    @property
+    def blocks(self) -> list[Block]:
+        """The blocks of all its messages."""
+        return [block for message in self.messages for block in content_of(message)]
+
+
+@dataclass(frozen=True)
+class SentHistory:
+    """The messages of a request, as its JSON has them, and what stands in them."""
+
+    call: Call
+
+    @cached_property
+    def messages(self) -> Sequence[Message]:
+        """All of them."""
+        return cast("Sequence[Message]", self.call.body.get("messages", ()))
+
+    @cached_property
+    def turns(self) -> Sequence[AssistantTurn]:
+        """Those of the assistant, messages in a row as one."""
+        runs = groupby(enumerate(self.messages), lambda each: each[1].get("role") == "assistant")
+        found = [[*run] for is_assistant, run in runs if is_assistant]
+        return [AssistantTurn(run[0][0], [message for _, message in run]) for run in found]
+
+    @cached_property
+    def uses(self) -> Mapping[str, Block]:
+        """Its ToolUseBlocks by id."""
+        return uses_of(block for turn in self.turns for block in turn.blocks)
+
+    @cached_property
+    def texts(self) -> str:
+        """All texts of the assistant, without any white space."""
+        return "".join(squeezed(text) for turn in self.turns for text in texts_of(turn.blocks))
+
+    @cached_property
+    def results(self) -> Collection[str]:
+        """The ids of its tool results."""
+        return {*self._results(0, len(self.messages))}
+
+    def results_after(self, turn: AssistantTurn) -> list[str]:
+        """The ids of the tool results between a turn and the next."""
+        start = turn.start + len(turn.messages)
+        end = next((each.start for each in self.turns if each.start > start), len(self.messages))
+        return self._results(start, end)
+
+    def _results(self, start: int, end: int) -> list[str]:
+        blocks = (block for message in self.messages[start:end] for block in content_of(message))
+        return [str(result.get("toolUseId")) for result in members(blocks, "toolResult")]
+
+    @property
+    def of_claude(self) -> bool:
+        """Whether a Claude is asked."""
+        return standing(self.call.stands_for or self.call.model_id).id in Claude()
+
+    @cached_property
+    def needs_thoughts(self) -> bool:
+        """Whether the model refuses the last turn without what it thought: Claude, amid a tool loop."""
+        call = self.call
+        asked = RuleRequest(str(call.operation), call.model_id, call.body, call.stands_for)
+        in_loop = bool(self.results_after(self.turns[-1]))
+        return in_loop and self.of_claude and asked.thinking.get("type") == "enabled"
+
+
+@dataclass(frozen=True)
+class TurnReader:
+    """Finds what a turn of a request makes of an answer; `others` are further answers in it.
+
+    `given` are all ids of tool uses that were given, `parts` the texts of answers that were not whole.
+    """
+
+    history: SentHistory
+    turn: AssistantTurn
+    answer: GivenAnswer
+    others: Sequence[GivenAnswer] = ()
+    given: Collection[str] = ()
+    parts: Sequence[str] = ()
+
+    def changes(self) -> list[HistoryChange]:
+        """What was changed of the answer."""
+        return [*self._changed_uses(), *self._changed_texts(), *self._changed_thoughts()]
+
+    def _change(self, kind: HistoryChangeKind, name: str, was: str, now: str) -> HistoryChange:
+        return HistoryChange(kind, self.answer.call.number, name, was, now, self.turn.start)
+
+    # Tool uses
+
+    def _changed_uses(self) -> Iterator[HistoryChange]:
+        added = {
+            use_id: use
+            for message in self.turn.messages
+            if self._is_ours(message)
+            for use_id, use in uses_of(content_of(message)).items()
+            if use_id not in self.given
+        }
+        for use_id, was in self.answer.uses.items():
+            now = self.history.uses.get(use_id)
+            if now is not None:
+                yield from self._changed_use(was, now)
+            elif (renamed := self._renamed(use_id, was, added)) is not None:
+                del added[renamed]
+            elif was.get("type") != "server_tool_use":  # what the service ran by itself, nobody needs to give back
+                yield self._change("history_leaves_out_tool_use", str(was.get("name")), _shown(was), NOTHING)
+        for use in added.values():
+            yield self._change("history_adds_tool_use", str(use.get("name")), NOTHING, _shown(use))
+        for use_id in self.history.results_after(self.turn):
+            if use_id not in self.given and use_id not in self.history.uses:
+                yield self._change("history_adds_tool_result", use_id, NOTHING, use_id)
+
+    def _changed_use(self, was: Block, now: Block) -> Iterator[HistoryChange]:
+        name = str(was.get("name"))
+        if name != now.get("name"):
+            yield self._change("history_changes_tool_name", name, name, str(now.get("name")))
+        said, sent = was.get("input"), now.get("input")
+        if isinstance(said, dict) and said != sent:
+            yield self._change("history_changes_tool_input", name, _as_json(cast("object", said)), _as_json(sent))
+
+    def _renamed(self, use_id: str, use: Block, added: Mapping[str, Block]) -> str | None:
+        """The new id of a tool use, unless its result has the old one."""
+        if use_id in self.history.results:
+            return None
+        return next((other for other, each in added.items() if same_use(use, each)), None)
+
+    def _is_ours(self, message: Message) -> bool:
+        """Whether a message has anything of the answer in it."""
+        blocks = content_of(message)
+        texts = texts_of(blocks)
+        mine = (*self.answer.texts, *self.answer.cited)
+        by_text = any(text in each or each in text for each in texts for text in mine)
+        return by_text or not self.answer.uses.keys().isdisjoint(uses_of(blocks)) or len(self.turn.messages) == 1
+
+    # Texts
+
+    def _changed_texts(self) -> Iterator[HistoryChange]:
+        sent = texts_of(self.turn.blocks)
+        words = sorted((word for each in (self.answer, *self.others) for word in each.words), key=len, reverse=True)
+        left = [text for text in sent if not any(word in text for word in words)]
+        lacking: list[str] = []
+        for text in self.answer.texts:
+            around = [each for each in sent if text in each]
+            if around:
+                if not any(self._is_merged(text, each, words) for each in around):
+                    yield self._change("history_changes_text", "", text, around[0])
+            elif squeezed(text) not in self.history.texts:
+                if left:
+                    yield self._change("history_changes_text", "", text, left.pop(0))
+                else:
+                    lacking.append(text)
+        if len(lacking) < len(self.answer.texts) or not self.answer.uses.keys().isdisjoint(self.history.uses):
+            yield from (self._change("history_leaves_out_text", "", text, NOTHING) for text in lacking)
+
+    def _is_merged(self, text: str, sent: str, words: Iterable[str]) -> bool:
+        """Whether a longer text is this one beside what was a message, a block or a citation of its own."""
+        if self.answer.cited or self.answer.call.body["messages"][-1].get("role") == "assistant":
+            return True
+        rest = sent
+        for word in (*words, *self.parts):
+            rest = rest.replace(word, "")
+        return not rest.strip() or f"\n{text}\n" in f"\n{sent}\n"
+
+    # Reasoning
+
+    def _changed_thoughts(self) -> Iterator[HistoryChange]:
+        known = [thought for each in (self.answer, *self.others) for thought in each.thoughts]
+        sent = thoughts_of(self.turn.blocks)
+        left = [thought for thought in sent if thought not in known]
+        lacking = [thought for thought in self.answer.thoughts if thought not in sent]
+        in_order = not self.others and len(left) == len(lacking)
+        for was in lacking:
+            alike = [each for each in left if any(mine and mine == its for mine, its in zip(was, each, strict=True))]
+            now = next(iter(alike or (left if in_order else ())), None)
+            if now is not None:
+                left.remove(now)
+                yield from self._changed_thought(was, now)
+            elif self.turn is self.history.turns[-1] and self.history.needs_thoughts:
+                yield self._change("history_leaves_out_reasoning", "", was.text or was.redacted, NOTHING)
+
+    def _changed_thought(self, was: GivenThought, now: GivenThought) -> Iterator[HistoryChange]:
+        if (was.text, was.redacted) != (now.text, now.redacted):
+            yield self._change("history_changes_reasoning", "", was.text or was.redacted, now.text or now.redacted)
+        if was.signature != now.signature and (now.signature or self.history.of_claude):
+            signatures = (was.signature or NOTHING, now.signature or NOTHING)
+            yield self._change("history_changes_signature", "", *signatures)
+
+
+def given_answer(call: Call, content: Iterable[Block], *, whole: bool) -> GivenAnswer:
+    """The answer of a call from its content blocks, blobs as bytes."""
+    blocks = [*content]
+    parts = [[block, *block.get("citationsContent", {}).get("content", ())] for block in blocks]
+    cited = texts_of(part for _, *more in parts for part in more)
+    written = squeezed("".join(text for each in parts for text in texts_of(each)))
+    return GivenAnswer(call, whole, uses_of(blocks), texts_of(blocks), cited, written, thoughts_of(blocks))
+
+
+def content_of(message: Message) -> Sequence[Block]:
+    """The blocks of a message."""
+    return cast("Sequence[Block]", message.get("content", ()))
+
+
+def members(blocks: Iterable[Block], kind: str) -> Iterator[Block]:
+    """What the blocks of one kind hold."""
+    return (block[kind] for block in blocks if kind in block)
+
+
+def uses_of(blocks: Iterable[Block]) -> dict[str, Block]:
+    """The ToolUseBlocks among some blocks, by id."""
+    return {str(use.get("toolUseId")): use for use in members(blocks, "toolUse")}
+
+
+def texts_of(blocks: Iterable[Block]) -> list[str]:
+    """The texts of some blocks without white space at their ends, blank ones left out."""
+    return [text for block in blocks if (text := str(block.get("text", "")).strip())]
+
+
+def thoughts_of(blocks: Iterable[Block]) -> list[GivenThought]:
+    """The reasoning in some blocks; blank blocks are left out."""
+    found: list[GivenThought] = []
+    for reasoning in members(blocks, "reasoningContent"):
+        said: Mapping[str, Any] = reasoning.get("reasoningText", {})
+        redacted: str | bytes = reasoning.get("redactedContent", "")
+        shown = b64encode(redacted).decode() if isinstance(redacted, bytes) else redacted
+        found.append(GivenThought(said.get("text", "").strip(), said.get("signature", ""), shown))
+    return [thought for thought in found if any(thought)]
+
+
+def squeezed(text: str) -> str:
+    """A text without any white space."""
+    return "".join(text.split())
+
+
+def same_use(one: Block, other: Block) -> bool:
+    """Whether two tool uses are the same but for their ids."""
+    return one.get("name") == other.get("name") and one.get("input") == other.get("input")
+
+
+def _as_json(value: object) -> str:
+    """A JSON value in one way, so that two of them can be compared by eye."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+
+
+def _shown(use: Block) -> str:
+    return f"{use.get('name')} {_as_json(use.get('input'))}"
