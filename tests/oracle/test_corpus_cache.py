@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -77,6 +77,10 @@ def _patterns(shared: Path) -> dict[str, tuple[Pattern, Pattern]]:
             [(read > 0, written > 0) for read, written in each] for each in zip(*counts, strict=True)
         )
     return patterns
+
+
+def _pattern(counts: Sequence[tuple[int, int]]) -> Pattern:
+    return [(read > 0, written > 0) for read, written in counts]
 
 
 def test_a_fake_reads_and_writes_where_the_service_did(shared: Path) -> None:

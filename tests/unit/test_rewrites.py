@@ -14,6 +14,7 @@ import pytest
 
 from converse_harness import Endpoint, Reply, faults, reply
 from converse_harness.endpoint import Exchange
+from converse_harness.endpoint.cache import use_of
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.rewrites import CacheSummary, Rewrites
 from converse_harness.errors import ReplyError
@@ -108,8 +109,9 @@ def test_pauses_of_answers_let_time_go_by() -> None:
     session = Session(reply.text("ok").paced(first=301), reply.text("ok").paced(first=0, each=101))
     for now, expected in [(0, (False, True)), (301, (True, False)), (301 + 4 * 101, (False, True))]:
         assert used(session.ask(system=SYSTEM)) == expected
-        assert session.endpoint.calls[-1].answered.prompt is not None
-        assert session.endpoint.calls[-1].answered.prompt.at == now
+        use = use_of(session.endpoint.calls[-1])
+        assert use is not None
+        assert use.at == now
 
 
 def test_what_is_read_further_back_lives_on_too() -> None:

@@ -26,6 +26,7 @@ from converse_harness.endpoint.failure_texts import (
 )
 from converse_harness.endpoint.operations import control_route, output_response, route
 from converse_harness.endpoint.render import Occasion, Renderer, error_json
+from converse_harness.endpoint.rewrites import cache_use
 from converse_harness.endpoint.script import NAMED, SCRIPTED, Replies, Responder, Script, Slot, check_answer
 from converse_harness.endpoint.usage import count_tokens
 from converse_harness.errors import (
@@ -157,6 +158,7 @@ class Endpoint:
         self._received += 1
         model = stands_for(self.models, path_params.get("modelId", ""))
         call = Call(self._received, name, shown, path_params, body, malformed, stands_for=model)
+        call.answered.cache = cache_use
         if len(self.calls) == self.keep_calls:
             self.conversation.forget(self.calls.pop(0))
             if not call.number % self.keep_calls:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, cast
 
 from converse_harness.bedrock.models import Caching, standing
 from converse_harness.endpoint.call import Call
@@ -72,6 +72,11 @@ class PromptUse:
     implicit: bool = False
     pauses: tuple[float, float] = (0.0, 0.0)
     prefixes: dict[int, CachedPrefix] = field(default_factory=dict[int, CachedPrefix])
+
+
+def use_of(call: Call) -> PromptUse | None:
+    """What a call made of the cache; None where it has no cache point, or nothing is known of its model."""
+    return cast("PromptUse | None", call.answered.prompt)
 
 
 class PromptCache:

@@ -18,8 +18,6 @@ from converse_harness.stream.http import Chunk, Request
 
 if TYPE_CHECKING:
     from converse_harness.bedrock.rules import Refusal
-    from converse_harness.endpoint.cache import PromptUse
-    from converse_harness.endpoint.rewrites import CacheUse
     from converse_harness.notes import Note
 
 CONVERSATIONS: Final = ("Converse", "ConverseStream", "CountTokens")
@@ -37,6 +35,37 @@ class SentEvent(NamedTuple):
     at: float
 
 
+class Parting(NamedTuple):
+    """Where a request stops being the same as an earlier one: the path, the character there, what was and what is.
+
+    The character is the first of the word that differs, or of the difference where the word is long; None for what is
+    no text.
+    """
+
+    path: str
+    character: int | None
+    was: str
+    now: str
+
+    def __str__(self) -> str:
+        return self.path if self.character is None else f"{self.path}, character {self.character}"
+
+
+class CacheUse(NamedTuple):
+    """What a call read from the prompt cache and wrote to it, in tokens.
+
+    `parted_at` is where its prefix stops being that of an earlier call of its conversation, or of an earlier call with
+    nearly the same prompt; `from_call` is the number of the call that wrote what it read. It is not `certain` where
+    a prefix is about as long as the model's minimum, where the answer broke, and of a cache without cachePoints.
+    """
+
+    read: int = 0
+    written: int = 0
+    parted_at: Parting | None = None
+    from_call: int | None = None
+    certain: bool = True
+
+
 @dataclass(slots=True, weakref_slot=True)
 class Answered:
     """What became of a Call; written by the Endpoint and the transport."""
@@ -49,7 +78,10 @@ class Answered:
     waited: float = 0.0
     refusal: Refusal | None = None
     notes: Sequence[Note] = ()
-    prompt: PromptUse | None = None
+    prompt: object = None
+    """What the prompt cache knows of the call: `use_of` reads it."""
+    cache: Callable[[Call], CacheUse] | None = None
+    """What people ask of that."""
     parent: ReferenceType[Call] | None = None
     passed_on: Callable[[], ForwardedCall] | None = None
     """What came, where the call was passed on to the real service: read when somebody asks."""
@@ -198,9 +230,7 @@ class Call:
     @property
     def cache(self) -> CacheUse:
         """What the call read from the prompt cache and wrote to it; of a recorded answer what its usage says."""
-        from converse_harness.endpoint.rewrites import cache_use
-
-        return cache_use(self)
+        return self.answered.cache(self) if self.answered.cache is not None else CacheUse()
 
     @property
     def parent(self) -> Call | None:

@@ -10,6 +10,7 @@ from typing import Final, Literal, NamedTuple
 
 from converse_harness import bedrock
 from converse_harness.bedrock.rules import Refusal
+from converse_harness.endpoint.cache import use_of
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.rewrites import rewrite_of
 from converse_harness.endpoint.script import NAMED, NOT_USED, SCRIPTED, Missed, Script, Slot, describe
@@ -340,7 +341,7 @@ def transcript(calls: Sequence[Call]) -> str:
 
 
 def _cached(call: Call) -> list[str]:
-    use = call.answered.prompt
+    use = use_of(call)
     if use is None or use.implicit:
         return []
     rewrite = rewrite_of(use)

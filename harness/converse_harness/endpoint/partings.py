@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 from converse_harness.endpoint.cache import PromptUse
+from converse_harness.endpoint.call import Parting
 from converse_harness.endpoint.prompt import IMAGES, PromptBlock, cached_blocks, image_path, settings_of
 
 _SHOWN: Final = 64
@@ -18,22 +19,6 @@ _NOTHING: Final = "nothing"
 
 _IMAGES: Final = ("no image in the request", "images in the request")
 """Whether there are some: that alone makes a model forget messages."""
-
-
-class Parting(NamedTuple):
-    """Where a request stops being the same as an earlier one: the path, the character there, what was and what is.
-
-    The character is the first of the word that differs, or of the difference where the word is long; None for what is
-    no text.
-    """
-
-    path: str
-    character: int | None
-    was: str
-    now: str
-
-    def __str__(self) -> str:
-        return self.path if self.character is None else f"{self.path}, character {self.character}"
 
 
 def given(use: PromptUse) -> list[PromptBlock]:

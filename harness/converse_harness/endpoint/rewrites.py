@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from converse_harness.bedrock.models import standing
-from converse_harness.endpoint.cache import PromptUse, has_failed
-from converse_harness.endpoint.call import CONVERSATIONS, Call
-from converse_harness.endpoint.partings import Parting, parting_of
+from converse_harness.endpoint.cache import PromptUse, has_failed, use_of
+from converse_harness.endpoint.call import CONVERSATIONS, CacheUse, Call, Parting
+from converse_harness.endpoint.partings import parting_of
 from converse_harness.endpoint.prompt import has_cache_point
 from converse_harness.endpoint.versions import is_version
 from converse_harness.notes import Note
@@ -21,21 +21,6 @@ _LISTED: Final = 3
 
 _COMPARED: Final = 20
 """How many earlier calls of other conversations a call is compared with."""
-
-
-class CacheUse(NamedTuple):
-    """What a call read from the prompt cache and wrote to it, in tokens.
-
-    `parted_at` is where its prefix stops being that of an earlier call of its conversation, or of an earlier call with
-    nearly the same prompt; `from_call` is the number of the call that wrote what it read. It is not `certain` where
-    a prefix is about as long as the model's minimum, where the answer broke, and of a cache without cachePoints.
-    """
-
-    read: int
-    written: int
-    parted_at: Parting | None
-    from_call: int | None
-    certain: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +108,7 @@ class CacheSummary:
         """The same of the calls to each model, by the model id that was sent."""
         calls: dict[str, list[Call]] = {}
         for call in self._calls:
-            if call.answered.prompt is not None or any(_figures(call)):
+            if use_of(call) is not None or any(_figures(call)):
                 calls.setdefault(call.model_id, []).append(call)
         return {model_id: CacheSummary(of_model, self._note) for model_id, of_model in calls.items()}
 
@@ -135,7 +120,7 @@ class CacheSummary:
         """
         if self._note is not None and (said := _nothing_cached(self._calls)) is not None:
             self._note(said)
-        uses = [call.answered.prompt for call in self._calls if call.answered.prompt is not None]
+        uses = [use for call in self._calls if (use := use_of(call)) is not None]
         return Rewrites(found for use in uses if (found := rewrite_of(use)) is not None)
 
     def __repr__(self) -> str:
@@ -148,7 +133,7 @@ class CacheSummary:
 
 def cache_use(call: Call) -> CacheUse:
     """What a call made of the prompt cache."""
-    use = call.answered.prompt
+    use = use_of(call)
     read, written = _figures(call)
     if use is None:
         return CacheUse(read, written, None, None, certain=True)
@@ -164,7 +149,7 @@ def _figures(call: Call) -> tuple[int, int]:
     if call.reply is not None and call.reply.recorded is not None:
         usage: Mapping[str, Any] = (call.response.usage if call.response is not None else None) or {}
         return usage.get("cacheReadInputTokens", 0), usage.get("cacheWriteInputTokens", 0)
-    use = call.answered.prompt
+    use = use_of(call)
     return (0, 0) if use is None or has_failed(call) else (use.read, use.written)
 
 
@@ -176,7 +161,7 @@ def _is_certain(use: PromptUse) -> bool:
 
 def _nothing_cached(calls: Sequence[Call]) -> Note | None:
     """Why no rewrite can be found, if none can."""
-    uses = [call.answered.prompt for call in calls if call.answered.prompt is not None]
+    uses = [use for call in calls if (use := use_of(call)) is not None]
     if not calls or any(use.cacheable and not use.implicit for use in uses):
         return None
     pointed = next((use for use in uses if not use.implicit), None)
@@ -243,7 +228,7 @@ def _compared(use: PromptUse) -> _Compared | None:
     prompt = use.prompt
     parent = use.cache.parent(use.call)
     while parent is not None:
-        earlier = parent.answered.prompt
+        earlier = use_of(parent)
         if earlier is not None and parent.model_id == use.call.model_id and (end := _cached(earlier, use)):
             common = max(0, prompt.common(earlier.prompt))
             same = common >= min(end, max(prompt.static, earlier.prompt.static))

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from converse_harness.bedrock.models import standing
 from converse_harness.bedrock.rules.rule import Claude
+from converse_harness.endpoint.cache import use_of
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.prompt import has_cache_point, request_weight
 from converse_harness.reply.body import MessageBody
@@ -47,7 +48,7 @@ def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None) -> dic
 
     What is cached without a cachePoint is not counted: it is input like any other.
     """
-    prompt = call.answered.prompt
+    prompt = use_of(call)
     use = None if prompt is None or prompt.implicit else prompt
     rest = request_tokens(call) if use is None else use.rest
     counted: dict[str, Any] = {"inputTokens": rest, "outputTokens": estimate_tokens(body.content), **(given or {})}
