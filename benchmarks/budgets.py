@@ -79,7 +79,7 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     "call share": Budget("... the same as a share of it", "%"),
     "cache": Budget("a call of 20 turns with cache points, over one without", "us"),
     "cache rewrites": Budget("... what was written again, asked of 200 calls with a clock in the prompt", "ms"),
-    "history": Budget("a call of a tool loop of three turns, what is sent back compared / not", "x", 1.1),
+    "history": Budget("a call of a tool loop of three turns, what is sent back compared / not", "x", 1.15),
     "history long": Budget("... of a loop of 40 turns", "x", 1.25),
     "guard": Budget("a request to another host while a fake is open, over one without", "us", 5),
     "loopback 50": Budget("a 50-event boto3 stream over the loopback / in process", "x", 1.6),

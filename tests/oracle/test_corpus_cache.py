@@ -73,9 +73,7 @@ def _patterns(shared: Path) -> dict[str, tuple[Pattern, Pattern]]:
             for call in calls:
                 _asked(endpoint, call)
         counts = [(_counted(call["response"]), _asked(endpoint, call)) for call in calls]
-        patterns[name] = tuple(
-            [(read > 0, written > 0) for read, written in each] for each in zip(*counts, strict=True)
-        )
+        patterns[name] = _pattern([recorded for recorded, _ in counts]), _pattern([ours for _, ours in counts])
     return patterns
 
 

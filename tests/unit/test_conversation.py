@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
+from pathlib import Path
 from typing import Any, Final
 
 import httpx
@@ -15,12 +16,27 @@ from botocore.exceptions import EventStreamError
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from converse_harness import Call, ChangedHistory, Fake, HttpxFake, Reply, ReplyError, fake_converse, faults, reply
+from converse_harness import (
+    Call,
+    ChangedHistory,
+    ConverseServer,
+    Endpoint,
+    Fake,
+    HttpxFake,
+    Reply,
+    ReplyError,
+    fake_converse,
+    faults,
+    record,
+    recording,
+    reply,
+)
 from converse_harness.endpoint.conversation import HISTORY_LEVELS
 from converse_harness.endpoint.failure_texts import HISTORY_CHANGES
 from converse_harness.intercept.clients import create_client
 from converse_harness.notes import inbox
 from converse_harness.stream.assemble import assemble
+from converse_harness.stream.http import Request
 from converse_strategies import replies
 
 Json = dict[str, Any]
@@ -58,8 +74,8 @@ def kinds(fake: Fake) -> list[str]:
 class Chat:
     """A client that keeps the whole conversation, and sends it back as it came but for `change`."""
 
-    def __init__(self, operation: str = "Converse", model: str = CLAUDE, **more: Any) -> None:
-        self.client = create_client()
+    def __init__(self, operation: str = "Converse", model: str = CLAUDE, client: Any = None, **more: Any) -> None:
+        self.client = client or create_client()
         self.operation = operation
         self.more = {"modelId": model, "toolConfig": TOOLS, **more}
         self.messages: list[Json] = []
@@ -357,6 +373,7 @@ NOT_SAID: Final[dict[str, tuple[Reply, Change]]] = {
     "the whole answer left out": (reply.message(*FULL), lambda messages: messages.__delitem__(slice(1, 3))),
     "reasoning dropped without thinking": (reply.message(*FULL), drop(0)),
     "another text that is not like it": (reply.text(SUNNY), edit([0, "text"], "No.")),
+    "another long text that is not like it": (reply.text(SUNNY), edit([0, "text"], "?" * 40)),
     "with messages of the test's": (reply.message(*FULL), with_the_tests_own),
     "what the service ran by itself": (
         reply.message(SAID, {"toolUse": {**TIME["toolUse"], "type": "server_tool_use"}}, WEATHER),
@@ -399,6 +416,28 @@ def test_reasoning_of_a_loop_that_is_over_may_go(operation: str) -> None:
         chat.give()
         chat.send({"text": "Thanks"}, change=drop(0))
     assert fake.notes == []
+
+
+def test_reasoning_of_a_turn_before_the_last_may_go(operation: str) -> None:
+    """The model takes a loop in which the last turn has what was thought."""
+    with fake_converse(reply.message(*FULL).times(2), reply.text("ok")) as fake:
+        chat = Chat(operation, additionalModelRequestFields=THINKING)
+        chat.send({"text": "What is it like?"})
+        chat.give()
+        chat.give(drop(0))
+    assert fake.notes == []
+
+
+def test_what_the_model_went_on_from_may_stand_before_it(operation: str) -> None:
+    """The test began the answer itself, and makes one text of both."""
+    with fake_converse(reply.message({"text": '"city": "Bern"}'}, TIME), reply.text("ok"), rules="off") as fake:
+        chat = Chat(operation)
+        chat.messages = [user({"text": "As JSON?"}), {"role": "assistant", "content": [{"text": "{"}]}]
+        sent = chat.client.converse(messages=chat.messages, **chat.more)["output"]["message"]
+        sent["content"][0]["text"] = "{" + sent["content"][0]["text"]
+        chat.messages = [chat.messages[0], sent]
+        chat.give()
+    assert (parents(fake), fake.notes) == ([None, 1], [])
 
 
 def test_what_was_broken_on_purpose_is_nobodys() -> None:
@@ -473,6 +512,77 @@ def test_agents_and_forks_are_a_tree(operation: str) -> None:
     assert fake.notes == []
 
 
+def test_of_equal_answers_the_one_in_this_conversation_counts(operation: str) -> None:
+    """Two conversations end in the same question and answer, and only their beginnings differ."""
+    with fake_converse() as fake:
+        fake.always(lambda call: reply.text("ok" if call.turn > 1 else f"To {call.last_user_text}, {SUNNY}"))
+        chats = [Chat(operation), Chat(operation), Chat(operation)]
+        for text in ("one", "other", "third"):
+            chats[len(fake.calls)].send({"text": text})
+        for chat in chats:
+            chat.send({"text": "and now?"})
+        for chat in chats:
+            chat.send({"text": "thanks"})
+        assert parents(fake) == [None, None, None, 1, 2, 3, 4, 5, 6]
+        # Whatever became of the beginning, one answer leads to the next.
+        for chat in chats:
+            chat.send({"text": "bye"}, change=edit([0, "text"], f"To someone, {SUNNY}"))
+        assert parents(fake)[9:] == [7, 8, 9]
+    # Where the test wrote the beginning, all messages count.
+    with fake_converse() as fake:
+        fake.always(reply.text("ok"))
+        chats = [Chat(operation), Chat(operation), Chat(operation)]
+        for chat, text in zip(chats, ("one", "other", "third"), strict=True):
+            chat.messages = [user({"text": text}), {"role": "assistant", "content": [{"text": "Hm."}]}]
+            chat.send({"text": "and now?"})
+        for chat in chats:
+            chat.send({"text": "thanks"})
+    assert parents(fake) == [None, None, None, 1, 2, 3]
+
+
+def test_an_answer_is_found_by_its_text_without_white_space_and_by_its_tool_uses(operation: str) -> None:
+    """Whatever stands before it; and where all ids are others, by what stands before it."""
+    with fake_converse(reply.message({"text": "Well."}, {"text": SUNNY}), reply.text("ok")) as fake:
+        chat = Chat(operation)
+        chat.send({"text": "hi"})
+        chat.messages[:1] = [user({"text": "We spoke."})]
+        chat.send({"text": "and now?"}, change=merge_texts(" "))
+    assert parents(fake) == [None, 1]
+    with fake_converse(reply.message(TIME), reply.text("ok"), rules="off") as fake:
+        chat = Chat(operation)
+        chat.send({"text": "hi"})
+        # Without a text and with another tool use, it is the test's own.
+        own = {"toolUse": {"toolUseId": "mine", "name": "get_news", "input": {}}}
+        chat.messages = [user({"text": "hi"}), {"role": "assistant", "content": [own]}]
+        chat.give()
+    assert (parents(fake), fake.notes) == ([None, None], [])
+    with fake_converse(reply.message(TIME, WEATHER), reply.text("ok"), rules="off") as fake:
+        chat = Chat(operation)
+        chat.send({"text": "hi"})
+        chat.give(rename)
+    assert parents(fake) == [None, 1]
+
+
+def test_a_change_is_not_said_again_where_a_cache_point_comes_to_it() -> None:
+    with fake_converse(reply.message(*FULL), reply.text("ok").times(2), rules="off") as fake:
+        chat = Chat()
+        chat.send({"text": "hi"})
+        chat.give(drop_use)
+        chat.messages[1]["content"].append({"cachePoint": {"type": "default"}})
+        chat.send({"text": "Thanks"})
+    assert kinds(fake) == ["history_leaves_out_tool_use"]
+
+
+def test_cache_points_that_move_make_no_other_messages() -> None:
+    point = {"cachePoint": {"type": "default"}}
+    with fake_converse(reply.tool_use("a", {"n": 1}, id="t1"), reply.text("ok"), rules="off") as fake:
+        chat = Chat()
+        chat.send({"text": "hi"}, point)
+        chat.messages[0]["content"].remove(point)
+        chat.give(edit([0, "toolUse", "input", "n"], 2))
+    assert kinds(fake) == ["history_changes_tool_input"]
+
+
 def test_ids_of_two_conversations_that_the_test_wrote() -> None:
     """One id in both, and another input: they are not each other's."""
     with fake_converse(reply.tool_use("a", {"n": 1}, id="t1"), reply.text("ok")) as fake:
@@ -503,9 +613,25 @@ def test_an_answer_that_still_comes_is_no_parent() -> None:
         chat.messages = [user({"text": "hi"}), answer]
         chat.send({"text": "?"})
         list(stream)
+        chat.messages = [user({"text": "hi"}), answer]
         chat.send({"text": "??"})
-        chat.messages = chat.messages[:2]
-    assert parents(fake) == [None, None, 2]
+    assert parents(fake) == [None, None, 1]
+
+
+@pytest.mark.parametrize("path", ["converse", "converse-stream"])
+def test_an_answer_of_which_the_client_has_all_is_complete(path: str) -> None:
+    """Though the transport has not said so yet: a server does that a moment later."""
+    endpoint = Endpoint(reply.text(SUNNY), reply.text("ok").times(2))
+    asked = [user({"text": "hi"})]
+    sent = [*asked, {"role": "assistant", "content": [{"text": SUNNY}]}, user({"text": "?"})]
+    first, *others = (
+        endpoint.exchange(Request("POST", f"/model/m/{path}", (), json.dumps({"messages": messages}).encode()))
+        for messages in (asked, sent)
+    )
+    assert [each.call.parent for each in others] == [None]
+    first.taken.extend((chunk, 0.0) for chunk in first.response.chunks)
+    again = endpoint.exchange(Request("POST", f"/model/m/{path}", (), json.dumps({"messages": sent}).encode()))
+    assert (again.call.parent, first.call.outcome) == (first.call, "still running")
 
 
 def test_what_was_let_go_is_forgotten(operation: str) -> None:
@@ -522,6 +648,35 @@ def test_what_was_let_go_is_forgotten(operation: str) -> None:
         chat.messages[1]["content"].pop(0)
         chat.send({"text": "Thanks"})
     assert fake.notes == []
+
+
+def test_calls_that_are_passed_on_take_part_and_so_do_recorded_ones(tmp_path: Path) -> None:
+    file = tmp_path / "session.jsonl"
+    said = [("history_leaves_out_tool_use", 2)]
+    with ConverseServer() as server, server.script(reply.message(*FULL), reply.text("ok"), history="off") as upstream:
+        with record(file) as recorder:
+            loop = Chat(client=create_client(endpoint_url=upstream.url))
+            loop.send({"text": "hi"})
+            loop.give(drop_use)
+        assert [(note.kind, note.call) for note in recorder.notes] == said
+        assert parents(recorder) == [None, 1]
+    with fake_converse(recording(file)) as fake:
+        loop = Chat()
+        loop.send({"text": "hi"})
+        loop.give(drop_use)
+    assert [(note.kind, note.call) for note in fake.notes] == said
+    assert f"    note     {said[0][0]}: call 2 leaves out" in fake.transcript
+
+
+def test_a_request_without_messages() -> None:
+    """A stored prompt has its own."""
+    with fake_converse(reply.text(SUNNY), reply.text("ok"), rules="off") as fake:
+        client = create_client()
+        arn = "arn:aws:bedrock:us-east-1:111122223333:prompt/PROMPT1234:1"
+        message = client.converse(modelId=arn)["output"]["message"]
+        message["content"][0]["text"] += " Really."
+        client.converse(modelId=arn, messages=[message, user({"text": "hi"})])
+    assert kinds(fake) == ["history_changes_text"]
 
 
 def test_other_transports_say_it_too() -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
-from weakref import ReferenceType
 
 from converse_harness import bedrock
 from converse_harness.errors import StreamOrderError
@@ -82,7 +81,8 @@ class Answered:
     """What the prompt cache knows of the call: `use_of` reads it."""
     cache: Callable[[Call], CacheUse] | None = None
     """What people ask of that."""
-    parent: ReferenceType[Call] | None = None
+    parent: Callable[[], Call | None] | None = None
+    """The call that this one goes on from; None as long as nobody looked."""
     passed_on: Callable[[], ForwardedCall] | None = None
     """What came, where the call was passed on to the real service: read when somebody asks."""
 

@@ -95,7 +95,8 @@ class Conversation:
 
         It is known by the ids of its tool uses or by its text; where the text was changed, by the messages before it.
         """
-        self._read(call)
+        if call.answered.parent is None:
+            self._read(call)
         return call.parent
 
     def changes(self, call: Call) -> list[HistoryChange]:
@@ -108,11 +109,9 @@ class Conversation:
                     continue
                 others = [other.answer for other in found if other is not each]
                 reader = TurnReader(history, turn, each.answer, others, self._by_use.keys(), [*self._parts.values()])
-                for change in reader.changes():
-                    key = change.kind, change.name, change.was
-                    if key not in each.answer.said:
-                        each.answer.said.add(key)
-                        new.append(change)
+                changes = {change.key: change for change in reader.changes() if change.key not in each.answer.said}
+                each.answer.said.update(changes)
+                new += changes.values()
                 each.answer.unchanged = turn.messages
         return new
 
@@ -147,7 +146,7 @@ class Conversation:
             found = self._found(history, turn, before)
             turns.append((turn, found))
             before = found[-1].answer.call if found else before
-        call.answered.parent = ref(before) if before is not None else None
+        call.answered.parent = ref(before) if before is not None else _nobody
         self._last = call, history, turns
         return history, turns
 
@@ -236,11 +235,15 @@ class Conversation:
                 index.setdefault(key, []).append(answer)
 
     def _indexes(self, answer: GivenAnswer) -> Iterator[tuple[dict[Any, list[GivenAnswer]], Iterable[Any]]]:
-        """By what an answer is found."""
         yield self._by_use, answer.uses
         if answer.whole:
-            yield self._by_text, {key for text in answer.texts for key in (text, squeezed(text))} | {answer.written}
+            texts = {key for text in answer.texts for key in (text, squeezed(text))}
+            yield self._by_text, texts | ({answer.written} - {""})
             yield self._by_length, (len(answer.call.body.get("messages", ())),)
+
+
+def _nobody() -> None:
+    """The parent of a call that goes on from none."""
 
 
 def _has_ended(call: Call) -> bool:

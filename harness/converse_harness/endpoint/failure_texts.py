@@ -170,6 +170,11 @@ class HistoryChange(NamedTuple):
     now: str
     message: int
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What is the same where the change is in a later request again."""
+        return self.kind, self.name, self.was
+
 
 NOTHING: Final = "nothing"
 """What stands for a block that is missing."""

@@ -44,12 +44,12 @@ class GivenAnswer:
     written: str = ""
     thoughts: Sequence[GivenThought] = ()
     unchanged: Sequence[Message] | None = None
-    said: set[tuple[HistoryChangeKind, str, str]] = field(default_factory=set[tuple[HistoryChangeKind, str, str]])
+    said: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
 
     @property
     def words(self) -> list[str]:
         """All that was said in it, in pieces."""
-        return [word for word in (*self.texts, *self.cited, *(each.text for each in self.thoughts)) if word]
+        return [*self.texts, *self.cited, *(each.text for each in self.thoughts if each.text)]
 
 
 class AssistantTurn(NamedTuple):
@@ -90,7 +90,7 @@ class SentHistory:
     @cached_property
     def texts(self) -> str:
         """All texts of the assistant, without any white space."""
-        return "".join(squeezed(text) for turn in self.turns for text in texts_of(turn.blocks))
+        return squeezed("".join(text for turn in self.turns for text in texts_of(turn.blocks)))
 
     @cached_property
     def results(self) -> Collection[str]:
@@ -104,7 +104,7 @@ class SentHistory:
         return self._results(start, end)
 
     def _results(self, start: int, end: int) -> list[str]:
-        blocks = (block for message in self.messages[start:end] for block in content_of(message))
+        blocks = [block for message in self.messages[start:end] for block in content_of(message)]
         return [str(result.get("toolUseId")) for result in members(blocks, "toolResult")]
 
     @property
@@ -115,10 +115,8 @@ class SentHistory:
     @cached_property
     def needs_thoughts(self) -> bool:
         """Whether the model refuses the last turn without what it thought: Claude, amid a tool loop."""
-        call = self.call
-        asked = RuleRequest(str(call.operation), call.model_id, call.body, call.stands_for)
-        in_loop = bool(self.results_after(self.turns[-1]))
-        return in_loop and self.of_claude and asked.thinking.get("type") == "enabled"
+        asked = RuleRequest(str(self.call.operation), self.call.model_id, self.call.body, self.call.stands_for)
+        return self.of_claude and asked.thinking.get("type") == "enabled" and bool(self.results_after(self.turns[-1]))
 
 
 @dataclass(frozen=True)
@@ -210,7 +208,8 @@ class TurnReader:
 
     def _is_merged(self, text: str, sent: str, words: Iterable[str]) -> bool:
         """Whether a longer text is this one beside what was a message, a block or a citation of its own."""
-        if self.answer.cited or self.answer.call.body["messages"][-1].get("role") == "assistant":
+        asked: list[Message] = [{}, *self.answer.call.body.get("messages", ())]
+        if self.answer.cited or asked[-1].get("role") == "assistant":  # what the model went on from may stand before it
             return True
         rest = sent
         for word in (*words, *self.parts):
@@ -238,8 +237,7 @@ class TurnReader:
         if (was.text, was.redacted) != (now.text, now.redacted):
             yield self._change("history_changes_reasoning", "", was.text or was.redacted, now.text or now.redacted)
         if was.signature != now.signature and (now.signature or self.history.of_claude):
-            signatures = (was.signature or NOTHING, now.signature or NOTHING)
-            yield self._change("history_changes_signature", "", *signatures)
+            yield self._change("history_changes_signature", "", was.signature or NOTHING, now.signature or NOTHING)
 
 
 def given_answer(call: Call, content: Iterable[Block], *, whole: bool) -> GivenAnswer:
