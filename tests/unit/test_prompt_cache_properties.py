@@ -130,7 +130,7 @@ Prefix = tuple[str, ...]
 
 @dataclass
 class Cached:
-    """How long a prefix lives, and until when."""
+    """How long a prefix lives, as it was written first, and until when."""
 
     lasts: float
     until: float
@@ -197,10 +197,8 @@ def test_what_is_read_was_written_before_and_lives(
         assert read + written == sizes[max(long_enough, default=0)]
         for end in {expected, *long_enough} - {0}:
             each = cached.get(prefixes[end])
-            lasts = TTLS[ttls[end]] if end in long_enough else 0.0
             if each is None or each.until <= now:
-                each = cached[prefixes[end]] = Cached(lasts, now)
-            each.lasts = max(each.lasts, lasts)
+                each = cached[prefixes[end]] = Cached(TTLS[ttls[end]], now)
             each.until = max(each.until, now + each.lasts)
 
 
