@@ -159,7 +159,7 @@ class Endpoint:
         model = stands_for(self.models, path_params.get("modelId", ""))
         call = Call(self._received, name, shown, path_params, body, malformed, stands_for=model)
         call.answered.cache = cache_use
-        if len(self.calls) == self.keep_calls:
+        if self.keep_calls is not None and len(self.calls) == self.keep_calls:
             self.conversation.forget(self.calls.pop(0))
             if not call.number % self.keep_calls:
                 self.cache.forget(call.number - self.keep_calls)

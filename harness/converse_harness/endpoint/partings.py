@@ -70,17 +70,18 @@ def _of_settings(use: PromptUse, earlier: PromptUse) -> Parting | None:
 
 def _differ(path: str, was: object, now: object) -> tuple[str, object, object]:
     """The first part in which two values differ, and what it is in each; None is what is not there."""
-    if isinstance(was, dict) and isinstance(now, dict):
-        ours, theirs = cast("dict[str, object]", was), cast("dict[str, object]", now)
-        for key in sorted({*ours, *theirs}):
-            if ours.get(key) != theirs.get(key):
-                return _differ(f"{path}.{key}", ours.get(key), theirs.get(key))
-    if isinstance(was, list) and isinstance(now, list):
-        some, others = cast("list[object]", was), cast("list[object]", now)
-        for number in range(max(len(some), len(others))):
-            one, other = (dict(enumerate(each)).get(number) for each in (some, others))
-            if one != other:
-                return _differ(f"{path}[{number}]", one, other)
+    pair = was, now
+    if all(isinstance(each, dict) for each in pair):
+        one, other = cast("tuple[dict[str, object], dict[str, object]]", pair)
+        for key in sorted({*one, *other}):
+            if one.get(key) != other.get(key):
+                return _differ(f"{path}.{key}", one.get(key), other.get(key))
+    if all(isinstance(each, list) for each in pair):
+        numbered = [dict(enumerate(each)) for each in cast("tuple[list[object], list[object]]", pair)]
+        for number in range(max(map(len, numbered))):
+            before, after = (each.get(number) for each in numbered)
+            if before != after:
+                return _differ(f"{path}[{number}]", before, after)
     return path, was, now
 
 

@@ -86,7 +86,7 @@ def request_weight(body: Mapping[str, Any], known: Model | None) -> float:
 
 def tools_weight(body: Mapping[str, Any], known: Model | None) -> float:
     """The tokens of what a service tells a model before its tools."""
-    tools = (body.get("toolConfig") or {}).get("tools") or ()
+    tools: Sequence[Mapping[str, Any]] = _config(body).get("tools") or ()
     return known.tools_tokens if known is not None and any("cachePoint" not in tool for tool in tools) else 0
 
 
@@ -104,13 +104,18 @@ def cached_blocks(body: Mapping[str, Any], caching: Caching | None) -> Iterator[
 
 
 def _blocks(body: Mapping[str, Any]) -> Iterator[PromptBlock]:
-    for k, tool in enumerate((body.get("toolConfig") or {}).get("tools") or ()):
+    for k, tool in enumerate(_config(body).get("tools") or ()):
         yield PromptBlock(f"toolConfig.tools[{k}]", -1, "tools", tool)
     for k, block in enumerate(body.get("system") or ()):
         yield PromptBlock(f"system[{k}]", -1, "system", block)
     for n, message in enumerate(body.get("messages") or ()):
-        for m, block in enumerate(message.get("content") or ()):
+        content: Sequence[Mapping[str, Any]] = message.get("content") or ()
+        for m, block in enumerate(content):
             yield PromptBlock(f"messages[{n}].content[{m}]", n, str(message.get("role")), block)
+
+
+def _config(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    return body.get("toolConfig") or {}
 
 
 def _turn(messages: Sequence[Mapping[str, Any]]) -> int:
@@ -129,7 +134,7 @@ def _is_said(block: Mapping[str, Any]) -> bool:
 def settings_of(body: Mapping[str, Any]) -> dict[str, Any]:
     """What else of a request decides whether its messages are read, by its path."""
     fields: Mapping[str, Any] = body.get("additionalModelRequestFields") or {}
-    config: Mapping[str, Any] = body.get("toolConfig") or {}
+    config = _config(body)
     named = {f"additionalModelRequestFields.{name}": fields[name] for name in _THINKING if name in fields}
     return {
         TOOL_CHOICE: config.get("toolChoice") or ({"auto": {}} if config.get("tools") else None),

@@ -53,10 +53,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
     """What was written again to the prompt cache, and why, in place of the difference of two tuples."""
-    module = sys.modules.get("converse_harness.endpoint.rewrites")
+    module: Any = sys.modules.get("converse_harness.endpoint.rewrites")
     if module is None or op != "==":
         return None
-    found = next((each for each in (left, right) if isinstance(each, module.Rewrites)), None)
+    found: Any = next((each for each in (left, right) if isinstance(each, module.Rewrites)), None)
     return [f"{left!r} == {right!r}", *found.explain()] if found else None
 
 

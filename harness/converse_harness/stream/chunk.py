@@ -193,7 +193,7 @@ def weigh(value: object) -> float:
             return len(redacted) / 4
         case {"redactedContent": str(redacted)}:
             return len(redacted) * 3 / 16
-        case {"bytes": str(), **more} if not more:
+        case {"bytes": str()} if len(cast("Mapping[object, object]", value)) == 1:
             return weigh({"bytes": b""})
         case str():
             return len(value) / 4
