@@ -169,7 +169,7 @@ def test_a_wrong_setting_is_refused_by_name(project: pytest.Pytester) -> None:
         [
             "*@pytest.mark.converse: unsed= is no setting. Settings: unused=, *, cache_minimum=, guard=, models=.",
             "*unused='alow'; one of 'fail', 'allow'.",
-            "*sleeps is yes or no and seed a whole number; got sleeps='maybe', seed='0'.",
+            "*sleeps is yes or no, seed a whole number, *; got sleeps='maybe', seed='0', cache_minimum='model'.",
         ]
     )
 

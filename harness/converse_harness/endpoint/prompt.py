@@ -106,9 +106,10 @@ def cached_blocks(body: Mapping[str, Any], caching: Caching | None) -> Iterator[
 def _blocks(body: Mapping[str, Any]) -> Iterator[PromptBlock]:
     for k, tool in enumerate(_config(body).get("tools") or ()):
         yield PromptBlock(f"toolConfig.tools[{k}]", -1, "tools", tool)
-    for k, block in enumerate(body.get("system") or ()):
-        yield PromptBlock(f"system[{k}]", -1, "system", block)
-    for n, message in enumerate(body.get("messages") or ()):
+    for k, said in enumerate(body.get("system") or ()):
+        yield PromptBlock(f"system[{k}]", -1, "system", said)
+    messages: Sequence[Mapping[str, Any]] = body.get("messages") or ()
+    for n, message in enumerate(messages):
         content: Sequence[Mapping[str, Any]] = message.get("content") or ()
         for m, block in enumerate(content):
             yield PromptBlock(f"messages[{n}].content[{m}]", n, str(message.get("role")), block)
