@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from converse_harness import Endpoint, reply
+from converse_harness.bedrock.models import standing
 from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.prompt import request_weight
 from converse_harness.endpoint.rewrites import CacheSummary
 from converse_harness.stream.chunk import weigh
 from converse_harness.stream.http import Request
@@ -62,8 +64,7 @@ class Session:
 
     def count(self, body: Json) -> int:
         """The whole estimate of a request."""
-        chunks = self._exchange("count-tokens", {"input": {"converse": body}}).response.chunks
-        return int(json.loads(b"".join(chunk.data for chunk in chunks))["inputTokens"])
+        return max(1, round(request_weight(body, standing(self.model).model)))
 
     def _exchange(self, operation: str, body: Json) -> Any:
         path = f"/model/{quote(self.model, safe='')}/{operation}"
