@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, get_args
 
+from converse_harness.endpoint.changes import HISTORY_CHANGES, HistoryChangeKind
 from converse_harness.endpoint.conversation import HISTORY_LEVELS
-from converse_harness.endpoint.failure_texts import HISTORY_CHANGES, HistoryChangeKind
 from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write
 
 PAGE: Final = "conversation.md"

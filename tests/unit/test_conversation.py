@@ -32,8 +32,8 @@ from converse_harness import (
     recording,
     reply,
 )
+from converse_harness.endpoint.changes import HISTORY_CHANGES
 from converse_harness.endpoint.conversation import HISTORY_LEVELS
-from converse_harness.endpoint.failure_texts import HISTORY_CHANGES
 from converse_harness.intercept.clients import create_client
 from converse_harness.notes import inbox
 from converse_harness.stream.assemble import assemble
@@ -165,7 +165,6 @@ PLANTED: Final[dict[str, tuple[Change, dict[str, str]]]] = {
     "text replaced": (edit([1, "text"], "Well!"), {"history_changes_text": "changes text"}),
     "text cut": (edit([1, "text"], SAID["text"][:20]), {"history_changes_text": "changes text"}),
     "text goes on": (edit([1, "text"], SAID["text"] + " (edited)"), {"history_changes_text": "changes text"}),
-    "text dropped": (drop(1), {"history_leaves_out_text": "leaves out text"}),
     "reasoning changed": (
         edit([0, "reasoningContent", "reasoningText", "text"], "Both."),
         {"history_changes_reasoning": "changes reasoning"},
@@ -236,6 +235,15 @@ def test_a_text_alone_that_was_changed(operation: str) -> None:
     assert f"\nwas       {SUNNY}\n" in fake.notes[0].text
     assert "\nis now    It is 19 degrees and sunny in Zürich.\n" in fake.notes[0].text
     assert fake.calls[2].parent is fake.calls[1]
+
+
+def test_of_two_texts_the_one_that_is_like_it_was_changed(operation: str) -> None:
+    with fake_converse(reply.message(SAID, {"text": SUNNY}, TIME), reply.text("ok")) as fake:
+        chat = Chat(operation)
+        chat.send({"text": "What is it like?"})
+        chat.give(lambda messages: [edit([1, "text"], SUNNY.replace("18", "19"))(messages), drop(0)(messages)])
+    assert kinds(fake) == ["history_changes_text"]
+    assert f"\nwas       {SUNNY}\n" in fake.notes[0].text
 
 
 def test_what_is_said_begins_near_the_difference() -> None:
@@ -364,6 +372,11 @@ NOT_SAID: Final[dict[str, tuple[Reply, Change]]] = {
     "a line of its own after it": (
         reply.message(SAID, TIME),
         edit([0, "text"], f"{SAID['text']}\nObservation: done"),
+    ),
+    "text dropped": (reply.message(*FULL), drop(1)),
+    "typographic marks in ASCII": (
+        reply.message({"text": "\u201cNo\u201d \u2014 it\u2019s 18\u201319 degrees\u2026"}, TIME),
+        edit([0, "text"], '"No" -- it\'s 18-19 degrees...'),
     ),
     "equal JSON": (reply.message(TIME, WEATHER), edit([1, "toolUse", "input"], {"days": 2.0, "city": "Zürich"})),
     "trimmed from the front": (reply.message(*FULL), lambda messages: messages.__delitem__(slice(0, 2))),
@@ -697,6 +710,6 @@ def test_other_transports_say_it_too() -> None:
         asked = [user({"text": "hi"})]
         message = httpx.post(url, json={"messages": asked}).json()["output"]["message"]
         use_id = message["content"][1]["toolUse"]["toolUseId"]
-        message["content"].pop(0)
+        message["content"][0]["text"] += " Really."
         httpx.post(url, json={"messages": [*asked, message, user(result(use_id))], "toolConfig": TOOLS})
-    assert kinds(fake) == ["history_leaves_out_text"]
+    assert kinds(fake) == ["history_changes_text"]

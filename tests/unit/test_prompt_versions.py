@@ -173,6 +173,13 @@ def test_within_a_conversation_more_is_a_change(changed: Sequence[str]) -> None:
     assert rewrite.earlier is first
 
 
+def test_agents_with_one_prompt_and_tools_of_their_own() -> None:
+    agents = Agents()
+    agents.ask(TRAVEL, "search", "read")
+    agents.ask(TRAVEL, "read", "book")
+    assert not agents.rewrites
+
+
 def test_another_agent_in_a_conversation_is_passed_over() -> None:
     agents = Agents()
     first = agents.ask("You plan. " + HOUSE)

@@ -366,6 +366,27 @@ def test_what_is_read_may_be_about_as_long_as_the_minimum() -> None:
         assert call.cache.certain is (text == "one")
 
 
+def test_what_was_about_as_long_as_the_minimum_may_not_have_been_cached() -> None:
+    session, about = Session(), "Plan a trip by train. " * 200
+    first = session.ask(system=[{"text": f"Monday. {about}"}, POINT])
+    assert not first.cache.certain
+    more = user({"text": LONG}, POINT)
+    assert session.ask(system=[{"text": f"Tuesday. {about}"}, POINT], messages=[more]).cache.certain
+    assert not session.rewrites
+
+
+def test_another_model_in_a_conversation_has_a_cache_of_its_own() -> None:
+    session = Session()
+    messages = [user({"text": "Where to?"}, POINT)]
+    session.endpoint.cache.parent = lambda call: session.endpoint.calls[0] if call.number > 1 else None
+    session.ask(system=[{"text": f"Monday. {LONG}"}, POINT], messages=messages)
+    messages += [says("ok"), user({"text": "When?"}, POINT)]
+    session.ask(NOVA, system=[{"text": f"Tuesday. {LONG}"}, POINT], messages=messages)
+    assert not session.rewrites
+    session.ask(system=[{"text": f"Tuesday. {LONG}"}, POINT], messages=messages)
+    assert [each.earlier.number for each in session.rewrites] == [1]
+
+
 def test_of_another_conversation_only_tools_and_system_prompt_count() -> None:
     session = Session()
     for hour in (1, 2):

@@ -14,10 +14,9 @@ from converse_harness.bedrock.rules import Refusal, RuleLevel, RuleRequest, leve
 from converse_harness.endpoint import operations
 from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.call import Call, CallOutcome
+from converse_harness.endpoint.changes import HISTORY_CHANGES, changed_answer
 from converse_harness.endpoint.conversation import Conversation, HistoryLevel, history_level_of
 from converse_harness.endpoint.failure_texts import (
-    HISTORY_CHANGES,
-    changed_answer,
     noted_request,
     recorded_no_further,
     refused_request,

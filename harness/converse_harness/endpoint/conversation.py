@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
 from typing import Any, Final, Literal, NamedTuple
 from weakref import ref
 
 from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.failure_texts import HistoryChange
+from converse_harness.endpoint.changes import HistoryChange
 from converse_harness.endpoint.history import (
     AssistantTurn,
     Block,
@@ -18,6 +17,7 @@ from converse_harness.endpoint.history import (
     TurnReader,
     content_of,
     given_answer,
+    likeness,
     same_use,
     squeezed,
     texts_of,
@@ -53,9 +53,6 @@ _SURE: Final = 20
 _LONG_ENOUGH: Final = 16
 _LIKE_ENOUGH: Final = 0.6
 """From how many characters on, and how like ours, a text that follows the same messages is ours, but changed."""
-
-_COMPARED: Final = 1000
-"""Characters of two texts that are compared with each other one by one."""
 
 _SAME: Final = 64
 """Of answers that have one text, or requests of one length, so many are looked at, the last ones."""
@@ -199,7 +196,7 @@ class Conversation:
                 if each.uses and _has_uses(turn, each):
                     return each
                 written = "\n".join(each.texts)
-                if min(len(sent), len(written)) >= _LONG_ENOUGH and _likeness(sent, written) >= _LIKE_ENOUGH:
+                if min(len(sent), len(written)) >= _LONG_ENOUGH and likeness(sent, written) >= _LIKE_ENOUGH:
                     return each
         return None
 
@@ -271,11 +268,6 @@ def _has_uses(turn: AssistantTurn, answer: GivenAnswer) -> bool:
     """Whether a turn has the tool uses of an answer, whatever their ids."""
     sent = [*uses_of(turn.blocks).values()]
     return all(any(same_use(use, each) for each in sent) for use in answer.uses.values())
-
-
-def _likeness(one: str, other: str) -> float:
-    """How like two texts are, from 0 to 1; their beginnings, if they are long."""
-    return SequenceMatcher(None, one[:_COMPARED], other[:_COMPARED], autojunk=False).ratio()
 
 
 def _begins(call: Call, history: SentHistory, start: int) -> bool:

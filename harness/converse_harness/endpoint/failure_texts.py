@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from itertools import takewhile
-from typing import Final, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Final
 
 from converse_harness import bedrock
 from converse_harness.bedrock.rules import Refusal
@@ -92,129 +91,6 @@ def _evidence(call: Call, refusal: Refusal) -> str:
     if refusal.inferred_from:
         rows.append(("inferred", f"from {refusal.inferred_from}: nothing is known of {call.model_id}, which is newer"))
     return "\n".join(f"{title:<10}{text}" for title, text in rows)
-
-
-HistoryChangeKind = Literal[
-    "history_leaves_out_tool_use",
-    "history_adds_tool_use",
-    "history_adds_tool_result",
-    "history_changes_tool_name",
-    "history_changes_tool_input",
-    "history_changes_text",
-    "history_leaves_out_text",
-    "history_changes_reasoning",
-    "history_changes_signature",
-    "history_leaves_out_reasoning",
-]
-
-
-class HistoryChangeWords(NamedTuple):
-    """A kind of change: what it `means`, and the `words` after the number of the call that sends it."""
-
-    means: str
-    words: str
-
-
-HISTORY_CHANGES: Final[Mapping[HistoryChangeKind, HistoryChangeWords]] = {
-    "history_leaves_out_tool_use": HistoryChangeWords(
-        "a tool use is missing, and other blocks of the same answer are there",
-        "leaves out toolUse {name} that call {number} was answered",
-    ),
-    "history_adds_tool_use": HistoryChangeWords(
-        "a tool use that no answer gave stands in a message that is otherwise the model's",
-        "adds toolUse {name} to what call {number} was answered",
-    ),
-    "history_adds_tool_result": HistoryChangeWords(
-        "a tool result follows an answer, for an id that no answer gave and that no tool use has",
-        "adds a toolResult for {name} to those that call {number} was answered to give",
-    ),
-    "history_changes_tool_name": HistoryChangeWords(
-        "a tool use has another name",
-        "changes the name of toolUse {name} that call {number} was answered",
-    ),
-    "history_changes_tool_input": HistoryChangeWords(
-        "a tool use has another input, as a JSON value",
-        "changes the input of toolUse {name} that call {number} was answered",
-    ),
-    "history_changes_text": HistoryChangeWords(
-        "a text is another one, is cut, or goes on in the same line",
-        "changes text that call {number} was answered",
-    ),
-    "history_leaves_out_text": HistoryChangeWords(
-        "a text is missing, and a tool use or another text of the same answer is there",
-        "leaves out text that call {number} was answered",
-    ),
-    "history_changes_reasoning": HistoryChangeWords(
-        "reasoning has another text, or is redacted in another way",
-        "changes reasoning that call {number} was answered",
-    ),
-    "history_changes_signature": HistoryChangeWords(
-        "reasoning has another signature; of Claude also: it has none",
-        "changes the signature of reasoning that call {number} was answered",
-    ),
-    "history_leaves_out_reasoning": HistoryChangeWords(
-        "reasoning is missing before the tool results that are given, of Claude with thinking `enabled`",
-        "leaves out reasoning that call {number} was answered",
-    ),
-}
-"""Every kind of change that is said, by its name."""
-
-
-class HistoryChange(NamedTuple):
-    """A change of what the call with this `number` was answered: what it `was`, what it is `now`, in which message."""
-
-    kind: HistoryChangeKind
-    number: int
-    name: str
-    was: str
-    now: str
-    message: int
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """What is the same where the change is in a later request again."""
-        return self.kind, self.name, self.was
-
-
-NOTHING: Final = "nothing"
-"""What stands for a block that is missing."""
-
-_SHOWN: Final = 80
-_BEFORE: Final = 20
-
-_NEAR: Final = 4000
-"""How much on both sides of a difference is searched for secrets: more than the longest that reaches what is shown."""
-
-
-def changed_answer(call: Call, change: HistoryChange) -> str:
-    """What a call has made of an earlier answer."""
-    first = HISTORY_CHANGES[change.kind].words.format(name=change.name, number=change.number)
-    was, now = _apart(change.was, change.now)
-    at = f"messages[{change.message}]"
-    rows = (("arrived", call.asked), ("was", was), ("is now", now), ("at", at))
-    below = "\n".join(f"{title:<10}{text}" for title, text in rows)
-    return mask(
-        f"call {call.number} {first}\n\n{below}\n\n"
-        "The model goes on from words that are not its own. Keep the message of each answer as it came, all of its\n"
-        'blocks, and send that back. If the change is meant: @pytest.mark.converse(history="off").   '
-        "More: converse-harness docs conversation"
-    )
-
-
-def _apart(was: str, now: str) -> tuple[str, str]:
-    """Two texts, each on a line, from a little before the first difference on."""
-    place = max(0, _common(was, now) - _NEAR)
-    masked = [mask(text[place : place + 2 * _NEAR]) for text in (was, now)]
-    same = _common(*masked)
-    start = same - _BEFORE if same > 2 * _BEFORE else 0
-    shown = [text[start : start + _SHOWN].replace("\n", "\\n") for text in masked]
-    cut = [f"{'...' * bool(place + start)}{text}" for text in shown]
-    ends = ["..." * (len(text) > start + _SHOWN) for text in masked]
-    return cut[0] + ends[0], cut[1] + ends[1]
-
-
-def _common(one: str, other: str) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def unknown_operation(call: Call) -> str:

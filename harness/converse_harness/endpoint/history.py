@@ -6,18 +6,33 @@ import json
 from base64 import b64encode
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from difflib import SequenceMatcher
+from functools import cached_property, partial
 from itertools import groupby
-from typing import Any, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 from converse_harness.bedrock.models import standing
 from converse_harness.bedrock.rules import RuleRequest
 from converse_harness.bedrock.rules.rule import Claude
 from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.failure_texts import NOTHING, HistoryChange, HistoryChangeKind
+from converse_harness.endpoint.changes import NOTHING, HistoryChange, HistoryChangeKind
 
 Block = Mapping[str, Any]
 Message = Mapping[str, Any]
+
+
+_PUNCTUATION: Final = str.maketrans(
+    {
+        **dict.fromkeys("\u2018\u2019\u201b", "'"),
+        **dict.fromkeys("\u201c\u201d\u201f", '"'),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013", "-"),
+        "\u2014": "--",
+        "\u2026": "...",
+    }
+)
+
+_COMPARED: Final = 1000
+"""Characters of two texts that are compared with each other one by one."""
 
 
 class GivenThought(NamedTuple):
@@ -195,16 +210,15 @@ class TurnReader:
         lacking: list[str] = []
         for text in self.answer.texts:
             around = [each for each in sent if text in each]
-            if around:
-                if not any(self._is_merged(text, each, words) for each in around):
-                    yield self._change("history_changes_text", "", text, around[0])
-            elif squeezed(text) not in self.history.texts:
-                if left:
-                    yield self._change("history_changes_text", "", text, left.pop(0))
-                else:
-                    lacking.append(text)
-        if len(lacking) < len(self.answer.texts) or not self.answer.uses.keys().isdisjoint(self.history.uses):
-            yield from (self._change("history_leaves_out_text", "", text, NOTHING) for text in lacking)
+            if not around and squeezed(text) not in self.history.texts:
+                lacking.append(text)
+            elif around and not any(self._is_merged(text, each, words) for each in around):
+                yield self._change("history_changes_text", "", text, around[0])
+        for now in left[: len(lacking)]:
+            was = max(lacking, key=partial(likeness, now))
+            lacking.remove(was)
+            if _in_ascii(was) != _in_ascii(now):
+                yield self._change("history_changes_text", "", was, now)
 
     def _is_merged(self, text: str, sent: str, words: Iterable[str]) -> bool:
         """Whether a longer text is this one beside what was a message, a block or a citation of its own."""
@@ -288,6 +302,16 @@ def squeezed(text: str) -> str:
 def same_use(one: Block, other: Block) -> bool:
     """Whether two tool uses are the same but for their ids."""
     return one.get("name") == other.get("name") and one.get("input") == other.get("input")
+
+
+def likeness(one: str, other: str) -> float:
+    """How like two texts are, from 0 to 1; their beginnings, if they are long."""
+    return SequenceMatcher(None, one[:_COMPARED], other[:_COMPARED], autojunk=False).ratio()
+
+
+def _in_ascii(text: str) -> str:
+    """A text with its quotation marks, dashes and dots as a typewriter has them."""
+    return text.translate(_PUNCTUATION)
 
 
 def _as_json(value: object) -> str:
