@@ -7,11 +7,13 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from converse_harness.cases import CASES
 from converse_harness.cli import main
+from tests.untraced import untraced
 
 COMMAND = Path(sys.executable).parent / "converse-harness"
 
@@ -37,7 +39,8 @@ def test_the_demo_shows_a_tool_loop_event_by_event_without_colour_in_a_pipe() ->
 
 @pytest.mark.slow
 def test_the_demo_is_stopped_by_ctrl_c() -> None:
-    with subprocess.Popen([COMMAND, "demo"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as demo:
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": untraced()}
+    with subprocess.Popen([COMMAND, "demo"], text=True, **pipes) as demo:
         assert demo.stdout is not None
         demo.stdout.readline()  # it runs
         demo.send_signal(signal.SIGINT)

@@ -22,6 +22,7 @@ from converse_harness import reply
 from converse_harness.cli import main
 from converse_harness.cli.loading import CannotServe, Watcher, load
 from converse_harness.intercept.clients import ACCESS_KEY, REGION, SECRET_KEY
+from tests.untraced import untraced
 
 COMMAND = Path(sys.executable).parent / "converse-harness"
 BODY: dict[str, Any] = {"messages": [{"role": "user", "content": [{"text": "What is it like in Zürich today?"}]}]}
@@ -69,7 +70,7 @@ class Serving:
 @contextmanager
 def serving(*arguments: str | Path, started: bool = True, **options: Any) -> Iterator[Serving]:
     # Unbuffered, as some machines set Python, nothing would need to be flushed.
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    environment = {name: value for name, value in untraced().items() if name != "PYTHONUNBUFFERED"}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment, **options}
     process = subprocess.Popen([COMMAND, "serve", *map(str, arguments)], text=True, **pipes)
     watchdog = threading.Timer(60, process.kill)

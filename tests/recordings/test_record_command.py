@@ -26,6 +26,7 @@ from converse_harness.intercept.clients import ACCESS_KEY, SECRET_KEY
 from converse_harness.recordings.read import read
 from tests.recordings.peers import START, STREAM, body, chunk, peer
 from tests.recordings.planted import in_zip
+from tests.untraced import untraced
 
 COMMAND = Path(sys.executable).parent / "converse-harness"
 KEY_ID, SECRET, TOKEN = "AKIDOFADEVELOPER", "the-secret-of-a-developer", "the-session-token-of-a-developer"
@@ -67,6 +68,7 @@ class Recording:
 
     def __init__(self, *arguments: str, **options: Any) -> None:
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+        pipes["env"] = untraced(options.get("env", os.environ))
         self.process = subprocess.Popen([COMMAND, "record", *arguments], text=True, **pipes)
         self.watchdog = threading.Timer(60, self.process.kill)
         self.watchdog.start()

@@ -11,12 +11,14 @@ import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from converse_harness import Call, ConverseServer, Reply, TransportError, UnusedReplies, faults, reply
 from converse_harness.server.mounts import ServerFake
 from tests.server.peers import PATIENCE, Raw, Raw2, eventually, question
+from tests.untraced import untraced
 
 TEXT = reply.text("one two three four five")
 AT_ONCE = 3.0
@@ -228,9 +230,8 @@ with socket.create_connection((host, int(port))) as client:
 )
 def test_a_program_that_forgets_to_stop_it_ends_all_the_same(how: str, code: int, says: str) -> None:
     program = textwrap.dedent(PROGRAM).replace("HOW", how)
-    with subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as child:
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": untraced()}
+    with subprocess.Popen([sys.executable, "-W", "error", "-c", program], text=True, **pipes) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == "ready\n"
         if code < 0:
