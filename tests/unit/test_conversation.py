@@ -9,6 +9,7 @@ from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, Final
+from weakref import WeakSet
 
 import httpx
 import pytest
@@ -661,15 +662,21 @@ def test_an_answer_of_which_the_client_has_all_is_complete(path: str) -> None:
 
 def test_what_was_let_go_is_forgotten(operation: str) -> None:
     """With `keep_calls` nothing of it is held: not by a call that went on from it either."""
+    held: WeakSet[Call] = WeakSet()
+
+    def answer(call: Call) -> Reply:
+        held.add(call)
+        return reply.message(SAID, TIME) if call.turn < 5 else reply.text("ok")
+
     with fake_converse(keep_calls=2) as fake:
-        fake.always(lambda call: reply.message(SAID, TIME) if call.turn < 5 else reply.text("ok"))
+        fake.always(answer)
         chat = Chat(operation)
         chat.send({"text": "hi"})
         for _ in range(4):
             chat.give()
         assert parents(fake) == [None, 4]
         gc.collect()
-        assert {each.number for each in gc.get_objects() if type(each) is Call} == {4, 5}
+        assert {each.number for each in held} == {4, 5}
         chat.messages[1]["content"].pop(0)
         chat.send({"text": "Thanks"})
     assert fake.notes == []
