@@ -20,6 +20,7 @@ import pytest
 from hypothesis import settings
 
 from tests.nested import ASYNCIO, HYPOTHESIS, OURS, load
+from tests.untraced import untraced
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PAGES: Final = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
@@ -280,7 +281,7 @@ def run_commands(code: str, folder: Path) -> tuple[int, str]:
         shell=True,
         env={
             # An example shows a use; what measures coverage would double the time that it takes.
-            **{name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")},
+            **untraced(),
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             "PYTEST_ADDOPTS": " ".join(OURS),
