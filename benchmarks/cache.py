@@ -52,7 +52,7 @@ def _endpoint() -> Endpoint:
 
 def _ask(endpoint: Endpoint, body: bytes) -> None:
     exchange = endpoint.exchange(Request("POST", PATH, (), body))
-    exchange.taken.extend((chunk, 0.0) for chunk in exchange.response.chunks)
+    exchange.taken.extend(exchange.response.chunks)
     exchange.ended("complete")
 
 

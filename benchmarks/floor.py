@@ -15,13 +15,18 @@ from converse_harness import Endpoint, Reply, reply
 from converse_harness.intercept.clients import create_client
 from converse_harness.stream.http import Request
 
-MODEL = "anthropic.claude-3-5-sonnet-20240620-v1:0"
+MODEL = "anthropic.claude-3-haiku-20240307-v1:0"
+"""One whose deltas are tokens: the deltas of newer ones are longer, so a stream of as many events is a longer text."""
+
 ASKED: dict[str, Any] = {"modelId": MODEL, "messages": [{"role": "user", "content": [{"text": "Tell me a story."}]}]}
+
+
+_LETTERS = str.maketrans("0123456789", "abcdefghij")
 
 
 def story(events: int) -> Reply:
     """A reply that is a stream of that many events, one text delta of 8 characters each but for the usual four."""
-    return reply.text("".join(f" word{number:03d}" for number in range(events - 4)))
+    return reply.text("".join(f" word{number:03d}".translate(_LETTERS) for number in range(events - 4)))
 
 
 def answered(scripted: Reply, operation: str) -> tuple[dict[str, str], list[bytes]]:

@@ -126,7 +126,7 @@ def calls(draw: st.DrawFn, *, texts: Texts | None = None) -> Call:
     body = bedrock.to_json("ConverseRequest", {"messages": draw(conversations(texts=texts))})
     request = Request("POST", f"/model/{quote(name, safe='')}/{operation}", _HEADERS, body.encode())
     exchange = Endpoint(draw(replies(texts=texts))).exchange(request)
-    exchange.taken.extend((chunk, 0.0) for chunk in exchange.response.chunks)
+    exchange.taken.extend(exchange.response.chunks)
     exchange.ended("complete")
     return exchange.call
 

@@ -95,11 +95,11 @@ class _DrawnCutter:
 
     draw: st.DrawFn
 
-    def text(self, index: int, text: str) -> Sequence[str]:
+    def text(self, index: int, text: str) -> Iterable[Sequence[str]]:
         """A text in any pieces."""
-        return cut(text, self.draw(_CUTS))
+        return (cut(text, self.draw(_CUTS)),)
 
-    def reasoning(self, index: int, text: str) -> Sequence[str]:
+    def reasoning(self, index: int, text: str) -> Iterable[Sequence[str]]:
         """A reasoning in any pieces."""
         return self.text(index, text)
 

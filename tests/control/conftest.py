@@ -151,7 +151,7 @@ def exchange(fake: Fake, text: str = "hello", operation: str = "converse", **bod
     data = b""
     for number, chunk in enumerate(done.response.chunks):
         data += chunk.data
-        done.taken.append((chunk, number / 1000))
+        done.taken.add(chunk, number / 1000)
     done.ended("complete")
     return done.response.status, data
 

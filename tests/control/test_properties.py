@@ -75,7 +75,7 @@ def test_whatever_is_posted_is_answered(body: object) -> None:
             for operation in ("converse", "converse-stream"):
                 for _ in range(3):
                     done = fake.exchange(Request("POST", f"/model/m/{operation}", (), QUESTION))
-                    done.taken.extend((chunk, 0.0) for chunk in done.response.chunks)
+                    done.taken.extend(done.response.chunks)
             client.ask("GET", "/__converse/fakes/fake-1/calls")
             client.ask("DELETE", "/__converse/fakes/fake-1")
 

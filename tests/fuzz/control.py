@@ -38,7 +38,7 @@ def _ask(client: Client, method: str, target: str, body: bytes) -> None:
     fakes = client.fakes.fakes
     if fakes and not target.startswith("/__converse"):
         done = fakes[-1].exchange(Request(method, target, (), body))
-        done.taken.extend((chunk, 0.0) for chunk in done.response.chunks)
+        done.taken.extend(done.response.chunks)
         done.ended("complete")
     else:
         client.ask(method, target.replace("{id}", id_of(fakes[-1]) if fakes else "none"), body)

@@ -1,7 +1,8 @@
-"""Whether two checkouts send the same bytes: random replies of six families, in process and through the server.
+"""Whether two checkouts send the same: random replies of six families, in process and through the server.
 
-`python -m tests.house.sent draw FILE` writes replies as the code that makes them. The same with `send` prints hashes of
-what is sent for each, in process and over a socket: run it in both checkouts and compare.
+`python -m tests.house.sent draw FILE` writes replies as the code that makes them. The same with `send` prints four
+hashes for each: the bytes in process, the bytes over a socket, the events and the outcome that the call keeps, and the
+pauses. Run it in both checkouts and compare.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -21,7 +23,8 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.vendor.pretty import pretty
 
-from converse_harness import ConverseServer, HttpxFake, Reply, ReplyError, faults, reply
+from converse_harness import ConverseServer, Endpoint, HttpxFake, Reply, ReplyError, faults, reply
+from converse_harness.stream.http import Request
 from converse_strategies import faulty_replies, replies
 
 COUNT = 2000
@@ -77,6 +80,23 @@ def in_process(answer: Reply, path: str) -> Iterator[bytes]:
             yield type(error).__name__.encode()
 
 
+def as_kept(answer: Reply, path: str) -> bytes:
+    """What the call of a client of httpx holds afterwards, without times."""
+    with HttpxFake(unused="allow") as fake, httpx.Client(transport=fake.httpx_transport) as client:
+        fake.script(answer)
+        with suppress(httpx.TransportError, ValueError):
+            client.post(f"{BEDROCK}{path}", content=BODY)
+        (call,) = fake.calls
+        return repr(([event for event, _ in call.events], call.outcome, call.response)).encode()
+
+
+def pauses(answer: Reply, path: str) -> bytes:
+    """The seconds before each chunk of the answer, and what else there is of time and end."""
+    response = Endpoint(answer).exchange(Request("POST", path, (), BODY)).response
+    delays = [(len(chunk.data), chunk.delay) for chunk in response.chunks]
+    return repr((delays, response.failure, response.broken, response.wait, response.stale)).encode()
+
+
 def through_server(server: ConverseServer, answer: Reply, path: str) -> bytes:
     """What comes over a socket."""
     with server.script(answer, unused="allow") as fake:
@@ -94,14 +114,15 @@ def through_server(server: ConverseServer, answer: Reply, path: str) -> bytes:
 
 
 def send(file: Path) -> None:
-    """Print a line for each reply: what is sent in process and over a socket, as hashes, or why it cannot be sent."""
+    """Print a line for each reply: the four hashes, or that it is refused."""
     with ConverseServer() as server:
         for number, line in enumerate(file.read_text("utf-8").splitlines()):
             source, model, operation = json.loads(line)
             path = f"/model/{quote(model, safe='')}/{operation}"
             answer: Reply = eval(source, {"reply": reply, "faults": faults, "inf": float("inf")})
             here = partial(lambda *args: b"|".join(in_process(*args)), answer, path)
-            print(number, _hashed(here), _hashed(partial(through_server, server, answer, path)))
+            there = partial(through_server, server, answer, path)
+            print(number, *map(_hashed, (here, there, partial(as_kept, answer, path), partial(pauses, answer, path))))
 
 
 def _hashed(ask: Callable[[], bytes]) -> str:

@@ -21,6 +21,7 @@ from botocore.config import Config
 from converse_harness import BlockedConnection, UnexpectedCall, fake_converse, reply
 from converse_harness.intercept import registry
 from converse_harness.intercept.clients import ACCESS_KEY, BEARER_TOKEN
+from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import Chunk, HttpResponse, Request
 
 Client = Callable[..., Any]
@@ -265,7 +266,7 @@ class Breaking:
     def __init__(self, events: Sequence[Chunk], reported: list[str]) -> None:
         self.events = events
         self.reported = reported
-        self.taken: list[tuple[Chunk, float]] = []
+        self.taken = SentChunks()
 
     def exchange(self, request: Request, *, service: str, operation: str) -> Breaking:
         self.reported.append(f"{service} {operation}")
@@ -306,7 +307,7 @@ def test_what_breaks_off_is_delivered_up_to_there(make_client: Client, question:
         stream.close()
     assert len(received) == count
     assert reported == ["bedrock-runtime ConverseStream", "cut"]
-    assert [chunk for chunk, _ in breaking.taken] == chunks
+    assert breaking.taken.chunks == chunks
 
 
 @pytest.mark.parametrize(

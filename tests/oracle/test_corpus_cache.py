@@ -56,7 +56,7 @@ def _asked(endpoint: Endpoint, call: Mapping[str, Any]) -> tuple[int, int]:
     operation = "converse-stream" if call["operation"] == "ConverseStream" else "converse"
     path = f"/model/{quote(call['model_id'], safe='')}/{operation}"
     exchange = endpoint.exchange(Request("POST", path, (), body_with_media(call["request"]["body"])))
-    exchange.taken.extend((chunk, 0.0) for chunk in exchange.response.chunks)
+    exchange.taken.extend(exchange.response.chunks)
     answer = exchange.call.response
     assert answer is not None
     assert answer.usage is not None

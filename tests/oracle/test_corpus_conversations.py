@@ -63,7 +63,7 @@ def play(session: Session, file: Path) -> Endpoint:
     endpoint = Endpoint(recording(file, match="order"))
     for known in session:
         exchange = endpoint.exchange(request_of(known))
-        exchange.taken.extend((chunk, 0.0) for chunk in exchange.response.chunks)
+        exchange.taken.extend(exchange.response.chunks)
         exchange.ended("complete")
     return endpoint
 

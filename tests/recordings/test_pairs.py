@@ -167,5 +167,5 @@ def test_what_one_transport_records_every_transport_replays(
         assert replay_over_httpx(file, operation) == sent
         with fake_converse(recording(file)) as fake:
             through_boto(create_client(config=botocore.config.Config(retries={"total_max_attempts": 1})), operation)
-    taken = b"".join(chunk.data for chunk, _ in fake.calls[0].answered.taken)
+    taken = b"".join(fake.calls[0].answered.taken.data)
     assert (fake.calls[0].status, taken if sent.whole else b"") == (sent.status, sent.body if sent.whole else b"")

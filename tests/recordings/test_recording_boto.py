@@ -204,7 +204,7 @@ def test_a_recording_replays_what_the_client_saw(
 def test_the_http_chunks_are_the_same_ones(server: ConverseServer, path: Path) -> None:
     with server.script(reply.text("one two three four")) as service, record(path):
         recorded = chunks_of(connect(service.url))
-        sent = [chunk.data for chunk, _ in service.calls[0].answered.taken]
+        sent = service.calls[0].answered.taken.data
     with fake_converse(recording(path)):
         replayed = chunks_of(connect())
     assert recorded == replayed == sent

@@ -268,7 +268,7 @@ def test_each_chunk_of_the_service_is_one_for_the_client(
     with service.script(reply.text("one two three four")) as real, proxy.record(path, upstream=real.url) as fake:
         with Raw(fake.url) as client:
             answer = client.ask(fake.url, "converse-stream")
-        sent = [each.data for each, _ in real.calls[0].answered.taken]
+        sent = real.calls[0].answered.taken.data
     assert answer.chunks == sent
     assert len(sent) > 4
     with proxy.script(recording(path)) as replaying, Raw(replaying.url) as client:
@@ -684,7 +684,7 @@ def test_where_the_service_breaks_off_the_client_sees_it_and_so_does_who_replays
     assert ends(path) == [end]
     with proxy.script(recording(path)) as replaying:
         assert boto_midway(replaying.url) == recorded
-        sent = b"".join(each.data for each, _ in replaying.calls[0].answered.taken)
+        sent = b"".join(replaying.calls[0].answered.taken.data)
     assert sent == came
     assert recorded[-1] in ("ResponseStreamingError", "ProtocolError", "ReadTimeoutError", "ChecksumMismatch")
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import assemble, bedrock, chunk
+from converse_harness.stream.chunk import Deltas
 from converse_harness.stream.grammar import check_order
 from converse_strategies import ChunkedMessage, assistant_messages, chunked_messages, chunkings
 from converse_strategies.streams import cut
@@ -83,7 +84,7 @@ def test_a_case_is_valid_in_awss_model(case: ChunkedMessage) -> None:
 
 def test_the_property_sees_a_signature_that_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     def unsigned(index: int, reasoning: Message, cutter: Any) -> Any:
-        return ({"reasoningContent": {"text": piece}} for piece in cutter.text(index, reasoning["text"]))
+        return (Deltas(index, "reasoningContent", pieces) for pieces in cutter.text(index, reasoning["text"]))
 
     monkeypatch.setattr("converse_harness.stream.chunk._cut_reasoning", unsigned)
     mutant = given(case=chunked_messages())(test_assembled_is_what_was_cut.hypothesis.inner_test)  # type: ignore[attr-defined]

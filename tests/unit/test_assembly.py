@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import Endpoint, ReplyError, StreamOrderError, assemble, bedrock, chunk, reply
-from converse_harness.bedrock.cutting import cut_reasoning, cut_text, cut_tool_input, spell_tool_input
+from converse_harness.bedrock.cutting import cut_text, cut_tool_input, reasoning_runs, spell_tool_input
 from converse_harness.bedrock.families import FAMILIES, NEUTRAL, Spelling, ToolInput, family_of
 from converse_harness.stream.chunk import STREAMABLE, default_stop_reason, estimate_tokens
 from converse_harness.stream.grammar import check_order
@@ -148,8 +148,8 @@ def test_a_tool_input_split_inside_an_escape() -> None:
 
 @given(st.text(max_size=300), st.sampled_from(sorted(FAMILIES)))
 def test_cut_text_joins_to_the_text(text: str, name: str) -> None:
-    for cut in (cut_text, cut_reasoning):
-        pieces = cut(text, FAMILIES[name])
+    reasoning = [piece for run in reasoning_runs(text, FAMILIES[name]) for piece in run]
+    for pieces in (cut_text(text, FAMILIES[name]), reasoning):
         assert pieces
         assert "".join(pieces) == text
         assert "" not in (pieces[1:] if FAMILIES[name].opens_empty else pieces) or not text

@@ -655,7 +655,7 @@ def test_an_answer_of_which_the_client_has_all_is_complete(path: str) -> None:
         for messages in (asked, sent)
     )
     assert [each.call.parent for each in others] == [None]
-    first.taken.extend((chunk, 0.0) for chunk in first.response.chunks)
+    first.taken.extend(first.response.chunks)
     again = endpoint.exchange(Request("POST", f"/model/m/{path}", (), json.dumps({"messages": sent}).encode()))
     assert (again.call.parent, first.call.outcome) == (first.call, "still running")
 

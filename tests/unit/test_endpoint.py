@@ -113,7 +113,7 @@ def test_the_same_reply_on_plain_converse(name: str) -> None:
     assert not bedrock.validate("ConverseResponse", bedrock.from_json("ConverseResponse", answer))
     streamed = Endpoint(EVERY_REPLY[name]).exchange(request("converse-stream"))
     for part in streamed.response.chunks:
-        streamed.taken.append((part, 0.0))
+        streamed.taken.add(part, 0.0)
     assert streamed.call.response is not None
     assert exchange.call.response is not None
     assert exchange.call.response.message == streamed.call.response.message
@@ -193,7 +193,7 @@ def test_cache_usage_comes_when_it_is_recorded_to_come(
     ] * cache_point
     exchange = Endpoint(reply.text("a")).exchange(request(operation, model_id, system=system))
     for part in exchange.response.chunks:
-        exchange.taken.append((part, 0.0))
+        exchange.taken.add(part, 0.0)
     assert exchange.call.response is not None
     usage = exchange.call.response.usage
     assert usage is not None

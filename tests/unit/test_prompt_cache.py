@@ -55,7 +55,7 @@ class Session:
             body["toolConfig"] = {"tools": list(tools)}
         path = f"/model/{quote(model, safe='')}/{operation}"
         exchange = self.endpoint.exchange(Request("POST", path, (), json.dumps(body).encode()))
-        exchange.taken.extend((chunk, 0.0) for chunk in exchange.response.chunks)
+        exchange.taken.extend(exchange.response.chunks)
         response = exchange.call.response
         usage = response.usage if response is not None and response.usage is not None else {}
         self.details: list[Json] | None = usage.get("cacheDetails")

@@ -51,7 +51,7 @@ class Session:
     def ask(self, body: Json) -> tuple[int, int, int]:
         """Tokens read, written and neither, as the usage of an answer says."""
         exchange = self._exchange("converse-stream", body)
-        exchange.taken.extend((chunk, 0.0) for chunk in exchange.response.chunks)
+        exchange.taken.extend(exchange.response.chunks)
         exchange.ended("complete")
         self.calls.append(exchange.call)
         assert exchange.call.response is not None

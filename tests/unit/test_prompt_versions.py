@@ -56,7 +56,7 @@ class Agents:
             self.parents[len(self.endpoint.calls) + 1] = after
         path = f"/model/{quote(SONNET, safe='')}/converse-stream"
         exchange = self.endpoint.exchange(Request("POST", path, (), json.dumps(body).encode()))
-        exchange.taken.extend((chunk, 0.0) for chunk in exchange.response.chunks)
+        exchange.taken.extend(exchange.response.chunks)
         exchange.ended("complete")
         return exchange.call
 

@@ -60,7 +60,7 @@ class Session:
     def ask(self, model: str = SONNET, **members: Any) -> Call:
         """A call whose answer is taken whole."""
         exchange = self.begin(model, **members)
-        exchange.taken.extend((chunk, 0.0) for chunk in exchange.response.chunks)
+        exchange.taken.extend(exchange.response.chunks)
         exchange.ended("complete")
         return exchange.call
 
@@ -133,7 +133,7 @@ def test_parallel_calls_do_not_read_what_the_other_writes() -> None:
     session = Session()
     one, other = session.begin(system=SYSTEM), session.begin(system=SYSTEM)
     for each in (one, other):
-        each.taken.extend((chunk, 0.0) for chunk in each.response.chunks)
+        each.taken.extend(each.response.chunks)
         each.ended("complete")
     assert [used(each.call) for each in (one, other)] == [(False, True), (False, True)]
     assert used(session.ask(system=SYSTEM)) == (True, False)
@@ -144,7 +144,7 @@ def test_what_was_not_there_yet_or_had_expired_was_not_written_again() -> None:
     session = Session()
     calls = [session.begin(system=[{"text": f"Now: {hour}. {LONG}"}, POINT]) for hour in (1, 2)]
     for each in calls:
-        each.taken.extend((chunk, 0.0) for chunk in each.response.chunks)
+        each.taken.extend(each.response.chunks)
         each.ended("complete")
     session.endpoint.cache.later(301)
     session.ask(system=[{"text": f"Now: 3. {LONG}"}, POINT])
@@ -159,7 +159,7 @@ def test_what_is_being_answered_is_read_from_its_first_event_on() -> None:
     assert used(session.ask(system=[*SYSTEM, {"text": "more"}])) == (False, True)
     session = Session()
     writing = session.begin(system=SYSTEM)
-    writing.taken.append((next(iter(writing.response.chunks)), 0.0))
+    writing.taken.add(next(iter(writing.response.chunks)), 0.0)
     assert used(session.ask(system=SYSTEM)) == (True, False)
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import cycle
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, cycle
 from typing import Any, Final
 
-from converse_harness.bedrock.families import WHOLE, WORDS, Family, Lengths, Spelling
+from converse_harness.bedrock.families import TOKENS, WHOLE, WORDS, Family, Lengths, Spelling
 
-_WORDS: Final = re.compile(r"\s*\S+|\s+")
+_WORD: Final = re.compile(r"\s*\S+|\s+")
 _LONGEST_WORD: Final = 24
 _PART_OF_A_WORD: Final = 12
 
-_TOKENS: Final = re.compile(
+_TOKEN: Final = re.compile(
     r"(?:\n+| )?[A-Za-z\u00c0-\u024f]{1,12}|\d{1,3}| ?[^\w\s]{1,3}|\s+|[^\W\d_]{1,2}|.", re.DOTALL
 )
 """About the tokens of a model: a word with what parts it from the word before; numbers, signs, spaces apart."""
@@ -39,15 +39,19 @@ def cut_text(text: str, family: Family) -> list[str]:
     >>> cut_text("The answer is forty-two.", FAMILIES["claude"])
     ['The', ' answer is forty-two.']
     """
-    pieces = _cut(text, family.text)
-    if family.opens_empty and pieces[0]:
-        pieces.insert(0, "")
-    return pieces
+    return [*chain.from_iterable(text_runs(text, family))]
 
 
-def cut_reasoning(text: str, family: Family) -> list[str]:
-    """Cut the text of a reasoning as `cut_text` cuts a text."""
-    return _cut(text, family.text if family.reasoning is None else family.reasoning)
+def text_runs(text: str, family: Family) -> Iterator[list[str]]:
+    """Cut text as `cut_text` does, in runs of deltas: the first one is there before a long text is cut to its end."""
+    if family.opens_empty and text:
+        yield [""]
+    yield from _runs(text, family.text)
+
+
+def reasoning_runs(text: str, family: Family) -> Iterator[list[str]]:
+    """Cut the text of a reasoning as `text_runs` cuts a text."""
+    return _runs(text, family.text if family.reasoning is None else family.reasoning)
 
 
 def ends_empty(family: Family, blocks: Sequence[Mapping[str, Any]], stop_reason: str) -> bool:
@@ -76,25 +80,49 @@ def cut_tool_input(json_text: str, family: Family) -> list[str]:
             return (_PRETTY_TOKENS if family.tool_json == "pretty" else _NEUTRAL_TOKENS).findall(json_text)
 
 
-def _cut(text: str, lengths: Lengths) -> list[str]:
+def _runs(text: str, lengths: Lengths) -> Iterator[list[str]]:
     if lengths == WHOLE or not text:
-        return [text]
+        return iter(([text],))
     if lengths == WORDS:
-        return list(_words(text))
-    return list(_grouped(_TOKENS.findall(text), lengths))
+        return map(_short_words, _found_in_windows(_WORD, text))
+    tokens = _found_in_windows(_TOKEN, text)
+    return tokens if lengths == TOKENS else _grouped(tokens, lengths)
 
 
-def _grouped(tokens: Iterable[str], lengths: Lengths) -> Iterable[str]:
+_FIRST_WINDOW: Final = 128
+"""Characters of a text that are cut before its first delta is sent; each later window is twice as long."""
+
+
+def _found_in_windows(pattern: re.Pattern[str], text: str) -> Iterator[list[str]]:
+    """What `pattern.findall(text)` finds, window by window.
+
+    The last match in a window may go on behind it, so the next window begins with it again. Every match before it is
+    the same in the whole text: these patterns look no further than the character after a match.
+    """
+    start, size = 0, _FIRST_WINDOW
+    while start + size < len(text):
+        found: list[str] = pattern.findall(text, start, start + size)
+        start += size - len(found.pop())
+        if found:
+            yield found
+        size *= 2
+    yield pattern.findall(text, start)
+
+
+def _grouped(runs: Iterable[list[str]], lengths: Lengths) -> Iterator[list[str]]:
     """Tokens together, each piece as near to its length as tokens allow; the lengths come round in turn."""
     wanted = cycle(lengths)
     length = next(wanted)
     piece = ""
-    for token in tokens:
-        if piece and len(token) > 2 * (length - len(piece)):  # with it the piece would be further from its length
-            yield piece
-            piece, length = "", next(wanted)
-        piece += token
-    yield piece
+    for tokens in runs:
+        pieces: list[str] = []
+        for token in tokens:
+            if piece and len(token) > 2 * (length - len(piece)):  # with it the piece would be further from its length
+                pieces.append(piece)
+                piece, length = "", next(wanted)
+            piece += token
+        yield pieces
+    yield [piece]
 
 
 def _lengths_of(text: str, lengths: Lengths) -> Iterable[str]:
@@ -107,11 +135,15 @@ def _lengths_of(text: str, lengths: Lengths) -> Iterable[str]:
         start = end
 
 
-def _words(text: str) -> Iterable[str]:
+def _short_words(words: list[str]) -> list[str]:
     """A delta a word; a long one, text without spaces for instance, in parts."""
-    for word in _WORDS.findall(text):
-        rest = word
-        while len(rest) > _LONGEST_WORD:
-            yield rest[:_PART_OF_A_WORD]
-            rest = rest[_PART_OF_A_WORD:]
-        yield rest
+    if max(map(len, words)) <= _LONGEST_WORD:
+        return words
+    return [*chain.from_iterable(map(_parts, words))]
+
+
+def _parts(word: str) -> Iterator[str]:
+    while len(word) > _LONGEST_WORD:
+        yield word[:_PART_OF_A_WORD]
+        word = word[_PART_OF_A_WORD:]
+    yield word

@@ -122,7 +122,7 @@ def _taken_at(call: Call) -> float | None:
     """Seconds from the request to the last that the client took of the answer."""
     if call.answered.passed_on is not None:
         return call.answered.passed_on().at
-    return call.answered.taken[-1][1] if call.answered.taken else None
+    return call.answered.taken.last_at
 
 
 def _refused(call: Call) -> str:
@@ -130,7 +130,7 @@ def _refused(call: Call) -> str:
     said = ""
     if call.answered.taken:
         with suppress(ValueError, KeyError, TypeError):
-            said = f": {json.loads(call.answered.taken[0][0].data)['message']}"
+            said = f": {json.loads(call.answered.taken.data[0])['message']}"
     if call.refusal is not None:
         return f"REFUSED {call.status} {call.refusal.rule.name}{said}"
     return f"UNEXPECTED {call.status}{said}"

@@ -41,6 +41,7 @@ from converse_harness.faults.model import Transport
 from converse_harness.notes import Note
 from converse_harness.reply.reply import Reply
 from converse_harness.secrets import mask_headers
+from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.events import encode_event
 from converse_harness.stream.http import Chunk, HttpResponse, Request, error_response, json_response, stream_response
 
@@ -74,8 +75,8 @@ class Exchange:
         return
 
     @property
-    def taken(self) -> list[tuple[Chunk, float]]:
-        """Where the transport appends each chunk that the client took, with the seconds since the request arrived."""
+    def taken(self) -> SentChunks:
+        """Where the transport puts down each chunk that the client took."""
         return self.call.answered.taken
 
     def ended(self, outcome: CallOutcome) -> None:

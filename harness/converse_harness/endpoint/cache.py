@@ -200,8 +200,8 @@ class PromptCache:
 
 def has_failed(call: Call) -> bool:
     """Whether an error is all that a call was answered: it neither read nor wrote anything."""
-    first = call.answered.taken[0][0].event if call.answered.taken else None
-    return call.status != _OK or (first is not None and is_exception(kind(first)))
+    first = next(call.answered.taken.events, None)
+    return call.status != _OK or (first is not None and is_exception(kind(first.event)))
 
 
 def _is_near(tokens: int, least: int) -> bool:

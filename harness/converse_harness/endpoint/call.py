@@ -13,11 +13,13 @@ from converse_harness.errors import StreamOrderError
 from converse_harness.reply.body import summarize_block
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import Response, assemble
-from converse_harness.stream.http import Chunk, Request
+from converse_harness.stream.delivery import SentChunks, SentEvent
+from converse_harness.stream.http import Request
 
 if TYPE_CHECKING:
     from converse_harness.bedrock.rules import Refusal
     from converse_harness.notes import Note
+    from converse_harness.stream.http import Chunk
 
 CONVERSATIONS: Final = ("Converse", "ConverseStream", "CountTokens")
 """The operations whose request holds a conversation; that of another may have members of the same names."""
@@ -25,13 +27,6 @@ CONVERSATIONS: Final = ("Converse", "ConverseStream", "CountTokens")
 
 CallOutcome = Literal["still running", "complete", "closed by client", "cut"]
 """How an answer ended."""
-
-
-class SentEvent(NamedTuple):
-    """An event that the client took: the AWS event dict and the seconds since the request arrived."""
-
-    event: Mapping[str, Any]
-    at: float
 
 
 class Parting(NamedTuple):
@@ -72,7 +67,7 @@ class Answered:
     status: int = 0
     reply: Reply | None = None
     response: Response | None = None
-    taken: list[tuple[Chunk, float]] = field(default_factory=list[tuple[Chunk, float]])
+    taken: SentChunks = field(default_factory=SentChunks)
     outcome: CallOutcome = "still running"
     waited: float = 0.0
     refusal: Refusal | None = None
@@ -251,8 +246,9 @@ class Call:
     def events(self) -> Sequence[SentEvent]:
         """The stream events that the client took, with their times."""
         passed_on = self.answered.passed_on
-        came = self.answered.taken if passed_on is None else passed_on().taken
-        taken = [(chunk, at) for chunk, at in came if chunk.event is not None]
+        if passed_on is None:
+            return (*self.answered.taken.events,)
+        taken = [(chunk, at) for chunk, at in passed_on().taken if chunk.event is not None]
         return tuple(SentEvent(event, at) for chunk, at in taken for event in (chunk.event, *chunk.more) if event)
 
     @property
@@ -265,12 +261,18 @@ class Call:
         """The whole answer, assembled; None if there was an error or the stream did not end well."""
         if self.answered.passed_on is not None and (response := self.answered.passed_on().response) is not None:
             return response
-        if self.answered.response is None and self.events:
-            try:
-                return assemble(event for event, _ in self.events)
-            except StreamOrderError:
-                return None
-        return self.answered.response
+        if self.answered.response is not None:
+            return self.answered.response
+        events = self.events
+        if not events:
+            return None
+        try:
+            response = assemble(event for event, _ in events)
+        except StreamOrderError:
+            return None
+        if self.outcome != "still running":
+            self.answered.response = response
+        return response
 
     @property
     def asked(self) -> str:

@@ -250,8 +250,7 @@ def _has_ended(call: Call) -> bool:
     taken = call.answered.taken
     if not taken or call.answered.passed_on is not None:
         return False
-    last = taken[-1][0]
-    return call.operation == "Converse" or "metadata" in ((last.event, *last.more)[-1] or ())
+    return call.operation == "Converse" or taken.ends_with_metadata
 
 
 def _parts(call: Call) -> Iterator[dict[str, Any]]:

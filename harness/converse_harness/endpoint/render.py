@@ -7,16 +7,17 @@ Everything filled in hashes from (seed, reply, event) or is estimated from the r
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import shake_256
-from itertools import chain, islice
-from typing import Any, Final
+from math import inf
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from converse_harness import bedrock
 from converse_harness.bedrock import guardrails
-from converse_harness.bedrock.families import family_of
+from converse_harness.bedrock.families import Family, family_of
 from converse_harness.endpoint import operations
 from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.call import Call
@@ -27,7 +28,9 @@ from converse_harness.reply.body import METADATA, UNNAMED_TOOL_USE, BareBody, Er
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import Response as Assembled
 from converse_harness.stream.assemble import assemble
-from converse_harness.stream.events import LONGEST_PADDING, SHORTEST_PADDING, encode_event
+from converse_harness.stream.chunk import Deltas, Run, events_of
+from converse_harness.stream.delivery import StreamChunks
+from converse_harness.stream.events import LONGEST_PADDING, SHORTEST_PADDING, encode_deltas, encode_event
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
 from converse_harness.stream.http import (
     ERROR_NAME,
@@ -60,7 +63,7 @@ class Occasion:
 
     def digest(self, what: str, size: int) -> bytes:
         """`size` bytes that hash from the seed, the reply's place and `what`."""
-        return shake_256(f"{self.seed}|{self.place}|{what}".encode()).digest(size)
+        return _digest(self.seed, self.place, what, size)
 
     @property
     def request_id(self) -> str:
@@ -68,9 +71,26 @@ class Occasion:
         body = shake_256(self.call.raw).hexdigest(16)
         return str(UUID(bytes=self.digest(f"request|{body}|{self.call.attempt}", 16), version=4))
 
-    def tool_use_id(self, block: int) -> str:
-        """A toolUseId of the recorded form; another for every turn of the conversation."""
-        digest = self.digest(f"toolUse|{self.call.turn}|{block}", 17)
+    @property
+    def names(self) -> ToolUseNames:
+        """The toolUseIds of the answer."""
+        return ToolUseNames(self.seed, self.place, self.call.turn)
+
+
+def _digest(seed: int, place: str, what: str, size: int) -> bytes:
+    return shake_256(f"{seed}|{place}|{what}".encode()).digest(size)
+
+
+class ToolUseNames(NamedTuple):
+    """What the toolUseIds of an answer hash from: they differ for every turn of the conversation."""
+
+    seed: int
+    place: str
+    turn: int
+
+    def of(self, block: int) -> str:
+        """A toolUseId of the recorded form."""
+        digest = _digest(self.seed, self.place, f"toolUse|{self.turn}|{block}", 17)
         return "tooluse_" + urlsafe_b64encode(digest)[:22].decode()
 
 
@@ -79,7 +99,7 @@ class Renderer:
 
     def __init__(self, cache: PromptCache) -> None:
         self._cache = cache
-        self._frames: dict[tuple[Reply, int, str, str, int], list[Chunk]] = {}
+        self._frames: dict[tuple[Reply, str, ToolUseNames], list[bytes]] = {}
 
     def render(self, reply: Reply, occasion: Occasion) -> HttpResponse:
         """The Response to the occasion's call, which is for Converse, ConverseStream or ApplyGuardrail.
@@ -134,50 +154,68 @@ class Renderer:
             case _:
                 return _whole(reply, occasion)
 
-    def _stream(self, reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
+    def _stream(self, reply: Reply, occasion: Occasion) -> Iterable[Chunk]:
         if reply.order_breach is not None:
             return _broken_order(reply.order_breach, reply, occasion)
-        family = family_of(occasion.call.stands_for)
-        key = (reply, occasion.seed, occasion.place, family.name, occasion.call.turn)
-        frames = self._frames.get(key)
-        if frames is None:
-            return self._fresh(key, reply, occasion)
-        return chain(frames, _metadata_chunks(reply, occasion, len(frames)))
+        family, names = family_of(occasion.call.stands_for), occasion.names
+        key = (reply, family.name, names)
+        frames = self._frames.get(key, [])
+        return StreamChunks(
+            frames,
+            (frames,) if frames else self._encode(key, frames, _runs(reply, family, names)),
+            partial(_events, reply, family, names),
+            partial(_last_chunk, reply, occasion),
+            reply.pace.first,
+            reply.pace.each,
+        )
 
-    def _fresh(self, key: tuple[Reply, int, str, str, int], reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
-        frames: list[Chunk] = []
-        yield from _encoded(_named_events(reply, occasion), reply, occasion, frames)
+    def _encode(
+        self, key: tuple[Reply, str, ToolUseNames], frames: list[bytes], runs: Iterable[Run]
+    ) -> Iterator[list[bytes]]:
+        """The frames of a stream that was not sent before, which are kept for the next time."""
+        yield from _encoded(runs, partial(_paddings, key[2]), frames)
         if len(self._frames) >= _CACHE_SIZE:
             self._frames.clear()  # one step, so that threads need no lock here
         self._frames[key] = frames
-        yield from _metadata_chunks(reply, occasion, len(frames))
 
 
-def _encoded(
-    events: Iterable[dict[str, Any]], reply: Reply, occasion: Occasion, frames: list[Chunk]
-) -> Iterator[Chunk]:
-    """The chunks of some events, each kept in `frames` as well."""
+def _paddings(names: ToolUseNames, count: int) -> bytes:
+    """The lengths of the paddings of at least so many events; of more events the first ones have the same."""
+    return _digest(names.seed, names.place, "padding", 4 * count + 64).translate(_PAD_LENGTHS)
+
+
+def _encoded(runs: Iterable[Run], paddings: Callable[[int], bytes], frames: list[bytes]) -> Iterator[list[bytes]]:
+    """The frames of some runs, all of which are in `frames` as well."""
     pads = b""
-    delay, later = reply.pace.first, reply.pace.each
-    for index, event in enumerate(events):
-        if index >= len(pads):
-            pads = occasion.digest("padding", 4 * index + 64).translate(_PAD_LENGTHS)
-        chunk = Chunk(encode_event(event, pads[index]), delay, event)
-        frames.append(chunk)
-        yield chunk
-        delay = later
+    start = 0
+    for run in runs:
+        end = start + (len(run.pieces) if isinstance(run, Deltas) else 1)
+        if end > len(pads):
+            pads = paddings(end)
+        padded = pads[start:end]
+        encoded = encode_deltas(run, padded) if isinstance(run, Deltas) else [encode_event(run, padded[0])]
+        start = end
+        frames += encoded
+        yield encoded
 
 
 def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
     """A stream whose order is broken, up to its failure; its metadata may stand anywhere."""
-    sound = list(_named_events(reply, occasion))
+    if isinstance(reply.body, EventsBody):
+        sound = [dict(event) for event in reply.body.events]
+    else:
+        sound = [*_events(reply, family_of(occasion.call.stands_for), occasion.names)]
     if isinstance(reply.body, MessageBody):
         sound.append({"metadata": _options(reply.body, reply, occasion, len(sound))})
     events = rearranged(placement, sound)
     failure = reply.failure
     if failure is not None:
         events = [*events[: failure.after], dict(failure.event)]
-    return _encoded(events, reply, occasion, [])
+    pads = _paddings(occasion.names, len(events))
+    delay = reply.pace.first
+    for event, padding in zip(events, pads, strict=False):
+        yield Chunk(encode_event(event, padding), delay, event)
+        delay = reply.pace.each
 
 
 def error_json(name: str, members: Mapping[str, Any]) -> bytes:
@@ -185,41 +223,61 @@ def error_json(name: str, members: Mapping[str, Any]) -> bytes:
     return bedrock.to_json(name if name in bedrock.all_errors() else "ValidationException", members).encode()
 
 
-def _named_events(reply: Reply, occasion: Occasion) -> Iterator[dict[str, Any]]:
-    """The events up to the failure, tool uses named; a message's without its metadata, which depends on the request.
-
-    All of them where their order is yet to be broken.
-    """
-    after = None if reply.failure is None or reply.order_breach is not None else reply.failure.after
-    written = isinstance(reply.body, MessageBody)
-    for event in islice(reply.unbroken_events(family_of(occasion.call.stands_for)), after):
-        if written and "contentBlockDelta" not in event:
-            if "metadata" in event:
-                return
-            if "contentBlockStart" in event:
-                yield _named_start(event, occasion)
-                continue
-        yield event
+def _events(reply: Reply, family: Family, names: ToolUseNames) -> Iterator[dict[str, Any]]:
+    """The events of a stream but the one that ends it, which `_last_chunk` makes."""
+    return events_of(_runs(reply, family, names))
 
 
-def _named_start(event: dict[str, Any], occasion: Occasion) -> dict[str, Any]:
+def _runs(reply: Reply, family: Family, names: ToolUseNames) -> Iterator[Run]:
+    """The same in runs; tool uses that have no id yet get one. All of a message where its order is yet to be broken."""
+    body, failure = reply.body, reply.failure
+    if isinstance(body, EventsBody):
+        after = len(body.events) - 1 if failure is None else failure.after
+        yield from map(dict[str, Any], body.events[: max(after, 0)])
+        return
+    left: float = inf if failure is None or reply.order_breach is not None else failure.after
+    for run in reply.runs(family):
+        if not left:
+            return
+        if isinstance(run, Deltas):
+            if len(run.pieces) > left:
+                run = run._replace(pieces=run.pieces[: int(left)])  # noqa: PLW2901 - its beginning
+            left -= len(run.pieces)
+        elif "metadata" in run:
+            return
+        else:
+            left -= 1
+            if "contentBlockStart" in run:
+                run = _named_start(run, names)  # noqa: PLW2901 - the same with a name
+        yield run
+
+
+def _named_start(event: dict[str, Any], names: ToolUseNames) -> dict[str, Any]:
     start = event["contentBlockStart"]["start"]
     if start.get("toolUse", {}).get("toolUseId") != UNNAMED_TOOL_USE:
         return event
     index = event["contentBlockStart"]["contentBlockIndex"]
-    named = {**start["toolUse"], "toolUseId": occasion.tool_use_id(index)}
+    named = {**start["toolUse"], "toolUseId": names.of(index)}
     return {"contentBlockStart": {"contentBlockIndex": index, "start": {"toolUse": named}}}
 
 
-def _metadata_chunks(reply: Reply, occasion: Occasion, sent: int) -> Iterator[Chunk]:
+def _last_chunk(reply: Reply, occasion: Occasion, sent: int) -> Chunk | None:
+    """What ends the stream after so many frames: its failure, the last of exact events, or the metadata.
+
+    The metadata is no part of what is kept of a stream: it depends on the request.
+    """
     delay = reply.pace.each if sent else reply.pace.first
     if reply.failure is not None and sent == reply.failure.after:
         event = dict(reply.failure.event)
-        yield Chunk(encode_event(event), delay, event)
-    elif isinstance(reply.body, MessageBody):
+        return Chunk(encode_event(event), delay, event)
+    if isinstance(reply.body, MessageBody):
         event = {"metadata": _options(reply.body, reply, occasion, sent)}
         padding = occasion.digest("metadata padding", 1).translate(_PAD_LENGTHS)[0]
-        yield Chunk(encode_event(event, padding), delay, event)
+        return Chunk(encode_event(event, padding), delay, event)
+    if isinstance(reply.body, EventsBody) and sent < len(reply.body.events):
+        event = dict(reply.body.events[sent])
+        return Chunk(encode_event(event, _paddings(occasion.names, sent + 1)[sent]), delay, event)
+    return None
 
 
 def _options(body: MessageBody, reply: Reply, occasion: Occasion, sent: int) -> dict[str, Any]:
@@ -284,7 +342,7 @@ def _named_block(block: Mapping[str, Any], index: int, occasion: Occasion) -> di
     tool = block.get("toolUse")
     if tool is None or tool["toolUseId"] != UNNAMED_TOOL_USE:
         return dict(block)
-    return {"toolUse": {**tool, "toolUseId": occasion.tool_use_id(index)}}
+    return {"toolUse": {**tool, "toolUseId": occasion.names.of(index)}}
 
 
 def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> HttpResponse:

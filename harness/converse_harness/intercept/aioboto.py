@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from converse_harness.intercept import registry
 from converse_harness.intercept.boto import ask, outlasts, patience, wait_for
-from converse_harness.intercept.exchange import ResponseReader, TransportExchange, headers
+from converse_harness.intercept.exchange import TransportExchange, headers
 from converse_harness.intercept.forward_boto import forward_async
 from converse_harness.intercept.guard import raise_blocked
 from converse_harness.intercept.httpx_bodies import BREAKS
@@ -29,6 +29,7 @@ from converse_harness.intercept.keys_and_waits import (
     with_dummies,
     without_keys,
 )
+from converse_harness.intercept.reader import ResponseReader
 from converse_harness.intercept.registry import CURRENT_CALL
 from converse_harness.stream.http import Break
 
@@ -125,15 +126,14 @@ def _sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
 class AioBody:
     """The raw response of an aiobotocore client; it is its own `content`, as aiohttp's responses have one.
 
-    A pause that is longer than the client waits is its timeout, at once.
-
     No asynchronous generators here: an event loop complains about those that are dropped half read.
     """
 
     def __init__(self, exchange: TransportExchange, started: float, endpoint: Any, url: str) -> None:
         broken = exchange.response.broken
         failure = None if broken is None else _broken_stream(endpoint, broken)
-        self._delivery = ResponseReader(exchange, started, failure)
+        timed_out = functools.partial(_broken_stream, endpoint, "stalled")
+        self._reader = ResponseReader(exchange, started, failure, patience=patience(endpoint), timed_out=timed_out)
         self._endpoint = endpoint
         self._due = 0.0
         self._left = b""
@@ -145,21 +145,18 @@ class AioBody:
         return self
 
     async def _take(self) -> bytes | None:
-        delivery = self._delivery
-        chunk = delivery.chunk
+        reader = self._reader
+        chunk = reader.chunk
         if chunk is not None and chunk.delay:
-            if chunk.delay > patience(self._endpoint):
-                delivery.close()
-                raise _broken_stream(self._endpoint, "stalled")
             # A client may give up waiting (a timeout of its own) and ask again later: the chunk stays due.
-            self._due = self._due or monotonic() + chunk.delay
+            self._due = self._due or monotonic() + reader.pause()
             await _sleep_of(self._endpoint)(max(0.0, self._due - monotonic()))
             self._due = 0.0
-            chunk = delivery.chunk
+            chunk = reader.chunk
         if chunk is None:
-            delivery.finish()
+            reader.finish()
             return None
-        return delivery.take(chunk)
+        return reader.take(chunk)
 
     def iter_chunks(self) -> _Chunks:
         """One HTTP chunk at a time, with whether it ends there."""
@@ -180,12 +177,12 @@ class AioBody:
 
     def at_eof(self) -> bool:
         """Whether nothing is left to read."""
-        return self._delivery.chunk is None and not self._left
+        return self._reader.chunk is None and not self._left
 
     def close(self) -> None:
         """Close early, or drop it unread; one whose making was interrupted has nothing to close."""
-        if hasattr(self, "_delivery"):
-            self._delivery.close()
+        if hasattr(self, "_reader"):
+            self._reader.close()
 
     __del__ = close
 

@@ -19,15 +19,15 @@ import math
 import os
 import time
 from collections.abc import Iterator
-from itertools import chain
 from time import monotonic
 from typing import Any, cast
 
 from converse_harness.intercept import registry
-from converse_harness.intercept.exchange import CallExchange, OpenFake, ResponseReader, TransportExchange, headers
+from converse_harness.intercept.exchange import CallExchange, OpenFake, TransportExchange, headers
 from converse_harness.intercept.forward_boto import forward
 from converse_harness.intercept.guard import raise_blocked
 from converse_harness.intercept.keys_and_waits import is_bedrock
+from converse_harness.intercept.reader import ResponseReader
 from converse_harness.intercept.registry import CURRENT_CALL
 from converse_harness.stream.http import HttpResponse, Request
 
@@ -214,60 +214,19 @@ def _text(value: Any) -> str:
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
 
 
-_END = (None,)
-
-
 class BotoBody(io.RawIOBase):
-    """The raw response of a botocore client, read chunk by chunk; pauses are slept when the client asks for more.
-
-    A pause that is longer than the client waits is its timeout, at once.
-    """
+    """The raw response of a botocore client, read chunk by chunk; pauses are slept when the client asks for more."""
 
     def __init__(
         self, exchange: TransportExchange, started: float, failure: Exception | None, patience: float, url: str
     ) -> None:
-        self._delivery = ResponseReader(exchange, started, failure)
-        self._patience = patience
-        self._url = url
+        timed_out = functools.partial(_timed_out, url)
+        self._reader = ResponseReader(exchange, started, failure, patience=patience, timed_out=timed_out)
         self._left = b""
 
     def stream(self, amt: int | None = None, decode_content: bool | None = None) -> Iterator[bytes]:
         """One HTTP chunk at a time, as urllib3 does it for a chunked response."""
-        delivery, due = self._delivery, self._delivery.chunk
-        # `ResponseReader.take` written out: every event of a long stream passes here, and each call would show.
-        took, started, chunks = delivery.exchange.taken.append, delivery.started, chain(delivery.chunks, _END)
-        try:
-            while due is not None:
-                try:
-                    for following in chunks:
-                        if due.delay:
-                            self._pause(due.delay)
-                        if delivery.over:
-                            return
-                        took((due, monotonic() - started))
-                        if following is None:
-                            delivery.last()
-                            yield due.data
-                            break
-                        yield due.data
-                        due = following
-                    due = None
-                except Exception as error:
-                    if delivery.failure is not None:
-                        raise
-                    # The script raised it, looking ahead: what is due comes first.
-                    delivery.failure, chunks = error, chain((), _END)
-            delivery.finish()
-        except BaseException:
-            # The generator is dropped or closed, or the wait is interrupted.
-            delivery.close()
-            raise
-
-    def _pause(self, delay: float) -> None:
-        if delay > self._patience:
-            self._delivery.failure = _timed_out(self._url)
-            raise self._delivery.failure
-        time.sleep(delay)
+        return iter(self._reader)
 
     def read(self, size: int | None = -1) -> bytes | None:
         """Up to `size` bytes, b"" at the end; all that is left for a negative number or None."""
@@ -292,8 +251,8 @@ class BotoBody(io.RawIOBase):
     def close(self) -> None:
         """Close early, or drop it unread (the garbage collector calls this too)."""
         # One whose making was interrupted has nothing to close.
-        if not self.closed and hasattr(self, "_delivery"):
-            self._delivery.close()
+        if not self.closed and hasattr(self, "_reader"):
+            self._reader.close()
         super().close()
 
 

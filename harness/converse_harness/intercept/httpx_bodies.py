@@ -13,9 +13,10 @@ from time import monotonic
 from typing import Any, Final
 
 from converse_harness.endpoint.operations import route
-from converse_harness.intercept.exchange import Capture, ResponseReader, TransportExchange, headers
+from converse_harness.intercept.exchange import Capture, TransportExchange, headers
+from converse_harness.intercept.reader import ResponseReader
 from converse_harness.recordings.capture import CapturedExchange
-from converse_harness.stream.http import Chunk, Request
+from converse_harness.stream.http import Request
 
 _FAILURES: Final = {
     "connection refused": ("ConnectError", "[Errno 111] Connection refused"),
@@ -91,54 +92,40 @@ def _response(httpx: Any, exchange: TransportExchange, request: Any, started: fl
     if response.failure is not None:
         exchange.ended("cut")
         raise _error(httpx, _FAILURES[response.failure], request)
-    delivery = ResponseReader(exchange, started, None if broken is None else _error(httpx, BREAKS[broken], request))
-    give_up = partial(_error, httpx, BREAKS["stalled"], request)
-    body = of_library(_HttpxBody, httpx, "SyncByteStream", "AsyncByteStream")(delivery, _patience(request), give_up)
+    failure = None if broken is None else _error(httpx, BREAKS[broken], request)
+    timed_out = partial(_error, httpx, BREAKS["stalled"], request)
+    reader = ResponseReader(exchange, started, failure, patience=_patience(request), timed_out=timed_out)
+    body = of_library(_HttpxBody, httpx, "SyncByteStream", "AsyncByteStream")(reader)
     extensions = {"http_version": b"HTTP/1.1"}
     return httpx.Response(response.status, headers=headers(exchange), stream=body, extensions=extensions)
 
 
 class _HttpxBody:
-    """One chunk at a time; pauses are waited for when the client asks for more.
+    """One chunk at a time; pauses are waited for when the client asks for more."""
 
-    One that is longer than the client's read timeout is its timeout, at once.
-    """
-
-    def __init__(self, delivery: ResponseReader, patience: float, give_up: Callable[[], Exception]) -> None:
-        self._delivery = delivery
-        self._patience = patience
-        self._give_up = give_up
+    def __init__(self, reader: ResponseReader) -> None:
+        self._reader = reader
 
     def __iter__(self) -> Iterator[bytes]:
-        delivery = self._delivery
-        while (chunk := delivery.chunk) is not None:
-            if chunk.delay:
-                time.sleep(self._pause(chunk))
-            yield delivery.take(chunk)
-        delivery.finish()
+        return iter(self._reader)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         from anyio import sleep  # asyncio or trio: httpx needs anyio itself
 
-        delivery = self._delivery
-        while (chunk := delivery.chunk) is not None:
+        reader = self._reader
+        while (chunk := reader.chunk) is not None:
             if chunk.delay:
-                await sleep(self._pause(chunk))
-            yield delivery.take(chunk)
-        delivery.finish()
-
-    def _pause(self, chunk: Chunk) -> float:
-        if chunk.delay > self._patience:
-            raise self._give_up()
-        return chunk.delay
+                await sleep(reader.pause())
+            yield reader.take(chunk)
+        reader.finish()
 
     def close(self) -> None:
         """The client has read enough."""
-        self._delivery.close()
+        self._reader.close()
 
     async def aclose(self) -> None:
         """The client has read enough."""
-        self._delivery.close()
+        self._reader.close()
 
     __del__ = close
 

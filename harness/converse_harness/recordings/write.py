@@ -34,7 +34,8 @@ from converse_harness.reply.reply import Reply
 from converse_harness.secrets import header_secrets, remember
 from converse_harness.stream.assemble import Response as Assembled
 from converse_harness.stream.assemble import assemble
-from converse_harness.stream.http import Chunk, HttpResponse, Request
+from converse_harness.stream.delivery import SentChunks
+from converse_harness.stream.http import HttpResponse, Request
 
 
 def header(recorded: datetime | None = None) -> Line:
@@ -192,9 +193,9 @@ class ForwardedExchange:
         return _UNANSWERED
 
     @property
-    def taken(self) -> list[tuple[Chunk, float]]:
+    def taken(self) -> SentChunks:
         """Nothing: see `captured`."""
-        return []
+        return SentChunks()
 
     def ended(self, outcome: CallOutcome) -> None:
         """The answer ended, and how; only the first report counts."""

@@ -33,7 +33,7 @@ from converse_harness.reply.body import (
     summarize_body,
     written,
 )
-from converse_harness.stream.chunk import message_events
+from converse_harness.stream.chunk import Run, events_of, message_runs
 from converse_harness.stream.grammar import ERROR_FRAME
 from converse_harness.stream.http import ERROR_NAME
 
@@ -237,16 +237,19 @@ class Reply:
 
     def unbroken_events(self, family: Family | None = None) -> Iterator[dict[str, Any]]:
         """The events as they would be in their right order."""
+        return events_of(self.runs(family))
+
+    def runs(self, family: Family | None = None) -> Iterator[Run]:
+        """The same with deltas that differ only in their text together, not yet made events."""
         match self.body:
             case EventsBody(events):
-                for event in events:
-                    yield dict(event)
+                yield from map(dict[str, Any], events)
             case MessageBody() as body:
                 counted = any(placement.fault.place != "whole answer" for placement in self.placements)
                 neutral = counted or self.failure is not None or body.pieces is not None
                 cut_by = NEUTRAL if neutral or family is None else family
                 message = {"role": body.role, "content": body.content}
-                yield from message_events(
+                yield from message_runs(
                     message, pieces=body.pieces, family=cut_by, stop_reason=body.stop_reason, strict=body.strict
                 )
                 extra = body.options.get("additionalModelResponseFields")

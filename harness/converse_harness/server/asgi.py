@@ -16,8 +16,9 @@ from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.endpoint.conversation import HistoryLevel
 from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.errors import TransportError
-from converse_harness.intercept.exchange import ResponseReader, TransportExchange
+from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Fake
+from converse_harness.intercept.reader import ResponseReader
 from converse_harness.server.protocol import LIMITS, refusal
 from converse_harness.stream.http import HttpResponse, Request
 
@@ -117,23 +118,23 @@ class _Answer:
     def __init__(self, exchange: TransportExchange, started: float, leaving: asyncio.Future[None], send: Send) -> None:
         self._exchange = exchange
         self._response = exchange.response
-        self._delivery = ResponseReader(exchange, started)
+        self._reader = ResponseReader(exchange, started)
         self._leaving = leaving
         self._send = send
         self._headed = False
 
     async def give(self) -> None:
         """To the end, or until the client leaves. Raises ConnectionAbortedError where the script breaks it."""
-        delivery, response = self._delivery, self._response
+        reader, response = self._reader, self._response
         try:
             if response.failure == "connection closed":
-                delivery.end("cut")
+                reader.end("cut")
                 raise ConnectionAbortedError(_BROKEN.format(what=response.failure))
             if response.failure is not None:
-                delivery.end("cut")  # a read timeout, the only other one that an app can have
+                reader.end("cut")  # a read timeout, the only other one that an app can have
                 await self._leaving
             elif await self._late() and await self._sent():
-                delivery.finish()
+                reader.finish()
                 if response.broken == "stalled":
                     await self._leaving
                 elif response.broken is not None:
@@ -142,14 +143,14 @@ class _Answer:
                     with suppress(OSError):
                         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
             else:
-                delivery.close()
+                reader.close()
         finally:
-            delivery.end("cut")  # the server gave it up; what has ended has ended
+            reader.end("cut")  # the server gave it up; what has ended has ended
 
     async def _late(self) -> bool:
         """Wait before the head, where the script says so; False if the client left."""
         if self._response.wait:
-            await self._pause(self._delivery.started + self._response.wait)
+            await self._pause(self._reader.started + self._response.wait)
         return not self._leaving.done()
 
     async def _sent(self) -> bool:
@@ -157,8 +158,8 @@ class _Answer:
         with suppress(OSError):  # newer servers say so that the client is gone
             if any(name == "Transfer-Encoding" for name, _ in self._response.headers):
                 await self._head()
-            batch, due = 0, self._delivery.started + self._response.wait
-            while (chunk := self._delivery.chunk) is not None:
+            batch, due = 0, self._reader.started + self._response.wait
+            while (chunk := self._reader.chunk) is not None:
                 due += chunk.delay
                 if chunk.delay or batch > _BATCH:
                     batch = 0
@@ -167,7 +168,7 @@ class _Answer:
                     return False
                 await self._head()
                 await self._send({"type": "http.response.body", "body": chunk.data, "more_body": True})
-                self._delivery.take(chunk)
+                self._reader.take(chunk)
                 batch += len(chunk.data)
             await self._head()
             return True

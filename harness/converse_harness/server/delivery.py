@@ -114,7 +114,7 @@ class SocketDelivery:
         response = self.exchange.response
         if isinstance(response.chunks, Arriving):
             response.chunks.set_waker(self._wake)
-        self._chunks = iter(response.chunks)
+        self._chunks = self.exchange.taken.begin(response.chunks, self._started)
         self._advance()
         if any(name == "Transfer-Encoding" for name, _ in response.headers):
             self._head()
@@ -171,8 +171,7 @@ class SocketDelivery:
             written.append(after)
             self._advance()
         self._batch += size
-        at = self.link.loop.time() - self._started
-        self.exchange.taken.extend([(each, at) for each in written])
+        self.exchange.taken.extend(written, self.link.loop.time())
 
     def _head(self) -> None:
         self._headed = True

@@ -16,7 +16,8 @@ from converse_harness.errors import CallError
 from converse_harness.intercept.clients import environ
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Fake, Settings
-from converse_harness.stream.http import NO_REQUEST_ID, Chunk, HttpResponse, Request, error_response
+from converse_harness.stream.delivery import SentChunks
+from converse_harness.stream.http import NO_REQUEST_ID, HttpResponse, Request, error_response
 
 Mount = Callable[["ServerFake"], AbstractContextManager[object]]
 """Lets a server answer with a fake for as long as it is open."""
@@ -74,7 +75,7 @@ class PlainExchange:
     """The exchange of a request that is no fake's."""
 
     response: HttpResponse
-    taken: list[tuple[Chunk, float]] = field(default_factory=list[tuple[Chunk, float]])
+    taken: SentChunks = field(default_factory=SentChunks)
 
     @property
     def captured(self) -> None:

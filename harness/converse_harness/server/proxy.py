@@ -33,6 +33,7 @@ from converse_harness.secrets import mask
 from converse_harness.server.delivery import WAITING, Arriving
 from converse_harness.server.mounts import Mount, ServerFake
 from converse_harness.server.upstream import Upstream, UpstreamAnswer, find
+from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import NO_REQUEST_ID, Chunk, HttpResponse, Request, error_response
 
 _THREAD: Final = "converse-harness recording"
@@ -116,9 +117,9 @@ class _Relay:
         return
 
     @property
-    def taken(self) -> list[tuple[Chunk, float]]:
+    def taken(self) -> SentChunks:
         """Nothing: what came is heard."""
-        return []
+        return SentChunks()
 
     def ask(self, upstream: Upstream, request: Request) -> None:
         """Ask, until there is a head; a body that comes in pieces is then read on in a thread.

@@ -6,15 +6,15 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, NamedTuple, Protocol, cast
 
 from converse_harness.bedrock.cutting import (
     SPELLINGS,
-    cut_reasoning,
-    cut_text,
     cut_tool_input,
     ends_empty,
+    reasoning_runs,
     spell_tool_input,
+    text_runs,
 )
 from converse_harness.bedrock.families import NEUTRAL, Family
 from converse_harness.errors import ReplyError
@@ -27,6 +27,41 @@ _CUT: Final = ("text", "reasoningContent", "toolUse", "citationsContent")
 
 CUT_OFF: Final = ("max_tokens", "model_context_window_exceeded")
 """The stop reasons with which a message ends where it is, perhaps in the middle of a tool's input."""
+
+
+class Deltas(NamedTuple):
+    """A run of contentBlockDelta events of one block that differ only in their text.
+
+    `member` is the member of the delta that carries the text: "text", "toolUse" or "reasoningContent".
+    """
+
+    block: int
+    member: str
+    pieces: Sequence[str]
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """Each delta as an event."""
+        index, carrier = self.block, self.member
+        inner = CARRIED.get(carrier)
+        for piece in self.pieces:
+            delta = {carrier: piece if inner is None else {inner: piece}}
+            yield {"contentBlockDelta": {"contentBlockIndex": index, "delta": delta}}
+
+
+Run = Deltas | dict[str, Any]
+"""A part of a stream before it is encoded: a run of deltas, or any one event."""
+
+CARRIED: Final[Mapping[str, str]] = {"toolUse": "input", "reasoningContent": "text"}
+"""The member of a delta that has its text one level deeper, and the name of it there."""
+
+
+def events_of(runs: Iterable[Run]) -> Iterator[dict[str, Any]]:
+    """The events of some runs, one by one."""
+    for run in runs:
+        if isinstance(run, Deltas):
+            yield from run.events()
+        else:
+            yield run
 
 
 def chunk(
@@ -52,7 +87,7 @@ def chunk(
     {'contentBlockStop': {'contentBlockIndex': 0}}
     """
     blocks = cast("Sequence[Mapping[str, Any]]", message["content"])
-    events = list(message_events(message, pieces=pieces, family=family, stop_reason=stop_reason))
+    events = [*events_of(message_runs(message, pieces=pieces, family=family, stop_reason=stop_reason))]
     events.append({"messageStop": {"stopReason": stop_reason or default_stop_reason(blocks)}})
     output = estimate_tokens(blocks)
     usage = usage or {"inputTokens": 1, "outputTokens": output, "totalTokens": output + 1}
@@ -60,15 +95,15 @@ def chunk(
     return events
 
 
-def message_events(
+def message_runs(
     message: Mapping[str, object],
     *,
     pieces: Mapping[int, Sequence[str]] | None = None,
     family: Family = NEUTRAL,
     stop_reason: str | None = None,
     strict: bool = True,
-) -> Iterator[dict[str, Any]]:
-    """The events of a message alone, messageStart to the last contentBlockStop; not `strict`, of any block."""
+) -> Iterator[Run]:
+    """The stream of a message alone, messageStart to the last contentBlockStop; not `strict`, of any block."""
     blocks = cast("Sequence[Mapping[str, Any]]", message["content"])
     for index in pieces or {}:
         if not (0 <= index < len(blocks) and blocks[index].keys() & set(_CUT)):
@@ -78,18 +113,18 @@ def message_events(
     last = len(blocks) - 1
     unfinished = last if stop_reason in CUT_OFF else None
     ending = last if ends_empty(family, blocks, stop_reason or default_stop_reason(blocks)) else None
-    return cut_message(message, ByFamily(family, pieces or {}, unfinished, ending), strict=strict)
+    return _cut_in_runs(message, ByFamily(family, pieces or {}, unfinished, ending), strict=strict)
 
 
 class Cutter(Protocol):
     """How the blocks of a message are cut into deltas; `index` is the block's place in the message."""
 
-    def text(self, index: int, text: str) -> Sequence[str]:
-        """The deltas of a text, or of a text with citations; there is at least one."""
+    def text(self, index: int, text: str) -> Iterable[Sequence[str]]:
+        """The deltas of a text, or of a text with citations, in runs; there is at least one."""
         ...
 
-    def reasoning(self, index: int, text: str) -> Sequence[str]:
-        """The deltas of the text of a reasoning; there is at least one."""
+    def reasoning(self, index: int, text: str) -> Iterable[Sequence[str]]:
+        """The deltas of the text of a reasoning, in runs; there is at least one."""
         ...
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
@@ -114,14 +149,18 @@ class ByFamily:
     unfinished: int | None = None
     ending: int | None = None
 
-    def text(self, index: int, text: str) -> Sequence[str]:
+    def text(self, index: int, text: str) -> Iterable[Sequence[str]]:
         """The deltas of a text."""
         given = self._given(index, text, text.__eq__)
-        return given or [*cut_text(text, self.family), *([""] if index == self.ending else [])]
+        if given:
+            return (given,)
+        runs = text_runs(text, self.family)
+        return chain(runs, ([""],)) if index == self.ending else runs
 
-    def reasoning(self, index: int, text: str) -> Sequence[str]:
+    def reasoning(self, index: int, text: str) -> Iterable[Sequence[str]]:
         """The deltas of the text of a reasoning."""
-        return self._given(index, text, text.__eq__) or cut_reasoning(text, self.family)
+        given = self._given(index, text, text.__eq__)
+        return (given,) if given else reasoning_runs(text, self.family)
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
         """The deltas of a tool's input; none, if no pieces are what was given for a tool without input."""
@@ -165,13 +204,20 @@ def cut_message(message: Mapping[str, object], cutter: Cutter, *, strict: bool =
 
     Not `strict`, a block that has no delta in AWS's model is one delta of its own name, as one of the future may be.
     """
+    return events_of(_cut_in_runs(message, cutter, strict=strict))
+
+
+def _cut_in_runs(message: Mapping[str, object], cutter: Cutter, *, strict: bool) -> Iterator[Run]:
     yield {"messageStart": {"role": message["role"]}}
     for index, block in enumerate(cast("Sequence[Mapping[str, Any]]", message["content"])):
         start, deltas = _cut_block(index, block, cutter, strict)
         if start is not None:
             yield {"contentBlockStart": {"contentBlockIndex": index, "start": start}}
         for delta in deltas:
-            yield {"contentBlockDelta": {"contentBlockIndex": index, "delta": delta}}
+            if isinstance(delta, Deltas):
+                yield delta
+            else:
+                yield {"contentBlockDelta": {"contentBlockIndex": index, "delta": delta}}
         yield {"contentBlockStop": {"contentBlockIndex": index}}
 
 
@@ -214,16 +260,17 @@ def _tool_input_json(value: object) -> str:
 
 def _cut_block(
     index: int, block: Mapping[str, Any], cutter: Cutter, strict: bool
-) -> tuple[dict[str, Any] | None, Iterable[dict[str, Any]]]:
+) -> tuple[dict[str, Any] | None, Iterable[Run]]:
+    """What the block starts with, if anything, and its deltas: runs of those with text, the others one by one."""
     match block:
         case {"text": text}:
-            return None, ({"text": piece} for piece in cutter.text(index, text))
+            return None, (Deltas(index, "text", pieces) for pieces in cutter.text(index, text))
         case {"reasoningContent": {"redactedContent": redacted}}:
             return None, [{"reasoningContent": {"redactedContent": redacted}}]
         case {"reasoningContent": {"reasoningText": reasoning}}:
             return None, _cut_reasoning(index, reasoning, cutter)
         case {"toolUse": {"input": value, **start}}:
-            return {"toolUse": start}, ({"toolUse": {"input": piece}} for piece in cutter.tool_input(index, value))
+            return {"toolUse": start}, [Deltas(index, "toolUse", cutter.tool_input(index, value))]
         case {"toolResult": {"content": content, **start}}:
             unstreamable = [name for item in content for name in item if name not in ("text", "json")]
             if unstreamable:
@@ -246,10 +293,10 @@ def _cut_block(
             )
 
 
-def _cut_reasoning(index: int, reasoning: Mapping[str, Any], cutter: Cutter) -> Iterator[dict[str, Any]]:
+def _cut_reasoning(index: int, reasoning: Mapping[str, Any], cutter: Cutter) -> Iterator[Run]:
     text, signature = reasoning["text"], reasoning.get("signature")
     if text or signature is None:
-        yield from ({"reasoningContent": {"text": piece}} for piece in cutter.reasoning(index, text))
+        yield from (Deltas(index, "reasoningContent", pieces) for pieces in cutter.reasoning(index, text))
     if signature is not None:
         yield {"reasoningContent": {"signature": signature}}
 
@@ -262,4 +309,6 @@ def _cut_citations(index: int, cited: Mapping[str, Any], cutter: Cutter) -> list
             "stream can carry one text with at least one citation. Use one block for each text."
         )
     deltas: list[dict[str, Any]] = [{"citation": citation} for citation in citations]
-    return deltas + [{"text": piece} for item in content for piece in cutter.text(index, item["text"])]
+    return deltas + [
+        {"text": piece} for item in content for pieces in cutter.text(index, item["text"]) for piece in pieces
+    ]

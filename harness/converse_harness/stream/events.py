@@ -14,7 +14,8 @@ from typing import Any, Final, cast
 
 from converse_harness import bedrock
 from converse_harness.errors import DamagedData
-from converse_harness.stream.frames import Frame, Header, HeaderType, encode_headers, frame_bytes
+from converse_harness.stream.chunk import CARRIED, Deltas
+from converse_harness.stream.frames import Frame, Header, HeaderType, encode_headers, frame_bytes, run_of_frames
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
 
 PADDING: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -23,7 +24,8 @@ LONGEST_PADDING: Final = 61
 
 _PADS: Final = tuple(PADDING[:length] for length in range(len(PADDING) + 1))
 _quote: Final[Any] = encode_basestring
-_CARRIED: Final = {"toolUse": "input", "reasoningContent": "text"}
+_ENDS: Final = tuple(f',"p":"{padding}"}}' for padding in _PADS)
+"""How the payload of a padded event ends, by the length of its padding."""
 
 
 def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:
@@ -45,6 +47,25 @@ def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:
     if padding is not None and not is_exception(name):
         body = {**body, "p": _PADS[padding]}
     return frame_bytes(_header_block(name), _to_json(name, body).encode())
+
+
+def encode_deltas(run: Deltas, paddings: bytes) -> list[bytes]:
+    """The frames of a run of deltas, each with as much padding as its byte of `paddings` says.
+
+    Equal to `encode_event` of each: by template, in one loop, since nearly every event of every stream passes here.
+    """
+    inner = CARRIED.get(run.member)
+    opened, closed = ("", "}") if inner is None else (f'{{"{inner}":', "}}")
+    start = f'{{"contentBlockIndex":{run.block},"delta":{{"{run.member}":{opened}'
+    ends = [closed + end for end in _ENDS]
+    try:
+        payloads = [
+            (start + _quote(piece) + ends[padding]).encode()
+            for piece, padding in zip(run.pieces, paddings, strict=False)
+        ]
+    except (TypeError, UnicodeEncodeError):  # a lone surrogate, or no text at all
+        return [encode_event(event, padding) for event, padding in zip(run.events(), paddings, strict=False)]
+    return run_of_frames(_DELTA_HEADERS, payloads)
 
 
 def standard_frame(name: str, payload: bytes) -> bytes:
@@ -110,20 +131,20 @@ def _is_textual(delta: object) -> bool:
 def _delta_payload(event: Mapping[str, Any], padding: int) -> bytes | None:
     """The three deltas that streams are made of, by template: eight times faster than a walk over the model.
 
-    None for every other event. Every delta of every stream passes here: what is usual is tried, not asked for.
+    None for every other event. What is usual is tried, not asked for.
     """
     try:
         body = event["contentBlockDelta"]
         index, delta = body["contentBlockIndex"], body["delta"]
         if len(event) != 1 or len(body) != 2 or len(delta) != 1 or type(index) is not int:
             return None
-        end = _PADS[padding]
+        end = _ENDS[padding]
         if "text" in delta and type(text := delta["text"]) is str:
-            return f'{{"contentBlockIndex":{index},"delta":{{"text":{_quote(text)}}},"p":"{end}"}}'.encode()
-        for carried, member in _CARRIED.items():
-            if carried in delta and len(inner := delta[carried]) == 1 and type(text := inner[member]) is str:
+            return f'{{"contentBlockIndex":{index},"delta":{{"text":{_quote(text)}}}{end}'.encode()
+        for carrier, member in CARRIED.items():
+            if carrier in delta and len(inner := delta[carrier]) == 1 and type(text := inner[member]) is str:
                 value = f'{{"{member}":{_quote(text)}}}'
-                return f'{{"contentBlockIndex":{index},"delta":{{"{carried}":{value}}},"p":"{end}"}}'.encode()
+                return f'{{"contentBlockIndex":{index},"delta":{{"{carrier}":{value}}}{end}'.encode()
     except (LookupError, TypeError, UnicodeEncodeError):
         pass
     return None

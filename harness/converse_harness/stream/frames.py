@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from zlib import crc32
 
 from converse_harness.stream.headers import (
@@ -82,6 +82,15 @@ def frame_bytes(header_block: bytes, payload: bytes) -> bytes:
     """
     start, checksum = _frame_start(header_block, len(payload))
     return start + payload + _pack_checksum(crc32(payload, checksum))
+
+
+def run_of_frames(header_block: bytes, payloads: list[bytes]) -> list[bytes]:
+    """A frame around each payload; all of them have the same headers, as the deltas of a stream have."""
+    starts = map(partial(_frame_start, header_block), map(len, payloads))
+    return [
+        start + payload + _pack_checksum(crc32(payload, checksum))
+        for payload, (start, checksum) in zip(payloads, starts, strict=True)
+    ]
 
 
 @lru_cache(maxsize=512)

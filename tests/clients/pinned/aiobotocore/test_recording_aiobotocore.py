@@ -227,7 +227,7 @@ def test_a_stream_replays_with_the_same_chunks(server: ConverseServer, path: Pat
 
     with server.script(REPLIES[name].times(2)) as service, record(path) as recorder:
         recorded = run_in_asyncio(lambda: ask(service.url))
-        sent = [chunk.data for chunk, _ in service.calls[0].answered.taken]
+        sent = service.calls[0].answered.taken.data
         assert [call.outcome for call in recorder.calls] == ["complete", "complete"]
         assert [event for event, _ in recorder.calls[1].events] == [event for event, _ in service.calls[1].events]
     with fake_converse(recording(path)):

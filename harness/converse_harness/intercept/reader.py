@@ -1,0 +1,169 @@
+"""How a client in this process reads an answer: the one place that says what it took, and how that ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from itertools import chain
+from math import inf
+from operator import itemgetter
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from converse_harness.stream.delivery import StreamChunks
+
+if TYPE_CHECKING:
+    from converse_harness.endpoint.call import CallOutcome
+    from converse_harness.intercept.exchange import TransportExchange
+    from converse_harness.stream.http import Chunk
+
+_FRAME: Final = itemgetter(0)
+
+
+class ResponseReader:
+    """The chunks of one response on their way to a client that reads in process, and how that ended.
+
+    It looks one chunk ahead: an answer is complete when the last byte is taken, whether or not the client asks again.
+    `failure` is what the client sees in place of an end; what the script raises comes in its place too, after
+    everything before it is taken. A pause that is longer than the `patience` of the client, in seconds, is its timeout,
+    which `timed_out` makes. Iterating is for clients that block; others take each `chunk` when it is due.
+    """
+
+    __slots__ = (
+        "_begun",
+        "_due",
+        "_handed",
+        "_patience",
+        "_stream",
+        "_timed_out",
+        "chunks",
+        "exchange",
+        "failure",
+        "over",
+        "regular_end",
+        "started",
+    )
+
+    def __init__(
+        self,
+        exchange: TransportExchange,
+        started: float,
+        failure: Exception | None = None,
+        *,
+        patience: float = inf,
+        timed_out: Callable[[], Exception] = TimeoutError,
+    ) -> None:
+        self.exchange = exchange
+        self.started = started
+        self.over = False
+        self.failure = failure
+        self._patience = patience
+        self._timed_out = timed_out
+        response = exchange.response
+        self.regular_end: CallOutcome = "complete" if response.broken is None else "cut"
+        chunks = response.chunks
+        whole = failure is None and response.broken is None
+        self._stream = chunks if isinstance(chunks, StreamChunks) and whole and not chunks.is_paced else None
+        """The answer where it can be read in runs."""
+        self._handed: list[bytes] = []
+        self.chunks = exchange.taken.begin(chunks, started)
+        self._due: Chunk | None = None
+        self._begun = False
+
+    @property
+    def chunk(self) -> Chunk | None:
+        """The one that is due next; None at the end."""
+        if not self._begun:
+            self._advance()
+        return self._due
+
+    def _advance(self) -> None:
+        self._begun = True
+        try:
+            self._due = next(self.chunks, None)
+        except Exception as error:  # noqa: BLE001 - whatever a script raises, the reader must see
+            self._due, self.failure = None, error
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Each chunk when it is due, for a client that blocks while it waits. Raises what ends the answer too early."""
+        if self._stream is None or self._begun:
+            return self._one_by_one()
+        self._begun = True
+        return self._in_runs(self._stream)
+
+    def _one_by_one(self) -> Iterator[bytes]:
+        try:
+            while (chunk := self.chunk) is not None:
+                if chunk.delay:
+                    time.sleep(self.pause())
+                if self.over:
+                    return  # closed in another thread meanwhile
+                yield self.take(chunk)
+            self.finish()
+        except BaseException:
+            # The generator is dropped or closed, or the wait is interrupted.
+            self.close()
+            raise
+
+    def _in_runs(self, stream: StreamChunks) -> Iterator[bytes]:
+        """The same for a stream without pauses. No function of Python runs for a frame: a long stream has many."""
+        moments = map(self.exchange.taken.times.append, iter(monotonic, None))
+        frames = zip(chain.from_iterable(self._runs(stream)), moments, strict=False)
+        return chain(map(_FRAME, frames), self._last(stream))
+
+    def _runs(self, stream: StreamChunks) -> Iterator[list[bytes]]:
+        try:
+            for run in stream.runs:
+                if self.over:
+                    return
+                self._handed = run[:]  # a copy, which `close` empties
+                yield self._handed
+        except Exception:
+            self.end("cut")
+            raise
+
+    def _last(self, stream: StreamChunks) -> Iterator[bytes]:
+        if self.over:
+            return
+        last = stream.last(len(self.exchange.taken.times))
+        if last is not None:
+            self.exchange.taken.add(last, monotonic())
+        self.end(self.regular_end)
+        if last is not None:
+            yield last.data
+
+    def pause(self) -> float:
+        """Seconds to wait for the chunk that is due. Raises the client's timeout, at once, where it waits less long."""
+        delay = self._due.delay if self._due is not None else 0.0
+        if delay > self._patience:
+            self.close()
+            raise self._timed_out()
+        return delay
+
+    def take(self, chunk: Chunk) -> bytes:
+        """The client takes the chunk that is due."""
+        self.exchange.taken.add(chunk, monotonic())
+        self._advance()
+        if self._due is None and self.failure is None:
+            self.end(self.regular_end)
+        return chunk.data
+
+    def finish(self) -> None:
+        """The client asks for more than there is. Raises what the script raised."""
+        if self.failure is not None:
+            self.end("cut")
+            raise self.failure
+        self.end(self.regular_end)
+
+    def end(self, outcome: CallOutcome) -> None:
+        """The first end counts."""
+        if not self.over:
+            self.over = True
+            self.exchange.ended(outcome)
+
+    def close(self) -> None:
+        """The client closes, or drops it unread."""
+        self._due = self.failure = None
+        self._begun = True
+        self._handed.clear()
+        self.end("closed by client")

@@ -1,0 +1,142 @@
+"""The chunks of an event stream on their way: made lazily and in runs, and what a client took of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, repeat
+from typing import Any, NamedTuple
+
+from converse_harness.stream.http import Chunk
+
+Event = Mapping[str, Any]
+
+
+class SentEvent(NamedTuple):
+    """An event that the client took: the AWS event dict and the seconds since the request arrived."""
+
+    event: Event
+    at: float
+
+
+class StreamChunks(Iterable[Chunk]):
+    """The chunks of a stream that nothing breaks: one frame each, `first` and `each` are the pauses before them.
+
+    `runs` are the frames but the last one, encoded when they are asked for, at most once; each is in the list `frames`
+    by then. `events` makes their events anew as often as it is called; `last` makes the chunk that ends the stream, if
+    there is one, out of the number of frames before it.
+    """
+
+    __slots__ = ("each", "events", "first", "frames", "last", "runs")
+
+    def __init__(
+        self,
+        frames: Sequence[bytes],
+        runs: Iterable[list[bytes]],
+        events: Callable[[], Iterable[Event]],
+        last: Callable[[int], Chunk | None],
+        first: float,
+        each: float,
+    ) -> None:
+        self.frames = frames
+        self.runs = runs
+        self.events = events
+        self.last = last
+        self.first = first
+        self.each = each
+
+    @property
+    def is_paced(self) -> bool:
+        """Whether there is a pause anywhere."""
+        return bool(self.first or self.each)
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return self._with(iter(self.events()))
+
+    def without_events(self) -> Iterator[Chunk]:
+        """The same chunks, of which only the last one has its event."""
+        return self._with(repeat(None))
+
+    def _with(self, events: Iterator[Event | None]) -> Iterator[Chunk]:
+        sent, delay = 0, self.first
+        for run in self.runs:
+            for frame in run:
+                yield Chunk(frame, delay, next(events))
+                delay = self.each
+            sent += len(run)
+        last = self.last(sent)
+        if last is not None:
+            yield last
+
+
+class SentChunks:
+    """What a client took of an answer, and when.
+
+    `begin` gives a reader its chunks, and it calls `add` for each that is taken. Of StreamChunks only the times are
+    kept, and what their events can be made of: nobody makes the events of a stream whose events nobody reads.
+    """
+
+    __slots__ = ("_frames", "_make_events", "chunks", "started", "times")
+
+    def __init__(self) -> None:
+        self.started = 0.0
+        """When the request arrived, on the clock of `times`."""
+        self.times: list[float] = []
+        """When each chunk was taken: first those of `_frames`, perhaps not all of them, then those in `chunks`."""
+        self.chunks: list[Chunk] = []
+        self._frames: Sequence[bytes] | None = None
+        self._make_events: Callable[[], Iterable[Event]] = tuple
+
+    def begin(self, chunks: Iterable[Chunk], started: float) -> Iterator[Chunk]:
+        """The chunks to read; `started` is when the request arrived."""
+        self.started = started
+        if not isinstance(chunks, StreamChunks):
+            return iter(chunks)
+        self._frames, self._make_events = chunks.frames, chunks.events
+        return chunks.without_events()
+
+    def add(self, chunk: Chunk, at: float) -> None:
+        """The client takes a chunk; `at` is on the same clock as `started`."""
+        self.times.append(at)  # first: whoever reads meanwhile sees one chunk less
+        if chunk.event is not None or self._frames is None:
+            self.chunks.append(chunk)
+
+    def extend(self, chunks: Iterable[Chunk], at: float = 0.0) -> None:
+        """The client takes some chunks at once."""
+        for chunk in chunks:
+            self.add(chunk, at)
+
+    def __bool__(self) -> bool:
+        return bool(self.times)
+
+    @property
+    def _framed(self) -> int:
+        return len(self.times) - len(self.chunks)
+
+    @property
+    def events(self) -> Iterator[SentEvent]:
+        """The stream events in what was taken, with their times."""
+        ats = iter(list(self.times))
+        for event, at in zip(islice(self._make_events(), self._framed), ats, strict=False):
+            yield SentEvent(event, at - self.started)
+        for chunk, at in zip(self.chunks, ats, strict=False):
+            if chunk.event is not None:
+                for event in (chunk.event, *chunk.more):
+                    yield SentEvent(event, at - self.started)
+
+    @property
+    def data(self) -> list[bytes]:
+        """The bytes of each chunk that was taken."""
+        return [*(self._frames or ())[: self._framed], *(chunk.data for chunk in self.chunks)]
+
+    @property
+    def ends_with_metadata(self) -> bool:
+        """Whether the last of it is the metadata event."""
+        if not self.chunks:
+            return False
+        last = self.chunks[-1]
+        return "metadata" in ((last.event, *last.more)[-1] or ())
+
+    @property
+    def last_at(self) -> float | None:
+        """Seconds from the request to the last chunk; None where none was taken."""
+        return self.times[-1] - self.started if self.times else None
