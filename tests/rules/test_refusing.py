@@ -23,7 +23,6 @@ from converse_harness import (
     reply,
 )
 from converse_harness.bedrock.rules import RuleLevel
-from converse_harness.endpoint import CACHED_BODY_LIMIT
 from converse_harness.intercept.clients import create_client
 from converse_harness.stream.http import Request
 from tests.recordings.asking import counts_tokens
@@ -156,10 +155,9 @@ def test_a_malformed_request_is_no_refusal() -> None:
     assert exchange.call.refusal is None
 
 
-@pytest.mark.parametrize("size", [1, CACHED_BODY_LIMIT])
-def test_what_was_said_of_one_request_is_not_said_of_another(size: int) -> None:
+def test_what_was_said_of_one_request_is_not_said_of_another() -> None:
     def said(model_id: str = LLAMA, operation: str = "converse", rules: str = "default", **more: Any) -> str | None:
-        body = json.dumps({"messages": [user({"text": "a" * size})], **more}).encode()
+        body = json.dumps({"messages": [user({"text": "a"})], **more}).encode()
         request = Request("POST", f"/model/{model_id}/{operation}", (), body)
         refusal = Endpoint(rules=rules).exchange(request).call.refusal
         return None if refusal is None else refusal.rule.name

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, Final, cast
 
 from converse_harness import bedrock
@@ -53,9 +52,6 @@ _Judged = tuple[Refusal | None, tuple[Refusal, ...]]
 
 _SOCKETS: Final = ("server", "asgi")
 """The transports that write without being asked to."""
-
-CACHED_BODY_LIMIT: Final = 4096
-"""Bytes of the longest request whose verdict is kept."""
 
 _TIME_TO_LEAVE: Final = 1.0
 """Seconds in which a client behind a socket closes, where the one that was recorded did."""
@@ -196,9 +192,8 @@ class Endpoint:
     def _judged(self, call: Call) -> _Judged:
         if call.operation not in SCRIPTED or call.malformed is not None or self.rules == "off":
             return None, ()
-        if len(call.raw) > CACHED_BODY_LIMIT:
-            return _judge(RuleRequest(call.operation, call.model_id, call.body, call.stands_for), self.rules)
-        return _verdict(call.operation, call.model_id, call.stands_for, call.raw, self.rules)
+        asked = RuleRequest(call.operation, call.model_id, call.body, call.stands_for)
+        return refusal_of(asked, self.rules), (*notes_of(asked),)
 
     def answer(self, call: Call, slot: Slot | None) -> Exchange:
         """Answer a call with the reply that was chosen for it; runs its function, if it is one."""
@@ -313,16 +308,6 @@ def _computed(result: object, slot: Slot) -> Reply:
     raise ReplyError(
         f"{slot.summary} returned {result!r}; it must return a Reply, made by reply.text(...) or its like."
     )
-
-
-def _judge(asked: RuleRequest, level: RuleLevel) -> _Judged:
-    return refusal_of(asked, level), (*notes_of(asked),)
-
-
-@lru_cache(64)
-def _verdict(operation: str, model_id: str, stands_for: str, raw: bytes, level: RuleLevel) -> _Judged:
-    """Properties and retries ask the same hundreds of times, and nothing but this decides."""
-    return _judge(RuleRequest(operation, model_id, _parse(operation, raw)[0], stands_for), level)
 
 
 def _parse(operation: str, body: bytes) -> tuple[Mapping[str, Any], str | None]:

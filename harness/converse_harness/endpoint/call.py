@@ -120,7 +120,7 @@ class Call:
         """The model id, inference profile id or ARN, percent-decoded; empty where the operation has none."""
         return self.path_params.get("modelId", "")
 
-    @property
+    @cached_property
     def attempt(self) -> int:
         """Which attempt of the client's own retries this is, counted from 1 (header `amz-sdk-request`)."""
         match = re.search(r"attempt=(\d+)", self.headers.get("amz-sdk-request", ""))
@@ -144,7 +144,7 @@ class Call:
         """The system content blocks."""
         return cast("list[dict[str, Any]]", self._conversation.get("system", []))
 
-    @property
+    @cached_property
     def system_text(self) -> str:
         """The text of the system content blocks, one a line."""
         return "\n".join(block["text"] for block in self.system if "text" in block)
@@ -154,7 +154,7 @@ class Call:
         """The tools that the model may ask for, as the API has them."""
         return cast("list[dict[str, Any]]", self._tool_config.get("tools", []))
 
-    @property
+    @cached_property
     def tool_names(self) -> list[str]:
         """The names of the tools, in their order."""
         return [tool["toolSpec"]["name"] for tool in self.tools if "name" in tool.get("toolSpec", ())]
@@ -169,7 +169,7 @@ class Call:
         """The ToolResultBlocks of the last message."""
         return [block["toolResult"] for block in self._last_content if "toolResult" in block]
 
-    @property
+    @cached_property
     def last_user_text(self) -> str:
         """The text of the last message with role user that has any, its blocks one a line; empty if there is none."""
         for message in reversed(self.messages):

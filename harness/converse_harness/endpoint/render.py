@@ -13,7 +13,6 @@ from functools import partial
 from hashlib import shake_256
 from math import inf
 from typing import Any, Final, NamedTuple
-from uuid import UUID
 
 from converse_harness import bedrock
 from converse_harness.bedrock import guardrails
@@ -28,7 +27,7 @@ from converse_harness.reply.body import METADATA, UNNAMED_TOOL_USE, BareBody, Er
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import Response as Assembled
 from converse_harness.stream.assemble import assemble
-from converse_harness.stream.chunk import Deltas, Run, events_of
+from converse_harness.stream.chunk import Deltas, Run, events_of, short_runs
 from converse_harness.stream.delivery import StreamChunks
 from converse_harness.stream.events import LONGEST_PADDING, SHORTEST_PADDING, encode_deltas, encode_event
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
@@ -48,6 +47,9 @@ operation without a stream has ModelStreamErrorException in AWS's model; both ar
 _CACHE_SIZE: Final = 64
 
 _OK: Final = 200
+
+_UUID_VARIANTS: Final = "89ab" * 4
+"""The digit that says of which variant a UUID is, for any other that stood there; its version, 4, stands before."""
 
 _PAD_LENGTHS: Final = bytes(SHORTEST_PADDING + byte % (LONGEST_PADDING - SHORTEST_PADDING + 1) for byte in range(256))
 """The length of the padding for each byte of a hash: 2 to 61, as recorded."""
@@ -69,7 +71,9 @@ class Occasion:
     def request_id(self) -> str:
         """A UUID in the form of x-amzn-RequestId; another for every request body and attempt."""
         body = shake_256(self.call.raw).hexdigest(16)
-        return str(UUID(bytes=self.digest(f"request|{body}|{self.call.attempt}", 16), version=4))
+        name = self.digest(f"request|{body}|{self.call.attempt}", 16).hex()
+        variant = _UUID_VARIANTS[int(name[16], 16)]
+        return f"{name[:8]}-{name[8:12]}-4{name[13:16]}-{variant}{name[17:20]}-{name[20:]}"
 
     @property
     def names(self) -> ToolUseNames:
@@ -188,7 +192,7 @@ def _encoded(runs: Iterable[Run], paddings: Callable[[int], bytes], frames: list
     """The frames of some runs, all of which are in `frames` as well."""
     pads = b""
     start = 0
-    for run in runs:
+    for run in short_runs(runs):
         end = start + (len(run.pieces) if isinstance(run, Deltas) else 1)
         if end > len(pads):
             pads = paddings(end)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
-from fnmatch import fnmatchcase
+from dataclasses import dataclass, field
+from fnmatch import translate
+from functools import partial
+from operator import attrgetter
 from typing import Final, NamedTuple, Protocol, cast, runtime_checkable
 
 from converse_harness import bedrock
@@ -42,10 +44,10 @@ class Searched(Protocol):
 
 
 _SUBJECTS: Final[dict[str, Callable[[Call], str | list[str]]]] = {
-    "model": lambda call: call.model_id,
-    "last_user_text": lambda call: call.last_user_text,
-    "system": lambda call: call.system_text,
-    "tool": lambda call: call.tool_names,
+    "model": attrgetter("model_id"),
+    "last_user_text": attrgetter("last_user_text"),
+    "system": attrgetter("system_text"),
+    "tool": attrgetter("tool_names"),
 }
 """What a Pattern is held against; of a list any item may match."""
 
@@ -111,9 +113,11 @@ class Condition:
     system: Pattern | Searched | None = None
     tool: Pattern | Searched | None = None
     turn: int | None = None
+    _tests: tuple[Callable[[Call], object], ...] = field(init=False, repr=False, compare=False)
+    """Each part but the predicate, as a question to a call; every call asks all conditions before its own."""
 
     def __post_init__(self) -> None:
-        given = {item.name: getattr(self, item.name) for item in fields(self) if getattr(self, item.name) is not None}
+        given = {name: value for name in _PARTS if (value := getattr(self, name)) is not None}
         if not given:
             raise ReplyError("when() without a condition matches every call; use script() or always() for that.")
         for name, value in given.items():
@@ -128,13 +132,24 @@ class Condition:
             )
         if self.operation in NAMED:
             bedrock.operation(self.operation)  # the oldest models lack it, and say so here
+        tests: list[Callable[[Call], object]] = [partial(_is, name, given[name]) for name in _EXACT if name in given]
+        tests += [partial(_has_match, _SUBJECTS[name], _search(given[name])) for name in _SUBJECTS if name in given]
+        object.__setattr__(self, "_tests", tuple(tests))
+
+    def meets(self, call: Call) -> bool:
+        """Whether every part holds; the predicate is asked where all others do."""
+        for test in self._tests:
+            if not test(call):
+                return False
+        return self.predicate is None or bool(self.predicate(call))
 
     def misses(self, call: Call) -> list[str]:
         """Why the call does not match, a phrase for each part that does not hold; empty where it matches."""
         found: list[str] = []
         for name, subject in _SUBJECTS.items():
             pattern = getattr(self, name)
-            if pattern is not None and not _matches(pattern, value := subject(call)):
+            if pattern is not None and not _has_match(subject, _search(pattern), call):
+                value = subject(call)
                 found.append(f"{name} is {shorten(value) if isinstance(value, str) else value}")
         if self.operation is not None and self.operation != call.operation:
             found.append(f"operation is {call.operation}")
@@ -154,20 +169,33 @@ class Condition:
 
     def __str__(self) -> str:
         parts: list[str] = []
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if item.name == "predicate" and value is not None:
+        for name in _PARTS:
+            value = getattr(self, name)
+            if name == "predicate" and value is not None:
                 parts.append(getattr(value, "__name__", "predicate"))
             elif value is not None:
-                parts.append(f"{item.name}={value!r}")
+                parts.append(f"{name}={value!r}")
         return f"when({', '.join(parts)})"
 
 
-def _matches(pattern: Pattern | Searched, value: str | list[str]) -> bool:
-    values = [value] if isinstance(value, str) else value
-    if isinstance(pattern, str):
-        return any(fnmatchcase(item, pattern) for item in values)
-    return any(pattern.search(item) for item in values)
+_EXACT: Final = ("operation", "turn")
+"""The parts of a condition that are the same or not."""
+
+_PARTS: Final = ("predicate", "model", "operation", "last_user_text", "system", "tool", "turn")
+
+
+def _is(name: str, wanted: object, call: Call) -> bool:
+    return bool(getattr(call, name) == wanted)
+
+
+def _has_match(subject: Callable[[Call], str | list[str]], search: Callable[[str], object], call: Call) -> object:
+    value = subject(call)
+    return search(value) if isinstance(value, str) else any(map(search, value))
+
+
+def _search(pattern: Pattern | Searched) -> Callable[[str], object]:
+    """What says whether a text matches. A glob is made a pattern once: `fnmatch` forgets all but the last of them."""
+    return re.compile(translate(pattern)).match if isinstance(pattern, str) else pattern.search
 
 
 @dataclass(slots=True, eq=False)
@@ -255,7 +283,7 @@ class Queue:
         named = call.operation in NAMED and self.condition is not None and self.condition.operation == call.operation
         if call.malformed is not None or not (named or call.operation in SCRIPTED):
             return None
-        if self.condition is not None and self.condition.misses(call):
+        if self.condition is not None and not self.condition.meets(call):
             return None
         return self.first_left()
 

@@ -44,15 +44,11 @@ def hold_call(original: Any) -> Any:
             return await original(self, request_dict, operation_model)
         before = CURRENT_CALL.get()
         try:
-            try:
-                CURRENT_CALL.set(held)
-                return await original(self, request_dict, operation_model)
-            finally:
-                CURRENT_CALL.set(before)
-                registry.end_call(held)
+            CURRENT_CALL.set(held)
+            return await original(self, request_dict, operation_model)
         finally:
-            # Again, for an interrupt in the first one: no later call may believe that it is this one.
             CURRENT_CALL.set(before)
+            registry.end_call(held)
 
     return _send_request
 

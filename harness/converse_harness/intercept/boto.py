@@ -50,15 +50,11 @@ def hold_call(original: Any) -> Any:
             return original(self, request_dict, operation_model)
         before = CURRENT_CALL.get()
         try:
-            try:
-                CURRENT_CALL.set(held)
-                return original(self, request_dict, operation_model)
-            finally:
-                CURRENT_CALL.set(before)
-                registry.end_call(held)
+            CURRENT_CALL.set(held)
+            return original(self, request_dict, operation_model)
         finally:
-            # Again, for an interrupt in the first one: no later call may believe that it is this one.
             CURRENT_CALL.set(before)
+            registry.end_call(held)
 
     return _send_request
 
@@ -199,9 +195,14 @@ def _read_request(request: Any, host: str) -> Request:
     return Request(
         method=request.method,
         target=target.removeprefix(base) if target.startswith(f"{base}/") else target,
-        headers=tuple((_text(name), _text(value)) for name, value in request.headers.items()),
+        headers=tuple((_text(name), _text(value)) for name, value in _items(request.headers)),
         body=body.encode() if isinstance(body, str) else bytes(body or b""),
     )
+
+
+def _items(headers: Any) -> Any:
+    """The headers of a prepared request. Those that botocore keeps by lower-case name are slow to walk over."""
+    return getattr(headers, "_dict", headers).items()
 
 
 def _target(url: str) -> str:

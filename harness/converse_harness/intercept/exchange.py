@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterable, Iterator, Mapping
 from email.utils import formatdate
-from time import monotonic
+from functools import lru_cache
+from time import monotonic, time
 from typing import TYPE_CHECKING, Final, Protocol
 
 from converse_harness.errors import BlockedConnection
@@ -151,7 +152,12 @@ def refuse(fake: BlockingFake, message: str) -> BlockedConnection:
 
 def headers(exchange: TransportExchange) -> list[tuple[str, str]]:
     """The response headers with the real `Date` first: clients compute their clock skew from it."""
-    return [("Date", formatdate(usegmt=True)), *exchange.response.headers]
+    return [("Date", _date(int(time()))), *exchange.response.headers]
+
+
+@lru_cache(1)
+def _date(seconds: int) -> str:
+    return formatdate(seconds, usegmt=True)
 
 
 _FAILURES: Final[Mapping[str, ConnectionFailure]] = {

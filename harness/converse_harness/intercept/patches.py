@@ -13,10 +13,11 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial, wraps
+from functools import cache, cached_property, partial, wraps
 from importlib.metadata import PackageNotFoundError, version
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 from converse_harness.errors import TransportError
 from converse_harness.imports import ImportHook
@@ -28,7 +29,7 @@ _SEARCHED = 100
 """How many functions and closures are looked at to see whether one wraps another."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Point:
     """One attribute that is replaced.
 
@@ -49,6 +50,16 @@ class Point:
     since: str | None = None
     optional: bool = False
     reads: str = ""
+
+    @cached_property
+    def path(self) -> tuple[str, ...]:
+        """The names of what has the attribute, from the module on: that of a class, or nothing."""
+        return tuple(self.attribute.split(".")[:-1])
+
+    @cached_property
+    def name(self) -> str:
+        """The attribute's own name."""
+        return self.attribute.rpartition(".")[2]
 
     def __str__(self) -> str:
         return f"{self.module}.{self.attribute}"
@@ -80,17 +91,22 @@ class Patches:
         self._points = tuple(points)
         self._switch = switch
         self._modules = frozenset(point.module for point in points)
+        self._eager = frozenset(point.module for point in points if point.eager)
         self._records: dict[Point, _Record] = {}
         self._checked: dict[Point, Any] = {}
         self._made: dict[Point, tuple[Any, Any]] = {}
+        self._ours: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+        """Every replacement that was ever put in, with what it replaced: somebody else may put one back later."""
+        self._seen: frozenset[str] = frozenset()
+        """The modules that were imported when all points were last looked at."""
         self._importing = ImportHook(self._modules, self.imported)
 
     def ready(self, *, eager: bool = True) -> None:
         """Import what must be there, and wait for what another thread is importing right now. Raises TransportError."""
         if self._importing not in sys.meta_path:
             sys.meta_path.insert(0, self._importing)
-        wanted = {point.module for point in self._points if eager and point.eager}
-        for name in (*wanted, *(self._modules & sys.modules.keys())):
+        wanted = self._eager if eager else frozenset[str]()
+        for name in (wanted | (self._modules & sys.modules.keys())) - self._seen:
             spec = getattr(sys.modules.get(name), "__spec__", None)
             if name not in sys.modules or getattr(spec, "_initializing", False):
                 try:
@@ -102,7 +118,10 @@ class Patches:
 
     def put_in(self) -> None:
         """Replace every point of every imported module; those that are in already stay. Raises TransportError."""
-        there = [point for point in self._points if point.module in sys.modules]
+        imported = self._modules & sys.modules.keys()
+        if imported == self._seen and all(map(self._is_in, self._records.items())):
+            return
+        there = [point for point in self._points if point.module in imported]
         for point in there:
             self._check(point)
         if self._importing not in sys.meta_path:
@@ -110,9 +129,19 @@ class Patches:
         function_named(self._switch)(True)
         for point in there:
             self._replace(point)
+        self._seen = imported
+
+    def _is_in(self, item: tuple[Point, _Record]) -> bool:
+        """Whether our replacement is where it was put, in the module or class that is there now."""
+        point, record = item
+        holder: Any = sys.modules[point.module]
+        for step in point.path:
+            holder = getattr(holder, step, None)
+        return holder is record.holder and vars(holder).get(point.name) is record.replacement
 
     def take_out(self) -> None:
         """Give every attribute back that still holds our replacement."""
+        self._seen = frozenset()
         while self._importing in sys.meta_path:
             sys.meta_path.remove(self._importing)
         for point in tuple(self._records):
@@ -172,19 +201,27 @@ class Patches:
             del self._records[point]
         # Two threads may come here at once: both must use the record that was stored first.
         original, replacement = self._made.get(point, (None, None))
-        if original is not found:
+        if found in self._ours:
+            # A patcher of somebody else ended, and put one back that it had found there.
+            original, replacement = self._ours[found], found
+            found = original
+        elif original is not found:
             replacement = function_named(point.replace)(_as_function(found))
             self._made[point] = found, replacement
         made = _Record(holder, found, replacement, added=name not in vars(holder))
         record = self._records.setdefault(point, made)
+        self._ours[record.replacement] = found
         setattr(holder, name, record.replacement)
 
     def _give_back(self, point: Point) -> None:
         record = self._records.get(point)
         if record is None:
             return
-        name = point.attribute.rpartition(".")[2]
+        name = point.name
         found = _found(record.holder, name)
+        while found is not record.replacement and found in self._ours:
+            found = self._ours[found]
+            setattr(record.holder, name, found)
         if found is record.replacement and record.added:
             delattr(record.holder, name)
         elif found is record.replacement:
@@ -198,12 +235,12 @@ class Patches:
 
 def _holder(point: Point) -> tuple[Any, str]:
     """The module or class that has the attribute, None where this point does not exist."""
-    *path, name = point.attribute.split(".")
+    name = point.name
     module = sys.modules[point.module]
     if point.since is not None and not hasattr(module, point.since):
         return None, name
     holder: Any = module
-    for step in path:
+    for step in point.path:
         holder = getattr(holder, step, _MISSING)
         if holder is _MISSING:
             raise TransportError(_mismatch(point.module, str(point), _expected(point), f"no {step!r}"))

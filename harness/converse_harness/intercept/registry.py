@@ -9,13 +9,12 @@ Three things are looked up here, and nowhere else:
   newest of another transport, which refuses it unless it is aimed at this machine itself. One that records and is newer
   than a server hears what is aimed at that;
 * when botocore must be patched: from the first open fake until none is open, no call that began under one still runs
-  and no such thread is alive; and as long as something stands below all fakes.
+  and no such thread is alive; as long as something stands below all fakes; and as long as somebody keeps the patches.
 
 `stand_below` puts there what refuses where no fake is open: the guard of a whole session, or, in a worker of a pool,
 what asks its parent.
 
-Everything here is safe to interrupt: a KeyboardInterrupt between any two lines leaves no lock held and botocore either
-fully patched (a fake is open) or as it was.
+A KeyboardInterrupt while a fake opens or closes leaves botocore either fully patched (a fake is open) or as it was.
 """
 
 from __future__ import annotations
@@ -26,9 +25,7 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from inspect import currentframe
-from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
 from converse_harness.intercept.clients import is_loopback
@@ -119,6 +116,8 @@ _entries: tuple[_Entry, ...] = ()
 _running: WeakSet[ActiveCall] = WeakSet()
 """Weak, so that a call that was interrupted between any two lines is not held for ever."""
 _below: RefusingFake | None = None
+_keepers: list[object] = []
+"""Who wants botocore to stay patched while no fake is open."""
 _outlived: WeakKeyDictionary[threading.Thread, OpenFake] = WeakKeyDictionary()
 _ours: WeakSet[threading.Thread] = WeakSet()
 
@@ -289,6 +288,20 @@ def inherit(thread: threading.Thread) -> None:
         _outlived[thread] = fake
 
 
+def keep_patches(owner: object) -> None:
+    """Leave botocore patched between two fakes, until the `owner` calls `drop_patches`: to patch it takes a while.
+
+    With no fake open every replacement does exactly what the original does.
+    """
+    _keepers.append(owner)
+
+
+def drop_patches(owner: object) -> None:
+    """The owner of `keep_patches` needs them no longer; one that never asked for them says nothing by it."""
+    _keepers[:] = [each for each in _keepers if each is not owner]
+    unpatch_if_idle()
+
+
 def unpatch_if_idle() -> None:
     """Take the patches out if nothing needs them any longer."""
     if not _needed():
@@ -296,7 +309,7 @@ def unpatch_if_idle() -> None:
 
 
 def _needed() -> bool:
-    return bool(_entries or _running or _below or _outlived_threads_run())
+    return bool(_entries or _running or _below or _keepers or _outlived_threads_run())
 
 
 def _outlived_threads_run() -> bool:
@@ -357,32 +370,9 @@ def _locked(step: Callable[[], None], *, otherwise: Callable[[], None]) -> None:
 
 
 def locked(step: Callable[[], None]) -> None:
-    """Run `step` while no other thread opens or closes a fake. Safe to interrupt."""
-    # A finalizer may come here while this thread is here already; the lock is then released further out. An interrupt
-    # may have come between any two lines, so the stack and the lock are asked, and no variable.
-    nested = _is_running(locked.__code__)
-    try:
-        _lock.acquire()
+    """Run `step` while no other thread opens or closes a fake. A finalizer may come here while this thread is here."""
+    with _lock:
         step()
-    finally:
-        while not nested and _owned():
-            _lock.release()
-
-
-def _is_running(code: CodeType) -> bool:
-    """Whether this thread is further out in a function already."""
-    frame = currentframe()
-    for _ in range(2):  # this function, and the one that asks
-        frame = frame.f_back if frame is not None else None
-    while frame is not None and frame.f_code is not code:
-        frame = frame.f_back
-    return frame is not None
-
-
-def _owned() -> bool:
-    lock: Any = _lock  # `_is_owned` is what threading.Condition asks
-    owned: bool = lock._is_owned()
-    return owned
 
 
 def _after_fork_in_child() -> None:

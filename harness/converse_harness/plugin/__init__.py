@@ -27,6 +27,13 @@ SERVER: Final = pytest.StashKey["ConverseServer"]()
 """The server of the fixture `converse_server`, on the session's config."""
 
 
+_PATCHES: Final = ("session", "test")
+"""How long botocore stays patched."""
+
+_KEPT: Final = pytest.StashKey[bool]()
+"""Whether this session keeps botocore patched already, on its config."""
+
+
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Each setting as an option of the command line and of the ini file; samples, cases and recordings."""
     # Not by `pytest_plugins`: for that, pytest looks through all that is installed once more.
@@ -42,11 +49,16 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         option = f"--converse-{name.replace('_', '-')}"
         group.addoption(option, default=None, metavar=name.upper(), help=f"{meaning} (default: {default})")
         parser.addini(f"converse_{name}", f"{meaning} (fixture converse)", default=default)
+    meaning = "how long botocore stays patched: session, from the first test that needs it to the end, or test"
+    group.addoption("--converse-patches", choices=_PATCHES, default=None, help=f"{meaning} (default: session)")
+    parser.addini("converse_patches", meaning, default="session")
     parser.addini("converse_models", "lines GLOB = MODEL: what stands behind model ids such as ARNs", "linelist", [])
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The marker, with its settings."""
+    """The marker, with its settings. Raises UsageError for a setting that is none."""
+    if _patches(config) not in _PATCHES:
+        raise pytest.UsageError(f"converse_patches = {_patches(config)}: it is {' or '.join(_PATCHES)}.")
     arguments = ", ".join(f"{name}=" for name in MARKED)
     config.addinivalue_line("markers", f"converse({arguments}): settings of the fixture converse, see --help")
 
@@ -118,6 +130,21 @@ def converse_server(request: pytest.FixtureRequest) -> Iterator[ConverseServer]:
         fake.check()
 
 
+def _patches(config: pytest.Config) -> str:
+    said: str = config.getoption("converse_patches") or config.getini("converse_patches")
+    return said
+
+
+def _keep_patches(config: pytest.Config) -> None:
+    """From the first fake of the session on, botocore stays patched to its end, where the settings say so."""
+    if _KEPT not in config.stash and _patches(config) == "session":
+        from converse_harness.intercept import registry
+
+        config.stash[_KEPT] = True
+        registry.keep_patches(config)
+        config.add_cleanup(partial(registry.drop_patches, config))
+
+
 def _fixture_fake(request: pytest.FixtureRequest, kind: type[AnyFake]) -> Iterator[AnyFake]:
     from converse_harness.plugin.settings import refuse_inside_given
 
@@ -126,6 +153,7 @@ def _fixture_fake(request: pytest.FixtureRequest, kind: type[AnyFake]) -> Iterat
     fake = kind(**settings_of(item))
     own_fakes(item).append(fake)
     recording.give(item, fake)
+    _keep_patches(item.config)
     fake.open()
     try:
         yield fake

@@ -55,6 +55,20 @@ CARRIED: Final[Mapping[str, str]] = {"toolUse": "input", "reasoningContent": "te
 """The member of a delta that has its text one level deeper, and the name of it there."""
 
 
+_LONG_RUN: Final = 65_536
+_PART_OF_A_RUN: Final = 64
+
+
+def short_runs(runs: Iterable[Run]) -> Iterator[Run]:
+    """The same stream with runs of many characters in parts, so that a client which does not read costs no memory."""
+    for run in runs:
+        if isinstance(run, Deltas) and sum(map(len, run.pieces)) > _LONG_RUN:
+            for start in range(0, len(run.pieces), _PART_OF_A_RUN):
+                yield run._replace(pieces=run.pieces[start : start + _PART_OF_A_RUN])
+        else:
+            yield run
+
+
 def events_of(runs: Iterable[Run]) -> Iterator[dict[str, Any]]:
     """The events of some runs, one by one."""
     for run in runs:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from typing import Final
 
-from converse_harness.bedrock.rules.asked import RuleRequest
+from converse_harness.bedrock.rules.asked import RuleRequest, has_to_look
 from converse_harness.bedrock.rules.evidence import VERDICTS, Verdict, Witness
 from converse_harness.bedrock.rules.rule import LEVELS, Models, Refusal, Rule, RuleLevel
 from converse_harness.bedrock.rules.table import BY_NAME, RULES
@@ -51,9 +52,7 @@ def refusal_of(asked: RuleRequest, level: RuleLevel = "default") -> Refusal | No
 
 def refusals_of(asked: RuleRequest, level: RuleLevel = "default") -> Iterator[Refusal]:
     """Each rule that a request breaks, with the first place where it does; Bedrock says the first of them."""
-    if level == "off":
-        return
-    yield from _broken(asked, _rules_for(asked.model.id, ("refuse", "strict") if level == "strict" else ("refuse",)))
+    yield from _broken(asked, _rules_for(asked.model.id, _REFUSING[level], asked.parts))
 
 
 def notes_of(asked: RuleRequest) -> Iterator[Refusal]:
@@ -63,7 +62,7 @@ def notes_of(asked: RuleRequest) -> Iterator[Refusal]:
     >>> [each.rule.name for each in notes_of(RuleRequest("Converse", "anthropic.claude-3-haiku-20240307-v1:0", asked))]
     ['roles_alternate']
     """
-    yield from _broken(asked, _rules_for(asked.model.id, ("note",)))
+    yield from _broken(asked, _rules_for(asked.model.id, ("note",), asked.parts))
 
 
 def _broken(asked: RuleRequest, rules: Iterable[Rule]) -> Iterator[Refusal]:
@@ -73,6 +72,21 @@ def _broken(asked: RuleRequest, rules: Iterable[Rule]) -> Iterator[Refusal]:
             break
 
 
+_REFUSING: Final[Mapping[RuleLevel, tuple[Verdict, ...]]] = {
+    "off": (),
+    "warn": ("refuse",),
+    "default": ("refuse",),
+    "strict": ("refuse", "strict"),
+}
+"""The verdicts of the rules for which a request is refused."""
+
+
 @lru_cache(512)
-def _rules_for(name: str, verdicts: tuple[Verdict, ...]) -> tuple[Rule, ...]:
+def _rules_for(name: str, verdicts: tuple[Verdict, ...], parts: frozenset[str]) -> tuple[Rule, ...]:
+    """The rules of a model that may find something in a request with these parts."""
+    return tuple(rule for rule in _rules_of(name, verdicts) if has_to_look(rule.find, parts))
+
+
+@lru_cache(512)
+def _rules_of(name: str, verdicts: tuple[Verdict, ...]) -> tuple[Rule, ...]:
     return tuple(rule for rule in RULES if name in rule.models and rule.verdict in verdicts)

@@ -8,7 +8,7 @@ from typing import Final
 
 from converse_harness import bedrock
 from converse_harness.bedrock.models import bare
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at
+from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, needs
 
 _PROVIDERS: Final = (
     "ai21",
@@ -62,6 +62,7 @@ def ids_of_no_profile(asked: RuleRequest) -> Iterator[RuleViolation]:
         yield RuleViolation("modelId", {"model_id": asked.model_id})
 
 
+@needs("inferenceConfig")
 def too_many_tokens(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The answer may be longer than the model makes it."""
     model = asked.model.model
@@ -72,6 +73,7 @@ def too_many_tokens(asked: RuleRequest) -> Iterator[RuleViolation]:
 def inference(name: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
     """A parameter of the inference is given, be it empty."""
 
+    @needs("inferenceConfig")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
         if name in asked.inference:
             yield RuleViolation(f"inferenceConfig.{name}")
@@ -79,12 +81,14 @@ def inference(name: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
     return find
 
 
+@needs("system")
 def system_texts(asked: RuleRequest) -> Iterator[RuleViolation]:
     """There is a system prompt."""
     if asked.body.get("system"):
         yield RuleViolation("system")
 
 
+@needs("toolResult")
 def statuses(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The result of a tool has a status."""
     for n, m, result in asked.blocks("toolResult"):
@@ -92,6 +96,7 @@ def statuses(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, m, "toolResult.status"))
 
 
+@needs("reasoningContent")
 def signatures(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A thought in the conversation has a signature."""
     for n, m, thought in asked.blocks("reasoningContent"):
@@ -99,6 +104,7 @@ def signatures(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, m, "reasoningContent.reasoningText.signature"))
 
 
+@needs("serviceTier")
 def tiers_that_are_none(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The service tier is one that AWS's model does not have."""
     tier = (
@@ -108,6 +114,7 @@ def tiers_that_are_none(asked: RuleRequest) -> Iterator[RuleViolation]:
         yield RuleViolation("serviceTier.type")
 
 
+@needs("inferenceConfig")
 def blank_stop_sequences(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A stop sequence is whitespace."""
     for k, text in enumerate(asked.inference.get("stopSequences", ())):

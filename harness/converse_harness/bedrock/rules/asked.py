@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -91,6 +91,16 @@ class RuleRequest:
         found = fields.get("thinking") if is_object(fields) else None
         return found if is_object(found) else {}
 
+    @cached_property
+    def parts(self) -> frozenset[str]:
+        """What there is in the request, as far as a finder `needs` it."""
+        found = {*self.body, *self._blocks}
+        found.update(f"role {message.get('role')}" for message in self.messages)
+        for _, _, result in self.blocks("toolResult"):
+            for block in result.get("content", ()):
+                found.update(block)
+        return frozenset(found & _NEEDED)
+
     def blocks(self, kind: str) -> Sequence[Block]:
         """The content blocks of a kind, in their order."""
         return self._blocks.get(kind, ())
@@ -118,6 +128,34 @@ class RuleRequest:
                 for kind, value in block.items():
                     found.setdefault(kind, []).append((n, m, value))
         return found
+
+
+Finder = Callable[[RuleRequest], Iterator[RuleViolation]]
+"""Finds each place where a request breaks a rule."""
+
+_NEEDED: set[str] = set()
+_NEEDS: dict[Finder, frozenset[str]] = {}
+
+
+def needs(*parts: str) -> Callable[[Finder], Finder]:
+    """Mark a finder that finds nothing in a request which has none of these parts, so that it need not be asked.
+
+    A part is a member of the request's body, a kind of content block in its messages or tool results, or "role X" for
+    a message of that role.
+    """
+
+    def mark(find: Finder) -> Finder:
+        _NEEDED.update(parts)
+        _NEEDS[find] = frozenset(parts)
+        return find
+
+    return mark
+
+
+def has_to_look(find: Finder, parts: frozenset[str]) -> bool:
+    """Whether a finder may find something in a request with these parts."""
+    needed = _NEEDS.get(find)
+    return needed is None or not needed.isdisjoint(parts)
 
 
 def _merged(messages: Sequence[Message]) -> Iterator[Message]:

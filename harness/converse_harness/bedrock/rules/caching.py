@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at
+from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, needs
 
 _MOST_POINTS: Final = 4
 
 
+@needs("toolConfig", "system", "cachePoint")
 def too_many_points(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The request has more cache points than Claude takes."""
     places = [path for path, _, _ in _points(asked)]
@@ -17,6 +18,7 @@ def too_many_points(asked: RuleRequest) -> Iterator[RuleViolation]:
         yield RuleViolation(places[_MOST_POINTS], {"count": len(places)})
 
 
+@needs("cachePoint")
 def points_after_a_file(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A cache point comes right after a document that Claude gets as text."""
     for n, m, _ in asked.blocks("cachePoint"):
@@ -24,6 +26,7 @@ def points_after_a_file(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, m, "cachePoint"), {"n": n, "m": m})
 
 
+@needs("cachePoint")
 def points_after_a_thought(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A cache point comes right after reasoning."""
     for n, m, _ in asked.blocks("cachePoint"):
@@ -31,6 +34,7 @@ def points_after_a_thought(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, m, "cachePoint"))
 
 
+@needs("cachePoint")
 def points_after_nothing(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A message begins with a cache point."""
     for n, m, _ in asked.blocks("cachePoint"):
@@ -38,6 +42,7 @@ def points_after_nothing(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, m, "cachePoint"))
 
 
+@needs("toolConfig")
 def points_among_tools(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A cache point stands among the tools."""
     for k, tool in enumerate(asked.tools):
@@ -45,6 +50,7 @@ def points_among_tools(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(f"toolConfig.tools[{k}].cachePoint", {"k": k})
 
 
+@needs("toolConfig", "system", "cachePoint")
 def growing_times(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A cache point holds an hour, and one before it five minutes, which it does where it does not say."""
     short = False

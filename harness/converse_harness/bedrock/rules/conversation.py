@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at
+from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, needs
 
 
 def has_no_message(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -66,6 +66,7 @@ def empty_contents(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, None, "content"), {"n": n})
 
 
+@needs("guardContent")
 def blank_guard_contents(asked: RuleRequest) -> Iterator[RuleViolation]:
     """What a guardrail is to look at is blank."""
     for n, m, guarded in asked.blocks("guardContent"):
@@ -73,18 +74,21 @@ def blank_guard_contents(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, m, "guardContent.text.text"), {"n": n, "m": m})
 
 
+@needs("reasoningContent")
 def any_reasoning(asked: RuleRequest) -> Iterator[RuleViolation]:
     """There is reasoning in the conversation."""
     for n, m, _ in asked.blocks("reasoningContent"):
         yield RuleViolation(at(n, m, "reasoningContent"))
 
 
+@needs("role assistant")
 def ends_with_the_assistant(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The last message is the assistant's."""
     if asked.messages and asked.messages[-1].get("role") == "assistant":
         yield RuleViolation(at(len(asked.messages) - 1, None, "role"))
 
 
+@needs("role system")
 def messages_of_the_system(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A message is the system's."""
     for n, message in enumerate(asked.messages):
@@ -92,6 +96,7 @@ def messages_of_the_system(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, None, "role"), {"k": n + 1})
 
 
+@needs("role assistant")
 def prefills_that_end_in_whitespace(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The last message is the assistant's, and ends in whitespace."""
     if asked.messages and asked.messages[-1].get("role") == "assistant":

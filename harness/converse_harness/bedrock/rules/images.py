@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation
+from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, needs
 
 _BEGINNINGS: Final[Mapping[str, bytes]] = {
     "png": b"\x89PNG\r\n\x1a\n",
@@ -29,6 +29,7 @@ _HEAD: Final = 4096
 """Characters of the base64 that are looked at first."""
 
 
+@needs("image")
 def of_another_format(asked: RuleRequest) -> Iterator[RuleViolation]:
     """An image is of another format than it is said to be. Of bytes that are no image nobody knows what is said."""
     for path, n, m, image, text in _images(asked):
@@ -37,6 +38,7 @@ def of_another_format(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(f"{path}.source.bytes", {"n": n, "m": m, "said": said, "found": found})
 
 
+@needs("image")
 def that_are_texts(asked: RuleRequest) -> Iterator[RuleViolation]:
     """An image is of another format than it is said to be, or a text."""
     for path, n, m, image, text in _images(asked):
@@ -47,6 +49,7 @@ def that_are_texts(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(f"{path}.source.bytes", {"n": n, "m": m, "said": said, "found": kind})
 
 
+@needs("image")
 def too_large(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The base64 of an image is longer than Claude takes."""
     for path, n, m, _, text in _images(asked):
@@ -54,6 +57,7 @@ def too_large(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(f"{path}.source.bytes", {"n": n, "m": m, "size": len(text), "most": _MOST_BYTES})
 
 
+@needs("image", "document")
 def too_many(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The request has more images and documents than Claude once took."""
     images, documents = ([*asked.shown(kind)] for kind in ("image", "document"))
@@ -62,6 +66,7 @@ def too_many(asked: RuleRequest) -> Iterator[RuleViolation]:
         yield RuleViolation(path, {"images": len(images), "documents": len(documents)})
 
 
+@needs("image")
 def too_wide_among_many(asked: RuleRequest) -> Iterator[RuleViolation]:
     """There are many images, and one has a side that is too long for that."""
     images = [*_images(asked)]

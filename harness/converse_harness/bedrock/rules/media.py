@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at
+from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, needs
 
 _MEDIA: Final = ("image", "document", "video", "audio")
 
 
+@needs("image", "document", "video", "audio")
 def media_of_the_assistant(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The assistant has an image, a document, a video or a sound."""
     for kind in _MEDIA:
@@ -22,6 +23,7 @@ def media_of_the_assistant(asked: RuleRequest) -> Iterator[RuleViolation]:
 def any_of(kind: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
     """There is a block of a kind, in a message or in the result of a tool."""
 
+    @needs(kind)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
         for path, _ in asked.shown(kind):
             yield RuleViolation(path)
@@ -32,6 +34,7 @@ def any_of(kind: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
 def in_results(kind: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
     """The result of a tool has a block of a kind."""
 
+    @needs("toolResult")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
         for n, m, result in asked.blocks("toolResult"):
             for k, inner in enumerate(result.get("content", ())):
@@ -50,6 +53,7 @@ _NAME: Final = re.compile(r"(?: ?[A-Za-z0-9_\-()\[\]])* ?")
 """What was tried at the service: an underscore is accepted, a tab or a wide space is not."""
 
 
+@needs("document")
 def names_with_other_characters(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A name has a character that it may not have, or two spaces in a row."""
     for path, document in asked.shown("document"):
@@ -57,6 +61,7 @@ def names_with_other_characters(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(f"{path}.name")
 
 
+@needs("document")
 def names_twice(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Two documents of the request have one name."""
     seen: set[str] = set()
@@ -67,12 +72,14 @@ def names_twice(asked: RuleRequest) -> Iterator[RuleViolation]:
         seen.add(name)
 
 
+@needs("document")
 def too_many(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The request has more than five documents."""
     for path, _ in list(asked.shown("document"))[_MAX_DOCUMENTS:]:
         yield RuleViolation(path)
 
 
+@needs("document")
 def without_text(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A message has a document and no text."""
     with_text = {n for n, _, _ in asked.blocks("text")}
@@ -81,6 +88,7 @@ def without_text(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, m, "document"))
 
 
+@needs("document")
 def sources_for_citations(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A document is a text or blocks, and is not to be cited."""
     for n, m, document in asked.blocks("document"):
@@ -89,6 +97,7 @@ def sources_for_citations(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, m, "document.source"), {"n": n, "m": m})
 
 
+@needs("image")
 def images_in_s3(asked: RuleRequest) -> Iterator[RuleViolation]:
     """An image is said to be in S3."""
     for path, image in asked.shown("image"):
@@ -96,6 +105,7 @@ def images_in_s3(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(f"{path}.source.s3Location")
 
 
+@needs("toolResult")
 def results_with_files_in_s3(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The result of a tool has a document or a video that is in S3."""
     for n, m, result in asked.blocks("toolResult"):
@@ -105,6 +115,7 @@ def results_with_files_in_s3(asked: RuleRequest) -> Iterator[RuleViolation]:
                     yield RuleViolation(at(n, m, f"toolResult.content[{k}].{kind}.source.s3Location"), {"n": n, "m": m})
 
 
+@needs("document")
 def documents_in_s3(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A message shows a document that is in S3."""
     for n, m, document in asked.blocks("document"):
@@ -112,6 +123,7 @@ def documents_in_s3(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, m, "document.source.s3Location"), {"n": n, "m": m})
 
 
+@needs("document")
 def files_beside_results(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A message has the result of a tool and a document that Claude gets as text."""
     files = {n for n, _, document in asked.blocks("document") if document.get("format", "pdf") != "pdf"}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Final, Literal, NamedTuple
 
 from converse_harness.bedrock.models import Standing
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation
+from converse_harness.bedrock.rules.asked import Finder
 from converse_harness.bedrock.rules.evidence import Verdict, Witness
 
 MODEL: Final = "The model returned the following errors: "
@@ -110,7 +110,7 @@ class Rule:
     name: str
     what: str
     message: str
-    find: Callable[[RuleRequest], Iterator[RuleViolation]]
+    find: Finder
     witnesses: tuple[Witness, ...]
     models: Models = ALL_MODELS
     against: tuple[Witness, ...] = ()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, cast
 
 from converse_harness.bedrock.findings import is_object
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation
+from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, needs
 
 Check = Callable[[Any], bool]
 
@@ -36,6 +36,7 @@ def _at(n: int, *steps: str) -> str:
     return ".".join((f"toolConfig.tools[{n}].toolSpec.inputSchema.json", *steps))
 
 
+@needs("toolConfig")
 def of_other_types(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The root of a tool's schema is no object."""
     for n, _, schema in _schemas(asked):
@@ -43,6 +44,7 @@ def of_other_types(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(_at(n, "type"), {"n": n})
 
 
+@needs("toolConfig")
 def that_are_no_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A tool's schema is a text, a list, a number."""
     for n, _, schema in _schemas(asked):
@@ -50,6 +52,7 @@ def that_are_no_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(_at(n), {"n": n})
 
 
+@needs("toolConfig")
 def with_properties_that_are_no_object(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The properties of a tool's schema are null, a list, a text."""
     for n, _, schema in _schemas(asked):
@@ -57,6 +60,7 @@ def with_properties_that_are_no_object(asked: RuleRequest) -> Iterator[RuleViola
             yield RuleViolation(_at(n, "properties"), {"n": n, "found": _type_of(schema["properties"])})
 
 
+@needs("toolConfig")
 def with_combinators_at_the_root(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The root of a tool's schema is a choice between others, or a sum of them."""
     for n, told, schema in _schemas(asked):
@@ -65,6 +69,7 @@ def with_combinators_at_the_root(asked: RuleRequest) -> Iterator[RuleViolation]:
                 yield RuleViolation(_at(n, keyword), {"k": told})
 
 
+@needs("toolConfig")
 def with_other_keys(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A property at the root of a tool's schema has a name that is too long, or with other characters."""
     for n, told, schema in _schemas(asked):
@@ -74,6 +79,7 @@ def with_other_keys(asked: RuleRequest) -> Iterator[RuleViolation]:
                 yield RuleViolation(_at(n, "properties", name), {"k": told})
 
 
+@needs("toolConfig")
 def of_other_drafts(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A tool's schema is none of draft 2020-12."""
     for n, told, schema in _schemas(asked):
@@ -82,6 +88,7 @@ def of_other_drafts(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(_at(n, *broken), {"k": told})
 
 
+@needs("toolConfig")
 def with_definitions(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A tool's schema defines others at its root."""
     for n, _, schema in _schemas(asked):
@@ -100,12 +107,14 @@ def _output_schema(asked: RuleRequest) -> str | None:
     return found if isinstance(found, str) else None
 
 
+@needs("outputConfig")
 def outputs_by_a_schema(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The answer is to be as a schema says."""
     if "textFormat" in asked.body.get("outputConfig", {}):
         yield RuleViolation("outputConfig.textFormat")
 
 
+@needs("outputConfig")
 def outputs_by_no_json(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The schema of the answer is no JSON object."""
     text = _output_schema(asked)
@@ -113,6 +122,7 @@ def outputs_by_no_json(asked: RuleRequest) -> Iterator[RuleViolation]:
         yield RuleViolation(_OUTPUT)
 
 
+@needs("outputConfig")
 def outputs_by_open_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
     """An object in the schema of the answer may have properties beyond those that it names."""
     text = _output_schema(asked)

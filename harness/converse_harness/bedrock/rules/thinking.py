@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import takewhile
 from typing import Final
 
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at
+from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, needs
 
 _LEAST_BUDGET: Final = 1024
 
@@ -17,12 +17,14 @@ _CALLED: Final = {"text": "text", "toolUse": "tool_use"}
 """What Anthropic calls content blocks."""
 
 
+@needs("additionalModelRequestFields")
 def thinking_with_a_forced_tool(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Claude is to think, and must use a tool."""
     if asked.thinking.get("type") == "enabled" and _is_forced(asked):
         yield RuleViolation("toolConfig.toolChoice")
 
 
+@needs("additionalModelRequestFields")
 def adapting_with_a_forced_tool(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Claude is to think as much as it likes, and must use a tool."""
     if asked.thinking.get("type") == "adaptive" and _is_forced(asked):
@@ -33,6 +35,7 @@ def _is_forced(asked: RuleRequest) -> bool:
     return not {"any", "tool"}.isdisjoint(asked.tool_config.get("toolChoice", {}))
 
 
+@needs("inferenceConfig")
 def temperatures(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A temperature is given, and not 1 while Claude thinks as much as it likes."""
     temperature = asked.inference.get("temperature")
@@ -40,6 +43,7 @@ def temperatures(asked: RuleRequest) -> Iterator[RuleViolation]:
         yield RuleViolation("inferenceConfig.temperature")
 
 
+@needs("additionalModelRequestFields")
 def thinking_with_a_temperature(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Claude is to think at another temperature than 1."""
     temperature = asked.inference.get("temperature", 1)
@@ -47,6 +51,7 @@ def thinking_with_a_temperature(asked: RuleRequest) -> Iterator[RuleViolation]:
         yield RuleViolation("inferenceConfig.temperature")
 
 
+@needs("additionalModelRequestFields")
 def small_budgets(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Claude may think less than the least."""
     budget = asked.thinking.get("budget_tokens")
@@ -54,6 +59,7 @@ def small_budgets(asked: RuleRequest) -> Iterator[RuleViolation]:
         yield RuleViolation("additionalModelRequestFields.thinking.budget_tokens")
 
 
+@needs("additionalModelRequestFields")
 def budgets_beyond_the_answer(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Claude may think more tokens than it may answer."""
     budget = asked.thinking.get("budget_tokens")
@@ -62,12 +68,14 @@ def budgets_beyond_the_answer(asked: RuleRequest) -> Iterator[RuleViolation]:
         yield RuleViolation("inferenceConfig.maxTokens")
 
 
+@needs("additionalModelRequestFields")
 def thinking_with_top_p(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Claude is to think, and to choose from the likeliest tokens only."""
     if asked.thinking.get("type") == "enabled" and "topP" in asked.inference:
         yield RuleViolation("inferenceConfig.topP")
 
 
+@needs("additionalModelRequestFields")
 def thinking_with_a_low_top_p(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Claude is to think, and to choose from too few tokens."""
     top_p = asked.inference.get("topP", 1)
@@ -75,6 +83,7 @@ def thinking_with_a_low_top_p(asked: RuleRequest) -> Iterator[RuleViolation]:
         yield RuleViolation("inferenceConfig.topP")
 
 
+@needs("additionalModelRequestFields")
 def tools_used_without_a_thought(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Claude is to think, and what it thought before it used the tools whose results come last is not given back."""
     if asked.thinking.get("type") != "enabled":
@@ -88,6 +97,7 @@ def tools_used_without_a_thought(asked: RuleRequest) -> Iterator[RuleViolation]:
                 yield RuleViolation(at(last - 1, 0), {"n": last - 1, "found": called})
 
 
+@needs("reasoningContent")
 def nothing_but_thoughts(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Claude thought, and said nothing."""
     thought = {n for n, _, _ in asked.blocks("reasoningContent")}
@@ -96,6 +106,7 @@ def nothing_but_thoughts(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, None, "content"))
 
 
+@needs("reasoningContent")
 def thoughts_without_signature(asked: RuleRequest) -> Iterator[RuleViolation]:
     """What Claude thought before is given back without the signature that came with it."""
     for n, m, thought in asked.blocks("reasoningContent"):
@@ -103,6 +114,7 @@ def thoughts_without_signature(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, m, "reasoningContent.reasoningText.signature"), {"n": n, "m": m})
 
 
+@needs("inferenceConfig")
 def temperature_and_top_p(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Both ways to choose the next token are given."""
     if {"temperature", "topP"} <= asked.inference.keys():
@@ -112,6 +124,7 @@ def temperature_and_top_p(asked: RuleRequest) -> Iterator[RuleViolation]:
 def thinking_so(kind: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
     """Claude is to think in this way."""
 
+    @needs("additionalModelRequestFields")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
         if asked.thinking.get("type") == kind:
             yield RuleViolation("additionalModelRequestFields.thinking.type")

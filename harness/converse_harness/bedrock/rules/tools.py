@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at
+from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, needs
 
 _SERVER_TOOL: Final = "server_tool_use"
 """The type of what the service itself does in the middle of an answer."""
 
 
+@needs("toolUse", "toolResult")
 def tools_without_config(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A tool was used in the conversation, and none is offered."""
     if "toolConfig" not in asked.body:
@@ -20,6 +21,7 @@ def tools_without_config(asked: RuleRequest) -> Iterator[RuleViolation]:
                 yield RuleViolation(at(n, m, kind))
 
 
+@needs("toolResult")
 def duplicate_results(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A message has two results with one id."""
     for n, ids in sorted(_ids(asked, "toolResult").items()):
@@ -28,6 +30,7 @@ def duplicate_results(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, None, "content"), {"n": n, "ids": ", ".join(twice)})
 
 
+@needs("toolUse")
 def duplicate_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A message uses two tools under one id."""
     for n, ids in sorted(_ids(asked, "toolUse").items()):
@@ -36,6 +39,7 @@ def duplicate_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, None, "content"), {"n": n, "ids": ", ".join(twice)})
 
 
+@needs("toolResult")
 def more_results_than_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A message has more results than the turn before it used tools; ids that are there twice are another matter."""
     uses = _ids(asked, "toolUse")
@@ -50,6 +54,7 @@ def _turn_before(asked: RuleRequest, n: int) -> int:
     return next((k for k in range(n - 1, -1, -1) if asked.messages[k].get("role") != role), -1)
 
 
+@needs("toolUse")
 def missing_results(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A tool was used, and the next message does not have its result."""
     results = _ids(asked, "toolResult")
@@ -68,6 +73,7 @@ def _ids(asked: RuleRequest, kind: str) -> Mapping[int, Sequence[str]]:
     return found
 
 
+@needs("toolResult")
 def errors_without_content(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A result says that its tool failed, and not how."""
     for n, m, result in asked.blocks("toolResult"):
@@ -75,6 +81,7 @@ def errors_without_content(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, m, "toolResult.content"), {"n": n, "m": m})
 
 
+@needs("toolResult")
 def results_that_are_no_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The JSON of a result is a list, a text, a number."""
     for n, m, result in asked.blocks("toolResult"):
@@ -83,6 +90,7 @@ def results_that_are_no_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
                 yield RuleViolation(at(n, m, f"toolResult.content[{k}].json"), {"n": n, "m": m, "k": k})
 
 
+@needs("toolUse")
 def inputs_that_are_no_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The input of a tool is a list, a text, a number."""
     for n, m, use in asked.blocks("toolUse"):
@@ -90,6 +98,7 @@ def inputs_that_are_no_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, m, "toolUse.input"), {"n": n, "m": m})
 
 
+@needs("toolUse")
 def texts_beside_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A message uses a tool, and says something."""
     uses = {n for n, _, _ in asked.blocks("toolUse")}
@@ -98,6 +107,7 @@ def texts_beside_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, None, "content"), {"n": n})
 
 
+@needs("toolResult")
 def blocks_beside_results(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A message has the result of a tool, and something else."""
     for n in sorted({n for n, _, _ in asked.blocks("toolResult")}):
@@ -108,6 +118,7 @@ def blocks_beside_results(asked: RuleRequest) -> Iterator[RuleViolation]:
 def choices(kind: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
     """The toolChoice is of a kind."""
 
+    @needs("toolConfig")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
         if kind in asked.tool_config.get("toolChoice", {}):
             yield RuleViolation(f"toolConfig.toolChoice.{kind}")
@@ -115,6 +126,7 @@ def choices(kind: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
     return find
 
 
+@needs("toolConfig")
 def forced(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A tool must be used."""
     for kind in ("any", "tool"):
@@ -125,6 +137,7 @@ def forced(asked: RuleRequest) -> Iterator[RuleViolation]:
 def offered(operation: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
     """Tools are offered to an operation."""
 
+    @needs("toolConfig")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
         if asked.operation == operation and "toolConfig" in asked.body:
             yield RuleViolation("toolConfig")
@@ -132,6 +145,7 @@ def offered(operation: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
     return find
 
 
+@needs("toolUse")
 def uses_of_the_user(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A message of the user uses a tool."""
     for n, m, _ in asked.blocks("toolUse"):
@@ -139,6 +153,7 @@ def uses_of_the_user(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, m, "toolUse"))
 
 
+@needs("toolConfig")
 def names_twice(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Two tools are offered under one name."""
     seen: set[str] = set()
@@ -150,6 +165,7 @@ def names_twice(asked: RuleRequest) -> Iterator[RuleViolation]:
             seen.add(name)
 
 
+@needs("toolConfig")
 def names_with_hyphens(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A tool is offered under a name with a hyphen."""
     for n, tool in enumerate(asked.tools):
@@ -157,6 +173,7 @@ def names_with_hyphens(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(f"toolConfig.tools[{n}].toolSpec.name")
 
 
+@needs("toolResult")
 def results_without_content(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The result of a tool is an empty list."""
     for n, m, result in asked.blocks("toolResult"):
@@ -164,6 +181,7 @@ def results_without_content(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, m, "toolResult.content"), {"n": n, "m": m})
 
 
+@needs("toolAddition", "toolRemoval")
 def added_or_removed(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A message adds a tool, or takes one away."""
     for kind in ("toolAddition", "toolRemoval"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, cast
 
 from converse_harness import bedrock
@@ -204,9 +204,13 @@ def broken_constraints(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 def broken_labels(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The constraints on the model id that are broken."""
-    sent = {"modelId": asked.model_id}
-    found = bedrock.validate(asked.shape, sent, checks=bedrock.JSON_CHECKS)
-    yield from _breach(asked, sent, [each for each in found if each.steps == ("modelId",)])
+    yield from _breach(asked, {"modelId": asked.model_id}, _broken_labels(asked.shape, asked.model_id))
+
+
+@lru_cache(128)
+def _broken_labels(shape: str, model_id: str) -> Sequence[Violation]:
+    found = bedrock.validate(shape, {"modelId": model_id}, checks=bedrock.JSON_CHECKS)
+    return [each for each in found if each.steps == ("modelId",)]
 
 
 def unknown_members(asked: RuleRequest) -> Iterator[RuleViolation]:
