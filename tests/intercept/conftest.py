@@ -9,6 +9,8 @@ from typing import Any
 import botocore.session
 import pytest
 
+from converse_harness.intercept import registry
+
 QUESTION: dict[str, Any] = {
     "modelId": "anthropic.claude-3-haiku-20240307-v1:0",
     "messages": [{"role": "user", "content": [{"text": "hello"}]}],
@@ -32,6 +34,15 @@ def network() -> Iterator[list[tuple[str, Any]]]:
     _watching.append(seen)
     yield seen
     _watching.remove(seen)
+
+
+@pytest.fixture
+def unkept() -> Iterator[None]:
+    """Nobody keeps botocore patched while no fake is open, as the session of pytest does otherwise."""
+    kept = registry._keepers[:]
+    registry._keepers.clear()
+    yield
+    registry._keepers[:] = kept
 
 
 @pytest.fixture
