@@ -68,16 +68,17 @@ def draw(file: Path) -> None:
 
 
 def in_process(answer: Reply, path: str) -> Iterator[bytes]:
-    """What a client of httpx gets, chunk by chunk, and what it raises."""
+    """What a client of httpx gets, chunk by chunk, and what it raises; twice, since the second time is a faster one."""
     with HttpxFake(unused="allow") as fake, httpx.Client(transport=fake.httpx_transport) as client:
-        fake.script(answer)
-        try:
-            with client.stream("POST", f"{BEDROCK}{path}", content=BODY) as response:
-                headers = [item for item in response.headers.multi_items() if item[0] != "date"]
-                yield f"{response.status_code} {headers}".encode()
-                yield from response.iter_raw()
-        except (httpx.TransportError, ValueError) as error:
-            yield type(error).__name__.encode()
+        fake.script(answer.times(2))
+        for _ in range(2):
+            try:
+                with client.stream("POST", f"{BEDROCK}{path}", content=BODY) as response:
+                    headers = [item for item in response.headers.multi_items() if item[0] != "date"]
+                    yield f"{response.status_code} {headers}".encode()
+                    yield from response.iter_raw()
+            except (httpx.TransportError, ValueError) as error:
+                yield type(error).__name__.encode()
 
 
 def as_kept(answer: Reply, path: str) -> bytes:
@@ -98,19 +99,31 @@ def pauses(answer: Reply, path: str) -> bytes:
 
 
 def through_server(server: ConverseServer, answer: Reply, path: str) -> bytes:
-    """What comes over a socket."""
-    with server.script(answer, unused="allow") as fake:
-        url = urlsplit(fake.url)
-        with socket.create_connection((url.hostname or "", url.port or 0), timeout=10) as client:
-            head = ("Host: x", "Connection: close", f"Content-Length: {len(BODY)}", "", "")
-            client.sendall("\r\n".join((f"POST {url.path}{path} HTTP/1.1", *head)).encode() + BODY)
-            came = bytearray()
-            try:
-                while data := client.recv(65536):
-                    came += data
-            except ConnectionResetError:
-                came += b"reset"
+    """What comes over a socket, twice."""
+    with server.script(answer.times(2), unused="allow") as fake:
+        return b"|".join(_over_a_socket(fake.url, path) for _ in range(2))
+
+
+def _over_a_socket(base: str, path: str) -> bytes:
+    url = urlsplit(base)
+    with socket.create_connection((url.hostname or "", url.port or 0), timeout=10) as client:
+        head = ("Host: x", f"Content-Length: {len(BODY)}", "", "")
+        client.sendall("\r\n".join((f"POST {url.path}{path} HTTP/1.1", *head)).encode() + BODY)
+        came = bytearray()
+        try:
+            while not _is_whole(came) and (data := client.recv(65536)):
+                came += data
+        except ConnectionResetError:
+            came += b"reset"
     return bytes(came)
+
+
+def _is_whole(came: bytes | bytearray) -> bool:
+    head, end, body = came.partition(b"\r\n\r\n")
+    length = re.search(rb"\r\nContent-Length: (\d+)", head)
+    if not end or length is not None:
+        return length is not None and len(body) >= int(length[1])
+    return body.endswith(b"0\r\n\r\n")
 
 
 def send(file: Path) -> None:

@@ -28,7 +28,7 @@ from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import Response as Assembled
 from converse_harness.stream.assemble import assemble
 from converse_harness.stream.chunk import Deltas, Run, events_of, short_runs
-from converse_harness.stream.delivery import StreamChunks
+from converse_harness.stream.delivery import Frames, StreamChunks
 from converse_harness.stream.events import LONGEST_PADDING, SHORTEST_PADDING, encode_deltas, encode_event
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
 from converse_harness.stream.http import (
@@ -103,7 +103,7 @@ class Renderer:
 
     def __init__(self, cache: PromptCache) -> None:
         self._cache = cache
-        self._frames: dict[tuple[Reply, str, ToolUseNames], list[bytes]] = {}
+        self._frames: dict[tuple[Reply, str, ToolUseNames], Frames] = {}
 
     def render(self, reply: Reply, occasion: Occasion) -> HttpResponse:
         """The Response to the occasion's call, which is for Converse, ConverseStream or ApplyGuardrail.
@@ -163,10 +163,11 @@ class Renderer:
             return _broken_order(reply.order_breach, reply, occasion)
         family, names = family_of(occasion.call.stands_for), occasion.names
         key = (reply, family.name, names)
-        frames = self._frames.get(key, [])
+        known = self._frames.get(key)
+        frames = Frames() if known is None else known
         return StreamChunks(
             frames,
-            (frames,) if frames else self._encode(key, frames, _runs(reply, family, names)),
+            self._encode(key, frames, _runs(reply, family, names)) if known is None else (frames,),
             partial(_events, reply, family, names),
             partial(_last_chunk, reply, occasion),
             reply.pace.first,
@@ -174,7 +175,7 @@ class Renderer:
         )
 
     def _encode(
-        self, key: tuple[Reply, str, ToolUseNames], frames: list[bytes], runs: Iterable[Run]
+        self, key: tuple[Reply, str, ToolUseNames], frames: Frames, runs: Iterable[Run]
     ) -> Iterator[list[bytes]]:
         """The frames of a stream that was not sent before, which are kept for the next time."""
         yield from _encoded(runs, partial(_paddings, key[2]), frames)

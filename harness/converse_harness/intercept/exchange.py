@@ -152,7 +152,12 @@ def refuse(fake: BlockingFake, message: str) -> BlockedConnection:
 
 def headers(exchange: TransportExchange) -> list[tuple[str, str]]:
     """The response headers with the real `Date` first: clients compute their clock skew from it."""
-    return [("Date", _date(int(time()))), *exchange.response.headers]
+    return [("Date", http_date()), *exchange.response.headers]
+
+
+def http_date() -> str:
+    """The value of a Date header, now; made once a second."""
+    return _date(int(time()))
 
 
 @lru_cache(1)

@@ -9,10 +9,9 @@ import struct
 import sys
 from collections import deque
 from collections.abc import Callable
-from email.utils import formatdate
 from typing import Final, cast
 
-from converse_harness.intercept.exchange import TransportExchange
+from converse_harness.intercept.exchange import TransportExchange, http_date
 from converse_harness.server.delivery import SocketDelivery
 from converse_harness.server.h1 import Http1
 from converse_harness.server.mounts import Mounts, PlainExchange
@@ -151,7 +150,7 @@ class Connection(asyncio.Protocol):
 
     def date(self) -> str:
         """The value of the Date header."""
-        return formatdate(usegmt=True)
+        return http_date()
 
     def flush(self) -> None:
         """Write what the protocol has to say; after its last word, close."""

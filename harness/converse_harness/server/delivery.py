@@ -11,6 +11,7 @@ from typing import Final, Protocol
 from converse_harness.endpoint.call import CallOutcome
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.server.protocol import Event, HttpProtocol
+from converse_harness.stream.delivery import StreamChunks
 from converse_harness.stream.http import Chunk
 
 _BATCH: Final = 32_768
@@ -112,13 +113,37 @@ class SocketDelivery:
     def _begin(self) -> None:
         self._timer = None
         response = self.exchange.response
+        if (
+            isinstance(response.chunks, StreamChunks)
+            and response.chunks.is_ready
+            and self._write_whole(response.chunks)
+        ):
+            return
         if isinstance(response.chunks, Arriving):
             response.chunks.set_waker(self._wake)
         self._chunks = self.exchange.taken.begin(response.chunks, self._started)
         self._advance()
-        if any(name == "Transfer-Encoding" for name, _ in response.headers):
+        if not self._headed and any(name == "Transfer-Encoding" for name, _ in response.headers):
             self._head()
         self.run()
+
+    def _write_whole(self, stream: StreamChunks) -> bool:
+        """Write a stream that is ready in one piece, if the protocol can and nobody has to wait for anything."""
+        link, taken = self.link, self.exchange.taken
+        if self.exchange.response.broken is not None or not link.writable:
+            return False
+        self._head()
+        if not link.http.frames(self.stream, stream.frames):
+            return False
+        taken.begin(stream, self._started)
+        at = link.loop.time()
+        taken.times.extend([at] * len(stream.frames))
+        last = stream.last(len(stream.frames))
+        if last is not None:
+            link.http.body(self.stream, last.data)
+            taken.add(last, at)
+        self._finish()
+        return True
 
     def run(self) -> None:
         """Write until there is a reason to wait, or the end."""

@@ -12,6 +12,7 @@ from http import HTTPStatus
 import h11
 
 from converse_harness.server.protocol import LIMITS, SMALL, Arrived, Event, HttpRefused, Limits, refusal
+from converse_harness.stream.delivery import Frames
 from converse_harness.stream.http import HttpResponse, Request
 
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
@@ -147,6 +148,12 @@ class Http1:
         if self._silent or not data:
             return
         self._out.append(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
+
+    def frames(self, stream: int, frames: Frames) -> bool:
+        """The frames of a stream in one piece."""
+        if not self._silent:
+            self._out.append(frames.chunked if self._chunked else b"".join(frames))
+        return True
 
     def end(self, stream: int) -> list[Event]:
         """The end of an answer; a request that waited for it."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
+from converse_harness.stream.delivery import Frames
 from converse_harness.stream.http import NO_REQUEST_ID, HttpResponse, Request, error_response
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -128,6 +129,10 @@ class HttpProtocol(Protocol):
 
     def body(self, stream: int, data: bytes) -> None:
         """A part of a body, not longer than there is room."""
+
+    def frames(self, stream: int, frames: Frames) -> bool:
+        """The frames of a stream in one piece; False where they have to wait for room one by one."""
+        ...
 
     def end(self, stream: int) -> list[Event]:
         """The end of an answer; what arrived meanwhile."""

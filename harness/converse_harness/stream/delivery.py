@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, repeat
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from converse_harness.stream.http import Chunk
 
@@ -16,6 +16,30 @@ class SentEvent(NamedTuple):
 
     event: Event
     at: float
+
+
+class Frames(list[bytes]):
+    """The frames of a stream but the last one, all of them once the stream was sent; nobody changes them then.
+
+    `chunked` is their HTTP/1.1 form in one piece, made when it is first asked for.
+    """
+
+    __slots__ = ("_chunked",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._chunked = b""
+
+    @property
+    def chunked(self) -> bytes:
+        """Each frame as one chunk of the transfer encoding `chunked`."""
+        if not self._chunked:
+            self._chunked = b"".join([b"%x\r\n%b\r\n" % (len(frame), frame) for frame in self])
+        return self._chunked
+
+
+_SHORT: Final = 128
+"""Frames of a stream that may be written in one piece, whether or not the client reads."""
 
 
 class StreamChunks(Iterable[Chunk]):
@@ -30,7 +54,7 @@ class StreamChunks(Iterable[Chunk]):
 
     def __init__(
         self,
-        frames: Sequence[bytes],
+        frames: Frames,
         runs: Iterable[list[bytes]],
         events: Callable[[], Iterable[Event]],
         last: Callable[[int], Chunk | None],
@@ -48,6 +72,11 @@ class StreamChunks(Iterable[Chunk]):
     def is_paced(self) -> bool:
         """Whether there is a pause anywhere."""
         return bool(self.first or self.each)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it was sent before, and is short and without pauses: it may be written in one piece."""
+        return isinstance(self.runs, tuple) and len(self.frames) <= _SHORT and not self.is_paced
 
     def __iter__(self) -> Iterator[Chunk]:
         return self._with(iter(self.events()))
