@@ -59,13 +59,10 @@ def encode_deltas(run: Deltas, paddings: bytes) -> list[bytes]:
     start = f'{{"contentBlockIndex":{run.block},"delta":{{"{run.member}":{opened}'
     ends = [closed + end for end in _ENDS]
     try:
-        payloads = [
-            (start + _quote(piece) + ends[padding]).encode()
-            for piece, padding in zip(run.pieces, paddings, strict=False)
-        ]
+        rests = [(_quote(piece) + ends[padding]).encode() for piece, padding in zip(run.pieces, paddings, strict=False)]
     except (TypeError, UnicodeEncodeError):  # a lone surrogate, or no text at all
         return [encode_event(event, padding) for event, padding in zip(run.events(), paddings, strict=False)]
-    return run_of_frames(_DELTA_HEADERS, payloads)
+    return run_of_frames(_DELTA_HEADERS, start.encode(), rests)
 
 
 def standard_frame(name: str, payload: bytes) -> bytes:

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
+from typing import Final
 from zlib import crc32
 
 from converse_harness.stream.headers import (
@@ -84,13 +85,40 @@ def frame_bytes(header_block: bytes, payload: bytes) -> bytes:
     return start + payload + _pack_checksum(crc32(payload, checksum))
 
 
-def run_of_frames(header_block: bytes, payloads: list[bytes]) -> list[bytes]:
-    """A frame around each payload; all of them have the same headers, as the deltas of a stream have."""
-    starts = map(partial(_frame_start, header_block), map(len, payloads))
+def run_of_frames(header_block: bytes, start: bytes, rests: list[bytes]) -> list[bytes]:
+    """A frame for each of the rests: all have the same headers, and payloads that begin with `start`.
+
+    For the deltas of a stream, which are many: what they have in common is made, and its CRC computed, once.
+    """
+    beginnings = _beginnings(header_block, start)
     return [
-        start + payload + _pack_checksum(crc32(payload, checksum))
-        for payload, (start, checksum) in zip(payloads, starts, strict=True)
+        beginning + rest + _pack_checksum(crc32(rest, checksum))
+        for rest, (beginning, checksum) in zip(rests, map(beginnings.__getitem__, map(len, rests)), strict=True)
     ]
+
+
+class _Beginnings(dict[int, tuple[bytes, int]]):
+    """How a frame begins up to the end of `start`, and the CRC of that, by the length of the rest of its payload."""
+
+    def __init__(self, header_block: bytes, start: bytes) -> None:
+        super().__init__()
+        self._header_block = header_block
+        self._start = start
+
+    def __missing__(self, rest: int) -> tuple[bytes, int]:
+        beginning, checksum = _frame_start(self._header_block, len(self._start) + rest)
+        found = beginning + self._start, crc32(self._start, checksum)
+        if len(self) < _KEPT_BEGINNINGS:
+            self[rest] = found
+        return found
+
+
+_KEPT_BEGINNINGS: Final = 512
+
+
+@lru_cache(maxsize=64)
+def _beginnings(header_block: bytes, start: bytes) -> _Beginnings:
+    return _Beginnings(header_block, start)
 
 
 @lru_cache(maxsize=512)
