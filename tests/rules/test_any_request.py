@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from converse_harness import bedrock
 from converse_harness.bedrock.rules import RULES, RuleRequest, refusals_of
+from converse_harness.bedrock.rules.asked import has_to_look
 from converse_harness.errors import DamagedData
 from converse_strategies import shapes
 from converse_strategies.refused import MODELS
@@ -58,3 +59,16 @@ def test_no_rule_raises(body: Json, model_id: str, operation: str) -> None:
     ]
     assert len(found) == len({rule.name for rule, _, _ in found}) <= len(RULES)
     assert all(path and message and "{errors}" not in message for _, path, message in found)
+
+
+@given(bodies(), st.sampled_from([*MODELS, "my-model"]), st.sampled_from(["Converse", "ConverseStream"]))
+@settings(max_examples=examples(5))
+def test_a_finder_that_need_not_look_finds_nothing(body: Json, model_id: str, operation: str) -> None:
+    try:
+        read = bedrock.read_json(bedrock.operation(operation).input_shape.name, body)
+    except DamagedData:
+        return
+    asked = RuleRequest(operation, model_id, read)
+    skipped = [rule for rule in RULES if not has_to_look(rule.find, asked.parts)]
+    assert skipped
+    assert [rule.name for rule in skipped if [*rule.find(asked)]] == []

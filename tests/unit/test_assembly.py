@@ -155,6 +155,18 @@ def test_cut_text_joins_to_the_text(text: str, name: str) -> None:
         assert "" not in (pieces[1:] if FAMILIES[name].opens_empty else pieces) or not text
 
 
+WORDY = st.text(st.sampled_from("aB é\n\t 1.,-字"), max_size=600)
+
+
+@given(WORDY, st.sampled_from(sorted(FAMILIES)), st.integers(1, 9))
+def test_where_a_window_ends_changes_no_delta(text: str, name: str, size: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("converse_harness.bedrock.cutting._FIRST_WINDOW", len(text) + 1)
+        at_once = cut_text(text, FAMILIES[name])
+        patch.setattr("converse_harness.bedrock.cutting._FIRST_WINDOW", size)
+        assert cut_text(text, FAMILIES[name]) == at_once
+
+
 @given(objects, st.sampled_from(sorted(FAMILIES)))
 def test_cut_tool_input_joins_to_the_json(value: dict[str, Any], name: str) -> None:
     text = spell_tool_input(value, FAMILIES[name])

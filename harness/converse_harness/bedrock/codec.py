@@ -92,11 +92,6 @@ class _Readers:
         return reader
 
 
-def _expect(expected: type, value: object, called: str) -> None:
-    if type(value) is not expected:
-        raise _Mistyped(value, called)
-
-
 def _as_it_is(value: Any) -> Any:
     return value
 
@@ -132,7 +127,8 @@ def _encoded(value: Any) -> Any:
 
 def _structure(members: Mapping[str, Reader]) -> Reader:
     def read(value: Any) -> Any:
-        _expect(dict, value, "an object")
+        if type(value) is not dict:
+            raise _Mistyped(value, "an object")
         found: dict[str, Any] = {}
         for name, item in value.items():
             if item is None:
@@ -149,7 +145,8 @@ def _structure(members: Mapping[str, Reader]) -> Reader:
 
 def _list(inner: list[Reader]) -> Reader:
     def read(value: Any) -> Any:
-        _expect(list, value, "a list")
+        if type(value) is not list:
+            raise _Mistyped(value, "a list")
         found: list[Any] = []
         for index, item in enumerate(value):
             try:
@@ -164,7 +161,8 @@ def _list(inner: list[Reader]) -> Reader:
 
 def _map(inner: list[Reader]) -> Reader:
     def read(value: Any) -> Any:
-        _expect(dict, value, "an object")
+        if type(value) is not dict:
+            raise _Mistyped(value, "an object")
         found: dict[str, Any] = {}
         for name, item in value.items():
             try:

@@ -205,7 +205,13 @@ def is_number(value: object) -> TypeGuard[float]:
 
 def is_utf8(value: str) -> bool:
     """Whether UTF-8 can carry a str: it holds no lone surrogate."""
-    return value.isascii() or not any("\ud800" <= each <= "\udfff" for each in value)
+    if value.isascii():
+        return True
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 _OTHERWISE_IN_JAVA: Final = (r"\v", r"\z", r"\Z", r"\0")

@@ -195,7 +195,9 @@ def _read_request(request: Any, host: str) -> Request:
     return Request(
         method=request.method,
         target=target.removeprefix(base) if target.startswith(f"{base}/") else target,
-        headers=tuple((_text(name), _text(value)) for name, value in _items(request.headers)),
+        headers=tuple(
+            [(str(name), value if type(value) is str else _text(value)) for name, value in _items(request.headers)]
+        ),
         body=body.encode() if isinstance(body, str) else bytes(body or b""),
     )
 

@@ -42,6 +42,7 @@ class ResponseReader:
         "over",
         "regular_end",
         "started",
+        "taken",
     )
 
     def __init__(
@@ -66,7 +67,8 @@ class ResponseReader:
         self._stream = chunks if isinstance(chunks, StreamChunks) and whole and not chunks.is_paced else None
         """The answer where it can be read in runs."""
         self._handed: list[bytes] = []
-        self.chunks = exchange.taken.begin(chunks, started)
+        self.taken = exchange.taken
+        self.chunks = self.taken.begin(chunks, started)
         self._due: Chunk | None = None
         self._begun = False
 
@@ -107,7 +109,7 @@ class ResponseReader:
 
     def _in_runs(self, stream: StreamChunks) -> Iterator[bytes]:
         """The same for a stream without pauses. No function of Python runs for a frame: a long stream has many."""
-        moments = map(self.exchange.taken.times.append, iter(monotonic, None))
+        moments = map(self.taken.times.append, iter(monotonic, None))
         frames = zip(chain.from_iterable(self._runs(stream)), moments, strict=False)
         return chain(map(_FRAME, frames), self._last(stream))
 
@@ -125,9 +127,9 @@ class ResponseReader:
     def _last(self, stream: StreamChunks) -> Iterator[bytes]:
         if self.over:
             return
-        last = stream.last(len(self.exchange.taken.times))
+        last = stream.last(len(self.taken.times))
         if last is not None:
-            self.exchange.taken.add(last, monotonic())
+            self.taken.add(last, monotonic())
         self.end(self.regular_end)
         if last is not None:
             yield last.data
@@ -142,7 +144,7 @@ class ResponseReader:
 
     def take(self, chunk: Chunk) -> bytes:
         """The client takes the chunk that is due."""
-        self.exchange.taken.add(chunk, monotonic())
+        self.taken.add(chunk, monotonic())
         self._advance()
         if self._due is None and self.failure is None:
             self.end(self.regular_end)

@@ -114,4 +114,4 @@ def _headers(names: tuple[str, ...], body: bytes, request_id: str, error_type: s
         "x-amzn-RequestId": request_id,
         "x-amzn-ErrorType": error_type,
     }
-    return tuple((name, values[name]) for name in names)
+    return tuple([(name, values[name]) for name in names])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -51,7 +51,8 @@ class RuleRequest:
     @cached_property
     def violations(self) -> Sequence[Violation]:
         """What AWS's model says against the body. Looked for once: several rules are about it."""
-        return bedrock.validate(self.shape, self.body, checks=bedrock.JSON_CHECKS)
+        sent = {**dict.fromkeys(labels(self.operation), "m"), **self.body}
+        return bedrock.validate(self.shape, sent, checks=bedrock.JSON_CHECKS)
 
     @cached_property
     def messages(self) -> Sequence[Message]:
@@ -95,7 +96,9 @@ class RuleRequest:
     def parts(self) -> frozenset[str]:
         """What there is in the request, as far as a finder `needs` it."""
         found = {*self.body, *self._blocks}
-        found.update(f"role {message.get('role')}" for message in self.messages)
+        found.update([f"role {message.get('role')}" for message in self.messages])
+        if self.violations:
+            found.add("a violation of AWS's model")
         for _, _, result in self.blocks("toolResult"):
             for block in result.get("content", ()):
                 found.update(block)
@@ -140,8 +143,8 @@ _NEEDS: dict[Finder, frozenset[str]] = {}
 def needs(*parts: str) -> Callable[[Finder], Finder]:
     """Mark a finder that finds nothing in a request which has none of these parts, so that it need not be asked.
 
-    A part is a member of the request's body, a kind of content block in its messages or tool results, or "role X" for
-    a message of that role.
+    A part is a member of the request's body, a kind of content block in its messages or tool results, "role X" for a
+    message of that role, or "a violation of AWS's model".
     """
 
     def mark(find: Finder) -> Finder:
@@ -156,6 +159,13 @@ def has_to_look(find: Finder, parts: frozenset[str]) -> bool:
     """Whether a finder may find something in a request with these parts."""
     needed = _NEEDS.get(find)
     return needed is None or not needed.isdisjoint(parts)
+
+
+@cache
+def labels(operation: str) -> frozenset[str]:
+    """The members of an operation's input that travel in the path, and not in the body."""
+    members = bedrock.operation(operation).input_shape.members
+    return frozenset(name for name, each in members.items() if each.serialization.get("location") == "uri")
 
 
 def _merged(messages: Sequence[Message]) -> Iterator[Message]:

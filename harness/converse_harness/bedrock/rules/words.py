@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, Final, cast
 
 from converse_harness import bedrock
 from converse_harness.bedrock import FindingKind, Shape, Violation
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation
+from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, labels, needs
 
 Steps = tuple[str | int, ...]
 
@@ -195,6 +195,10 @@ _TIER: Final = ("serviceTier", "type")
 """Of this the service has words of its own."""
 
 
+_VIOLATION: Final = "a violation of AWS's model"
+
+
+@needs(_VIOLATION)
 def broken_constraints(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The constraints on the body that are broken, in one message."""
     about_members = (FindingKind.UNKNOWN, FindingKind.UNION)
@@ -213,6 +217,7 @@ def _broken_labels(shape: str, model_id: str) -> Sequence[Violation]:
     return [each for each in found if each.steps == ("modelId",)]
 
 
+@needs(_VIOLATION)
 def unknown_members(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The members that AWS's model does not have, in one message; a union that has no other is another matter."""
     unset = {steps for steps, _ in _unset_unions(asked)}
@@ -220,6 +225,7 @@ def unknown_members(asked: RuleRequest) -> Iterator[RuleViolation]:
     yield from _breach(asked, asked.body, found)
 
 
+@needs(_VIOLATION)
 def unset_unions(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A union has no member, or none that AWS's model has."""
     for steps, shape in _unset_unions(asked):
@@ -231,6 +237,7 @@ def _about_union(steps: Steps, shape: str) -> RuleViolation:
     return RuleViolation(_people_path(steps), {"shape": shape, "path": ".".join(map(str, steps)), "keys": keys})
 
 
+@needs(_VIOLATION)
 def unions_of_several(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A union has several members."""
     for each in _violations(asked):
@@ -255,16 +262,8 @@ def _known(asked: RuleRequest, violation: Violation) -> Sequence[str]:
 
 def _violations(asked: RuleRequest) -> Sequence[Violation]:
     """What the body breaks of the model; the members that travel in the path aside."""
-    if not asked.violations:
-        return ()
-    labels = _labels(asked.operation)
-    return [each for each in asked.violations if _steps_of(each)[0] not in labels]
-
-
-@cache
-def _labels(operation: str) -> frozenset[str]:
-    members = bedrock.operation(operation).input_shape.members
-    return frozenset(name for name, each in members.items() if each.serialization.get("location") == "uri")
+    in_path = labels(asked.operation)
+    return [each for each in asked.violations if _steps_of(each)[0] not in in_path]
 
 
 def _breach(asked: RuleRequest, value: Mapping[str, Any], violations: Sequence[Violation]) -> Iterator[RuleViolation]:
