@@ -131,7 +131,7 @@ def test_other_services_wait_for_real(make_client: Client, monkeypatch: pytest.M
     assert len(slept) == 1
 
 
-def test_the_reference_to_time_is_the_real_module_in_all_else() -> None:
+def test_the_reference_to_time_is_the_real_module_in_all_else(unkept: None) -> None:
     with fake_converse():
         module: Any = vars(botocore.endpoint)["time"]
         assert module.monotonic is time.monotonic
@@ -139,7 +139,7 @@ def test_the_reference_to_time_is_the_real_module_in_all_else() -> None:
     assert vars(botocore.endpoint)["time"] is time
 
 
-def test_strands_retries_in_no_time(question: dict[str, Any]) -> None:
+def test_strands_retries_in_no_time(question: dict[str, Any], unkept: None) -> None:
     """Six attempts of strands, each with the attempts of botocore: 124 seconds of strands' own waits."""
     with fake_converse() as fake:
         fake.always(reply.throttled())

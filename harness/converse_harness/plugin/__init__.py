@@ -142,7 +142,6 @@ def _keep_patches(config: pytest.Config) -> None:
 
         config.stash[_KEPT] = True
         registry.keep_patches(config)
-        config.add_cleanup(partial(registry.drop_patches, config))
 
 
 def _fixture_fake(request: pytest.FixtureRequest, kind: type[AnyFake]) -> Iterator[AnyFake]:
@@ -160,6 +159,15 @@ def _fixture_fake(request: pytest.FixtureRequest, kind: type[AnyFake]) -> Iterat
     finally:
         fake.close()
     fake.check_problems()  # of what other fixtures did after the test
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Give botocore back, once the fixtures of the session have ended too."""
+    if session.config.stash.get(_KEPT, False):
+        from converse_harness.intercept import registry
+
+        registry.drop_patches(session.config)
 
 
 @pytest.hookimpl(wrapper=True)
