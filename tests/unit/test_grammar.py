@@ -6,7 +6,18 @@ from pathlib import Path
 import pytest
 
 from converse_harness import StreamOrderError, bedrock
-from converse_harness.stream.grammar import FAILED, FINISHED, ORDER, START, check_order, diagram, symbol
+from converse_harness.stream.grammar import (
+    FAILED,
+    FINISHED,
+    GOES_ON,
+    ORDER,
+    START,
+    TEXTS,
+    StreamOrder,
+    check_order,
+    diagram,
+    symbol,
+)
 
 START_EVENT = {"messageStart": {"role": "assistant"}}
 STOP_EVENT = {"messageStop": {"stopReason": "end_turn"}}
@@ -45,6 +56,41 @@ def test_every_state_is_reached_and_leads_on() -> None:
     reached = {START, FAILED} | {state for moves in ORDER.values() for state in moves.values()}
     assert reached == set(ORDER)
     assert [state for state, moves in ORDER.items() if not moves] == [FINISHED, FAILED]
+
+
+DELTAS: list[dict[str, object]] = [
+    {"text": "a"},
+    {"toolUse": {"input": "a"}},
+    {"toolUse": {"input": 5}},
+    {"toolUse": {}},
+    {"reasoningContent": {"text": "a"}},
+    {"reasoningContent": {"signature": "a"}},
+    {"reasoningContent": {"text": "a", "signature": "b"}},
+    {"citation": {"title": "a"}},
+    {"toolResult": [{"text": "a"}]},
+    {"image": {"source": {"bytes": b"a"}}},
+    {"text": "a", "citation": {}},
+    {"text": None},
+    {},
+]
+
+
+@pytest.mark.parametrize("state", ORDER)
+def test_the_fast_path_takes_what_the_table_takes_and_stays_where_it_is(state: str) -> None:
+    taken = 0
+    for delta in DELTAS:
+        for index in (0, 1, False, "0", None):
+            fast, slow = StreamOrder(), StreamOrder()
+            fast.state = slow.state = state
+            body = {"contentBlockIndex": index, "delta": delta}
+            if fast.more_text(body) is None:
+                continue
+            taken += 1
+            slow.feed({"contentBlockDelta": body})
+            assert (slow.state, slow.block) == (state, fast.block)
+            assert symbol({"contentBlockDelta": body}) in TEXTS
+    assert (taken > 0) == (state in GOES_ON)
+    assert StreamOrder().more_text({"contentBlockIndex": 0, "delta": {"text": "a"}, "more": 1}) is None
 
 
 def test_the_diagram_shows_every_move() -> None:

@@ -16,7 +16,7 @@ from converse_harness.recordings.keys import is_text, said
 from converse_harness.recordings.lines import Line, body_bytes, event_of
 from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.stream.frames import Decoder
-from converse_harness.stream.grammar import ERROR_FRAME, StreamOrder
+from converse_harness.stream.grammar import CARRIED, ERROR_FRAME, GOES_ON, StreamOrder
 
 MAX_PROBLEMS: Final = 5
 """The most problems of one answer that are told; of the others their number."""
@@ -24,14 +24,6 @@ MAX_PROBLEMS: Final = 5
 _NEWER: Final = frozenset({FindingKind.UNKNOWN, FindingKind.ENUM, FindingKind.UNION})
 _OLDER: Final = frozenset({FindingKind.REQUIRED, FindingKind.LENGTH, FindingKind.RANGE, FindingKind.PATTERN})
 """The rules by which a newer model and an older one may differ from the installed one."""
-
-_GOES_ON: Final[Mapping[str, tuple[str, str | None]]] = {
-    "text": ("text", None),
-    "cited": ("text", None),
-    "toolUse": ("toolUse", "input"),
-    "reasoning": ("reasoningContent", "text"),
-}
-"""State of the grammar -> the delta by which it goes on as it is, and the member of that with the text."""
 
 _HOLDERS: Final = {
     "text": "ContentBlockDelta",
@@ -175,24 +167,8 @@ class _Order:
         order = self._order
         if order is None or order.state not in _usual_deltas():
             return False
-        carried, member = _GOES_ON[order.state]
-        try:
-            body = line["contentBlockDelta"]
-            text = body["delta"][carried]
-            if member is not None:
-                if len(text) != 1:
-                    return False
-                text = text[member]
-            if (
-                type(text) is not str
-                or len(body) != 2
-                or len(body["delta"]) != 1
-                or body["contentBlockIndex"] != order.block
-                or type(body["contentBlockIndex"]) is not int
-                or not (text.isascii() or is_text(text))
-            ):
-                return False
-        except (LookupError, TypeError):
+        text = order.more_text(line.get("contentBlockDelta"))
+        if text is None or not (text.isascii() or is_text(text)):
             return False
         order.position += 1
         return True
@@ -223,8 +199,8 @@ def _usual_deltas() -> frozenset[str]:
     """The states of GOES_ON whose texts the installed model does not limit: any text is legal there."""
     return frozenset(
         state
-        for state, (carried, member) in _GOES_ON.items()
-        if not _LIMITS & bedrock.member(_HOLDERS[carried], member or carried).metadata.keys()
+        for state, member in GOES_ON.items()
+        if not _LIMITS & bedrock.member(_HOLDERS[member], CARRIED.get(member, member)).metadata.keys()
     )
 
 

@@ -18,6 +18,7 @@ from converse_harness.bedrock.cutting import (
 )
 from converse_harness.bedrock.families import NEUTRAL, Family
 from converse_harness.errors import ReplyError
+from converse_harness.stream.grammar import CARRIED
 
 STREAMABLE: Final = ("text", "reasoningContent", "toolUse", "toolResult", "citationsContent", "image")
 """The members of ContentBlock that have a delta in AWS's model."""
@@ -50,9 +51,6 @@ class Deltas(NamedTuple):
 
 Run = Deltas | dict[str, Any]
 """A part of a stream before it is encoded: a run of deltas, or any one event."""
-
-CARRIED: Final[Mapping[str, str]] = {"toolUse": "input", "reasoningContent": "text"}
-"""The member of a delta that has its text one level deeper, and the name of it there."""
 
 
 _LONG_RUN: Final = 65_536

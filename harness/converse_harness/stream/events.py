@@ -14,9 +14,9 @@ from typing import Any, Final, cast
 
 from converse_harness import bedrock
 from converse_harness.errors import DamagedData
-from converse_harness.stream.chunk import CARRIED, Deltas
+from converse_harness.stream.chunk import Deltas
 from converse_harness.stream.frames import Frame, Header, HeaderType, encode_headers, frame_bytes, run_of_frames
-from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
+from converse_harness.stream.grammar import CARRIED, ERROR_FRAME, is_exception, kind
 
 PADDING: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 SHORTEST_PADDING: Final = 2

@@ -1,11 +1,26 @@
 """The order of the events of a ConverseStream, as one literal table, and a checker that reads it.
 
-A symbol is an event type, with the union member that it carries where the order depends on it:
-`contentBlockStart.toolUse`, `contentBlockDelta.reasoningContent.signature`. Source: 107 recorded streams. In them a
-block of text, reasoning or citations has no contentBlockStart and at least one delta, a block that has one may have no
-delta, blocks are numbered from 0 without gaps and never interleave, a citation comes before the text that it supports,
-a signature ends its reasoning, and metadata is last. An exception frame may stand in the place of any event (recorded
-as the first frame; elsewhere from the model) and ends the stream.
+A stream is a finite automaton. Its states are the keys of ORDER: before the first event, between two blocks, inside a
+block of each kind, and so on to the end. Its input are symbols. A symbol is an event type; where the order depends on
+the union member that an event carries, the member is part of the symbol: `contentBlockStart.toolUse`,
+`contentBlockDelta.reasoningContent.signature`. ORDER says for each state which symbols are legal and which state comes
+next. What is not in the table is illegal.
+
+Four rules, which everything below follows:
+
+1. Everything that knows about the order of events is in this file. Whoever needs a part of it in another form (the
+   deltas by which a block goes on as it is, the members that carry text) derives that form from ORDER here, and a test
+   compares the two. A second opinion elsewhere would be wrong one day.
+2. The table is complete and literal. No branch of the code adds a transition; the two exceptions are rules about all
+   states at once, and cannot be a cell: an exception frame may stand in the place of any event and ends the stream
+   (recorded as the first frame; elsewhere from AWS's model), and blocks are numbered from 0 without gaps and never
+   interleave, so `StreamOrder` counts them.
+3. The table says what Bedrock sends, not what a client should accept. Source: 107 recorded streams. In them a block of
+   text, reasoning or citations has no contentBlockStart and at least one delta; a block that has a start may have no
+   delta; a citation comes before the text that it supports; a signature ends its reasoning; metadata is last.
+4. The order says nothing of values. Whether a stop reason fits, or a tool input is JSON, is decided elsewhere.
+
+To add an event or a kind of block: add its row, run the tests, and look at the diagram that the docs make of the table.
 """
 
 from __future__ import annotations
@@ -54,6 +69,24 @@ ORDER: Final[Mapping[str, Mapping[str, str]]] = {
     FAILED: {},
 }
 """State -> symbol -> next state."""
+
+CARRIED: Final[Mapping[str, str]] = {"toolUse": "input", "reasoningContent": "text"}
+"""The member of a delta whose text is one level deeper, and the name of it there."""
+
+TEXTS: Final[Mapping[str, str]] = {
+    "contentBlockDelta.text": "text",
+    "contentBlockDelta.toolUse": "toolUse",
+    "contentBlockDelta.reasoningContent.text": "reasoningContent",
+}
+"""The symbols of deltas that are a piece of text, and the member of the delta that has it."""
+
+GOES_ON: Final[Mapping[str, str]] = {
+    state: TEXTS[name]
+    for state, moves in ORDER.items()
+    for name, following in moves.items()
+    if following == state and name in TEXTS
+}
+"""State -> the member of the delta by which a block goes on as it is. Nearly every event of a stream is such a one."""
 
 BLOCK_EVENTS: Final = ("contentBlockStart", "contentBlockDelta", "contentBlockStop")
 """The events that carry a contentBlockIndex."""
@@ -129,6 +162,29 @@ class StreamOrder:
         else:
             raise StreamOrderError(f"events[{self.position}] is {name} {self._where()}. Legal there: {self._legal()}.")
         self.position += 1
+
+    def more_text(self, body: object) -> str | None:
+        """The text of a contentBlockDelta's members by which the open block goes on as it is, else None.
+
+        A fast path: where it returns a text, `feed` would accept the event and stay in the same state.
+        """
+        member = GOES_ON.get(self.state)
+        if member is None or type(body) is not dict:
+            return None
+        members = cast("dict[str, Any]", body)
+        try:
+            delta = members["delta"]
+            index = members["contentBlockIndex"]
+            text = delta[member]
+            inner = CARRIED.get(member)
+            if inner is not None:
+                if len(text) != 1:
+                    return None
+                text = text[inner]
+            usual = len(members) == 2 and len(delta) == 1 and type(index) is int and index == self.block
+        except (LookupError, TypeError):
+            return None
+        return text if usual and type(text) is str else None
 
     def finish(self) -> None:
         """Raise StreamOrderError unless the stream is complete or ended by an exception frame."""
