@@ -5,6 +5,11 @@ script does not allow. `DamagedData`: bytes or a file are not what they claim to
 cannot open. `SecretFound`: what is to be written holds a secret.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
 
 class ConverseHarnessError(Exception):
     """Base of everything that converse-harness raises."""
@@ -71,6 +76,22 @@ class SecretFound(ConverseHarnessError):
 
 class MaskedSecretWarning(UserWarning):
     """A recording has `***` in the place of a secret: what is replayed there is not what Bedrock said, or was asked."""
+
+
+_Name = TypeVar("_Name", bound=str)
+
+
+def one_of(setting: str, value: object, known: Mapping[_Name, str]) -> _Name:
+    """The name of a closed list that a value is; the list says what each of them means. Raises ReplyError.
+
+    >>> one_of("failed", "drop", {"write": "as if it had passed", "drop": "forget it"})
+    'drop'
+    """
+    for name in known:
+        if name == value:
+            return name
+    listed = ", ".join(f'"{name}" ({meaning})' for name, meaning in known.items())
+    raise ReplyError(f"{setting}={value!r}; one of {listed}.")
 
 
 # Under the name by which people import them, in tracebacks as well; they are found there again when they are unpickled.

@@ -862,7 +862,7 @@ def test_what_the_block_raised_comes_before_what_could_not_be_written(server: Co
 
 @pytest.mark.parametrize(
     ("settings", "said"),
-    [({"mode": "some"}, "'some' is no mode"), ({"failed": "no"}, "failed='no'"), ({"unused": "no"}, "unused='no'")],
+    [({"mode": "some"}, "mode='some'; one of"), ({"failed": "no"}, "failed='no'"), ({"unused": "no"}, "unused='no'")],
 )
 def test_a_setting_that_is_none(path: Path, settings: dict[str, Any], said: str) -> None:
     with pytest.raises(ReplyError, match=re.escape(said)):

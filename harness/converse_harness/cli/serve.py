@@ -8,28 +8,25 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Collection, Generator
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Final, NoReturn, TextIO
+from typing import Any, Final, NoReturn, TextIO
 
-from converse_harness.bedrock.rules import RuleLevel
+from converse_harness.bedrock.rules import LEVELS, RuleLevel
 from converse_harness.cases import Case
 from converse_harness.cli.loading import HOW, CannotServe, How, Watcher, load, load_case
 from converse_harness.cli.terminal import BOLD, RED, Printer, add_address, address_of, counted, serving
 from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.conversation import HistoryLevel
+from converse_harness.endpoint.conversation import HISTORY_LEVELS, HistoryLevel
 from converse_harness.endpoint.script import Script
-from converse_harness.errors import TransportError
+from converse_harness.errors import ReplyError, TransportError, one_of
 from converse_harness.server.control import ROOT, id_of
 from converse_harness.server.control.callers import host_name
 from converse_harness.server.listener import ConverseServer
 from converse_harness.server.mounts import ServerFake
-
-if TYPE_CHECKING:
-    from converse_harness.cases import Case
-
 
 KEEP_CALLS: Final = 10_000
 """Of a server that runs for days: a call has some 10 to 100 KB."""
@@ -68,14 +65,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rules",
         metavar="LEVEL",
-        type=_level,
+        type=partial(_one_of, "rules", LEVELS),
         default="default",
         help="how strictly requests are held to what Bedrock refuses: off, warn, default or strict",
     )
     parser.add_argument(
         "--history",
         metavar="LEVEL",
-        type=_history_level,
+        type=partial(_one_of, "history", HISTORY_LEVELS),
         default="note",
         help="what becomes of requests that change what the model said before: note, fail or off",
     )
@@ -146,22 +143,9 @@ def _host(text: str) -> str:
     return text
 
 
-def _level(text: str) -> str:
-    from converse_harness.bedrock.rules import level_of
-    from converse_harness.errors import ReplyError
-
+def _one_of(setting: str, known: Mapping[Any, str], text: str) -> str:
     try:
-        return level_of(text)
-    except ReplyError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _history_level(text: str) -> str:
-    from converse_harness.endpoint.conversation import history_level_of
-    from converse_harness.errors import ReplyError
-
-    try:
-        return history_level_of(text)
+        return str(one_of(setting, text, known))
     except ReplyError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

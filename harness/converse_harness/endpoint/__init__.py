@@ -9,12 +9,12 @@ from typing import Any, Final, cast
 
 from converse_harness import bedrock
 from converse_harness.bedrock.models import stands_for
-from converse_harness.bedrock.rules import Refusal, RuleLevel, RuleRequest, level_of, notes_of, refusal_of
+from converse_harness.bedrock.rules import LEVELS, Refusal, RuleLevel, RuleRequest, notes_of, refusal_of
 from converse_harness.endpoint import operations
 from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.call import Call, CallOutcome
 from converse_harness.endpoint.changes import HISTORY_CHANGES, changed_answer
-from converse_harness.endpoint.conversation import Conversation, HistoryLevel, history_level_of
+from converse_harness.endpoint.conversation import HISTORY_LEVELS, Conversation, HistoryLevel
 from converse_harness.endpoint.failure_texts import (
     noted_request,
     recorded_no_further,
@@ -35,6 +35,7 @@ from converse_harness.errors import (
     RefusedRequest,
     ReplyError,
     UnexpectedCall,
+    one_of,
 )
 from converse_harness.faults.model import Transport
 from converse_harness.notes import Note
@@ -121,8 +122,8 @@ class Endpoint:
         self.models: Mapping[str, str] = dict(models or {})
         self._received = 0
         self.seed = seed
-        self.rules: RuleLevel = level_of(rules)
-        self.history: HistoryLevel = history_level_of(history)
+        self.rules: RuleLevel = one_of("rules", rules, LEVELS)
+        self.history: HistoryLevel = one_of("history", history, HISTORY_LEVELS)
         self.script = Script()
         self.script.add(replies)
         self.calls: list[Call] = []

@@ -23,7 +23,6 @@ from converse_harness.endpoint.history import (
     texts_of,
     uses_of,
 )
-from converse_harness.errors import ReplyError
 
 HistoryLevel = Literal["note", "fail", "off"]
 """What becomes of a request that changes what the model said before."""
@@ -33,16 +32,6 @@ HISTORY_LEVELS: Final[Mapping[HistoryLevel, str]] = {
     "fail": "answer as scripted, and fail the test",
     "off": "do not look at it",
 }
-
-
-def history_level_of(value: HistoryLevel | str) -> HistoryLevel:
-    """A level by its name. Raises ReplyError that lists them."""
-    for level in HISTORY_LEVELS:
-        if level == value:
-            return level
-    known = ", ".join(f'"{level}" ({meaning})' for level, meaning in HISTORY_LEVELS.items())
-    raise ReplyError(f"history={value!r}; one of {known}.")
-
 
 _WHOLE: Final = frozenset({"end_turn", "tool_use", "stop_sequence"})
 """The stop reasons of an answer of which nothing is missing, and nothing is to be redacted."""

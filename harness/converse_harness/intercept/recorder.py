@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Unpack
 
-from converse_harness.errors import MaskedSecretWarning, ReplyError
+from converse_harness.errors import MaskedSecretWarning, ReplyError, one_of
 from converse_harness.intercept.fake import Settings
 from converse_harness.intercept.httpx_transports import (
     capturing,
@@ -18,7 +18,7 @@ from converse_harness.intercept.httpx_transports import (
     recording_transport,
 )
 from converse_harness.intercept.in_process import BotoFake, check_parentheses
-from converse_harness.recordings.choices import Failed, Mode, failed_of, mode_of
+from converse_harness.recordings.choices import FAILED, MODES, Failed, Mode
 from converse_harness.recordings.matching import Match
 from converse_harness.recordings.modes import (
     MissingRecording,
@@ -54,8 +54,8 @@ class Recorder(BotoFake):
         super().__init__(**settings)
         self.path = Path(path)
         self.saved: Path | None = None
-        self._mode: Mode = mode_of(mode)
-        self._failed: Failed = failed_of(failed)
+        self._mode: Mode = one_of("mode", mode, MODES)
+        self._failed: Failed = one_of("failed", failed, FAILED)
         self._match: Match = match
         self._pace = pace
         self._passed = self._kept = True

@@ -17,7 +17,7 @@ from converse_harness.plugin.settings import (
     mode_of_run,
     setting_of_run,
 )
-from converse_harness.recordings.choices import FAILED, MODES, mode_of
+from converse_harness.recordings.choices import FAILED, MODES
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
@@ -70,11 +70,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     """Say it where something may be recorded."""
-    return (
-        f"converse-harness: {setting_of_run(config)} ({MODES[mode_of(mode_of_run(config))]})"
-        if _records(config)
-        else None
-    )
+    meanings = {str(mode): meaning for mode, meaning in MODES.items()}
+    meaning = meanings[mode_of_run(config)]  # one that is none was refused before
+    return f"converse-harness: {setting_of_run(config)} ({meaning})" if _records(config) else None
 
 
 def _records(config: pytest.Config) -> bool:

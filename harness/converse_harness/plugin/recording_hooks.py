@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from converse_harness.errors import ConverseHarnessError, ReplyError, UnexpectedCall
+from converse_harness.errors import ConverseHarnessError, ReplyError, UnexpectedCall, one_of
 from converse_harness.plugin.recording_reports import TALLY, Reports, tell
 from converse_harness.plugin.settings import (
     MARKER,
@@ -28,7 +28,7 @@ from converse_harness.plugin.settings import (
     settings_of_recording,
     shown,
 )
-from converse_harness.recordings.choices import failed_of, failed_path, mode_of
+from converse_harness.recordings.choices import FAILED, MODES, failed_path
 from converse_harness.recordings.modes import MissingRecording, open_session, save_or_set_aside
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def give(item: pytest.Item, fake: Fake) -> None:
 
 def _session(item: pytest.Item, name: object = None, **how: Any) -> RecordingRun:
     config, path = item.config, path_of(item, name)
-    mode, redaction = mode_of(mode_of_run(config)), config.stash.get(_REDACTION, None)
+    mode, redaction = one_of("mode", mode_of_run(config), MODES), config.stash.get(_REDACTION, None)
     first, was_there = config.stash[TALLY].owner(path, item)
     second = first != item.nodeid and mode != "none"
     quoted, here = _quoted(config, first), _from_here(config, path)
@@ -332,7 +332,9 @@ def _keep(config: pytest.Config, session: RecordingRun) -> list[str]:
     if session.writer is None:
         return []
     kept = save_or_set_aside(
-        session.writer, passed=session.passed, failed=failed_of(str(config.getoption("--converse-record-failed")))
+        session.writer,
+        passed=session.passed,
+        failed=one_of("failed", config.getoption("--converse-record-failed"), FAILED),
     )
     dropped = kept.path is None and not kept.problem
     if kept.exchanges and (dropped or kept.path == session.writer.path or not kept.problem):

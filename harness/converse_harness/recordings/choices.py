@@ -9,12 +9,10 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from converse_harness.errors import ReplyError
-
-_Choice = TypeVar("_Choice", bound=str)
 
 FAILED_SUFFIX: Final = ".failed.jsonl"
 """The suffix of what a test recorded that failed, beside the recording that it would have replaced."""
@@ -137,23 +135,6 @@ def _safe(text: str, suffix: str = "", *, unlike: bool = False) -> str:
 def failed_path(path: Path) -> Path:
     """Where what a failed test recorded is put, beside the recording itself."""
     return path.with_name(path.name.removesuffix(SUFFIX) + FAILED_SUFFIX)
-
-
-def mode_of(value: str) -> Mode:
-    """A mode by its name. Raises ReplyError that lists them."""
-    return _one_of(MODES, value, f"{value!r} is no mode of recording. One of: {{}}.")
-
-
-def failed_of(value: str) -> Failed:
-    """What becomes of a session that failed, by its name. Raises ReplyError that lists them."""
-    return _one_of(FAILED, value, f"record(failed={value!r}): one of {{}}.")
-
-
-def _one_of(known: Mapping[_Choice, str], value: str, refusal: str) -> _Choice:
-    for each in known:
-        if each == value:
-            return each
-    raise _refusal(refusal.format(", ".join(f'"{each}" ({meaning})' for each, meaning in known.items())))
 
 
 def _refusal(text: str) -> ReplyError:

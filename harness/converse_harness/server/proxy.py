@@ -14,12 +14,12 @@ from time import monotonic
 from typing import Final, TypedDict, Unpack
 
 from converse_harness.endpoint.call import Call, CallOutcome
-from converse_harness.errors import ReplyError, SecretFound, TransportError
+from converse_harness.errors import ReplyError, SecretFound, TransportError, one_of
 from converse_harness.intercept import registry
 from converse_harness.intercept.exchange import Capture, TransportExchange, end_of
 from converse_harness.intercept.fake import Settings
 from converse_harness.recordings.capture import CapturedExchange
-from converse_harness.recordings.choices import Mode, mode_of
+from converse_harness.recordings.choices import MODES, Mode
 from converse_harness.recordings.matching import Match
 from converse_harness.recordings.modes import (
     MissingRecording,
@@ -356,7 +356,7 @@ def open_recording(
     try:
         opened = open_session(
             Path(path),
-            mode_of(options.get("mode", "all")),
+            one_of("mode", options.get("mode", "all"), MODES),
             match=options.get("match", "shape"),
             pace=options.get("pace", 0.0),
             again=f"ConverseServer.record({str(path)!r})",

@@ -10,7 +10,6 @@ from converse_harness.bedrock.rules.asked import RuleRequest, has_to_look
 from converse_harness.bedrock.rules.evidence import VERDICTS, Verdict, Witness
 from converse_harness.bedrock.rules.rule import LEVELS, Models, Refusal, Rule, RuleLevel
 from converse_harness.bedrock.rules.table import BY_NAME, RULES
-from converse_harness.errors import ReplyError
 
 __all__ = [
     "BY_NAME",
@@ -24,20 +23,10 @@ __all__ = [
     "RuleRequest",
     "Verdict",
     "Witness",
-    "level_of",
     "notes_of",
     "refusal_of",
     "refusals_of",
 ]
-
-
-def level_of(value: RuleLevel | str) -> RuleLevel:
-    """A level by its name. Raises ReplyError that lists them."""
-    for level in LEVELS:
-        if level == value:
-            return level
-    known = ", ".join(f'"{level}" ({meaning})' for level, meaning in LEVELS.items())
-    raise ReplyError(f"rules={value!r}; one of {known}.")
 
 
 def refusal_of(asked: RuleRequest, level: RuleLevel = "default") -> Refusal | None:
