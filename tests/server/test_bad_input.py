@@ -367,8 +367,8 @@ def test_a_client_that_asks_and_does_not_read_is_not_heard_any_more() -> None:
         server.script(reply.text("fine")) as fake,
         Raw2(fake.url, buffer=4096) as peer,
     ):
-        eventually(lambda: server._connections)
-        [connection] = server._connections
+        eventually(lambda: server._thread.connections)
+        [connection] = server._thread.connections
         accepted: Any = connection._transport.get_extra_info("socket")
         accepted.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
         peer.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
@@ -402,7 +402,7 @@ def test_requests_that_come_before_their_turn_are_read_when_it_comes(small: Conv
         sending = threading.Thread(target=peer.send, args=(sent, count * sent))
         sending.start()
         eventually(lambda: fake.calls)
-        [connection] = small._connections
+        [connection] = small._thread.connections
         eventually(lambda: connection.http.backlog > SMALL.ahead)
         eventually(lambda: not connection._transport.is_reading())
         go.set()

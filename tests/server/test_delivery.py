@@ -19,7 +19,7 @@ TEXT = reply.text("one two three four five")
 
 def connections(server: ConverseServer) -> list[Any]:
     """The connections that the server has, which nobody else needs to know."""
-    return [*server._connections]
+    return [*server._thread.connections]
 
 
 # HTTP/1.1

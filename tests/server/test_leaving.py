@@ -374,7 +374,7 @@ def test_a_client_that_leaves_while_a_function_runs(server: ConverseServer, wait
         eventually(lambda: len(fake.calls) == 2)
         two.h2.reset_stream(1)
         two.flush()
-        eventually(lambda: len(server._connections) == 1)
+        eventually(lambda: len(server._thread.connections) == 1)
         two.ask(3)
         eventually(lambda: len(fake.calls) == 3)  # so the reset was read
         waiting.go.set()
@@ -396,7 +396,7 @@ def test_a_client_that_leaves_one_stream_of_many(server: ConverseServer) -> None
 def test_a_client_that_leaves_before_its_request_is_whole(server: ConverseServer) -> None:
     with server.script(TEXT) as fake:
         Raw(fake.url).send(question(fake.url)[:-1]).socket.close()
-        eventually(lambda: server._connections == set())
+        eventually(lambda: server._thread.connections == set())
         assert fake.calls == []
         with Raw(fake.url) as other:
             assert other.ask(fake.url).status == 200

@@ -120,7 +120,7 @@ def test_an_event_loop_that_cannot_be_made_is_an_error_and_no_wait(monkeypatch: 
 
     server = ConverseServer()
     with monkeypatch.context() as patched:
-        patched.setattr("converse_harness.server.listener._EventLoop", fail)
+        patched.setattr("converse_harness.server.thread._EventLoop", fail)
         failed: list[BaseException] = []
 
         def start() -> None:

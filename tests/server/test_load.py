@@ -99,22 +99,22 @@ def test_hundreds_of_requests_leave_nothing(rounds_of_50: tuple[int, int, int, i
 
     with ConverseServer() as server:
         rounds(server, warm)
-        eventually(lambda: server._connections == set())
+        eventually(lambda: server._thread.connections == set())
         gc.collect()
         tracemalloc.start()
         try:
             rounds(server, first)
-            eventually(lambda: server._connections == set())
+            eventually(lambda: server._thread.connections == set())
             gc.collect()
             before, open_before, threads = tracemalloc.take_snapshot(), sockets(), threading.active_count()
             rounds(server, measured)
-            eventually(lambda: server._connections == set())
+            eventually(lambda: server._thread.connections == set())
             gc.collect()
             after = tracemalloc.take_snapshot()
         finally:
             tracemalloc.stop()
         rounds(server, more)
-        eventually(lambda: server._connections == set())
+        eventually(lambda: server._thread.connections == set())
         eventually(lambda: sockets() == open_before)  # the event loop closes a socket after it has said so
         assert threading.active_count() == threads
     ours = [tracemalloc.Filter(True, "*/converse_harness/*"), tracemalloc.Filter(True, "*/asyncio/*")]

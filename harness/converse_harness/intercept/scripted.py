@@ -1,0 +1,72 @@
+"""Handles on what a test scripted: replies that belong together, and the calls that meet a condition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.failure_texts import unused_replies
+from converse_harness.endpoint.script import Queue, Responder, Slot
+from converse_harness.errors import UnusedReplies
+
+if TYPE_CHECKING:
+    from converse_harness.intercept.fake import Fake
+
+
+class Scripted:
+    """A handle on replies that were scripted together; as a context manager it ends their time.
+
+    Leaving the block takes back what was not used, and raises UnusedReplies unless the block failed already.
+    """
+
+    def __init__(self, fake: Fake, added: Sequence[tuple[Queue, Slot]]) -> None:
+        self._fake = fake
+        self._added = list(added)
+        self._slots = [slot for _, slot in added]
+
+    @property
+    def calls(self) -> list[Call]:
+        """The calls that these replies answered."""
+        numbers = {number for slot in self._slots for number in slot.used_by}
+        return [call for call in self._fake.calls if call.number in numbers]
+
+    @property
+    def unused(self) -> int:
+        """How many uses are left of them."""
+        return sum((slot.uses or 0) - len(slot.used_by) for slot in self._slots if slot.unused)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._fake.lock:
+            left = [slot for slot in self._slots if slot.unused]
+            message = unused_replies(self._fake.endpoint.script, self._fake.calls, left) if left else ""
+            for queue in {id(queue): queue for queue, _ in self._added}.values():
+                queue.remove(self._slots)
+        if message and error is None:
+            raise UnusedReplies(message)
+
+
+class When:
+    """The calls that meet a condition; say what answers them."""
+
+    def __init__(self, fake: Fake, queue: Queue) -> None:
+        self._fake = fake
+        self._queue = queue
+
+    def script(self, *replies: Responder) -> Scripted:
+        """Answer these calls with replies in order; when they are used up, the next condition or the script is."""
+        self._fake.endpoint.check(*replies)
+        with self._fake.lock:
+            return Scripted(self._fake, [(self._queue, slot) for slot in self._queue.add(replies)])
+
+    def always(self, reply: Responder) -> None:
+        """Answer these calls with one reply, as often as they come."""
+        self._fake.endpoint.check(reply)
+        with self._fake.lock:
+            self._queue.add([reply], endless=True)
