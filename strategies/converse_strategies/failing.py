@@ -14,7 +14,7 @@ from converse_harness import bedrock, reply
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, usual
 from converse_harness.errors import ReplyError
 from converse_harness.faults import FAULTS, IN_PROCESS
-from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, Fault, FaultPlacement
+from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, EventOrderFault, Fault, FaultPlacement
 from converse_harness.reply.body import BareBody, ErrorBody, EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import GATEWAY_ERRORS
@@ -193,7 +193,7 @@ def faulty_replies(
 
 def _broken(answer: Reply, fault: Fault, where: int, kinds: tuple[str, ...]) -> Reply:
     """The reply with the fault at one of its places; with blocks more if it has none for it."""
-    if fault.order is not None:
+    if isinstance(fault, EventOrderFault):
         events = list(answer.events())
         positions: Sequence[int] = fault.order.applicable_at(events)
         if not positions:
@@ -235,7 +235,7 @@ def _sort_of(answer: Reply) -> _Sort:
 @cache
 def _fitting(selected: tuple[Fault, ...], sort: _Sort, kinds: tuple[str, ...]) -> tuple[Fault, ...]:
     def fits(fault: Fault) -> bool:
-        if fault.order is not None:
+        if isinstance(fault, EventOrderFault):
             return sort == "complete" and witness(fault.name, kinds) is not None
         return sort != "error" or fault.on_body is not None
 

@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 
 from converse_harness import Endpoint, Reply, ReplyError, StreamOrderError, faults, reply
 from converse_harness.endpoint import Exchange
-from converse_harness.faults.model import DURATIONS, FAULT_LEVELS, GARBAGE, JSON, TRANSPORTS, Fault, Transport
+from converse_harness.faults.model import (
+    DURATIONS,
+    FAULT_LEVELS,
+    GARBAGE,
+    JSON,
+    TRANSPORTS,
+    EventOrderFault,
+    Fault,
+    ResponseFault,
+    Transport,
+)
 from converse_harness.faults.order import ORDER_FAULTS
 from converse_harness.stream.events import decode_event, encode_event
 from converse_harness.stream.frames import PRELUDE_LENGTH, Decoder
@@ -21,6 +31,7 @@ from tests.broken import WHOLE, faulty
 
 BODY = json.dumps({"messages": [{"role": "user", "content": [{"text": "?"}]}]}).encode()
 ALL = list(faults.FAULTS.values())
+IN_ORDER = [each for each in ALL if isinstance(each, EventOrderFault)]
 TEXT = reply.text("The answer is forty-two.").fails_after(5, "throttlingException")
 """With a failure the chunking is neutral, as it is where events are counted."""
 STREAM, CONVERSE = "converse-stream", "converse"
@@ -77,8 +88,7 @@ def test_every_fault_is_described(fault: Fault) -> None:
     assert fault.sentence.endswith(".") or ". " in fault.sentence or "`" in fault.sentence
     assert fault.botocore
     assert "boto" in fault.transports or fault.name == "stale_connection"
-    assert (fault.order is None) is (fault.level != "events")
-    assert (fault.order is None) is (fault.on_stream is not None)
+    assert isinstance(fault, EventOrderFault if fault.level == "events" else ResponseFault)
     assert (fault.seconds is None) is (fault.name not in DURATIONS)
     assert (fault.place == "position") is (fault.level == "events")
 
@@ -106,9 +116,8 @@ def test_what_cannot_be_sent_cannot_for_the_reason_given() -> None:
 # The order of events
 
 
-@pytest.mark.parametrize("fault", [each for each in ALL if each.order], ids=lambda fault: fault.name)
-def test_the_order_is_broken_at_each_of_its_sites(fault: Fault) -> None:
-    assert fault.order is not None
+@pytest.mark.parametrize("fault", IN_ORDER, ids=lambda fault: fault.name)
+def test_the_order_is_broken_at_each_of_its_sites(fault: EventOrderFault) -> None:
     whole = next(each for each in (WHOLE, faulty(fault)) if fault.order.applicable_at(list(each.unbroken_events())))
     unbroken = list(whole.unbroken_events())
     applicable_at = fault.order.applicable_at(unbroken)
@@ -126,7 +135,7 @@ def test_the_order_is_broken_at_each_of_its_sites(fault: Fault) -> None:
 
 @given(data=st.data())
 def test_a_broken_order_can_fail_and_pause_as_any_other(data: st.DataObject) -> None:
-    fault = data.draw(st.sampled_from([each for each in ALL if each.order and each.name != "event_after_exception"]))
+    fault = data.draw(st.sampled_from([each for each in IN_ORDER if each.name != "event_after_exception"]))
     broken = WHOLE.broken(fault)
     events = len(list(broken.events()))
     after = data.draw(st.integers(0, events - 1))
@@ -292,7 +301,7 @@ def test_what_only_a_stream_can_have_fails_a_converse_call_by_name(fault: Fault)
     assert exchange.response.status == 400
     with pytest.raises(ReplyError) as raised:
         reply.throttled().broken(fault)
-    why = "it has no events" if fault.order else "only a stream can be broken so"
+    why = "it has no events" if isinstance(fault, EventOrderFault) else "only a stream can be broken so"
     assert str(raised.value) == f"broken({fault.name}): {reply.throttled().summary}: {why}."
 
 

@@ -22,7 +22,7 @@ from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.usage import usage
 from converse_harness.errors import ReplyError, StreamOrderError
-from converse_harness.faults.model import FaultPlacement, rearranged
+from converse_harness.faults.model import Change, Fault, FaultPlacement, ResponseFault, rearranged
 from converse_harness.reply.body import METADATA, UNNAMED_TOOL_USE, BareBody, ErrorBody, EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import Response as Assembled
@@ -112,7 +112,7 @@ class Renderer:
         """
         streams = not isinstance(reply.body, ErrorBody) and occasion.call.operation == "ConverseStream"
         changes = [
-            (placement, placement.fault.on_stream if streams else placement.fault.on_body)
+            (placement, _on_stream(placement.fault) if streams else placement.fault.on_body)
             for placement in reply.placements
         ]
         for placement, change in changes:
@@ -182,6 +182,10 @@ class Renderer:
         if len(self._frames) >= _CACHE_SIZE:
             self._frames.clear()  # one step, so that threads need no lock here
         self._frames[key] = frames
+
+
+def _on_stream(fault: Fault) -> Change | None:
+    return fault.on_stream if isinstance(fault, ResponseFault) else None
 
 
 def _paddings(names: ToolUseNames, count: int) -> bytes:

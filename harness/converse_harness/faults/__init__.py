@@ -9,7 +9,16 @@ from collections.abc import Mapping
 from typing import Final
 
 from converse_harness.faults import model
-from converse_harness.faults.model import DURATIONS, EVERY_TRANSPORT, Change, Fault, Place, Transport
+from converse_harness.faults.model import (
+    DURATIONS,
+    EVERY_TRANSPORT,
+    Change,
+    EventOrderFault,
+    Fault,
+    Place,
+    ResponseFault,
+    Transport,
+)
 from converse_harness.faults.order import ORDER_FAULTS
 from converse_harness.stream.http import ConnectionFailure
 
@@ -92,18 +101,26 @@ NO_NOTICE: Final = f"{HANDS_OUT}; 1.40 {PROTOCOL}"
 
 def _order(name: str, botocore: str = HANDS_OUT) -> Fault:
     placement = ORDER_FAULTS[name]
-    return Fault(name, placement.sentence, "events", "position", botocore, order=placement)
+    return EventOrderFault(name, placement.sentence, "events", "position", botocore, order=placement)
 
 
 def _frames(name: str, sentence: str, place: Place, botocore: str, change: Change) -> Fault:
-    return Fault(name, sentence, "frames", place, botocore, on_stream=change)
+    return ResponseFault(name, sentence, "frames", place, botocore, on_stream=change)
 
 
 def _no_answer(failure: ConnectionFailure, sentence: str, botocore: str, transports: frozenset[Transport]) -> Fault:
     change = model.give_no_answer(failure)
     name = failure.replace(" ", "_")
-    return Fault(
-        name, sentence, "connection", "whole answer", botocore, None, change, change, transports, no_answer=True
+    return ResponseFault(
+        name,
+        sentence,
+        "connection",
+        "whole answer",
+        botocore,
+        on_stream=change,
+        on_body=change,
+        transports=transports,
+        no_answer=True,
     )
 
 
@@ -179,7 +196,7 @@ garbage_after_end: Final = _frames(
 
 # HTTP.
 
-one_byte_chunks: Final = Fault(
+one_byte_chunks: Final[Fault] = ResponseFault(
     "one_byte_chunks",
     "Every byte travels in an HTTP chunk of its own; nothing else is wrong.",
     "HTTP",
@@ -187,7 +204,7 @@ one_byte_chunks: Final = Fault(
     HANDS_OUT,
     on_stream=model.send_bytewise,
 )
-one_chunk: Final = Fault(
+one_chunk: Final[Fault] = ResponseFault(
     "one_chunk",
     "All frames travel in one HTTP chunk; nothing else is wrong.",
     "HTTP",
@@ -195,7 +212,7 @@ one_chunk: Final = Fault(
     HANDS_OUT,
     on_stream=model.send_together,
 )
-empty_200: Final = Fault(
+empty_200: Final[Fault] = ResponseFault(
     "empty_200",
     "The answer is a 200 without a body.",
     "HTTP",
@@ -204,7 +221,7 @@ empty_200: Final = Fault(
     on_stream=model.send_nothing,
     on_body=model.send_nothing,
 )
-json_for_stream: Final = Fault(
+json_for_stream: Final[Fault] = ResponseFault(
     "json_for_stream",
     "The answer is a 200 with JSON where a stream is due.",
     "HTTP",
@@ -212,7 +229,7 @@ json_for_stream: Final = Fault(
     CHECKSUM,
     on_stream=model.send_json,
 )
-wrong_content_length: Final = Fault(
+wrong_content_length: Final[Fault] = ResponseFault(
     "wrong_content_length",
     "The Content-Length says more than is sent before the connection is closed.",
     "HTTP",
@@ -225,7 +242,7 @@ wrong_content_length: Final = Fault(
 
 # The connection.
 
-reset: Final = Fault(
+reset: Final[Fault] = ResponseFault(
     "reset",
     "The peer resets the connection (RST) between two frames.",
     "connection",
@@ -235,7 +252,7 @@ reset: Final = Fault(
     on_body=model.break_body("connection reset"),
     transports=NOT_ASGI,
 )
-closed: Final = Fault(
+closed: Final[Fault] = ResponseFault(
     "closed",
     "The peer closes the connection (FIN) in the middle of a frame.",
     "connection",
@@ -244,7 +261,7 @@ closed: Final = Fault(
     on_stream=model.break_stream("connection closed", cut=model.in_middle),
     on_body=model.break_body("connection closed"),
 )
-stall: Final = Fault(
+stall: Final[Fault] = ResponseFault(
     "stall",
     "Nothing more is sent, and the connection stays open; `.lasting(seconds)` goes on after that time.",
     "connection",
@@ -254,7 +271,7 @@ stall: Final = Fault(
     on_body=model.stall_body,
     seconds=DURATIONS["stall"],
 )
-slow_first_byte: Final = Fault(
+slow_first_byte: Final[Fault] = ResponseFault(
     "slow_first_byte",
     "Nothing is sent for a second, not even the head; `.lasting(seconds)` for another time.",
     "connection",
@@ -264,7 +281,7 @@ slow_first_byte: Final = Fault(
     on_body=model.wait,
     seconds=DURATIONS["slow_first_byte"],
 )
-stale_connection: Final = Fault(
+stale_connection: Final[Fault] = ResponseFault(
     "stale_connection",
     "The answer comes whole, and the next request on its connection gets a reset (RST) instead of one.",
     "connection",
@@ -290,5 +307,5 @@ read_timeout: Final = _no_answer(
     EVERY_TRANSPORT,
 )
 
-FAULTS: Final[Mapping[str, Fault]] = {fault.name: fault for fault in list(globals().values()) if type(fault) is Fault}
+FAULTS: Final[Mapping[str, Fault]] = {each.name: each for each in list(globals().values()) if isinstance(each, Fault)}
 """Every fault by its name."""

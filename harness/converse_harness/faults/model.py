@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any, Final, Literal, get_args
 
@@ -41,11 +41,11 @@ Change = Callable[[HttpResponse, "FaultPlacement"], HttpResponse]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A deliberate breach of the protocol; the named ones are in `faults`.
+    """A deliberate breach of the protocol; the named ones are in `faults`. It is an EventOrderFault or a ResponseFault.
 
-    `botocore` says what botocore does with it in a stream. `order` makes one of the level EVENTS, `on_stream` one of
-    every other level, and `on_body` the same of a whole body; None where only a stream can have it. `seconds` is how
-    long one lasts that lasts, `no_answer` says whether it stands in the place of any answer.
+    `botocore` says what botocore does with it in a stream. `on_body` makes the same of a whole body; None where only a
+    stream can have it. `seconds` is how long one lasts that lasts, `no_answer` says whether it stands in the place of
+    any answer.
     """
 
     name: str
@@ -53,12 +53,10 @@ class Fault:
     level: FaultLevel
     place: Place
     botocore: str
-    order: OrderFault | None = None
-    on_stream: Change | None = None
-    on_body: Change | None = None
-    transports: frozenset[Transport] = EVERY_TRANSPORT
-    seconds: float | None = None
-    no_answer: bool = False
+    on_body: Change | None = field(default=None, kw_only=True)
+    transports: frozenset[Transport] = field(default=EVERY_TRANSPORT, kw_only=True)
+    seconds: float | None = field(default=None, kw_only=True)
+    no_answer: bool = field(default=False, kw_only=True)
 
     def lasting(self, seconds: float) -> Fault:
         """The same for that many seconds. Raises ReplyError for a fault that does not last, and for no duration.
@@ -81,6 +79,20 @@ class Fault:
         """Print the same: hypothesis, for counterexamples, would print the fields of a dataclass."""
         del cycle  # a fault cannot hold itself
         printer.text(repr(self))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EventOrderFault(Fault):
+    """A fault of the level "events": `order` says at which of a stream's events it can be, and moves them."""
+
+    order: OrderFault = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ResponseFault(Fault):
+    """A fault of every other level: `on_stream` changes a response that streams."""
+
+    on_stream: Change = field(kw_only=True)
 
 
 DURATIONS = {"stall": float("inf"), "slow_first_byte": 1.0}
@@ -129,14 +141,15 @@ def place(fault: Fault, after: int | None, events: int) -> FaultPlacement:
 
 def rearranged(placement: FaultPlacement, events: Iterable[Event]) -> list[dict[str, Any]]:
     """The events with the order broken; all of them, if the breach is not one of the order."""
-    listed = list(events)
-    order = placement.fault.order
-    return [dict(event) for event in listed] if order is None else order.apply_at(listed, placement.after)
+    listed, fault = list(events), placement.fault
+    if isinstance(fault, EventOrderFault):
+        return fault.order.apply_at(listed, placement.after)
+    return [dict(event) for event in listed]
 
 
-def place_in_order(fault: Fault, order: OrderFault, after: int | None, events: Sequence[Event]) -> FaultPlacement:
+def place_in_order(fault: EventOrderFault, after: int | None, events: Sequence[Event]) -> FaultPlacement:
     """The fault at one of its positions in these events; at the middle one if nothing is said. Raises ReplyError."""
-    positions = order.applicable_at(events)
+    positions = fault.order.applicable_at(events)
     if not positions:
         kinds = ", ".join(map(kind, events)) or "none"
         raise ReplyError(

@@ -12,6 +12,7 @@ from converse_harness.errors import ReplyError
 from converse_harness.faults.model import (
     FAULT_LEVELS,
     TRANSPORTS,
+    EventOrderFault,
     Fault,
     FaultPlacement,
     Transport,
@@ -145,7 +146,7 @@ class Reply:
         >>> reply.text("The answer is forty-two.").broken(faults.reset, after=3).summary
         'text "The answer is forty-two.", reset after 3 events'
         """
-        if type(fault) is not Fault:
+        if not isinstance(fault, Fault):  # pyright: ignore[reportUnnecessaryIsInstance]  # tests are user code
             raise ReplyError(f"broken({fault!r}): a fault by its name, for instance faults.reset.")
         for placement in self.placements:
             if placement.fault.level == fault.level:
@@ -158,16 +159,16 @@ class Reply:
                 f"broken({fault.name}): {self.summary}: where no answer comes, nothing else can be broken."
             )
         placement = self._placed(fault, after)
-        recorded = self.recorded if fault.order is None else None
+        recorded = None if isinstance(fault, EventOrderFault) else self.recorded
         return replace(self, placements=tuple(sorted((*self.placements, placement), key=_level)), recorded=recorded)
 
     def _placed(self, fault: Fault, after: int | None) -> FaultPlacement:
-        if fault.order is not None:
+        if isinstance(fault, EventOrderFault):
             if not isinstance(self.body, MessageBody | EventsBody) or self.failure is not None:
                 why = "it has no events" if self.failure is None else "break the order first, then say how it fails"
                 raise ReplyError(f"broken({fault.name}): {self.summary}: {why}.")
             self._check_uncounted(f"broken({fault.name}): {self.summary}: break the order")
-            return place_in_order(fault, fault.order, after, list(self.events()))
+            return place_in_order(fault, after, list(self.events()))
         if not isinstance(self.body, MessageBody | EventsBody) and fault.on_body is None:
             raise ReplyError(f"broken({fault.name}): {self.summary}: only a stream can be broken so.")
         return place(fault, after, self._count())
@@ -208,7 +209,7 @@ class Reply:
     @property
     def order_breach(self) -> FaultPlacement | None:
         """The fault of the order of events, if there is one."""
-        return next((placement for placement in self.placements if placement.fault.order is not None), None)
+        return next((each for each in self.placements if isinstance(each.fault, EventOrderFault)), None)
 
     def check_transport(self, transport: Transport | None) -> None:
         """Raise ReplyError for a fault that the transport cannot express."""
