@@ -246,23 +246,31 @@ def estimate_tokens(value: object) -> int:
 
 def weigh(value: object) -> float:
     """The same before it is rounded; files may be bytes, as boto3 takes them, or base64, as they travel."""
-    match value:
-        case {"redactedContent": bytes(redacted)}:
-            return len(redacted) / 4
-        case {"redactedContent": str(redacted)}:
-            return len(redacted) * 3 / 16
-        case {"bytes": str()} if len(cast("Mapping[object, object]", value)) == 1:
-            return weigh({"bytes": b""})
-        case str():
-            return len(value) / 4
-        case bytes() | bytearray():
-            return 1500
-        case Mapping():
-            return sum(map(weigh, chain.from_iterable(cast("Mapping[object, object]", value).items())))
-        case list() | tuple():
-            return sum(map(weigh, cast("list[object]", value)))
-        case _:
-            return 0.5
+    if isinstance(value, str):
+        return len(value) / 4
+    if isinstance(value, Mapping):
+        return _weigh_members(cast("Mapping[object, object]", value))
+    if isinstance(value, bytes | bytearray):
+        return _FILE
+    if isinstance(value, list | tuple):
+        return sum(map(weigh, cast("Iterable[object]", value)))
+    return 0.5
+
+
+_FILE: Final = 1500.0
+
+
+def _weigh_members(value: Mapping[object, object]) -> float:
+    redacted = value.get("redactedContent")
+    if isinstance(redacted, bytes):
+        return len(redacted) / 4
+    if isinstance(redacted, str):
+        return len(redacted) * 3 / 16
+    total = 0.0
+    for name, item in value.items():
+        is_file = name == "bytes" and len(value) == 1 and isinstance(item, str)
+        total += weigh(name) + (_FILE if is_file else weigh(item))
+    return total
 
 
 def _tool_input_json(value: object) -> str:
