@@ -234,7 +234,7 @@ def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 def mask_headers(headers: Headers) -> Headers:
     """The headers with the values of the secret ones masked."""
-    return tuple([(name, MASK if name.lower() in _SECRET_HEADERS else value) for name, value in headers])
+    return tuple([(each[0], MASK) if each[0].lower() in _SECRET_HEADERS else each for each in headers])
 
 
 def header_secrets(headers: Headers) -> Iterator[str]:

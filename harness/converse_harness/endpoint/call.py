@@ -123,8 +123,11 @@ class Call:
     @cached_property
     def attempt(self) -> int:
         """Which attempt of the client's own retries this is, counted from 1 (header `amz-sdk-request`)."""
-        match = re.search(r"attempt=(\d+)", self.headers.get("amz-sdk-request", ""))
-        return int(match[1]) if match else 1
+        for name, value in self.request.headers:  # not by `headers`, which would be kept with every call
+            if name.lower() == "amz-sdk-request":
+                match = re.search(r"attempt=(\d+)", value)
+                return int(match[1]) if match else 1
+        return 1
 
     @cached_property
     def params(self) -> dict[str, Any]:
