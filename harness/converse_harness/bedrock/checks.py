@@ -200,7 +200,7 @@ def _object(name: str) -> Check:
 
 def _structure(name: str, members: Mapping[str, Check], required: Sequence[str], *, union: bool) -> Check:
     def check(value: Any) -> Sequence[Finding]:
-        if type(value) is not dict and not is_object(value):
+        if value.__class__ is not dict and not is_object(value):
             return [findings.wrong_type(name, "structure", value)]
         found: list[Finding] = []
         if union and len(value) != 1:
@@ -221,7 +221,7 @@ def _structure(name: str, members: Mapping[str, Check], required: Sequence[str],
 
 def _list(name: str, inner: Sequence[Check], low: int | None, high: int | None) -> Check:
     def check(value: Any) -> Sequence[Finding]:
-        if type(value) is not list and not is_array(value):
+        if value.__class__ is not list and not is_array(value):
             return [findings.wrong_type(name, "list", value)]
         found = [] if low is high is None else [*findings.length(name, len(value), "item", low, high)]
         for index, item in enumerate(value):

@@ -127,7 +127,7 @@ def _encoded(value: Any) -> Any:
 
 def _structure(members: Mapping[str, Reader]) -> Reader:
     def read(value: Any) -> Any:
-        if type(value) is not dict:
+        if value.__class__ is not dict:  # a call less than any guard, for every object of every request
             raise _Mistyped(value, "an object")
         found: dict[str, Any] = {}
         for name, item in value.items():
@@ -145,7 +145,7 @@ def _structure(members: Mapping[str, Reader]) -> Reader:
 
 def _list(inner: list[Reader]) -> Reader:
     def read(value: Any) -> Any:
-        if type(value) is not list:
+        if value.__class__ is not list:
             raise _Mistyped(value, "a list")
         found: list[Any] = []
         for index, item in enumerate(value):
@@ -161,7 +161,7 @@ def _list(inner: list[Reader]) -> Reader:
 
 def _map(inner: list[Reader]) -> Reader:
     def read(value: Any) -> Any:
-        if type(value) is not dict:
+        if value.__class__ is not dict:  # a call less than any guard, for every object of every request
             raise _Mistyped(value, "an object")
         found: dict[str, Any] = {}
         for name, item in value.items():
