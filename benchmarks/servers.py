@@ -1,7 +1,7 @@
-"""Servers that say the same bytes: ours, and what people take in its place.
+"""Servers that send the same events: ours, and what people take in its place.
 
-Each is a context manager that gives a URL; `python -m benchmarks.servers NAME EVENTS PAUSE` runs one in a process of
-its own, prints the URL and ends with its standard input.
+Each is a context manager that yields a URL; `python -m benchmarks.servers NAME EVENTS PAUSE` runs one in a process of
+its own, prints the URL, answers each line of its standard input with the CPU seconds used so far, and ends with it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.floor import answered, story
+from benchmarks.measure import ROOT
 from converse_harness import ConverseServer
 
 NODE: Final = Path(__file__).parent / "node"
@@ -111,8 +112,30 @@ IN_PYTHON: Final[Mapping[str, Callable[[int, float], AbstractContextManager[str]
 """What can be started in a test's own process."""
 
 
+class Child:
+    """A server in a process of its own."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self.url = self._line()
+
+    def cpu(self) -> float:
+        """CPU seconds of the whole process so far, as it counts them."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        return float(self._line())
+
+    def _line(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline().strip()
+        if not line:
+            raise RuntimeError(f"{self._process.args!r} did not start, or ended")
+        return line
+
+
 @contextmanager
-def in_process_of_its_own(name: str, events: int, pause: float = 0.0) -> Generator[str, None, None]:
+def in_process_of_its_own(name: str, events: int, pause: float = 0.0) -> Generator[Child, None, None]:
     """Any of them, aimock as well, as a child."""
     deltas = events - AROUND.get(name, 4)
     command = (
@@ -120,14 +143,10 @@ def in_process_of_its_own(name: str, events: int, pause: float = 0.0) -> Generat
         if name == "aimock"
         else [sys.executable, "-m", "benchmarks.servers", name, str(events), str(pause)]
     )
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdin is not None
-        assert child.stdout is not None
-        url = child.stdout.readline().strip()
-        if not url:
-            raise RuntimeError(f"{' '.join(command)} did not start")
         try:
-            yield url
+            yield Child(child)
         finally:
             child.stdin.close()
             try:
@@ -150,7 +169,8 @@ def main() -> None:
     name, events, pause = sys.argv[1:]
     with IN_PYTHON[name](int(events), float(pause)) as url:
         print(url, flush=True)
-        sys.stdin.read()
+        for _ in sys.stdin:
+            print(time.process_time(), flush=True)
 
 
 if __name__ == "__main__":
