@@ -64,9 +64,9 @@ BUDGETS: Final[Mapping[str, Mapping[str, Budget]]] = {
     },
     "calls": {
         "call": Budget("a Converse call, the only one of its fake, beyond the client's own", "ms", 0.2),
-        "call later": Budget("... the fifth call of its fake", "ms"),
+        "call later": Budget("... the third call of its fake", "ms"),
         "call tools": Budget("a ConverseStream call with a tool use, beyond the client's own", "ms", 0.2),
-        "call tools later": Budget("... the fifth call of its fake", "ms"),
+        "call tools later": Budget("... the third call of its fake", "ms"),
         "open": Budget("opening and closing a fake, between calls", "us"),
         "client": Budget("a client from the harness / from botocore", "x"),
         "condition": Budget("a `when` that does not match, of 1,000", "us", 2),

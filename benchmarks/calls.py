@@ -12,8 +12,8 @@ from benchmarks.measure import Rounds, milliseconds, timed
 from converse_harness import Fake, fake_converse, reply
 from converse_harness.intercept.clients import create_client
 
-ROUNDS: Final = 300
-LATER: Final = 5
+ROUNDS: Final = 200
+LATER: Final = 3
 """Calls of a fake whose first one is not timed."""
 
 CONDITIONS: Final = 1_000

@@ -17,7 +17,7 @@ from benchmarks.recordings import many_exchanges, request_of
 from converse_harness import fake_converse, recording, reply
 from converse_harness.stream.http import Request
 
-ROUNDS: Final = 5
+ROUNDS: Final = 3
 
 
 def rows() -> list[Row]:
@@ -33,7 +33,6 @@ def rows() -> list[Row]:
 
 
 def _row(name: str, sizes: Sequence[int], cost: Callable[[int], float]) -> Row:
-    """The cost of the smallest size is measured as often as it takes to be seen well."""
     contestants = {str(size): (lambda size=size: cost(size)) for size in sizes}
     measured = Rounds(ROUNDS, contestants)
     costs = {size: measured.of(str(size)) for size in sizes}

@@ -57,7 +57,7 @@ def _events(client: Any) -> Row:
 
 
 def _short_calls(client: Any) -> Row:
-    exchange = Exchange("converse_stream", asked, lambda: reply.text("Hello!"))
+    exchange = Exchange("converse_stream", asked, lambda: reply.text("Hello"))
     with fake_converse() as fake:
         fake.always(exchange.answer())
         if (events := exchange.call(client)()) != 5:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from functools import partial
 from importlib.metadata import entry_points
@@ -12,7 +13,7 @@ from typing import Final
 from benchmarks.budgets import Row
 from benchmarks.measure import Rounds, cpu_of_pytest, run_python
 
-ROUNDS: Final = 12
+ROUNDS: Final = 15
 SHARE_ROUNDS: Final = 3
 OURS: Final = "converse"
 MODULES: Final = "import sys, pytest; pytest.main(sys.argv[1:]); print(*sorted(sys.modules))"
@@ -21,6 +22,17 @@ import time, pytest
 started = time.process_time()
 import converse_harness.plugin
 print(time.process_time() - started)
+"""
+
+SHARES: Final = """
+import json, time, pytest
+from importlib.metadata import distributions
+shares = {}
+for entry in (entry for package in distributions() for entry in package.entry_points if entry.group == "pytest11"):
+    started = time.process_time()
+    entry.load()
+    shares[entry.name] = time.process_time() - started
+print(json.dumps(shares))
 """
 
 
@@ -48,7 +60,7 @@ def _own(folder: Path) -> list[Row]:
     measured = Rounds(
         ROUNDS, {"used": lambda: cpu_of_pytest(used, folder, {}), "unused": lambda: cpu_of_pytest(unused, folder, {})}
     )
-    imports = [1000 * float(run_python(["-c", IMPORT], folder, {}, allowed=(0,))) for _ in range(ROUNDS)]
+    imports = [1000 * float(run_python(["-c", IMPORT], folder, {}, allowed=(0,))) for _ in range(SHARE_ROUNDS)]
     loaded = [
         set(run_python(["-c", MODULES, "-q", *options], folder, {}, allowed=(0, 5)).rpartition("\n")[2].split())
         for options in (used, unused)
@@ -61,21 +73,22 @@ def _own(folder: Path) -> list[Row]:
 
 
 def _shares(folder: Path) -> list[Row]:
-    """What a start takes less without one plugin; what two of them import alike is in neither share."""
-    plugins = _plugins()
+    """Imports of the plugins as pytest does them; what two of them need is the share of the first."""
     measured = Rounds(
         SHARE_ROUNDS,
         {
             "all": partial(cpu_of_pytest, [], folder, {}),
-            "none": partial(cpu_of_pytest, _without(plugins), folder, {}),
-            **{f"no {plugin}": partial(cpu_of_pytest, _without([plugin]), folder, {}) for plugin in plugins},
+            "none": partial(cpu_of_pytest, _without(_plugins()), folder, {}),
         },
-        warm=False,
     )
-    shares = {plugin: 1000 * measured.over("all", f"no {plugin}") for plugin in plugins}
-    heaviest = sorted(shares, key=lambda plugin: -shares[plugin])
-    note = ", ".join(f"{plugin} {shares[plugin]:.0f}" for plugin in heaviest)
+    runs = [run_python(["-c", SHARES], folder, {}, allowed=(0,)) for _ in range(SHARE_ROUNDS)]
+    shares = {
+        str(name): median(1000 * float(json.loads(run.rpartition("\n")[2])[name]) for run in runs)
+        for name in json.loads(runs[0].rpartition("\n")[2])
+    }
+    heaviest = sorted(shares, key=lambda name: -shares[name])
+    note = ", ".join(f"{name} {shares[name]:.0f}" for name in heaviest)
     return [
-        Row("start all", 1000 * measured.of("all"), f"less without one of them, in ms: {note}"),
+        Row("start all", 1000 * measured.of("all"), f"their imports in ms: {note}"),
         Row("start none", 1000 * measured.of("none")),
     ]

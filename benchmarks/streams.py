@@ -15,11 +15,11 @@ from converse_harness.intercept.clients import create_client
 def rows() -> list[Row]:
     """Shares of streams of two lengths, first events, and what it takes to write the reply."""
     client = create_client()
-    writing = Rounds(20, {"write": lambda: timed(lambda: story(1000))})
+    writing = Rounds(12, {"write": lambda: timed(lambda: story(1000))})
     return [
-        *_shares(client, telling(1000), 60, "share cached", "share fresh"),
-        *_shares(client, planning(1000), 60, "share cached tools", "share fresh tools"),
-        *_shares(client, telling(50), 300, "share cached 50", "share fresh 50"),
+        *_shares(client, telling(1000), 40, "share cached", "share fresh"),
+        *_shares(client, planning(1000), 40, "share cached tools", "share fresh tools"),
+        *_shares(client, telling(50), 150, "share cached 50", "share fresh 50"),
         _first(client, telling(50), "first"),
         _first(client, telling(1000), "first 1000"),
         _first(client, planning(50), "first tools"),
@@ -69,5 +69,5 @@ def _first(client: Any, exchange: Exchange, name: str) -> Row:
         with fake_converse(exchange.answer()):
             return until_first(client)
 
-    measured = Rounds(200, {"ours": ours, "floor": lambda: until_first(bare)})
+    measured = Rounds(120, {"ours": ours, "floor": lambda: until_first(bare)})
     return Row(name, 1000 * measured.over("ours", "floor"), f"the client alone {milliseconds(measured.of('floor'))}")

@@ -1,14 +1,14 @@
 """What a test costs: a pytest of 500 tests in a process of its own, by CPU time, ours beside others.
 
-A test's cost is what a file of 500 takes beyond the same file with 20, so that imports and the first client do not
-count. Each test is one call with a prompt of its own, by a client that all tests share.
+A test's cost is what the process takes from the end of its 20th test to the end of its last one, so that imports and
+the first client do not count. Each test is one call with a prompt of its own, by a client that all tests share.
 """
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
 from importlib import import_module
@@ -18,15 +18,32 @@ from typing import Any, Final
 
 from benchmarks.budgets import Row
 from benchmarks.floor import asked
-from benchmarks.measure import ROOT, Rounds, cpu_of_pytest
+from benchmarks.measure import ROOT, Rounds, run_python
 from benchmarks.servers import in_process_of_its_own, missing_aimock
 from converse_harness import ConverseServer, reply
 from converse_harness.intercept.clients import create_client
 
-FEW: Final = 20
-MANY: Final = 500
+FIRST: Final = 20
+TESTS: Final = 500
+OTHERS_TESTS: Final = 120
 OUR_ROUNDS: Final = 5
-OTHERS_ROUNDS: Final = 2
+OTHERS_ROUNDS: Final = 3
+
+CONFTEST: Final = """
+import os, resource
+
+done, seconds = 0, []
+
+def pytest_runtest_logfinish():
+    global done
+    done += 1
+    if done in (int(os.environ["FIRST"]), int(os.environ["TESTS"])):
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        seconds.append(used.ru_utime + used.ru_stime)
+
+def pytest_unconfigure():
+    print("CPU", seconds[1] - seconds[0])
+"""
 
 HEAD: Final = """
 import os, pytest, botocore.session
@@ -66,7 +83,7 @@ STREAM: Final = """
     assert "messageStart" in events[0]
 """
 
-TESTS: Final[Mapping[str, str]] = {
+FILES: Final[Mapping[str, str]] = {
     "empty": "@each\ndef test_it(number):\n    pass\n",
     "fixture": "@each\ndef test_it(number, converse):\n    pass\n",
     "floor": FLOOR.replace("OPERATION", "converse") + "@each\ndef test_it(number, client):" + CONVERSE,
@@ -129,17 +146,18 @@ def rows() -> list[Row]:
     """Ours over the floor and over an empty test, then the others over an empty test."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory())).resolve()
-        for name, text in TESTS.items():
+        for name, text in FILES.items():
             _file(folder, name).write_text(HEAD + text, encoding="utf-8")
         (folder / "pytest.ini").write_text("[pytest]\n")
+        (folder / "conftest.py").write_text(CONFTEST, encoding="utf-8")
         ours = ("empty", "fixture", "floor", "floor stream", "ours", "ours stream")
-        measured = _measured(folder, OUR_ROUNDS, {name: {} for name in ours})
-        own = _ms(measured, "floor")
+        measured = _measured(folder, OUR_ROUNDS, TESTS, {name: {} for name in ours})
+        own = 1000 * measured.of("floor")
         return [
-            Row("test", _ms(measured, "ours") - own, f"beyond {own:.2f} ms of pytest and client"),
-            Row("test stream", _ms(measured, "ours stream") - _ms(measured, "floor stream")),
-            Row("test fixture", _ms(measured, "fixture") - _ms(measured, "empty")),
-            Row("test over empty", _ms(measured, "ours") - _ms(measured, "empty")),
+            Row("test", _ms(measured, "ours", "floor"), f"beyond {own:.2f} ms of pytest and client"),
+            Row("test stream", _ms(measured, "ours stream", "floor stream")),
+            Row("test fixture", _ms(measured, "fixture", "empty")),
+            Row("test over empty", _ms(measured, "ours", "empty")),
             *_others(stack, folder),
         ]
 
@@ -148,29 +166,30 @@ def _file(folder: Path, name: str) -> Path:
     return folder / f"test_{name.replace(' ', '_').lower()}.py"
 
 
-def _measured(folder: Path, rounds: int, environments: Mapping[str, Mapping[str, str]]) -> Rounds:
-    contestants: dict[str, Callable[[], float]] = {}
-    for name, environment in environments.items():
-        for tests in (FEW, MANY):
-            contestants[f"{name} {tests}"] = partial(_cpu, folder, name, tests, environment)
+def _measured(folder: Path, rounds: int, tests: int, environments: Mapping[str, Mapping[str, str]]) -> Rounds:
+    contestants = {name: partial(_cpu, folder, name, tests, more) for name, more in environments.items()}
     return Rounds(rounds, contestants, warm=False)
 
 
 def _cpu(folder: Path, name: str, tests: int, more: Mapping[str, str]) -> float:
+    """CPU seconds of one test."""
     paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
     environment = {
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "FIRST": str(FIRST),
         "TESTS": str(tests),
         **more,
     }
     plugin = ["-p", "converse_harness.plugin"] if name in WITH_PLUGIN else []
-    return cpu_of_pytest([*plugin, _file(folder, name).name], folder, environment)
+    options = ["-m", "pytest", "-q", "-p", "no:cacheprovider", *plugin, _file(folder, name).name]
+    output = run_python(options, folder, environment, allowed=(0,))
+    return float(output.rpartition("CPU ")[2]) / (tests - FIRST)
 
 
-def _ms(measured: Rounds, name: str) -> float:
-    """Of one test."""
-    return 1000 * measured.over(f"{name} {MANY}", f"{name} {FEW}") / (MANY - FEW)
+def _ms(measured: Rounds, name: str, floor: str) -> float:
+    """Of one test, beyond the floor."""
+    return 1000 * measured.over(name, floor)
 
 
 def _others(stack: ExitStack, folder: Path) -> Iterator[Row]:
@@ -188,12 +207,12 @@ def _others(stack: ExitStack, folder: Path) -> Iterator[Row]:
         missing["aimock"] = reason
     else:
         environments["aimock"] = {"URL": stack.enter_context(in_process_of_its_own("aimock", 50)).url}
-    measured = _measured(folder, OTHERS_ROUNDS, environments)
+    measured = _measured(folder, OTHERS_ROUNDS, OTHERS_TESTS, environments)
     for name, note in OTHERS.items():
         if name in missing:
             yield Row(f"test {name}", None, missing[name])
         else:
-            yield Row(f"test {name}", _ms(measured, name) - _ms(measured, "empty"), note)
+            yield Row(f"test {name}", _ms(measured, name, "empty"), note)
 
 
 def _cassette(path: Path) -> dict[str, str]:
