@@ -100,7 +100,6 @@ BUDGETS: Final[Mapping[str, Mapping[str, Budget]]] = {
         "memory call": Budget("memory kept for a call of five events", "kB", 3),
         "long request": Budget("a request of 25 MB, beyond the client's own", "ms"),
         "long request kept": Budget("... memory kept", "MB"),
-        "long request most": Budget("... memory at most, beyond the client's own", "MB"),
     },
     "growth": {
         "growth events": Budget("growth of a stream with its events", "", 1.1),
@@ -118,7 +117,6 @@ BUDGETS: Final[Mapping[str, Mapping[str, Budget]]] = {
         "stop": Budget("stop of the server", "ms", 5),
         "load / aimock": Budget("CPU of the server for a stream of 50 events, 8 connections / aimock", "x", 0.33),
         "load / http.server": Budget("... / http.server", "x"),
-        "load / pytest-httpserver": Budget("... / pytest-httpserver", "x"),
         "crowd": Budget("500 streams at once of 20 events 50 ms apart, the slowest / ideal", "x", 1.15),
         "crowd stream": Budget("... the median / ideal", "x"),
         "crowd threads": Budget("... threads of the server", "", 1),

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 END: Final = b"\r\n0\r\n\r\n"
 BUFFER: Final = 262_144
+SILENCE: Final = 10.0
 
 
 def request(host: str, path: str, number: int) -> bytes:
@@ -46,7 +47,10 @@ def answers(url: str, seconds: float, connections: int) -> int:
         ask(opened)
     until = time.monotonic() + seconds
     while whole < asked:  # what was asked is read to its end, so that the server did all of it
-        for key, _ in selector.select(10):
+        ready = selector.select(SILENCE)
+        if not ready:
+            raise TimeoutError(f"the server was silent for {SILENCE} s")
+        for key, _ in ready:
             connection: socket.socket = key.data
             data = connection.recv(BUFFER)
             if not data:

@@ -28,14 +28,14 @@ def rows() -> list[Row]:
     return [_events(client), _short_calls(client), *_long_request(client)]
 
 
-def _kept(work: Callable[[], object]) -> tuple[float, float]:
-    """Bytes that are there afterwards and were not before; bytes that were there at most."""
+def _kept(work: Callable[[], object]) -> int:
+    """Bytes that are there afterwards and were not before."""
     gc.collect()
     tracemalloc.start()
     try:
         work()
         gc.collect()
-        return tracemalloc.get_traced_memory()
+        return tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
 
@@ -52,7 +52,7 @@ def _events(client: Any) -> Row:
                 fake.script(story(EVENTS + more))  # equal replies would share their frames
                 exchange.call(client)()
 
-        kept, _ = _kept(work)
+        kept = _kept(work)
     return Row("memory event", kept / STREAMS / EVENTS, f"{STREAMS} streams of {EVENTS:,} events")
 
 
@@ -62,7 +62,7 @@ def _short_calls(client: Any) -> Row:
         fake.always(exchange.answer())
         if (events := exchange.call(client)()) != 5:
             raise RuntimeError(f"the stream has {events} events")
-        kept, _ = _kept(lambda: [exchange.call(client)() for _ in range(CALLS)])
+        kept = _kept(lambda: [exchange.call(client)() for _ in range(CALLS)])
     return Row("memory call", kept / CALLS / 1000, f"{CALLS} calls")
 
 
@@ -86,11 +86,9 @@ def _long_request(client: Any) -> list[Row]:
 
     measured = Rounds(7, {"ours": ours, "floor": lambda: timed(exchange.call(bare))})
     with fake_converse(exchange.answer()):
-        kept, most = _kept(exchange.call(client))
-    _, floor = _kept(exchange.call(bare))
+        kept = _kept(exchange.call(client))
     note = f"the client alone {milliseconds(measured.of('floor'))}"
     return [
         Row("long request", 1000 * measured.over("ours", "floor"), note),
         Row("long request kept", kept / 1e6),
-        Row("long request most", (most - floor) / 1e6, f"the client alone {floor / 1e6:.0f} MB"),
     ]

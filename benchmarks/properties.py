@@ -14,7 +14,7 @@ from benchmarks.measure import ROOT, Rounds, run_python, timed
 from converse_harness import assemble, fake_converse, reply
 from converse_harness.intercept.clients import create_client
 
-ROUNDS = 6
+ROUNDS = 5
 EXAMPLES = 200
 SEEDS = range(5)
 IMPORT_ROUNDS = 8

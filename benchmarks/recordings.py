@@ -66,7 +66,7 @@ def _opened(folder: Path) -> Iterator[Row]:
             client.converse(**_asked(number))
 
     measured = Rounds(
-        5, {"first": lambda: timed(lambda: first(0)), "last": lambda: timed(lambda: first(EXCHANGES - 1))}
+        3, {"first": lambda: timed(lambda: first(0)), "last": lambda: timed(lambda: first(EXCHANGES - 1))}
     )
     size = f"{path.stat().st_size / 1e6:.1f} MB"
     yield Row("open recording", measured.of("first"), size)
@@ -117,7 +117,7 @@ def _replayed(folder: Path) -> Iterator[Row]:
 
     if (replay_ours(), replay_theirs()) != (EVENTS, EVENTS):
         raise RuntimeError("both must replay the whole stream")
-    measured = Rounds(100, {"ours": lambda: timed(replay_ours), "theirs": lambda: timed(replay_theirs)})
+    measured = Rounds(80, {"ours": lambda: timed(replay_ours), "theirs": lambda: timed(replay_theirs)})
     yield Row("replay / vcrpy", measured.ratio("ours", "theirs"), measured.against("ours", "theirs"))
 
 

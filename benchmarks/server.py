@@ -25,7 +25,7 @@ from converse_harness.intercept.clients import create_client
 
 START_ROUNDS: Final = 30
 LOAD_ROUNDS: Final = 5
-LOAD_SECONDS: Final = 1.0
+LOAD_SECONDS: Final = 0.7
 CONNECTIONS: Final = 8
 CROWD_ROUNDS: Final = 3
 
@@ -127,7 +127,7 @@ def _starts() -> list[Row]:
 def _loads() -> Iterator[Row]:
     """CPU of each server for one stream of 50 events, asked on 8 connections by another process."""
     missing = {"aimock": missing_aimock()}
-    others = ("aimock", "http.server", "pytest-httpserver")
+    others = ("aimock", "http.server")
     names = ["ours", *(name for name in others if not missing.get(name))]
     with ExitStack() as stack:
         children = {name: stack.enter_context(in_process_of_its_own(name, 50)) for name in names}

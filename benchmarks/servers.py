@@ -6,14 +6,12 @@ its own, prints the URL, answers each line of its standard input with the CPU se
 
 from __future__ import annotations
 
-import logging
-import re
 import shutil
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -79,35 +77,9 @@ def stdlib(events: int, pause: float = 0.0) -> Generator[str, None, None]:
         server.server_close()
 
 
-@contextmanager
-def pytest_httpserver(events: int, pause: float = 0.0) -> Generator[str, None, None]:
-    """pytest-httpserver, in threads, with a handler that gives the frames one by one."""
-    from pytest_httpserver import HTTPServer
-    from werkzeug import Request, Response
-
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # it would print a line for each request
-    headers, frames = answered(story(events), "converse-stream")
-    told = {name: value for name, value in headers.items() if name not in ("Transfer-Encoding", "Connection")}
-
-    def stream() -> Iterator[bytes]:
-        for frame in frames:
-            if pause:
-                time.sleep(pause)
-            yield frame
-
-    def answer(request: Request) -> Response:
-        request.get_data()
-        return Response(stream(), headers=told)
-
-    with HTTPServer("127.0.0.1", threaded=True) as server:
-        server.expect_request(re.compile(".*"), method="POST").respond_with_handler(answer)
-        yield server.url_for("").rstrip("/")
-
-
 IN_PYTHON: Final[Mapping[str, Callable[[int, float], AbstractContextManager[str]]]] = {
     "ours": ours,
     "http.server": stdlib,
-    "pytest-httpserver": pytest_httpserver,
 }
 """What can be started in a test's own process."""
 

@@ -56,9 +56,11 @@ each = pytest.mark.parametrize("number", range(int(os.environ["TESTS"])))
 def asked(number):
     return {"modelId": MODEL, "messages": [{"role": "user", "content": [{"text": f"Story {number}, please."}]}]}
 
+session = botocore.session.get_session()
+
 def new_client():
     keys = {"aws_access_key_id": "fake", "aws_secret_access_key": "fake", "endpoint_url": os.environ.get("URL")}
-    return botocore.session.get_session().create_client("bedrock-runtime", region_name="us-east-1", **keys)
+    return session.create_client("bedrock-runtime", region_name="us-east-1", **keys)
 
 @pytest.fixture(scope="session")
 def client():
