@@ -104,7 +104,8 @@ def run_python(arguments: Sequence[str], folder: Path, environment: Mapping[str,
     command = [sys.executable, *arguments]
     done = subprocess.run(command, cwd=folder, env={**kept, **environment}, capture_output=True, text=True, check=False)
     if done.returncode not in allowed:
-        raise RuntimeError(f"{' '.join(arguments)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+        end = (done.stdout + done.stderr)[-2_000:]
+        raise RuntimeError(f"{' '.join(arguments)} ended with {done.returncode}:\n{end}")
     return done.stdout.strip()
 
 
