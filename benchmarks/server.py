@@ -23,7 +23,7 @@ from benchmarks.servers import IN_PYTHON, Child, in_process_of_its_own, missing_
 from converse_harness import ConverseServer, fake_converse
 from converse_harness.intercept.clients import create_client
 
-START_ROUNDS: Final = 30
+START_ROUNDS: Final = 20
 LOAD_ROUNDS: Final = 5
 LOAD_SECONDS: Final = 0.7
 CONNECTIONS: Final = 8

@@ -13,7 +13,7 @@ from typing import Final
 from benchmarks.budgets import Row
 from benchmarks.measure import Rounds, cpu_of_pytest, run_python
 
-ROUNDS: Final = 15
+ROUNDS: Final = 12
 SHARE_ROUNDS: Final = 3
 OURS: Final = "converse"
 MODULES: Final = "import sys, pytest; pytest.main(sys.argv[1:]); print(*sorted(sys.modules))"

@@ -26,8 +26,8 @@ from converse_harness.intercept.clients import create_client
 FIRST: Final = 20
 TESTS: Final = 500
 OTHERS_TESTS: Final = 120
-OUR_ROUNDS: Final = 5
-OTHERS_ROUNDS: Final = 3
+OUR_ROUNDS: Final = 4
+OTHERS_ROUNDS: Final = 2
 
 CONFTEST: Final = """
 import os, resource, socket
