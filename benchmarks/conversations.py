@@ -1,19 +1,31 @@
-"""What it costs to look whether earlier answers came back as they were: tool loops with and without it."""
+"""Long conversations: looking whether earlier answers came back as they were, and following the prompt cache."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Callable
+from typing import Any, Final
 
 from benchmarks.budgets import Row
 from benchmarks.floor import MODEL
-from benchmarks.measure import Rounds, per_call
-from converse_harness import fake_converse, reply
+from benchmarks.measure import Rounds, timed
+from converse_harness import Endpoint, fake_converse, reply
 from converse_harness.endpoint.conversation import HistoryLevel
+from converse_harness.endpoint.rewrites import CacheSummary
 from converse_harness.intercept.clients import create_client
+from converse_harness.stream.http import Request
 
-ROUNDS = 60
-TURNS = 3
-LONG = 40
+ROUNDS: Final = 30
+LONG_ROUNDS: Final = 5
+TURNS: Final = 3
+LONG: Final = 40
+CACHED_TURNS: Final = 20
+REWRITTEN: Final = 200
+"""Calls that are asked what was written again."""
+
+PATH: Final = "/model/us.anthropic.claude-sonnet-4-6/converse"
+POINT: Final = {"cachePoint": {"type": "default"}}
+PROMPT: Final = "You are a planner of trips. " * 300
 
 TEXT = {"text": "I look it up, and then I say what it is like there today and tomorrow. " * 4}
 USE = {"toolUse": {"name": "get_weather", "input": {"city": "Zürich", "days": 2, "units": ["celsius", "hPa"]}}}
@@ -21,22 +33,25 @@ TOOLS = {"tools": [{"toolSpec": {"name": "get_weather", "inputSchema": {"json": 
 
 
 def rows() -> list[Row]:
-    """A tool loop of three turns, and the calls of a long one."""
+    """A tool loop of three turns, and the calls of a long one; the prompt cache."""
     client = create_client()
     return [
-        _row(client, "history", TURNS, calls=10),
-        _row(client, "history long", LONG, calls=1),
+        _history(client, "history", TURNS, ROUNDS, 3),
+        _history(client, "history long", LONG, LONG_ROUNDS, 1),
+        *_cache(),
     ]
 
 
-def _row(client: Any, name: str, turns: int, calls: int) -> Row:
-    rounds = Rounds(
-        ROUNDS,
-        on=lambda: per_call(lambda: _loop(client, turns, "note"), calls) / turns,
-        off=lambda: per_call(lambda: _loop(client, turns, "off"), calls) / turns,
-    )
-    each = {level: f"{1e6 * rounds.median(level):.0f} us a call" for level in ("on", "off")}
-    return Row(name, rounds.ratio("on", "off") / 100, ours=each["on"], theirs=each["off"])
+def _history(client: Any, name: str, turns: int, rounds: int, loops: int) -> Row:
+    def each(level: HistoryLevel) -> float:
+        def work() -> None:
+            for _ in range(loops):
+                _loop(client, turns, level)
+
+        return timed(work) / turns / loops
+
+    measured = Rounds(rounds, {"on": lambda: each("note"), "off": lambda: each("off")})
+    return Row(name, measured.ratio("on", "off"), measured.against("on", "off"))
 
 
 def _loop(client: Any, turns: int, history: HistoryLevel) -> None:
@@ -52,3 +67,48 @@ def _loop(client: Any, turns: int, history: HistoryLevel) -> None:
             messages += [message, {"role": "user", "content": [{"toolResult": result}]}]
         if fake.notes or len(fake.calls) != turns:
             raise RuntimeError(f"{len(fake.calls)} calls were made and {len(fake.notes)} notes")
+
+
+def _body(turns: int, points: list[Any], clock: str = "") -> bytes:
+    messages: list[dict[str, Any]] = []
+    for turn in range(turns):
+        messages.append({"role": "user", "content": [{"text": f"Step {turn}: " + "what next? " * 20}]})
+        messages.append({"role": "assistant", "content": [{"text": "Then this. " * 20}]})
+    messages.append({"role": "user", "content": [{"text": "And now?"}, *points]})
+    return json.dumps({"messages": messages, "system": [{"text": clock + PROMPT}, *points]}).encode()
+
+
+def _endpoint() -> Endpoint:
+    endpoint = Endpoint(rules="off")
+    endpoint.script.fallback.add([reply.text("ok")], endless=True)
+    return endpoint
+
+
+def _ask(endpoint: Endpoint, body: bytes) -> None:
+    exchange = endpoint.exchange(Request("POST", PATH, (), body))
+    exchange.taken.extend(exchange.response.chunks)
+    exchange.ended("complete")
+
+
+def _cache() -> list[Row]:
+    """A conversation of 20 turns with and without cache points; 200 calls of 10 conversations with a clock in front."""
+    pointed, plain = _body(CACHED_TURNS, [POINT]), _body(CACHED_TURNS, [])
+    measured = Rounds(ROUNDS, {"pointed": _asking(pointed), "plain": _asking(plain)})
+    asked = Rounds(3, {"rewrites": _rewrites}, warm=False)
+    note = f"of {1e6 * measured.of('plain'):.0f} us without points"
+    return [
+        Row("cache", 1e6 * measured.over("pointed", "plain"), note),
+        Row("cache rewrites", 1000 * asked.of("rewrites")),
+    ]
+
+
+def _asking(body: bytes) -> Callable[[], float]:
+    endpoint = _endpoint()
+    return lambda: timed(lambda: _ask(endpoint, body))
+
+
+def _rewrites() -> float:
+    endpoint = _endpoint()
+    for number in range(REWRITTEN):
+        _ask(endpoint, _body(number % CACHED_TURNS, [POINT], f"Now: {number}. "))
+    return timed(lambda: CacheSummary(endpoint.calls).rewrites)

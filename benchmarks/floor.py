@@ -2,26 +2,50 @@
 it.
 
 A `before-send` hook of botocore's own returns frames that are made already, one for each HTTP chunk. Whatever a call
-costs beyond that is the harness.
+costs beyond that is the harness. Every call asks another prompt, as the calls of a user do.
 """
 
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable, Iterator
-from typing import Any
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Final
 
 from converse_harness import Endpoint, Reply, reply
 from converse_harness.intercept.clients import create_client
 from converse_harness.stream.http import Request
 
-MODEL = "anthropic.claude-3-haiku-20240307-v1:0"
+MODEL: Final = "anthropic.claude-3-haiku-20240307-v1:0"
 """One whose deltas are tokens: the deltas of newer ones are longer, so a stream of as many events is a longer text."""
 
-ASKED: dict[str, Any] = {"modelId": MODEL, "messages": [{"role": "user", "content": [{"text": "Tell me a story."}]}]}
-
+TOOLS: Final = {
+    "tools": [
+        {
+            "toolSpec": {
+                "name": "get_weather",
+                "description": "The weather of a city in the next days.",
+                "inputSchema": {"json": {"type": "object", "properties": {"city": {"type": "string"}}}},
+            }
+        }
+    ]
+}
 
 _LETTERS = str.maketrans("0123456789", "abcdefghij")
+_NUMBERS = count()
+
+
+def asked() -> dict[str, Any]:
+    """The arguments of a call, with a prompt that was not asked before."""
+    prompt = f"Tell me the story number {next(_NUMBERS)}."
+    return {"modelId": MODEL, "messages": [{"role": "user", "content": [{"text": prompt}]}]}
+
+
+def asked_with_tools() -> dict[str, Any]:
+    """The same with a tool."""
+    return {**asked(), "toolConfig": TOOLS}
 
 
 def story(events: int) -> Reply:
@@ -29,9 +53,56 @@ def story(events: int) -> Reply:
     return reply.text("".join(f" word{number:03d}".translate(_LETTERS) for number in range(events - 4)))
 
 
+def plan(events: int) -> Reply:
+    """A reply of about that many events, half of them deltas of a text and half of a tool's input."""
+    words = "".join(f" word{number:03d}".translate(_LETTERS) for number in range(events // 2 - 4))
+    cities = [f"city {number:03d}".translate(_LETTERS) for number in range(events // 4)]
+    return reply.message({"text": words}, {"toolUse": {"name": "get_weather", "input": {"cities": cities}}})
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What is asked and answered: `operation` is a method of the client, `reply` is made anew at each access."""
+
+    operation: str
+    ask: Callable[[], dict[str, Any]]
+    answer: Callable[[], Reply]
+
+    def call(self, client: Any) -> Callable[[], object]:
+        """A call with a prompt of its own, to be timed: it reads the whole answer and returns the number of events."""
+        arguments, method = self.ask(), getattr(client, self.operation)
+        if self.operation == "converse":
+            return lambda: method(**arguments)
+        return lambda: sum(1 for _ in method(**arguments)["stream"])
+
+    def floor(self) -> Any:
+        """A client that is always answered with the bytes of the reply."""
+        from botocore.awsrequest import AWSResponse
+
+        headers, chunks = answered(self.answer(), self.operation.replace("_", "-"))
+        client = create_client()
+
+        def answer(request: Any, **_: Any) -> Any:
+            return AWSResponse(request.url, 200, headers, Raw(chunks))
+
+        client.meta.events.register("before-send.bedrock-runtime", answer)
+        return client
+
+
+def telling(events: int) -> Exchange:
+    """A ConverseStream of text."""
+    return Exchange("converse_stream", asked, lambda: story(events))
+
+
+def planning(events: int) -> Exchange:
+    """A ConverseStream of text and a tool use."""
+    return Exchange("converse_stream", asked_with_tools, lambda: plan(events))
+
+
 def answered(scripted: Reply, operation: str) -> tuple[dict[str, str], list[bytes]]:
     """Headers and chunks of the answer that the harness gives, made once."""
-    body = b'{"messages":[{"role":"user","content":[{"text":"Tell me a story."}]}]}'
+    arguments = asked_with_tools()
+    body = json.dumps({name: value for name, value in arguments.items() if name != "modelId"}).encode()
     path = f"/model/{MODEL.replace(':', '%3A')}/{operation}"
     response = Endpoint(scripted).exchange(Request("POST", path, (), body)).response
     return dict(response.headers), [chunk.data for chunk in response.chunks]
@@ -48,25 +119,16 @@ class Raw(io.RawIOBase):
         return iter(self._chunks)
 
 
-def floor_client(scripted: Reply, operation: str) -> Any:
-    """A client that is always answered with the bytes of that reply."""
-    from botocore.awsrequest import AWSResponse
+def read_first(client: Any, exchange: Exchange) -> tuple[Callable[[], object], Callable[[], None]]:
+    """A call that reads the first event, to be timed, and what lets go of the rest afterwards."""
+    arguments = exchange.ask()
+    streams: list[Any] = []
 
-    headers, chunks = answered(scripted, operation)
-    client = create_client()
+    def first() -> object:
+        streams.append(client.converse_stream(**arguments)["stream"])
+        return next(iter(streams[0]))
 
-    def answer(request: Any, **_: Any) -> Any:
-        return AWSResponse(request.url, 200, headers, Raw(chunks))
+    def close() -> None:
+        streams[0].close()
 
-    client.meta.events.register("before-send.bedrock-runtime", answer)
-    return client
-
-
-def read_stream(client: Any) -> Callable[[], int]:
-    """A call that reads a whole stream, and counts its events."""
-    return lambda: sum(1 for _ in client.converse_stream(**ASKED)["stream"])
-
-
-def read_first(client: Any) -> Callable[[], object]:
-    """A call that reads the first event, and no more."""
-    return lambda: next(iter(client.converse_stream(**ASKED)["stream"]))
+    return first, close

@@ -4,30 +4,26 @@ bug.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from statistics import median
 from typing import Any
 
 from benchmarks.budgets import Row
-from benchmarks.floor import ASKED
-from benchmarks.measure import Rounds, per_call
+from benchmarks.floor import asked
+from benchmarks.measure import ROOT, Rounds, run_python, timed
 from converse_harness import assemble, fake_converse, reply
 from converse_harness.intercept.clients import create_client
 
-ROUNDS = 8
+ROUNDS = 5
 EXAMPLES = 200
 SEEDS = range(5)
-IMPORT_ROUNDS = 15
+IMPORT_ROUNDS = 8
 IMPORT = """
 import time, hypothesis.stateful
 started = time.process_time()
 import converse_strategies
 from converse_strategies.entry import register
 register()
-print(time.process_time() - started)
 from converse_strategies import stream_events
 print(time.process_time() - started)
 """
@@ -53,7 +49,7 @@ def _speed() -> list[Row]:
 
     def unchanged(events: Events) -> None:
         with fake_converse(reply.events(events)):
-            assert list(client.converse_stream(**ASKED)["stream"]) == events
+            assert list(client.converse_stream(**asked())["stream"]) == events
         sent.append(len(events))
 
     def only_drawn(drawn: object) -> None:
@@ -70,20 +66,20 @@ def _speed() -> list[Row]:
 
     def each(strategy: st.SearchStrategy[Any], check: Callable[[Any], None]) -> Callable[[], float]:
         examples = profile(given(strategy)(check))
-        return lambda: per_call(examples) / EXAMPLES
+        return lambda: timed(examples) / EXAMPLES
 
-    rounds = Rounds(
+    measured = Rounds(
         ROUNDS,
-        through=each(stream_events(), unchanged),
-        drawn=each(stream_events(), only_drawn),
-        plain=each(st.lists(st.text()), only_drawn),
+        {
+            "through": each(stream_events(), unchanged),
+            "drawn": each(stream_events(), only_drawn),
+            "plain": each(st.lists(st.text()), only_drawn),
+        },
     )
     return [
-        Row("examples", 1 / rounds.median("through"), f"{sum(sent) / len(sent):.0f} events each"),
-        Row("examples generated", 1 / rounds.median("drawn")),
-        Row("examples plain", 1 / rounds.median("plain")),
-        Row("examples / plain", rounds.ratio("through", "plain") / 100),
-        Row("examples generated / plain", rounds.ratio("drawn", "plain") / 100),
+        Row("examples", 1 / measured.of("through"), f"{sum(sent) / len(sent):.0f} events each"),
+        Row("examples generated", 1 / measured.of("drawn")),
+        Row("examples plain", 1 / measured.of("plain")),
     ]
 
 
@@ -129,7 +125,7 @@ def _shrinking() -> list[Row]:
             nonlocal last, calls
             calls += 1
             with fake_converse(reply.events(events)):
-                text = text_of(client.converse_stream(**ASKED)["stream"])
+                text = text_of(client.converse_stream(**asked())["stream"])
             blocks = assemble(events).message["content"]
             if text != "".join(block.get("text") or cited(block) for block in blocks):
                 last = events
@@ -142,7 +138,7 @@ def _shrinking() -> list[Row]:
                 return
             raise RuntimeError(f"with the seed {number} hypothesis did not find the planted bug")
 
-        return per_call(fails), len(last), calls
+        return timed(fails), len(last), calls
 
     runs = [found(number) for number in SEEDS]
     note = f"median of {len(runs)} seeds, {median(calls for _, _, calls in runs):.0f} calls"
@@ -161,13 +157,6 @@ def cited(block: dict[str, Any]) -> str:
 
 def _imports() -> list[Row]:
     """CPU time in processes of their own."""
-    package: list[float] = []
-    strategy: list[float] = []
-    for _ in range(IMPORT_ROUNDS):
-        environment = {**os.environ, "HYPOTHESIS_NO_PLUGINS": "1"}
-        command = [sys.executable, "-c", IMPORT]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        first, second = map(float, done.stdout.split())
-        package.append(1000 * first)
-        strategy.append(1000 * second)
-    return [Row("import strategies", median(package)), Row("import stream_events", median(strategy))]
+    environment = {"HYPOTHESIS_NO_PLUGINS": "1"}
+    seconds = [float(run_python(["-c", IMPORT], ROOT, environment, allowed=(0,))) for _ in range(IMPORT_ROUNDS)]
+    return [Row("import strategies", 1000 * median(seconds))]

@@ -1,25 +1,24 @@
-"""Servers that say the same bytes: ours, and what people take in its place.
+"""Servers that send the same events: ours, and what people take in its place.
 
-Each is a context manager that gives a URL; `python -m benchmarks.servers NAME EVENTS PAUSE` runs one in a process of
-its own, prints the URL and ends with its standard input.
+Each is a context manager that yields a URL; `python -m benchmarks.servers NAME EVENTS PAUSE` runs one in a process of
+its own, prints the URL, answers each line of its standard input with the CPU seconds used so far, and ends with it.
 """
 
 from __future__ import annotations
 
-import logging
-import re
 import shutil
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.floor import answered, story
+from benchmarks.measure import ROOT
 from converse_harness import ConverseServer
 
 NODE: Final = Path(__file__).parent / "node"
@@ -78,41 +77,37 @@ def stdlib(events: int, pause: float = 0.0) -> Generator[str, None, None]:
         server.server_close()
 
 
-@contextmanager
-def pytest_httpserver(events: int, pause: float = 0.0) -> Generator[str, None, None]:
-    """pytest-httpserver, in threads, with a handler that gives the frames one by one."""
-    from pytest_httpserver import HTTPServer
-    from werkzeug import Request, Response
-
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # it would print a line for each request
-    headers, frames = answered(story(events), "converse-stream")
-    told = {name: value for name, value in headers.items() if name not in ("Transfer-Encoding", "Connection")}
-
-    def stream() -> Iterator[bytes]:
-        for frame in frames:
-            if pause:
-                time.sleep(pause)
-            yield frame
-
-    def answer(request: Request) -> Response:
-        request.get_data()
-        return Response(stream(), headers=told)
-
-    with HTTPServer("127.0.0.1", threaded=True) as server:
-        server.expect_request(re.compile(".*"), method="POST").respond_with_handler(answer)
-        yield server.url_for("").rstrip("/")
-
-
 IN_PYTHON: Final[Mapping[str, Callable[[int, float], AbstractContextManager[str]]]] = {
     "ours": ours,
     "http.server": stdlib,
-    "pytest-httpserver": pytest_httpserver,
 }
 """What can be started in a test's own process."""
 
 
+class Child:
+    """A server in a process of its own."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self.url = self._line()
+
+    def cpu(self) -> float:
+        """CPU seconds of the whole process so far, as it counts them."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        return float(self._line())
+
+    def _line(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline().strip()
+        if not line:
+            raise RuntimeError(f"{self._process.args!r} did not start, or ended")
+        return line
+
+
 @contextmanager
-def in_process_of_its_own(name: str, events: int, pause: float = 0.0) -> Generator[str, None, None]:
+def in_process_of_its_own(name: str, events: int, pause: float = 0.0) -> Generator[Child, None, None]:
     """Any of them, aimock as well, as a child."""
     deltas = events - AROUND.get(name, 4)
     command = (
@@ -120,14 +115,10 @@ def in_process_of_its_own(name: str, events: int, pause: float = 0.0) -> Generat
         if name == "aimock"
         else [sys.executable, "-m", "benchmarks.servers", name, str(events), str(pause)]
     )
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdin is not None
-        assert child.stdout is not None
-        url = child.stdout.readline().strip()
-        if not url:
-            raise RuntimeError(f"{' '.join(command)} did not start")
         try:
-            yield url
+            yield Child(child)
         finally:
             child.stdin.close()
             try:
@@ -150,7 +141,8 @@ def main() -> None:
     name, events, pause = sys.argv[1:]
     with IN_PYTHON[name](int(events), float(pause)) as url:
         print(url, flush=True)
-        sys.stdin.read()
+        for _ in sys.stdin:
+            print(time.process_time(), flush=True)
 
 
 if __name__ == "__main__":

@@ -6,58 +6,68 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.budgets import Row
-from benchmarks.floor import floor_client, read_first, read_stream, story
-from benchmarks.measure import Rounds, per_call
-from converse_harness import Reply, fake_converse
+from benchmarks.floor import Exchange, planning, read_first, story, telling
+from benchmarks.measure import Rounds, milliseconds, timed
+from converse_harness import fake_converse
 from converse_harness.intercept.clients import create_client
-
-ROUNDS = 80
-FIRST_ROUNDS = 150
 
 
 def rows() -> list[Row]:
     """Shares of streams of two lengths, first events, and what it takes to write the reply."""
     client = create_client()
+    writing = Rounds(12, {"write": lambda: timed(lambda: story(1000))})
     return [
-        *_shares(client, 1000, calls=1, suffix=""),
-        *_shares(client, 50, calls=10, suffix=" 50"),
-        _first(client, 50, "first"),
-        _first(client, 1000, "first 1000"),
-        Row("write", 1000 * Rounds(20, write=lambda: per_call(lambda: story(1000))).median("write")),
+        *_shares(client, telling(1000), 40, "share cached", "share fresh"),
+        *_shares(client, planning(1000), 40, "share cached tools", "share fresh tools"),
+        *_shares(client, telling(50), 150, "share cached 50", "share fresh 50"),
+        _first(client, telling(50), "first"),
+        _first(client, telling(1000), "first 1000"),
+        _first(client, planning(50), "first tools"),
+        Row("write", 1000 * writing.of("write")),
     ]
 
 
-def _shares(client: Any, events: int, calls: int, suffix: str) -> list[Row]:
-    read = read_stream(client)
-    read_floor = read_stream(floor_client(story(events), "converse-stream"))
-    if read_floor() != events:
-        raise RuntimeError(f"the floor sends {read_floor()} events, not {events}")
+def _shares(client: Any, exchange: Exchange, rounds: int, cached: str, fresh: str) -> list[Row]:
+    """Each fake answers one call that is timed; the one of `cached` has sent the reply once before."""
+    bare = exchange.floor()
+    events = exchange.call(bare)()
 
-    def cached() -> float:
+    def sent_before() -> float:
         with fake_converse() as fake:
-            fake.always(story(events))
-            read()
-            return per_call(read, calls)
+            fake.always(exchange.answer())
+            if exchange.call(client)() != events:
+                raise RuntimeError("the floor sends another number of events")
+            return timed(exchange.call(client))
 
-    rounds = Rounds(
-        ROUNDS,
-        cached=cached,
-        floor=lambda: per_call(read_floor, calls),
-        fresh=lambda: _fresh(read, [story(events) for _ in range(calls)]),
-    )
-    note = f"client alone {1000 * rounds.median('floor'):.2f} ms"
-    return [Row(f"share {name}{suffix}", rounds.share(name, "floor"), note) for name in ("cached", "fresh")]
+    def new() -> float:
+        with fake_converse(exchange.answer()):
+            return timed(exchange.call(client))
+
+    contestants: dict[str, Callable[[], float]] = {
+        "floor": lambda: timed(exchange.call(bare)),
+        cached: sent_before,
+        fresh: new,
+    }
+    measured = Rounds(rounds, contestants)
+    return [
+        Row(name, measured.share(name, "floor"), f"{events} events, {measured.against(name, 'floor')}")
+        for name in (cached, fresh)
+    ]
 
 
-def _first(client: Any, events: int, name: str) -> Row:
-    read = read_first(client)
-    read_floor = read_first(floor_client(story(events), "converse-stream"))
-    rounds = Rounds(FIRST_ROUNDS, fresh=lambda: _fresh(read, [story(events)]), floor=lambda: per_call(read_floor))
-    note = f"client alone {1000 * rounds.median('floor'):.2f} ms"
-    return Row(name, 1000 * rounds.over("fresh", "floor"), note)
+def _first(client: Any, exchange: Exchange, name: str) -> Row:
+    bare = exchange.floor()
 
+    def until_first(of: Any) -> float:
+        first, close = read_first(of, exchange)
+        try:
+            return timed(first)
+        finally:
+            close()
 
-def _fresh(read: Callable[[], object], replies: list[Reply]) -> float:
-    """Seconds for one call, each answered with a reply that was never sent before."""
-    with fake_converse(*replies):
-        return per_call(read, len(replies))
+    def ours() -> float:
+        with fake_converse(exchange.answer()):
+            return until_first(client)
+
+    measured = Rounds(120, {"ours": ours, "floor": lambda: until_first(bare)})
+    return Row(name, 1000 * measured.over("ours", "floor"), f"the client alone {milliseconds(measured.of('floor'))}")
