@@ -9,7 +9,7 @@ from benchmarks.floor import answered, plan, story
 from benchmarks.measure import Rounds, timed
 from converse_harness import Reply
 from converse_harness.intercept.clients import create_client
-from converse_harness.stream.chunk import CARRIED, Deltas
+from converse_harness.stream.chunk import Deltas
 from converse_harness.stream.events import decode_event, encode_deltas, encode_event
 from converse_harness.stream.frames import decode
 
