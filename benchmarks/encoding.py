@@ -12,6 +12,7 @@ from converse_harness.intercept.clients import create_client
 from converse_harness.stream.chunk import Deltas
 from converse_harness.stream.events import decode_event, encode_deltas, encode_event
 from converse_harness.stream.frames import decode
+from converse_harness.stream.grammar import CARRIED
 
 ROUNDS: Final = 100
 EVENTS: Final = 500
