@@ -72,6 +72,8 @@ def is_deeper(value: Any, deepest: int) -> bool:
     """
     level: list[Any] = [value]
     for _ in range(deepest):
+        if not level:
+            return False
         level = [inner for outer in level for inner in _inside(outer)]
     return any(is_object(each) or is_array(each) for each in level)
 
