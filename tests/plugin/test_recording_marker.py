@@ -422,7 +422,7 @@ def test_a_damaged_recording_fails_its_test_by_file_and_line(upstream: Upstream)
         """
     )
     path = upstream.project.mkdir("recordings") / "trip.jsonl"
-    path.write_text('{"format": "converse-recording", "version": 1}\n{"call"')
+    path.write_text('{"format": "converse-recording", "version": 2}\n{"call"')
     result = upstream.replay()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*trip.jsonl:2: this line is not JSON*"])

@@ -88,7 +88,7 @@ def compact(value: object) -> bytes:
 
 
 FORMAT: Final = "converse-recording"
-VERSION: Final = 1
+VERSION: Final = 2
 
 Line = dict[str, Any]
 
@@ -109,6 +109,7 @@ EVENT_KEYS: Final[Mapping[str, str]] = {
 
 TOLD_BY: Final[Mapping[str, str]] = {
     "call": "call",
+    "part": "part",
     "status": "head",
     "failed": "failed",
     "end": "end",

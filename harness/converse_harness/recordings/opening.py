@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from converse_harness.recordings import media
+from converse_harness.recordings.keys import Problem
 from converse_harness.recordings.lines import Line
+from converse_harness.recordings.parts import MissingPart, Parts
 from converse_harness.recordings.read import (
     DamagedRecording,
     Rows,
@@ -18,13 +24,14 @@ from converse_harness.recordings.read import (
     with_media,
 )
 from converse_harness.recordings.replies import Answer, RecordedExchange, RecordedSession
-from converse_harness.recordings.structure import answer_problems, call_problems, header_problems
+from converse_harness.recordings.structure import answer_problems, call_problems, header_problems, part_problems
 
-_CALL: Final = '"call"'
 _MASKED: Final = '"masked"'
 
-_USUAL: Final = f"{{{_CALL}"
-"""How the line of a call begins, unless somebody has changed the order of its keys."""
+_BEGINNINGS: Final = ('{"call"', '{"part"')
+"""How the lines of calls and parts begin, unless somebody has changed the order of their keys."""
+
+_PART_NAME: Final = re.compile(r'\{"part": ?"([^"\\]*)"')
 
 
 def open_file(path: Path) -> RecordedSession:
@@ -38,8 +45,8 @@ def open_file(path: Path) -> RecordedSession:
 def open_text(text: str, path: object = "<recording>") -> RecordedSession:
     """The session that a text holds, as for `open_file`."""
     file = _File(text, path)
-    if not file.starts or file.starts[0] != 2:
-        return parse(text, path)  # it is damaged where it begins
+    if not file.is_usual:
+        return parse(text, path)
     return RecordedSession(file.header, tuple(_OpenedExchange(file, number) for number in range(len(file.starts))))
 
 
@@ -53,21 +60,33 @@ class _File:
         refuse(header_problems(self.header), path)
         self._has_media = media.MARK in text
         self._has_masks = _MASKED in text
-        self.starts = self._calls(text)
+        calls, parts = (self._beginning_with(each, text) for each in _BEGINNINGS)
+        named = {self._part_name(number): number for number in parts}
+        self.starts: list[int] = calls
+        self._ends = sorted([*calls, *parts, len(self.rows.texts) + 1])
+        self.is_usual = bool(calls) and self._ends[0] == 2 and len(named) == len(parts) and self._ends[-2] in calls
+        self._parts = Parts(named, self._part, self._answered)
 
-    def _calls(self, text: str) -> list[int]:
-        rows = self.rows.texts
-        starts = [number for number, row in enumerate(rows, 1) if row.startswith(_USUAL)]
-        if text.count(_CALL) > len(starts):  # as a name or value, or as the key of a call that is not the first
-            others = (number for number, row in enumerate(rows[1:], 2) if _CALL in row and not row.startswith(_USUAL))
-            starts = sorted([*starts, *filter(self._is_call, others)])
-        return starts
+    def _beginning_with(self, beginning: str, text: str) -> list[int]:
+        """The numbers of the lines that have the key with which the usual ones of a kind begin."""
+        rows, name = self.rows.texts, beginning[1:]
+        usual = [number for number, row in enumerate(rows, 1) if row.startswith(beginning)]
+        if text.count(name) == len(usual):
+            return usual
+        # It is a name or a value as well, or somebody has changed the order of keys.
+        others = (number for number, row in enumerate(rows[1:], 2) if name in row and not row.startswith(beginning))
+        return sorted([*usual, *(number for number in others if name[1:-1] in self._read(number))])
 
-    def _is_call(self, number: int) -> bool:
+    def _read(self, number: int) -> Line:
+        """A line, empty where it is damaged: it counts as one of the exchange before it, which says so."""
         try:
-            return "call" in self.rows.line(number)
+            return self.rows.line(number)
         except DamagedRecording:
-            return False  # of the exchange before it, which says so
+            return {}
+
+    def _part_name(self, number: int) -> str:
+        found = _PART_NAME.match(self.rows.texts[number - 1])
+        return str(self._read(number).get("part")) if found is None else found[1]
 
     def line(self, number: int) -> Line:
         """A line with its media, by its number from 1. Raises DamagedRecording."""
@@ -79,21 +98,41 @@ class _File:
         return self._has_masks and _MASKED in self.rows.texts[self.starts[number] - 1]
 
     def call(self, number: int) -> Line:
-        """The line of a call, counted from 0. Raises DamagedRecording."""
+        """The line of a call, counted from 0, with its whole request. Raises DamagedRecording."""
         at = self.starts[number]
         call = self.line(at)
         refuse(call_problems(call, at, number + 1, self.header), self.path)
-        return call
+        try:
+            return self._parts.whole(call, at)
+        except MissingPart as error:
+            refuse(chain.from_iterable(map(self._part_problems, self._parts.line_of.values())), self.path)
+            raise DamagedRecording(self.path, at, str(error)) from error
 
     def answer(self, call: Line, number: int) -> Answer:
         """The answer to a call, counted from 0. Raises DamagedRecording."""
-        at, last = self.starts[number], len(self.rows.texts)
-        end = self.starts[number + 1] if number + 1 < len(self.starts) else last + 1
-        lines = [call, *map(self.line, range(at + 1, max(end, min(at + 2, last + 1))))]
+        at = self.starts[number]
+        lines = [call, *self._after(at)]
         refuse(answer_problems(lines, at), self.path)
         exchange = exchange_of(lines, at)
         refuse(exchange_violations(exchange, self.header), self.path)
         return exchange.head, exchange.events, exchange.end
+
+    def _after(self, at: int) -> list[Line]:
+        """The lines of an answer; of a call without one, which is line `at`, the line that is in its place."""
+        end = self._ends[bisect_right(self._ends, at)]
+        return [*map(self.line, range(at + 1, max(end, min(at + 2, len(self.rows.texts) + 1))))]
+
+    def _part(self, number: int) -> Line:
+        refuse(self._part_problems(number), self.path)
+        return self.line(number)
+
+    def _part_problems(self, number: int) -> Iterator[Problem]:
+        return part_problems(self.line(number), number)
+
+    def _answered(self, number: int) -> Sequence[Line]:
+        """The lines of the exchange of a call, by its number from 1."""
+        at = self.starts[number - 1]
+        return [self.line(at), *self._after(at)]
 
 
 class _OpenedExchange(RecordedExchange):

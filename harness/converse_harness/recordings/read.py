@@ -9,11 +9,12 @@ from typing import Any, Final, NamedTuple, NoReturn, cast
 
 from converse_harness.errors import DamagedData
 from converse_harness.recordings import media
-from converse_harness.recordings.keys import said
+from converse_harness.recordings.keys import Problem, said
 from converse_harness.recordings.legality import illegal, other_models
 from converse_harness.recordings.lines import DEEPEST, FORMAT, VERSION, Line, is_deeper
+from converse_harness.recordings.parts import Parts, exchanges_in
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession
-from converse_harness.recordings.structure import Problem, problems_of
+from converse_harness.recordings.structure import problems_of
 
 _MEND: Final = "Mend the line, or record the session again."
 NESTED: Final = DEEPEST + 3
@@ -75,9 +76,12 @@ def refuse(problems: Iterable[Problem], path: object) -> None:
 
 def session_of(lines: Sequence[Line]) -> RecordedSession:
     """The session of lines that have no problems."""
-    starts = [index for index, line in enumerate(lines) if "call" in line]
-    cuts = zip(starts, [*starts[1:], len(lines)], strict=False)
-    return RecordedSession(lines[0], tuple(exchange_of(lines[start:end], start + 1) for start, end in cuts))
+    parts = Parts.of(lines)
+    exchanges = (
+        exchange_of([parts.whole(call, index + 1), *answer], index + 1)
+        for index, (call, *answer) in exchanges_in(lines)
+    )
+    return RecordedSession(lines[0], tuple(exchanges))
 
 
 def exchange_of(lines: Sequence[Line], at: int) -> RecordedExchange:
@@ -199,5 +203,5 @@ def _check_header(header: Line, path: object) -> None:
         return
     problem = f'"version" is {said(version)}; this converse-harness reads version {VERSION}.'
     newer = type(version) is int and version > VERSION
-    advice = "Install a newer converse-harness, or record the session again." if newer else _MEND
+    advice = f"{'Install a newer converse-harness, or r' if newer else 'R'}ecord the session again."
     raise DamagedRecording(path, 1, problem, advice)

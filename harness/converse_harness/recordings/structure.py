@@ -5,33 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
 from converse_harness import bedrock
 from converse_harness.bedrock.service import nearest
 from converse_harness.endpoint.operations import labels
 from converse_harness.errors import ConverseHarnessError
-from converse_harness.recordings.keys import FOLLOWS, KINDS, LONGEST, ONE_OF, TYPES, WHOLE, Key, kind_of, said
+from converse_harness.recordings.keys import FOLLOWS, KINDS, LONGEST, ONE_OF, TYPES, WHOLE, Key, Problem, kind_of, said
 from converse_harness.recordings.legality import is_newer
 from converse_harness.recordings.lines import Line, event_of, frame_bytes_of
+from converse_harness.recordings.parts import Parts
 from converse_harness.stream.events import PADDING
 from converse_harness.stream.grammar import ERROR_FRAME
 
 _NONE: Final[Mapping[str, Key]] = MappingProxyType({})
 
 
-class Problem(NamedTuple):
-    """What is wrong with a line, by its number in the file, from 1; what to do, where it is not to mend the line."""
-
-    line: int
-    text: str
-    advice: str = ""
-
-
 def problems_of(lines: Sequence[Line]) -> Iterator[Problem]:
     """Everything by which the lines are no recording; `session_of` makes one of lines that have none."""
-    yield from header_problems(lines[0])
-    yield from _problems_after("header", lines, 1, 0, newer=is_newer(lines[0]))
+    found = [*header_problems(lines[0]), *_problems_after("header", lines, 1, 0, newer=is_newer(lines[0]))]
+    yield from found or _part_problems(lines)
+
+
+def _part_problems(lines: Sequence[Line]) -> Iterator[Problem]:
+    """What is wrong with the parts of requests and with the calls that name them."""
+    parts = Parts.of(lines)
+    for number, line in enumerate(lines, 1):
+        if "call" in line:
+            yield from parts.problems(line, number)
+        elif "part" in line and parts.line_of[line["part"]] != number:
+            yield Problem(
+                parts.line_of[line["part"]], f"the part {said(line['part'])} is there already, in line {number}."
+            )
 
 
 def header_problems(header: Line) -> Iterator[Problem]:
@@ -42,6 +47,11 @@ def header_problems(header: Line) -> Iterator[Problem]:
 def call_problems(call: Line, at: int, number: int, header: Line) -> Iterator[Problem]:
     """What is wrong with the line of a call, which is line `at` of its file; `number` is the one that it must have."""
     return (Problem(at, text) for text in _call_problems(call, number, newer=is_newer(header)))
+
+
+def part_problems(part: Line, at: int) -> Iterator[Problem]:
+    """What is wrong with the line of a part, which is line `at` of its file."""
+    return (Problem(at, text) for text in _problems("part", part))
 
 
 def answer_problems(lines: Sequence[Line], at: int) -> Iterator[Problem]:
@@ -67,7 +77,7 @@ def _problems_after(before: str, lines: Sequence[Line], at: int, calls: int, *, 
             found = _OTHERS[kind](line)
         yield from (Problem(number, text) for text in found)
         before = WHOLE if kind == "head" and any(key in line for key in ONE_OF["head"]) else kind
-    if before == "call":
+    if before in ("call", "part"):
         yield Problem(at + len(lines) - 1, f"the file ends after this line; {_expected(before)}.")
 
 

@@ -11,7 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -25,6 +25,7 @@ from converse_harness.recordings import replies as recorded
 from converse_harness.recordings.capture import CapturedExchange, exchange_lines
 from converse_harness.recordings.lines import FORMAT, VERSION, Line, dump
 from converse_harness.recordings.media import set_aside
+from converse_harness.recordings.parts import written_once
 from converse_harness.recordings.read import parse, read
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.replies import reply_of
@@ -97,7 +98,7 @@ def store(path: Path, lines: Sequence[Line]) -> str:
     Raises OSError; then what was there is as it was, and nothing new is left behind.
     """
     lines, files = set_aside(lines, path)
-    text = text_of(lines)
+    text = text_of(written_once(lines))
     new: list[Path] = []
     try:
         for name, data in files.items():
@@ -276,10 +277,19 @@ class SessionWriter:
             self.written = safe = self.lines()
             if any("call" in line for line in safe.lines):
                 text = store(path, safe.lines)
+                self.written = _as_it_stands(safe, text)
                 if keeps:
                     self._own = Counter(map(_unnumbered, parse(text, path).exchanges[len(self.before) :]))
         if safe.left_out:
             raise SecretFound(said_of_left_out(safe, path))
+
+
+def _as_it_stands(safe: SafeLines, text: str) -> SafeLines:
+    """What was written, with the places of masks by the lines of the file, in which parts have lines of their own."""
+    if not safe.masked:
+        return safe
+    numbers = [number for number, row in enumerate(text.split("\n"), 1) if not row.startswith('{"part"')]
+    return safe._replace(masked=tuple(replace(leak, line=numbers[leak.line - 1]) for leak in safe.masked))
 
 
 def _without(
