@@ -86,8 +86,12 @@ def _answer(old: Sequence[Line], new: Sequence[Line], names: _Renamed) -> list[L
     """The lines of an answer, the old ones in their place."""
     pairs = _paired([*map(_outline, old)], [*map(_outline, new)], alike=False)
     kept = {mine: old[other] for mine, other in pairs.items() if names.take(new[mine], old[other])}
+    if 0 not in kept and "body" in old[0] and _outlines_with_ids(old[0]) == _outlines_with_ids(new[0]):
+        # A body is one line: what is chance in it stays, whatever else it says now.
+        same = {key: old[0][key] for key in ("t", "requestId") if key in old[0] and key in new[0]}
+        kept[0] = (names.in_answer(new[0]) if names.take(new[0], old[0]) else new[0]) | same
     if len(kept) in (0, len(new)):
-        return [*kept.values()] if kept else [*new]
+        return [kept[number] for number in sorted(kept)] if kept else [*new]
     made: list[Line] = []
     latest = 10**12
     for number in range(len(new) - 1, -1, -1):  # times do not go back
@@ -116,18 +120,22 @@ class _Renamed:
             if mine == other:
                 continue
             # Two ids must not become one, nor one two.
-            if (
-                self._old.get(mine, olds.get(mine, other)) != other
-                or self._new.get(other, mine) != mine
-                or other in self._invented
-            ):
+            was, now = olds.get(mine, self._old.get(mine, other)), news.get(other, self._new.get(other, mine))
+            if (was, now) != (other, mine) or other in self._invented:
                 return False
-            if other in olds.values() and olds.get(mine) != other:
-                return False
-            olds[mine] = other
+            olds[mine], news[other] = other, mine
         self._old.update(olds)
-        self._new.update((other, mine) for mine, other in olds.items())
+        self._new.update(news)
         return True
+
+    def in_answer(self, value: Any) -> Any:
+        """A line of an answer, or a value in it, with the old ids in the place of the new."""
+        if is_object(value):
+            return {
+                key: self._old.get(each, each) if key in _IDS and isinstance(each, str) else self.in_answer(each)
+                for key, each in value.items()
+            }
+        return [self.in_answer(each) for each in value] if is_array(value) else value
 
     def in_call(self, call: Line) -> Line:
         """The line of a call with the old ids in the place of the new."""
@@ -155,6 +163,15 @@ def _ids(value: Any) -> Iterator[str]:
     elif is_array(value):
         for each in value:
             yield from _ids(each)
+
+
+def _outlines_with_ids(value: Any) -> list[str]:
+    """The objects in a line of an answer that have ids, in their order, without these."""
+    inner: Sequence[Any] = (
+        [value[key] for key in sorted(value)] if is_object(value) else value if is_array(value) else []
+    )
+    own = [_text(_without_chance(value))] if is_object(value) and any(map(_IDS.__contains__, value)) else []
+    return [*own, *(outline for each in inner for outline in _outlines_with_ids(each))]
 
 
 def _outline(line: Line) -> str:
