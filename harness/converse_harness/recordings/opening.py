@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -28,10 +27,10 @@ from converse_harness.recordings.structure import answer_problems, call_problems
 
 _MASKED: Final = '"masked"'
 
+_KEYS: Final = ('"call"', '"part"')
 _BEGINNINGS: Final = ('{"call"', '{"part"')
-"""How the lines of calls and parts begin, unless somebody has changed the order of their keys."""
-
-_PART_NAME: Final = re.compile(r'\{"part": ?"([^"\\]*)"')
+_PART_NAME: Final = '{"part": "'
+"""How the lines of calls and parts begin, unless somebody has changed the order of their keys or their spaces."""
 
 
 def open_file(path: Path) -> RecordedSession:
@@ -60,22 +59,31 @@ class _File:
         refuse(header_problems(self.header), path)
         self._has_media = media.MARK in text
         self._has_masks = _MASKED in text
-        calls, parts = (self._beginning_with(each, text) for each in _BEGINNINGS)
-        named = {self._part_name(number): number for number in parts}
-        self.starts: list[int] = calls
-        self._ends = sorted([*calls, *parts, len(self.rows.texts) + 1])
-        self.is_usual = bool(calls) and self._ends[0] == 2 and len(named) == len(parts) and self._ends[-2] in calls
+        begun = self._beginnings(text)
+        self.starts = [number for number, key in begun.items() if key == "call"]
+        named = {self._part_name(number): number for number, key in begun.items() if key == "part"}
+        self._ends = [*begun, len(self.rows.texts) + 1]
+        self.is_usual = (
+            bool(self.starts)
+            and self._ends[0] == 2
+            and self._ends[-2] == self.starts[-1]
+            and len(named) + len(self.starts) == len(begun)
+        )
         self._parts = Parts(named, self._part, self._answered)
 
-    def _beginning_with(self, beginning: str, text: str) -> list[int]:
-        """The numbers of the lines that have the key with which the usual ones of a kind begin."""
-        rows, name = self.rows.texts, beginning[1:]
-        usual = [number for number, row in enumerate(rows, 1) if row.startswith(beginning)]
-        if text.count(name) == len(usual):
-            return usual
-        # It is a name or a value as well, or somebody has changed the order of keys.
-        others = (number for number, row in enumerate(rows[1:], 2) if name in row and not row.startswith(beginning))
-        return sorted([*usual, *(number for number in others if name[1:-1] in self._read(number))])
+    def _beginnings(self, text: str) -> dict[int, str]:
+        """The numbers of the lines of calls and parts, in their order, with the key that says so."""
+        rows = self.rows.texts
+        begun = {number: row[2:6] for number, row in enumerate(rows, 1) if row.startswith(_BEGINNINGS)}
+        if sum(map(text.count, _KEYS)) == len(begun):
+            return begun
+        # They are names or values as well, or somebody has changed the order of keys.
+        for number, row in enumerate(rows[1:], 2):
+            if number not in begun and any(key in row for key in _KEYS):
+                line = self._read(number)
+                if "call" in line or "part" in line:
+                    begun[number] = "call" if "call" in line else "part"
+        return dict(sorted(begun.items()))
 
     def _read(self, number: int) -> Line:
         """A line, empty where it is damaged: it counts as one of the exchange before it, which says so."""
@@ -85,8 +93,11 @@ class _File:
             return {}
 
     def _part_name(self, number: int) -> str:
-        found = _PART_NAME.match(self.rows.texts[number - 1])
-        return str(self._read(number).get("part")) if found is None else found[1]
+        row = self.rows.texts[number - 1]
+        name, _, rest = row[len(_PART_NAME) :].partition('"')
+        if row.startswith(_PART_NAME) and rest.startswith(",") and "\\" not in name:
+            return name
+        return str(self._read(number).get("part"))
 
     def line(self, number: int) -> Line:
         """A line with its media, by its number from 1. Raises DamagedRecording."""
