@@ -6,6 +6,7 @@ from pathlib import Path
 from converse_harness.recordings.capture import CapturedExchange, exchange_lines
 from converse_harness.recordings.keys import KINDS
 from converse_harness.recordings.lines import dump
+from converse_harness.recordings.parts import written_once
 from converse_harness.recordings.read import DamagedRecording, parse, read
 from converse_harness.recordings.replies import reply_of
 from tests.fuzz.target import Target, answers, folder
@@ -30,7 +31,9 @@ def check(data: bytes) -> None:
         assert recorded is not None
         assert all(isinstance(chunk.data, bytes) for chunk in recorded.response.chunks)
     lines = [session.header, *(line for exchange in session.exchanges for line in exchange.lines())]
-    assert parse("".join(f"{dump(line)}\n" for line in lines), path) == session
+    again = parse("".join(f"{dump(line)}\n" for line in written_once(lines)), path)
+    assert again.header == session.header
+    assert [each.lines() for each in again.exchanges] == [each.lines() for each in session.exchanges]
 
 
 def seeds() -> Iterator[bytes]:

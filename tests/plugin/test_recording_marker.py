@@ -150,7 +150,7 @@ def test_modes(upstream: Upstream) -> None:
     added.stdout.fnmatch_lines(
         [
             "converse-harness: wrote recordings/trip.jsonl (1 exchange)",
-            "converse-harness: *::test_trip left 1 of 2 recorded exchanges unplayed: recordings/trip.jsonl:2",
+            "converse-harness: *::test_trip left 1 of 2 recorded exchanges unplayed: recordings/trip.jsonl:3",
         ]
     )
     assert upstream.questions("trip.jsonl") == ["a", "b", "c"]
@@ -415,17 +415,22 @@ def test_a_damaged_recording_fails_its_test_by_file_and_line(upstream: Upstream)
     upstream.project.makepyfile(
         """
         import pytest
+        from agent import ask
 
         @pytest.mark.converse_recording("trip")
         def test_trip():
-            pass
+            ask("a")
         """
     )
     path = upstream.project.mkdir("recordings") / "trip.jsonl"
-    path.write_text('{"format": "converse-recording", "version": 1}\n{"call"')
+    path.write_text('{"format": "converse-recording", "version": 2}\n{"call"')
+    result = upstream.replay()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*DamagedRecording: *trip.jsonl:2: this line is not JSON*"])
+    path.write_text('{"format": "converse-recording", "version": 1}\n')
     result = upstream.replay()
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*trip.jsonl:2: this line is not JSON*"])
+    result.stdout.fnmatch_lines(['*trip.jsonl:1: "version" is 1; * reads version 2. Record the session again.*'])
     path.unlink()
     path.mkdir()
     upstream.replay().stdout.fnmatch_lines(["*trip.jsonl*: Is a directory*"])
@@ -541,7 +546,7 @@ def test_a_secret_is_masked_and_that_is_said(upstream: Upstream) -> None:
         [
             "converse-harness: wrote recordings/trip.jsonl (1 exchange)",
             "converse-harness: recordings/trip.jsonl has [*][*][*] in the place of 2 secrets:",
-            "  recordings/trip.jsonl:2: request.messages[[]0].content[[]0].text: an AWS access key id",
+            "  recordings/trip.jsonl:3: request.messages[[]0].content[[]0].text: an AWS access key id",
         ]
     )
     result.stdout.no_fnmatch_line("*QWERTYUIOPASDFGH*")

@@ -354,7 +354,7 @@ def test_unplayed_exchanges_are_reported_for_a_test_that_passed(upstream: Upstre
     file = "recordings/test_a/test_trip.jsonl"
     said = [line for line in result.outlines if line.startswith("converse-harness")]
     assert said == [
-        f"converse-harness: test_a.py::test_trip left 2 of 3 recorded exchanges unplayed: {file}:2, {file}:6"
+        f"converse-harness: test_a.py::test_trip left 2 of 3 recorded exchanges unplayed: {file}:3, {file}:9"
     ]
     path.write_text(path.read_text().replace("ask(question)", "raise ValueError"))
     upstream.replay().stdout.no_fnmatch_line("*exchanges unplayed*")

@@ -49,7 +49,7 @@ BLOCKED = ("--disable-socket", "--allow-unix-socket")
 DIFFERENCE = r"""
 E  *UnexpectedCall: call 1 matches no exchange of recordings/tests/test_travel/test_weather_to_the_word.jsonl.
 E  *   arrived   ConverseStream us.amazon.nova-lite-v1:0, 1 message, last: text "What is it like in Zürich?"
-E  *   nearest   recordings/tests/test_travel/test_weather_to_the_word.jsonl:2, not played: *
+E  *   nearest   recordings/tests/test_travel/test_weather_to_the_word.jsonl:5, not played: *
 E  *   differs   - recorded, + arrived
 E  *             - system[[]0].text  "You are a terse travel clerk."
 E  *             + system[[]0].text  "You are a brief travel clerk."

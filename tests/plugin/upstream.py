@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 
 from converse_harness import Call, Endpoint, Reply, reply
+from converse_harness.recordings.read import read
 from converse_harness.stream.http import Request
 from tests.nested import XDIST
 
@@ -118,6 +118,5 @@ class Upstream:
 
     def questions(self, name: str) -> list[str]:
         """What was asked in a recording."""
-        lines = (self.project.path / "recordings" / name).read_text(encoding="utf-8").splitlines()
-        calls = [line for line in map(json.loads, lines) if "call" in line]
-        return [call["request"]["messages"][-1]["content"][0]["text"] for call in calls]
+        exchanges = read(self.project.path / "recordings" / name).exchanges
+        return [each.request["messages"][-1]["content"][0]["text"] for each in exchanges]

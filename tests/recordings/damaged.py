@@ -16,7 +16,7 @@ REASONS = ", ".join(map(repr, bedrock.enum("StopReason")))
 MEND = "Mend the line, or record the session again."
 MEANT = 'Mend it; or if it is meant, say so in line 2: "faults": ["what is wrong"].'
 
-HEADER = {"format": "converse-recording", "version": 1}
+HEADER = {"format": "converse-recording", "version": 2}
 CALL = {"call": 1, "operation": "ConverseStream", "modelId": "m", "request": {"messages": []}}
 HEAD = {"t": 398, "status": 200, "requestId": "5d4c"}
 START = {"t": 412, "messageStart": {"role": "assistant"}, "p": 31}
@@ -53,6 +53,28 @@ def stream(at: int, *instead: dict[str, Any]) -> str:
     return text(*STREAM[: at - 1], *instead, *STREAM[at:])
 
 
+PARTS: list[dict[str, Any]] = [
+    {"part": "system 1", "is": [{"text": "You are a guide."}]},
+    {"part": "message 1", "is": {"role": "user", "content": [{"text": "Where to?"}]}},
+]
+NAMING = {"call": 1, "operation": "ConverseStream", "modelId": "m", "parts": ["system 1", "message 1"]}
+GOING_ON = {**NAMING, "call": 2, "parts": ["system 1", "message 1", "answer 1", "message 2"]}
+IN_PARTS: list[dict[str, Any]] = [
+    HEADER,
+    *PARTS,
+    NAMING,
+    *STREAM[2:],
+    {"part": "message 2", "is": {}},
+    GOING_ON,
+    *STREAM[2:],
+]
+
+
+def in_parts(at: int, *instead: dict[str, Any]) -> str:
+    """The sound session of two calls that name parts, with other lines in the place of one."""
+    return text(*IN_PARTS[: at - 1], *instead, *IN_PARTS[at:])
+
+
 def without(key: str, line: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in line.items() if name != key}
 
@@ -71,6 +93,8 @@ def nested(depth: int) -> Any:
 SOUND = {
     "a stream": text(*STREAM),
     "no call": text(HEADER),
+    "calls that name parts": text(*IN_PARTS),
+    "parts beside a request": in_parts(4, {**NAMING, "request": {"inferenceConfig": {"maxTokens": 9}}}),
     "lines that end in CRLF": text(*STREAM).replace("\n", "\r\n"),
     "a last line without an end": text(*STREAM).rstrip("\n"),
     "spaces around the lines": text(*STREAM).replace("\n", " \n "),
@@ -186,7 +210,7 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
         2,
         (
             'the key "fault" is not known; did you mean "faults"? It is a call, with call, operation,'
-            " method, path, query, headers, faults, masked, request, requestText, requestBase64, modelId."
+            " method, path, query, headers, faults, masked, parts, request, requestText, requestBase64, modelId."
         ),
     ),
     "unknown label": (
@@ -194,7 +218,7 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
         2,
         (
             'the key "modelid" is not known; did you mean "modelId"? It is a call, with call, '
-            "operation, method, path, query, headers, faults, masked, request, requestText, requestBase64, "
+            "operation, method, path, query, headers, faults, masked, parts, request, requestText, requestBase64, "
             "modelId."
         ),
     ),
@@ -289,7 +313,7 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
     "event first": (
         text(HEADER, START),
         2,
-        "this line is an event, messageStart; after the header of a file comes a call.",
+        "this line is an event, messageStart; after the header of a file comes a call or a part of requests.",
     ),
     "status misspelt": (
         stream(3, {"t": 1, "staus": 200}),
@@ -298,6 +322,62 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
             "this line is an event, staus; after a call comes the head of an answer or a failure in "
             "the place of an answer."
         ),
+    ),
+    "a part that is not there": (
+        in_parts(13, {**GOING_ON, "parts": ["message 3"]}),
+        13,
+        '"parts" names "message 3"; no line before this one has that part.',
+    ),
+    "a part that comes later": (
+        in_parts(4, {**NAMING, "parts": ["message 2"]}),
+        4,
+        '"parts" names "message 2"; no line before this one has that part.',
+    ),
+    "the answer to itself": (
+        in_parts(13, {**GOING_ON, "parts": ["message 1", "answer 2"]}),
+        13,
+        '"parts" names "answer 2"; there is no message that call 2 was answered with.',
+    ),
+    "an answer that is no message": (
+        text(HEADER, *PARTS, NAMING, THROTTLED, {"part": "message 2", "is": {}}, GOING_ON, REFUSED),
+        7,
+        '"parts" names "answer 1"; there is no message that call 1 was answered with.',
+    ),
+    "two system prompts": (
+        in_parts(4, {**NAMING, "request": {"system": []}}),
+        4,
+        'it has "system" twice: it is in "parts" once, or in "request".',
+    ),
+    "messages here and there": (
+        in_parts(4, {**NAMING, "request": {"messages": []}}),
+        4,
+        'it has "messages" twice: it is in "parts" once, or in "request".',
+    ),
+    "parts beside a request that is none": (
+        in_parts(4, {**NAMING, "request": []}),
+        4,
+        '"request" is []; beside "parts" it is an object.',
+    ),
+    "a part of another name": (
+        in_parts(2, {"part": "prompt 1", "is": 1}),
+        2,
+        '"part" is "prompt 1"; it must be a name such as "message 1", for message, system, toolConfig, tools.',
+    ),
+    "a part that is nothing": (in_parts(2, {"part": "system 1"}), 2, '"is" is missing: the part itself.'),
+    "no parts": (
+        in_parts(4, {**NAMING, "parts": []}),
+        4,
+        '"parts" is []; it must be a list of the names of parts, or of answers, such as "message 1" and "answer 1".',
+    ),
+    "a part that is there twice": (
+        in_parts(12, PARTS[0]),
+        12,
+        'the part "system 1" is there already, in line 2.',
+    ),
+    "a file that ends in a part": (
+        text(*IN_PARTS[:12]),
+        12,
+        "the file ends after this line; after a part of requests comes a call or a part of requests.",
     ),
     "status as text": (
         stream(3, {**HEAD, "status": "200"}),
@@ -364,7 +444,7 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
     "body and events": (
         stream(3, {**HEAD, "body": {}}),
         4,
-        "this line is an event, messageStart; after a head with a body comes a bad end or a call.",
+        "this line is an event, messageStart; after a head with a body comes a bad end, a call or a part of requests.",
     ),
     "two bodies": (
         text(HEADER, CALL, {**THROTTLED, "bodyText": "x"}),
@@ -381,7 +461,7 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
         4,
         (
             "this line is the head of an answer; after the head of an answer comes an event, bytes of"
-            " a stream, a bad end or a call."
+            " a stream, a bad end, a call or a part of requests."
         ),
     ),
     "another failure": (
@@ -395,12 +475,15 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
     "events after a failure": (
         text(HEADER, CALL, REFUSED, START),
         4,
-        ("this line is an event, messageStart; after a failure in the place of an answer comes a call."),
+        (
+            "this line is an event, messageStart; after a failure in the place of an answer comes a call or a part of "
+            "requests."
+        ),
     ),
     "an end after a failure": (
         text(HEADER, CALL, REFUSED, {"t": 5, "end": "stalled"}),
         4,
-        "this line is a bad end; after a failure in the place of an answer comes a call.",
+        "this line is a bad end; after a failure in the place of an answer comes a call or a part of requests.",
     ),
     "status and failure": (
         text(HEADER, CALL, {**REFUSED, "status": 200}),
@@ -418,7 +501,7 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
     "events after an end": (
         text(*STREAM[:5], {"t": 5, "end": "stalled"}, LAST),
         7,
-        "this line is an event, metadata; after a bad end comes a call.",
+        "this line is an event, metadata; after a bad end comes a call or a part of requests.",
     ),
     "an end without time": (
         text(*STREAM[:5], {"end": "stalled"}),
@@ -696,17 +779,22 @@ OTHERS: dict[str, tuple[str, int, str]] = {
         ),
     ),
     "a newer version": (
-        text({**HEADER, "version": 2}),
+        text({**HEADER, "version": 3}),
         1,
         (
-            '"version" is 2; this converse-harness reads version 1. Install a newer converse-harness, or record the '
+            '"version" is 3; this converse-harness reads version 2. Install a newer converse-harness, or record the '
             "session again."
         ),
+    ),
+    "an older version": (
+        text({**HEADER, "version": 1}),
+        1,
+        '"version" is 1; this converse-harness reads version 2. Record the session again.',
     ),
     "no version": (
         text(without("version", HEADER)),
         1,
-        f'"version" is null; this converse-harness reads version 1. {MEND}',
+        '"version" is null; this converse-harness reads version 2. Record the session again.',
     ),
     "no header": (
         text(*STREAM[2:]),

@@ -467,7 +467,7 @@ def test_a_recorder_masks_a_secret_and_warns(tmp_path: Path) -> None:
     assert REFUSED[TOKEN] in said
     place = "body.output.message.content[0].text: a GitHub token"
     assert str(warned[0].message) == (
-        f"record({str(path)!r}): {path} has *** in the place of a secret:\n  {path}:3: {place}"
+        f"record({str(path)!r}): {path} has *** in the place of a secret:\n  {path}:4: {place}"
     )
     assert warned[0].filename == __file__
     first, second = read(path).exchanges

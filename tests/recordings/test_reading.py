@@ -123,7 +123,7 @@ def test_a_file_is_named_with_its_line(tmp_path: Path) -> None:
     file = tmp_path / "x.jsonl"
     file.write_text(stream(5, {"t": 1}))
     with pytest.raises(DamagedRecording, match="it has no event") as caught:
-        recording(file)
+        recording(file).check()
     assert str(caught.value).startswith(f"{file}:5: ")
     assert isinstance(caught.value, DamagedData)
     again = pickle.loads(pickle.dumps(caught.value))
@@ -284,7 +284,7 @@ def test_a_damaged_file_is_read_or_refused_by_line(damage: Damage, tmp_path_fact
     exchanges: tuple[RecordedExchange, ...] = ()
     line = 1
     try:
-        exchanges = recording(file).exchanges
+        exchanges = recording(file).check().exchanges
     except DamagedRecording as error:
         line = error.line
     assert 1 <= line <= ODD.count(b"\n") + 1

@@ -19,12 +19,12 @@ from converse_harness.recordings.lines import Line
 from converse_harness.recordings.read import (
     DamagedRecording,
     json_lines,
-    problems_of,
     session_of,
     text_of_file,
     violations,
 )
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession
+from converse_harness.recordings.structure import problems_of
 
 if TYPE_CHECKING:
     from converse_harness.cli.terminal import Printer

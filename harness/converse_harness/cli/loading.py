@@ -89,7 +89,7 @@ def load(path: Path, how: How = HOW) -> Script:
 def _with_recording(path: Path, how: How) -> Script:
     script = Script()
     try:
-        script.add([recording(path, match=how.match, pace=how.pace)])
+        script.add([recording(path, match=how.match, pace=how.pace).check()])
     except (DamagedData, ReplyError) as error:
         raise CannotServe(str(error)) from error
     return script

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Protocol, cast, runtime_checkable
 from converse_harness import bedrock
 from converse_harness.endpoint import operations
 from converse_harness.endpoint.call import Call
-from converse_harness.errors import ReplyError
+from converse_harness.errors import DamagedData, ReplyError
 from converse_harness.reply.body import ErrorBody, shorten
 from converse_harness.reply.reply import Reply
 
@@ -198,16 +198,34 @@ def _search(pattern: Pattern | Searched) -> Callable[[str], object]:
     return re.compile(translate(pattern)).match if isinstance(pattern, str) else pattern.search
 
 
+class Deferred(NamedTuple):
+    """A reply that is made when it is needed: that of a recording, which may hold thousands."""
+
+    make: Callable[[], Reply]
+
+
 @dataclass(slots=True, eq=False)
 class Slot:
     """A responder in its place, and the numbers of the calls that used it. `uses` None: as often as asked."""
 
-    responder: Responder
+    source: Responder | Deferred
     place: str
     uses: int | None
     used_by: list[int] = field(default_factory=list[int])
     required: bool = True
     """Whether it fails the test if it is not used."""
+
+    @property
+    def responder(self) -> Responder:
+        """The reply, or the function that computes one. Raises DamagedData for a reply that cannot be made."""
+        if isinstance(self.source, Deferred):
+            self.source = self.source.make()
+        return self.source
+
+    @property
+    def is_function(self) -> bool:
+        """Whether its reply is computed from the call."""
+        return not isinstance(self.source, Reply | Deferred)
 
     @property
     def left(self) -> bool:
@@ -222,9 +240,13 @@ class Slot:
     @property
     def summary(self) -> str:
         """The reply, or the function's name, in a few words."""
-        if isinstance(self.responder, Reply):
-            return self.responder.summary
-        return f"{getattr(self.responder, '__name__', 'function')}(call)"
+        try:
+            responder = self.responder
+        except DamagedData as error:
+            return str(error)
+        if isinstance(responder, Reply):
+            return responder.summary
+        return f"{getattr(responder, '__name__', 'function')}(call)"
 
 
 class Missed(NamedTuple):
@@ -263,14 +285,14 @@ class Queue:
             place = f"{self.name}.{len(self.slots) + len(added)}"
             added.append(Slot(cast("Responder", responder), place, uses))
         self.slots += added
-        self._functions += sum(not isinstance(slot.responder, Reply) for slot in added)
+        self._functions += sum(slot.is_function for slot in added)
         return added
 
     def remove(self, slots: Iterable[Slot]) -> None:
         """Take back some of its slots."""
         taken = {id(slot) for slot in slots}
         self.slots[:] = [slot for slot in self.slots if id(slot) not in taken]
-        self._functions = sum(not isinstance(slot.responder, Reply) for slot in self.slots)
+        self._functions = sum(slot.is_function for slot in self.slots)
         self._spent = 0
 
     @property

@@ -128,7 +128,7 @@ def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redacti
         raise CannotImportAll(tracks.problems)
     if not tracks.captured:
         return Imported((), tracks.alone)
-    writer = SessionWriter(target, redaction=redaction or Redaction(), captured=tracks.captured)
+    writer = SessionWriter(target, redaction=redaction or Redaction(), captured=tracks.captured, exact=True)
     writer.save()
     return Imported(tuple(_verdicts(target, tracks)), tracks.alone, said_of_masked(writer.written.masked, target))
 

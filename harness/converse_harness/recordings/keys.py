@@ -26,6 +26,25 @@ _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
+PART_MEMBERS: Final = ("system", "toolConfig", "tools")
+"""The members of a request that are parts, beside its messages: each has a line of its own."""
+
+MESSAGE: Final = "message"
+ANSWER: Final = "answer"
+"""The kinds of messages that a call names: one with a line of its own, and that of an answer."""
+
+_PART: Final = re.compile(rf"(?:{'|'.join((MESSAGE, *PART_MEMBERS))}) [1-9][0-9]{{0,9}}")
+_PART_OR_ANSWER: Final = re.compile(rf"{_PART.pattern}|{ANSWER} [1-9][0-9]{{0,9}}")
+
+
+class Problem(NamedTuple):
+    """What is wrong with a line, by its number in the file, from 1; what to do, where it is not to mend the line."""
+
+    line: int
+    text: str
+    advice: str = ""
+
+
 class Type(NamedTuple):
     """What the value of a key can be: in words, and as a test."""
 
@@ -88,6 +107,15 @@ def _are_texts(value: object) -> bool:
     return isinstance(value, list) and all(map(_is_name, cast("list[object]", value)))
 
 
+def _is_part(value: object) -> bool:
+    return isinstance(value, str) and _PART.fullmatch(value) is not None
+
+
+def _are_parts(value: object) -> bool:
+    names = cast("list[object]", value) if isinstance(value, list) else []
+    return names != [] and all(isinstance(name, str) and _PART_OR_ANSWER.fullmatch(name) for name in names)
+
+
 def _are_headers(value: object, *, absent: bool) -> bool:
     return isinstance(value, dict) and all(
         _HEADER_NAME.fullmatch(name) and (is_header(each) or (absent and each is None))
@@ -110,6 +138,8 @@ TYPES: Final[Mapping[str, Type]] = {
     "text": Type("a text", is_text),
     "name": Type("a text that is not empty", _is_name),
     "texts": Type("a list of texts, none of them empty", _are_texts),
+    "part": Type(f'a name such as "{MESSAGE} 1", for {", ".join((MESSAGE, *PART_MEMBERS))}', _is_part),
+    "parts": Type(f'a list of the names of parts, or of answers, such as "{MESSAGE} 1" and "{ANSWER} 1"', _are_parts),
     "base64": Type("a text in base64", _is_base64),
     "object": Type("an object", _is_exactly(dict)),
     "JSON": Type("any JSON", _is_anything),
@@ -147,6 +177,13 @@ KINDS: Final[Mapping[str, LineKind]] = {
             "botocore": Key("text", "the botocore whose model its answers were held to"),
         },
     ),
+    "part": LineKind(
+        "a part of requests",
+        {
+            "part": Key("part", "its name, by which calls have it: what it is and a number", required=True),
+            "is": Key("JSON", "the part itself", required=True),
+        },
+    ),
     "call": LineKind(
         "a call",
         {
@@ -158,7 +195,8 @@ KINDS: Final[Mapping[str, LineKind]] = {
             "headers": Key("sent", "the request headers that say what is asked, x-amzn-bedrock-*"),
             "faults": Key("texts", "what is illegal in the answer and meant; without it an illegal answer is refused"),
             "masked": Key("texts", "where a secret was that nobody expects there, and of what kind; it is *** now"),
-            "request": Key("JSON", "the body of the request, where it is JSON"),
+            "parts": Key("parts", "what of the request stands elsewhere; messages and answers, in their order"),
+            "request": Key("JSON", "the body of the request, or what is left of it, where it is JSON"),
             "requestText": Key("text", "the body of the request, where it is another text"),
             "requestBase64": Key("base64", "the body of the request, where it is no text"),
         },
@@ -222,16 +260,17 @@ WHOLE: Final = "whole"
 """The state after a head that has a body: no stream follows."""
 
 FOLLOWS: Final[Mapping[str, tuple[str, ...]]] = {
-    "header": ("call",),
+    "header": ("call", "part"),
+    "part": ("call", "part"),
     "call": ("head", "failed"),
-    "head": ("event", "bytes", "end", "call"),
-    WHOLE: ("end", "call"),
-    "failed": ("call",),
-    "event": ("event", "bytes", "end", "call"),
-    "bytes": ("event", "bytes", "end", "call"),
-    "end": ("call",),
+    "head": ("event", "bytes", "end", "call", "part"),
+    WHOLE: ("end", "call", "part"),
+    "failed": ("call", "part"),
+    "event": ("event", "bytes", "end", "call", "part"),
+    "bytes": ("event", "bytes", "end", "call", "part"),
+    "end": ("call", "part"),
 }
-"""The kinds of lines that may follow a kind. A file may end after each of them but a call."""
+"""The kinds of lines that may follow a kind. A file may end after each of them but a call or a part."""
 
 
 def said(value: object) -> str:

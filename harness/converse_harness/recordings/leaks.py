@@ -25,7 +25,7 @@ from converse_harness.secrets import MASK, STAND_IN, matches, own_secrets, own_s
 OWN_SECRET: Final = "a secret of this process"
 """The kind of a value that is in the environment, or that a request was signed with."""
 
-_NO_EVENT: Final = frozenset({"call", "status", "failed", "end", "bytes", "format"})
+_NO_EVENT: Final = frozenset({"call", "part", "status", "failed", "end", "bytes", "format"})
 """A line with one of these has no event."""
 
 _AND_AFTER: Final = (" (with the lines after it)",)

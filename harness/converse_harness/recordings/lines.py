@@ -72,6 +72,8 @@ def is_deeper(value: Any, deepest: int) -> bool:
     """
     level: list[Any] = [value]
     for _ in range(deepest):
+        if not level:
+            return False
         level = [inner for outer in level for inner in _inside(outer)]
     return any(is_object(each) or is_array(each) for each in level)
 
@@ -86,7 +88,7 @@ def compact(value: object) -> bytes:
 
 
 FORMAT: Final = "converse-recording"
-VERSION: Final = 1
+VERSION: Final = 2
 
 Line = dict[str, Any]
 
@@ -107,6 +109,7 @@ EVENT_KEYS: Final[Mapping[str, str]] = {
 
 TOLD_BY: Final[Mapping[str, str]] = {
     "call": "call",
+    "part": "part",
     "status": "head",
     "failed": "failed",
     "end": "end",

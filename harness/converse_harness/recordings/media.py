@@ -78,8 +78,8 @@ def references(line: Line) -> Iterator[str]:
 
 def _keys(line: Line) -> tuple[str, ...]:
     """The keys of a line whose values may have media aside: not those of an event whose exact bytes are kept."""
-    if "call" in line or "status" in line:
-        return tuple(key for key in ("request", "body") if key in line)
+    if "call" in line or "part" in line or "status" in line:
+        return tuple(key for key in ("request", "is", "body") if key in line)
     event = event_of(line)
     return () if event is None or "payload" in line or "frame" in line else (event[0],)
 

@@ -67,6 +67,7 @@ def open_session(
         return OpenedRecording(None, SessionWriter(path, redaction=redaction))
     found = replace(recording(path, match=match, pace=pace, redaction=redaction), required=required, again=again)
     if mode == "new_episodes":
+        found.check()  # it is written again
         return OpenedRecording(found, SessionWriter(path, found.exchanges, keeps=True, redaction=redaction))
     return OpenedRecording(found, None)
 

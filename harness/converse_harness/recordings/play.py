@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.script import Missed, Queue, Slot
+from converse_harness.endpoint.script import Deferred, Missed, Queue, Slot
 from converse_harness.errors import MaskedSecretWarning, ReplyError
 from converse_harness.recordings.choices import USED_FILES, identity
 from converse_harness.recordings.matching import (
@@ -26,7 +26,7 @@ from converse_harness.recordings.matching import (
     masks,
 )
 from converse_harness.recordings.mismatch import State, missed
-from converse_harness.recordings.read import read
+from converse_harness.recordings.opening import open_file
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession, reply_of
 
 if TYPE_CHECKING:
@@ -62,8 +62,14 @@ class Recording:
 
     @property
     def exchanges(self) -> tuple[RecordedExchange, ...]:
-        """What was recorded, in its order."""
+        """What was recorded, in its order. What is wrong with one is raised when it is asked for its call or answer."""
         return self.session.exchanges
+
+    def check(self) -> Recording:
+        """It, all of it read and sound. Raises DamagedRecording."""
+        for exchange in self.exchanges:
+            exchange.lines()
+        return self
 
     def asked(self, number: int, *, numbered: bool) -> MatchKey:
         """What an exchange, counted from 0, was asked; with all account ids `numbered`, wherever they stand."""
@@ -103,7 +109,12 @@ class Playing(Queue):
         super().__init__(name)
         self.recording = recording
         self.slots += (
-            Slot(reply_of(exchange, recording.pace), f"{name}.{number}", 1, required=recording.required)
+            Slot(
+                Deferred(partial(reply_of, exchange, recording.pace)),
+                f"{name}.{number}",
+                1,
+                required=recording.required,
+            )
             for number, exchange in enumerate(recording.exchanges)
         )
         self._all = tuple(self.slots)
@@ -132,18 +143,23 @@ class Playing(Queue):
         return next((slot for slot in like if self._is_masked(slot, exact)), None)
 
     def _is_masked(self, slot: Slot, exact: str) -> bool:
-        secrets = "masked" in self.recording.exchanges[self._numbers[id(slot)]].call
+        secrets = bool(self.recording.exchanges[self._numbers[id(slot)]].masked)
         return masks(self._key("exact", slot, numbered=True), exact, secrets=secrets)
 
     def _next(self, call: Call, *, numbered: bool) -> Slot | None:
         rule = self.recording.match
         asked = self.recording.asked_by(call, numbered=numbered)
         wanted = key(rule, asked)
+        first = self.first_left()
+        if first is None:
+            return None
         if rule == "order":
-            slot = self.first_left()
-            return slot if slot is not None and self._key(rule, slot, numbered=numbered) == wanted else None
+            return first if self._key(rule, first, numbered=numbered) == wanted else None
+        exact = wanted if rule == "exact" else key("exact", asked)
+        if self._key("exact", first, numbered=numbered) == exact:
+            return first  # as where a session is played as it was recorded: the others need not be read
         group = self._grouped(numbered=numbered).get(wanted)
-        return None if group is None else group.next(asked if rule == "shape" else None)
+        return None if group is None else group.next(exact if rule == "shape" else None)
 
     def remove(self, slots: Iterable[Slot]) -> None:
         """Take back some of its slots."""
@@ -202,16 +218,16 @@ class Group:
         self._exact = exact
         self._same: dict[str, deque[Slot]] | None = None
 
-    def next(self, asked: MatchKey | None) -> Slot | None:
-        """The first that was not played; where `asked` is given, first of all one whose request is the same."""
+    def next(self, exact: str | None) -> Slot | None:
+        """The first that was not played; where the key `exact` is given, first of all one whose request has it."""
         slot = _first(self.slots)
-        if slot is None or asked is None or len(self.slots) == 1:
+        if slot is None or exact is None or len(self.slots) == 1:
             return slot
         if self._same is None:
             self._same = {}
             for each in self.slots:
                 self._same.setdefault(self._exact(each), deque()).append(each)
-        return _first(self._same.get(key("exact", asked), deque())) or slot
+        return _first(self._same.get(exact, deque())) or slot
 
 
 def _first(slots: deque[Slot]) -> Slot | None:
@@ -236,11 +252,11 @@ def recording(
     where = Path(path)
     USED_FILES.add(identity(where))
     try:
-        session = read(where)
+        session = open_file(where)
     except OSError as error:
         raise ReplyError(f"recording({str(path)!r}): {error.strerror or error}.") from error
     for exchange in session.exchanges:
-        for place in filter(_IS_EXACT.search, exchange.call.get("masked", ())):
+        for place in filter(_IS_EXACT.search, exchange.masked):
             warnings.warn(
                 f"{where}:{exchange.at}: {place}: masked when it was recorded, so it is not what Bedrock sent.",
                 MaskedSecretWarning,

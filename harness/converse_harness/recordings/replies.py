@@ -24,20 +24,68 @@ from converse_harness.stream.http import (
     stream_response,
 )
 
+Answer = tuple[Line, tuple[Line, ...], Line | None]
+"""The lines of an answer: its head, its events, and its end where that was none."""
 
-@dataclass(frozen=True, slots=True)
+
 class RecordedExchange:
     """One request and its answer.
 
-    `at` is the number of its first line in the file, counted from 1; `head` the line of the answer's head, or of what
-    failed in its place; `events` the lines of its stream; `end` the line of an end that was none.
+    `at` is the number of its first line in the file, counted from 1; `call` that line, with the whole request; `head`
+    the line of the answer's head, or of what failed in its place; `events` the lines of its stream; `end` the line of
+    an end that was none.
     """
 
-    at: int
-    call: Line
-    head: Line
-    events: tuple[Line, ...] = ()
-    end: Line | None = None
+    __slots__ = ("_answer", "_call", "at")
+
+    def __init__(self, at: int, call: Line, head: Line, events: tuple[Line, ...] = (), end: Line | None = None) -> None:
+        self.at = at
+        self._call: Line | None = call
+        self._answer: Answer | None = (head, events, end)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RecordedExchange) and (self.at, *self.lines()) == (other.at, *other.lines())
+
+    __hash__ = None  # type: ignore[assignment]  # its lines are dicts
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(at={self.at})"
+
+    def _read_call(self) -> Line:
+        """The line of the call of an exchange that was made without it."""
+        raise NotImplementedError
+
+    def _read_answer(self) -> Answer:
+        """The lines of the answer of an exchange that was made without them."""
+        raise NotImplementedError
+
+    @property
+    def call(self) -> Line:
+        """The line of the call, with the whole request."""
+        if self._call is None:
+            self._call = self._read_call()
+        return self._call
+
+    @property
+    def head(self) -> Line:
+        """The line of the answer's head, or of what failed in its place."""
+        return self._answered[0]
+
+    @property
+    def events(self) -> tuple[Line, ...]:
+        """The lines of the answer's stream."""
+        return self._answered[1]
+
+    @property
+    def end(self) -> Line | None:
+        """The line of an end that was none."""
+        return self._answered[2]
+
+    @property
+    def _answered(self) -> Answer:
+        if self._answer is None:
+            self._answer = self._read_answer()
+        return self._answer
 
     @property
     def operation(self) -> str:
@@ -60,13 +108,14 @@ class RecordedExchange:
         """What is known to be wrong in its answer, and meant."""
         return list(self.call.get("faults", ()))
 
-    def lines(self) -> Iterator[Line]:
+    @property
+    def masked(self) -> list[str]:
+        """The places in it where a secret was."""
+        return list(self.call.get("masked", ()))
+
+    def lines(self) -> list[Line]:
         """Its lines in the order of the file."""
-        yield self.call
-        yield self.head
-        yield from self.events
-        if self.end is not None:
-            yield self.end
+        return [self.call, self.head, *self.events, *([] if self.end is None else [self.end])]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -22,10 +22,12 @@ from converse_harness.endpoint import Exchange
 from converse_harness.endpoint.call import Call, CallOutcome, ForwardedCall
 from converse_harness.errors import SecretFound, StreamOrderError
 from converse_harness.recordings import replies as recorded
+from converse_harness.recordings.again import with_kept
 from converse_harness.recordings.capture import CapturedExchange, exchange_lines
 from converse_harness.recordings.lines import FORMAT, VERSION, Line, dump
 from converse_harness.recordings.media import set_aside
-from converse_harness.recordings.read import parse, read
+from converse_harness.recordings.parts import written_once
+from converse_harness.recordings.read import DamagedRecording, parse, read
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.replies import reply_of
 from converse_harness.recordings.safe import SafeLines, safe_lines, said_of_left_out
@@ -97,7 +99,7 @@ def store(path: Path, lines: Sequence[Line]) -> str:
     Raises OSError; then what was there is as it was, and nothing new is left behind.
     """
     lines, files = set_aside(lines, path)
-    text = text_of(lines)
+    text = text_of(written_once(lines))
     new: list[Path] = []
     try:
         for name, data in files.items():
@@ -214,7 +216,8 @@ class SessionWriter:
 
     `path` is where `save` writes them, `before` what the file held already. One that `keeps` takes the file as it is
     when it saves, for another process may have added to it meanwhile. It can be saved again and again. `redaction` is
-    what is replaced in what it writes.
+    what is replaced in what it writes. What differs only by paddings, times and ids from the file whose place it takes
+    stays as it was there, unless it is to be `exact`.
     """
 
     path: Path
@@ -222,10 +225,13 @@ class SessionWriter:
     keeps: bool = False
     redaction: Redaction = field(default_factory=Redaction)
     captured: list[CapturedExchange] = field(default_factory=list[CapturedExchange])
+    exact: bool = False
     written: SafeLines = field(default_factory=lambda: SafeLines([]))
     """What was written when it was saved last, where a secret was masked, and what was left out."""
     _own: Counter[str] = field(default_factory=Counter[str])
     """What it wrote itself into a file that it keeps."""
+    _replaced: dict[Path, list[Line]] = field(default_factory=dict[Path, list[Line]])
+    """What the files held that it replaces."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def forward(self, call: Call, request: Request | None = None) -> ForwardedExchange:
@@ -275,11 +281,37 @@ class SessionWriter:
                 self.before = _without(read(path).exchanges, self._own)
             self.written = safe = self.lines()
             if any("call" in line for line in safe.lines):
-                text = store(path, safe.lines)
+                text = store(path, safe.lines if keeps else self._with_kept(path, safe.lines))
+                self.written = _as_it_stands(safe, text)
                 if keeps:
                     self._own = Counter(map(_unnumbered, parse(text, path).exchanges[len(self.before) :]))
         if safe.left_out:
             raise SecretFound(said_of_left_out(safe, path))
+
+    def _with_kept(self, path: Path, lines: list[Line]) -> list[Line]:
+        """The lines that take the place of a file; those of it that say the same stay, however often it is saved."""
+        if self.exact:
+            return lines
+        if path not in self._replaced:
+            self._replaced[path] = _lines_in(path)
+        return with_kept(self._replaced[path], lines)
+
+
+def _lines_in(path: Path) -> list[Line]:
+    """The lines of a recording, none of a file that is none."""
+    try:
+        session = read(path, legal=False)
+    except (OSError, DamagedRecording):
+        return []
+    return [session.header, *(line for exchange in session.exchanges for line in exchange.lines())]
+
+
+def _as_it_stands(safe: SafeLines, text: str) -> SafeLines:
+    """What was written, with the places of masks by the lines of the file, in which parts have lines of their own."""
+    if not safe.masked:
+        return safe
+    numbers = [number for number, row in enumerate(text.split("\n"), 1) if not row.startswith('{"part"')]
+    return safe._replace(masked=tuple(replace(leak, line=numbers[leak.line - 1]) for leak in safe.masked))
 
 
 def _without(

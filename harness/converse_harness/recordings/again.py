@@ -1,0 +1,206 @@
+"""A session that is recorded again keeps the lines that differ by chance only: by paddings, times and invented ids."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Any, Final
+
+from converse_harness.bedrock.findings import is_array, is_object
+from converse_harness.recordings.keys import ONE_OF
+from converse_harness.recordings.lines import Line
+from converse_harness.recordings.parts import exchanges_in
+
+_CHANCE: Final = frozenset({"t", "p", "joined", "requestId"})
+"""The keys of the lines of an answer that are others each time."""
+
+_IDS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
+"""The members of an answer with ids that the service invents, and that clients send back."""
+
+_LATENCY: Final = re.compile(r"latency(?:Ms)?$", re.IGNORECASE)
+"""How the names of members and headers end whose values are times."""
+
+_WORD: Final = re.compile(r"[A-Za-z0-9_-]{12,}")
+"""What is taken for an id in the middle of a text."""
+
+_MOST: Final = 4_000_000
+"""Of how many pairs of exchanges the best order is looked for; where there are more they belong together by number."""
+
+
+def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
+    """The lines of a session that takes the place of an old one, both with whole requests.
+
+    An event, a head or an end that is the same but for padding, time and ids is the old line; an id that is kept is so
+    in the requests that come later, too. Where all is the same, the header is the old one as well.
+
+    >>> call = {"call": 1, "operation": "Converse", "modelId": "m"}
+    >>> old = [{"recorded": "2025"}, call, {"t": 7, "status": 200, "requestId": "a", "body": {}}]
+    >>> with_kept(old, [{"recorded": "2026"}, call, {"t": 9, "status": 200, "requestId": "b", "body": {}}]) == old
+    True
+    """
+    if not old:
+        return [*new]
+    before = [lines for _, lines in exchanges_in(old)]
+    after = [lines for _, lines in exchanges_in(new)]
+    pairs = _paired([*map(_fingerprint, before)], [*map(_fingerprint, after)], alike=True)
+    names = _Renamed(after)
+    made = [*new[:1]]
+    for number, (asked, *answer) in enumerate(after):
+        call = names.in_call(asked)
+        if number not in pairs:
+            made += [call, *answer]
+            continue
+        old_call, *old_answer = before[pairs[number]]
+        same = _text(call | {"call": 0}) == _text(old_call | {"call": 0})
+        made.append(old_call | {"call": call["call"]} if same else call)
+        made += _answer(old_answer, answer, names)
+    same = made[1:] == list(old[1:]) and made[0] | {"recorded": ""} == old[0] | {"recorded": ""}
+    return [*old[:1], *made[1:]] if same else made
+
+
+def _paired(old: Sequence[str], new: Sequence[str], *, alike: bool) -> dict[int, int]:
+    """By the number of each new text that of the old one which is the same; if `alike`, also of one in its place."""
+    start, most = 0, min(len(old), len(new))
+    while start < most and old[start] == new[start]:
+        start += 1
+    pairs = {number: number for number in range(start)}
+    if (len(old) - start) * (len(new) - start) > _MOST:
+        return pairs | {number: number for number in range(start, most) if alike or old[number] == new[number]}
+    for kind, first, last, begin, end in SequenceMatcher(None, old[start:], new[start:], autojunk=False).get_opcodes():
+        if kind == "equal" or (kind == "replace" and alike):
+            olds, news = range(start + first, start + last), range(start + begin, start + end)
+            pairs |= dict(zip(news, olds, strict=False))
+    return pairs
+
+
+def _fingerprint(exchange: Sequence[Line]) -> str:
+    """What was asked of whom and answered, without what is chance."""
+    call, *answer = exchange
+    asked = {key: value for key, value in call.items() if key not in ("call", "faults", "masked", *ONE_OF["call"])}
+    return "\n".join([_text(asked), *map(_outline, answer)])
+
+
+def _answer(old: Sequence[Line], new: Sequence[Line], names: _Renamed) -> list[Line]:
+    """The lines of an answer, the old ones in their place."""
+    pairs = _paired([*map(_outline, old)], [*map(_outline, new)], alike=False)
+    kept = {mine: old[other] for mine, other in pairs.items() if names.take(new[mine], old[other])}
+    if 0 not in kept and "body" in old[0] and _outlines_with_ids(old[0]) == _outlines_with_ids(new[0]):
+        # A body is one line: what is chance in it stays, whatever else it says now.
+        same = {key: old[0][key] for key in ("t", "requestId") if key in old[0] and key in new[0]}
+        kept[0] = (names.in_answer(new[0]) if names.take(new[0], old[0]) else new[0]) | same
+    if len(kept) in (0, len(new)):
+        return [kept[number] for number in sorted(kept)] if kept else [*new]
+    made: list[Line] = []
+    latest = 10**12
+    for number in range(len(new) - 1, -1, -1):  # times do not go back
+        line = kept.get(number) or new[number] | {"t": min(new[number]["t"], latest)}
+        latest = min(latest, line["t"])
+        made.append(line)
+    made.reverse()
+    for number in range(1, len(made)):
+        if number not in kept:
+            made[number] = made[number] | {"t": max(made[number]["t"], made[number - 1]["t"])}
+    return made
+
+
+class _Renamed:
+    """The ids that the service invented now -> those that it had invented before, which take their place."""
+
+    def __init__(self, exchanges: Sequence[Sequence[Line]]) -> None:
+        self._old: dict[str, str] = {}
+        self._new: dict[str, str] = {}
+        self._invented = {each for _, *answer in exchanges for line in answer for each in _ids(line)}
+
+    def take(self, new: Line, old: Line) -> bool:
+        """Whether an old line can take the place of a new one with the same outline; its ids do then from here on."""
+        olds, news = dict[str, str](), dict[str, str]()
+        for mine, other in zip(_ids(new), _ids(old), strict=True):
+            if mine == other:
+                continue
+            # Two ids must not become one, nor one two.
+            was, now = olds.get(mine, self._old.get(mine, other)), news.get(other, self._new.get(other, mine))
+            if (was, now) != (other, mine) or other in self._invented:
+                return False
+            olds[mine], news[other] = other, mine
+        self._old.update(olds)
+        self._new.update(news)
+        return True
+
+    def in_answer(self, value: Any) -> Any:
+        """A line of an answer, or a value in it, with the old ids in the place of the new."""
+        if is_object(value):
+            return {
+                key: self._old.get(each, each) if key in _IDS and isinstance(each, str) else self.in_answer(each)
+                for key, each in value.items()
+            }
+        return [self.in_answer(each) for each in value] if is_array(value) else value
+
+    def in_call(self, call: Line) -> Line:
+        """The line of a call with the old ids in the place of the new."""
+        if not self._old:
+            return call
+        return call | {key: self._in(call[key]) for key in ("request", "requestText") if key in call}
+
+    def _in(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._old.get(value) or _WORD.sub(lambda found: self._old.get(found[0], found[0]), value)
+        if is_object(value):
+            return {key: self._in(each) for key, each in value.items()}
+        return [self._in(each) for each in value] if is_array(value) else value
+
+
+def _ids(value: Any) -> Iterator[str]:
+    """The ids in a line of an answer, or in a value of it, in their order."""
+    if is_object(value):
+        for key in sorted(value):
+            each = value[key]
+            if key in _IDS and isinstance(each, str):
+                yield each
+            else:
+                yield from _ids(each)
+    elif is_array(value):
+        for each in value:
+            yield from _ids(each)
+
+
+def _outlines_with_ids(value: Any) -> list[str]:
+    """The objects in a line of an answer that have ids, in their order, without these."""
+    inner: Sequence[Any] = (
+        [value[key] for key in sorted(value)] if is_object(value) else value if is_array(value) else []
+    )
+    own = [_text(_without_chance(value))] if is_object(value) and any(map(_IDS.__contains__, value)) else []
+    return [*own, *(outline for each in inner for outline in _outlines_with_ids(each))]
+
+
+def _outline(line: Line) -> str:
+    """A line of an answer without what is chance, equal for two that say the same."""
+    made = {key: _without_chance(value) for key, value in line.items() if key not in _CHANCE}
+    if isinstance(line.get("payload"), str):
+        made["payload"] = _payload(line["payload"])
+    return _text(made)
+
+
+def _without_chance(value: Any) -> Any:
+    if is_object(value):
+        return {
+            key: "" if (key in _IDS and isinstance(each, str)) or _LATENCY.search(key) else _without_chance(each)
+            for key, each in value.items()
+        }
+    return [_without_chance(each) for each in value] if is_array(value) else value
+
+
+def _payload(text: str) -> Any:
+    """The members of an event as they were sent, in their order."""
+    try:
+        sent: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    members: Mapping[str, Any] = sent if is_object(sent) else {}
+    return [[key, _without_chance(value)] for key, value in members.items() if key != "p"] or text
+
+
+def _text(value: object) -> str:
+    """JSON that is the same for equal values, whatever the order of their keys: 1, 1.0 and true are three."""
+    return json.dumps(value, sort_keys=True)

@@ -1,0 +1,231 @@
+"""Messages, system prompts and tools stand in lines of their own, each once: a call names those that it has."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+from converse_harness.bedrock.findings import is_array, is_object
+from converse_harness.errors import ConverseHarnessError
+from converse_harness.recordings.keys import ANSWER, MESSAGE, PART_MEMBERS, Problem, said
+from converse_harness.recordings.lines import Line, event_of
+from converse_harness.recordings.media import MARK
+from converse_harness.stream.assemble import assemble
+from converse_harness.stream.events import from_wire
+
+_MESSAGES: Final = "messages"
+
+
+def written_once(lines: Sequence[Line]) -> list[Line]:
+    """The lines of a file as they are written: before a call stand the parts that no call before it had.
+
+    The message of an answer, where a client sends it back as it was, is named as that.
+
+    >>> asked = {"messages": [{"role": "user", "content": [{"text": "hi"}]}]}
+    >>> for line in written_once([{"call": 1, "operation": "Converse", "request": asked}, {"t": 1, "status": 500}]):
+    ...     print(line)
+    {'part': 'message 1', 'is': {'role': 'user', 'content': [{'text': 'hi'}]}}
+    {'call': 1, 'operation': 'Converse', 'parts': ['message 1']}
+    {'t': 1, 'status': 500}
+    """
+    made = lines[: next(iter(_starts(lines)), len(lines))]
+    names = _Names()
+    return [*made, *(line for _, exchange in exchanges_in(lines) for line in names.written(exchange))]
+
+
+def exchanges_in(lines: Sequence[Line]) -> Iterator[tuple[int, Sequence[Line]]]:
+    """The lines of each exchange, and the index of the first: they end where another call or a part begins."""
+    starts = _starts(lines)
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=False):
+        if "call" in lines[start]:
+            yield start, lines[start:end]
+
+
+def _starts(lines: Sequence[Line]) -> list[int]:
+    return [index for index, line in enumerate(lines) if "call" in line or "part" in line]
+
+
+def _text(value: object) -> str:
+    """JSON that is the same for equal values: 1, 1.0 and true are three."""
+    return json.dumps(value, sort_keys=True)
+
+
+class _Names:
+    """The parts that stand in a file by now, and their names."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], str] = {}
+        self._counts: Counter[str] = Counter()
+        self._answers: list[Sequence[Line]] = []
+
+    def written(self, exchange: Sequence[Line]) -> Iterator[Line]:
+        """The lines of an exchange, and before them the parts that are new."""
+        call, *answer = exchange
+        request = call.get("request")
+        self._answers.append(exchange)
+        if not is_object(request):
+            yield from exchange
+            return
+        conversation, within = _conversation(call, request)
+        rest, parts, names = dict(conversation), list[Line](), list[str]()
+        for member in PART_MEMBERS:
+            if member in rest:
+                names.append(self._name(member, rest.pop(member), parts))
+        messages = rest.get(_MESSAGES)
+        if is_array(messages) and messages:
+            names += [self._name(MESSAGE, message, parts) for message in messages]
+            del rest[_MESSAGES]
+        if not names:
+            yield from exchange
+            return
+        left = within(rest)
+        yield from parts
+        yield (
+            {key: value for key, value in call.items() if key != "request"}
+            | {"parts": names}
+            | ({"request": left} if left else {})
+        )
+        yield from answer
+
+    def _name(self, kind: str, value: Any, parts: list[Line]) -> str:
+        """The name of a part, which is added to `parts` if it is a new one."""
+        key = kind, _text(value)
+        if key not in self._known and kind == MESSAGE and is_object(value) and value.get("role") == "assistant":
+            self._know_answers()
+        if key not in self._known:
+            self._counts[kind] += 1
+            self._known[key] = name = f"{kind} {self._counts[kind]}"
+            parts.append({"part": name, "is": value})
+        return self._known[key]
+
+    def _know_answers(self) -> None:
+        *before, current = self._answers
+        self._answers = [current]
+        for exchange in before:
+            message = message_of(exchange)
+            text = "" if message is None else _text(message)
+            if text and MARK not in text:
+                self._known.setdefault((MESSAGE, text), f"{ANSWER} {exchange[0]['call']}")
+
+
+def message_of(exchange: Sequence[Line]) -> Any:
+    """The message of an answer as JSON, as a client may send it back; None where the answer amounts to none."""
+    call, head, *events = exchange
+    body = head.get("body")
+    if call.get("operation") == "Converse" and is_object(body) and head.get("status") == 200:
+        output = body.get("output")
+        return output.get("message") if is_object(output) else None
+    if call.get("operation") != "ConverseStream":
+        return None
+    try:
+        return _as_json(assemble(map(_event, events)).message)
+    except (ConverseHarnessError, ValueError, LookupError, TypeError, AttributeError):
+        return None
+
+
+def _event(line: Line) -> Mapping[str, Any]:
+    found = event_of(line)
+    if found is None:
+        raise ValueError("bytes are no event")
+    name, members = found
+    return {name: from_wire(name, members)}
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if is_object(value):
+        return {key: _as_json(each) for key, each in value.items()}
+    return [_as_json(each) for each in value] if is_array(value) else value
+
+
+def _conversation(
+    call: Line, request: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], Callable[[Mapping[str, Any]], dict[str, Any]]]:
+    """The object of a request that has the messages, and how another one takes its place in the request."""
+    asked = request.get("input")
+    inner = asked.get("converse") if call.get("operation") == "CountTokens" and is_object(asked) else None
+    if not is_object(inner):
+        return request, dict
+    outer = cast("Mapping[str, Any]", asked)
+    return inner, lambda other: {**request, "input": {**outer, "converse": dict(other)}}
+
+
+class MissingPart(ValueError):
+    """What is wrong with the parts that a call names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts that stand in a file: `line_of` has the numbers of their lines by their names.
+
+    `line` gives a line by its number, from 1; `answered` the lines of the exchange of a call by its number, none for
+    one that is not there.
+    """
+
+    line_of: Mapping[str, int]
+    line: Callable[[int], Line]
+    answered: Callable[[int], Sequence[Line]]
+    _values: dict[int, Any] = field(default_factory=dict[int, Any])
+    _messages: dict[int, Any] = field(default_factory=dict[int, Any])
+
+    @classmethod
+    def of(cls, lines: Sequence[Line]) -> Parts:
+        """Those in all lines of a file."""
+        exchanges = [exchange for _, exchange in exchanges_in(lines)]
+        return cls(
+            {line["part"]: number for number, line in enumerate(lines, 1) if "part" in line},
+            lambda number: lines[number - 1],
+            lambda number: exchanges[number - 1] if number <= len(exchanges) else (),
+        )
+
+    def problems(self, call: Line, at: int) -> Iterator[Problem]:
+        """What is wrong with the parts that a call names, the line of which is line `at`."""
+        try:
+            self.whole(call, at)
+        except MissingPart as error:
+            yield Problem(at, str(error))
+
+    def whole(self, call: Line, at: int) -> Line:
+        """The line of a call with its whole request; it is line `at` of the file. Raises MissingPart."""
+        if "parts" not in call:
+            return call
+        request = call.get("request", {})
+        if not is_object(request):
+            raise MissingPart(f'"request" is {said(request)}; beside "parts" it is an object.')
+        conversation, within = _conversation(call, request)
+        made = dict(conversation)
+        messages: list[Any] = []
+        for name in call["parts"]:
+            kind, _, _ = name.partition(" ")
+            member = _MESSAGES if kind in (MESSAGE, ANSWER) else kind
+            if member in made and made[member] is not messages:
+                raise MissingPart(f'it has "{member}" twice: it is in "parts" once, or in "request".')
+            value = self._value(name, call, at)
+            if member == _MESSAGES:
+                messages.append(value)
+                value = messages
+            made[member] = value
+        known = {key: value for key, value in call.items() if key not in ("parts", "request")}
+        return known | {"request": within(made)}
+
+    def _value(self, name: str, call: Line, at: int) -> Any:
+        kind, _, digits = name.partition(" ")
+        if kind != ANSWER:
+            number = self.line_of.get(name, at)
+            if number >= at:
+                raise MissingPart(f'"parts" names {said(name)}; no line before this one has that part.')
+            if number not in self._values:
+                self._values[number] = self.line(number)["is"]
+            return self._values[number]
+        asked = int(digits)
+        if asked not in self._messages and asked < call["call"]:
+            exchange = self.answered(asked)
+            self._messages[asked] = message_of(exchange) if len(exchange) > 1 else None
+        if asked >= call["call"] or self._messages[asked] is None:
+            raise MissingPart(f'"parts" names {said(name)}; there is no message that call {asked} was answered with.')
+        return self._messages[asked]
