@@ -965,7 +965,7 @@ def test_new_episodes_are_added_to_those_that_are_played(
     assert [each.call["call"] for each in read(path).exchanges] == [1, 2, 3]
     with proxy.record(path, mode="none") as fake:  # which needs no service, and no keys
         assert [ask(fake.url, text) for text in ("a", "bb", "ccc")] == ["one", "two", "three"]
-    with pytest.raises(ReplyError, match="^mode=.some.; one of"):
+    with pytest.raises(ReplyError, match=r"^mode=.some.; one of"):
         proxy.record(path, mode="some")
     with pytest.raises(ReplyError, match=r"there is no recording .*x\.jsonl\. Make it: ConverseServer\.record\("):
         proxy.record(path.parent / "x.jsonl", mode="none")

@@ -7,24 +7,15 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeGuard
+from typing import Any, Final, NamedTuple
 
+from converse_harness.json_values import is_array, is_object
 from converse_harness.recordings.encodings import ALL, LARGE, LONG_RUN, RUN, WHOLE, WHOLE_FORMS, bytes_of, texts_of
 
 _DEPTH: Final = 6
 """How many encodings, one in the other, are undone."""
 
 Path = tuple[str | int, ...]
-
-
-def is_dict(value: object) -> TypeGuard[dict[str, Any]]:
-    """Whether a value that was parsed from JSON is an object."""
-    return type(value) is dict
-
-
-def is_list(value: object) -> TypeGuard[list[Any]]:
-    """Whether a value that was parsed from JSON is a list."""
-    return type(value) is list
 
 
 class View(NamedTuple):
@@ -100,10 +91,10 @@ def views_of(line: Any, number: int) -> Iterator[View]:
     stack: list[tuple[Any, Path, str]] = [(line, (), "")]
     while stack:
         value, path, name = stack.pop()
-        if is_dict(value):
+        if is_object(value):
             later: list[tuple[Any, Path, str]] = []
             data = value.get("data")
-            if value.get("type") == "Buffer" and is_list(data):
+            if value.get("type") == "Buffer" and is_array(data):
                 yield from _buffer(data, number, (*path, "data"))
             names = value_names(value)
             for key, item in value.items():
@@ -114,7 +105,7 @@ def views_of(line: Any, number: int) -> Iterator[View]:
                     yield View(str(key), number, (*path, key))
                     later.append((item, (*path, key), str(shown)))
             stack += reversed(later)
-        elif is_list(value):
+        elif is_array(value):
             if is_pair(value):
                 yield View(f"{value[0]}: {value[1]}", number, (*path, 1))
             stack += reversed([(item, (*path, index), name) for index, item in enumerate(value)])
@@ -151,10 +142,10 @@ def strings(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
     """Every string in JSON with its place."""
     if type(value) is str:
         yield path, value
-    elif is_dict(value):
+    elif is_object(value):
         for key, item in value.items():
             yield from strings(item, (*path, key))
-    elif is_list(value):
+    elif is_array(value):
         for index, item in enumerate(value):
             yield from strings(item, (*path, index))
 
@@ -174,11 +165,11 @@ def in_pieces(values: Iterable[Any]) -> Iterator[tuple[Path, str]]:
 
 
 def _leaves(value: Any, path: Path, indices: tuple[object, ...]) -> Iterator[tuple[tuple[Path, object], str]]:
-    if is_dict(value):
+    if is_object(value):
         own = tuple(item for key, item in value.items() if type(item) is int and str(key).lower().endswith("index"))
         for key, item in value.items():
             yield from _leaves(item, (*path, key), (*indices, *own))
-    elif is_list(value):
+    elif is_array(value):
         for item in value:
             yield from _leaves(item, path, indices)
     elif type(value) is str:
@@ -196,7 +187,7 @@ def _json_in_base64(text: str) -> Any:
         value = json.loads(base64.b64decode(text, validate=True))
     except (ValueError, RecursionError):
         return None
-    return value if is_dict(value) or is_list(value) else None
+    return value if is_object(value) or is_array(value) else None
 
 
 def _in_json(text: str) -> tuple[list[Any], bool]:
@@ -206,7 +197,7 @@ def _in_json(text: str) -> tuple[list[Any], bool]:
         return [], False
     whole = _parsed(text[start:]) if start < _LONGEST_NAME else None
     if whole is not None:
-        return [whole], is_list(whole)
+        return [whole], is_array(whole)
     if "\n" not in text:
         return [], False
     return [value for line in LINE_OF_JSON.findall(text[start:]) if (value := _parsed(line)) is not None], True

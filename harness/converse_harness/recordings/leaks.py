@@ -8,16 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from converse_harness.recordings.decoding import (
-    Joined,
-    Path,
-    View,
-    in_pieces,
-    is_dict,
-    levels,
-    strings,
-    views_of,
-)
+from converse_harness.json_values import is_object
+from converse_harness.recordings.decoding import Joined, Path, View, in_pieces, levels, strings, views_of
 from converse_harness.recordings.lines import Line, event_of
 from converse_harness.secret_kinds import ACCOUNTS
 from converse_harness.secrets import MASK, STAND_IN, matches, own_secrets, own_spans, secret_span
@@ -108,7 +100,7 @@ def streamed(lines: Sequence[Line]) -> Iterator[list[tuple[int, Path, str]]]:
         elif "contentBlockDelta" in line:
             found = event_of(line)
             members = found[1] if found is not None else None
-            if is_dict(members):
+            if is_object(members):
                 for path, text in strings(members.get("delta"), ("contentBlockDelta", "delta")):
                     groups.setdefault((members.get("contentBlockIndex"), path), []).append((number, path, text))
     yield from groups.values()

@@ -12,6 +12,7 @@ from converse_harness import bedrock
 from converse_harness.endpoint.call import CONVERSATIONS, Call
 from converse_harness.endpoint.script import NAMED, SCRIPTED
 from converse_harness.errors import DamagedData
+from converse_harness.json_values import object_of, objects_of
 from converse_harness.recordings.keys import KINDS
 from converse_harness.recordings.lines import FORMS, request_members
 from converse_harness.recordings.replies import RecordedExchange
@@ -31,16 +32,6 @@ def canonical(value: object) -> str:
         return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     except RecursionError:
         return TOO_DEEP
-
-
-def _object_of(value: object) -> Mapping[str, Any]:
-    """A recording may be edited, and a client may send anything: what is no object has no members."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _objects_of(value: object) -> list[Mapping[str, Any]]:
-    """A list as objects; what is no list has none."""
-    return [_object_of(each) for each in cast("list[object]", value)] if isinstance(value, list) else []
 
 
 def _kind_of(block: Mapping[str, Any]) -> str:
@@ -64,25 +55,25 @@ def _messages_shape(conversation: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {
             "role": message.get("role"),
-            "content": [_block(block, links) for block in _objects_of(message.get("content"))],
+            "content": [_block(block, links) for block in objects_of(message.get("content"))],
         }
-        for message in _objects_of(conversation.get("messages"))
+        for message in objects_of(conversation.get("messages"))
     ]
 
 
 def _block(block: Mapping[str, Any], links: _Links) -> Any:
     kind = _kind_of(block)
     if kind == "toolUse":
-        use = _object_of(block[kind])
+        use = object_of(block[kind])
         typed = {"type": use["type"]} if use.get("type", "tool_use") != "tool_use" else {}
         return {kind: {"toolUseId": links.number(use.get("toolUseId")), "name": use.get("name"), **typed}}
     if kind == "toolResult":
-        result = _object_of(block[kind])
+        result = object_of(block[kind])
         return {
             kind: {
                 "toolUseId": links.number(result.get("toolUseId")),
                 "status": result.get("status", "success"),
-                "content": [_kind_of(each) for each in _objects_of(result.get("content"))],
+                "content": [_kind_of(each) for each in objects_of(result.get("content"))],
             }
         }
     return kind
@@ -90,27 +81,25 @@ def _block(block: Mapping[str, Any], links: _Links) -> Any:
 
 def _system_shape(conversation: Mapping[str, Any]) -> list[str]:
     """The kinds of system blocks, in no order."""
-    return sorted({_kind_of(block) for block in _objects_of(conversation.get("system"))})
+    return sorted({_kind_of(block) for block in objects_of(conversation.get("system"))})
 
 
 def _tools_shape(conversation: Mapping[str, Any]) -> list[str]:
     """The names of the tools offered, in no order."""
-    tools = _objects_of(_object_of(conversation.get("toolConfig")).get("tools"))
+    tools = objects_of(object_of(conversation.get("toolConfig")).get("tools"))
     return sorted(_tool(tool) for tool in tools)
 
 
 def _tool(tool: Mapping[str, Any]) -> str:
     kind = _kind_of(tool)
-    name = _object_of(tool.get(kind)).get("name")
+    name = object_of(tool.get(kind)).get("name")
     return str(name) if kind == "toolSpec" else kind if name is None else f"{kind} {name}"
 
 
 def _tool_choice_shape(conversation: Mapping[str, Any]) -> Any:
     """The kind of toolChoice, and the tool that it names."""
-    choice = _object_of(_object_of(conversation.get("toolConfig")).get("toolChoice"))
-    return (
-        f"tool {_object_of(choice['tool']).get('name')}" if "tool" in choice else _kind_of(choice) if choice else None
-    )
+    choice = object_of(object_of(conversation.get("toolConfig")).get("toolChoice"))
+    return f"tool {object_of(choice['tool']).get('name')}" if "tool" in choice else _kind_of(choice) if choice else None
 
 
 _COUNTED: Final = frozenset({"role", "type", "name", "source", "status"})
@@ -175,8 +164,8 @@ class MatchKey:
         """The object that has the messages; empty where the operation has none."""
         request: Any = self.request if self.operation in CONVERSATIONS else {}
         if self.operation == "CountTokens":
-            request = _object_of(_object_of(request).get("input")).get("converse")
-        return _object_of(request)
+            request = object_of(object_of(request).get("input")).get("converse")
+        return object_of(request)
 
 
 def asked_by(call: Call) -> MatchKey:
@@ -290,7 +279,7 @@ PARTS: Final[Mapping[str, Part]] = {
     ),
     "promptVariables": Part(
         "the names of prompt variables",
-        lambda asked: sorted(_object_of(asked.conversation.get("promptVariables"))),
+        lambda asked: sorted(object_of(asked.conversation.get("promptVariables"))),
         ("shape",),
     ),
     "body": Part(

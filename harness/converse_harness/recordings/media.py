@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from converse_harness import bedrock
 from converse_harness.errors import DamagedData
-from converse_harness.recordings.decoding import is_dict, is_list
+from converse_harness.json_values import is_array, is_object
 from converse_harness.recordings.lines import Line, event_of
 
 KEY: Final = "$media"
@@ -85,27 +85,27 @@ def _keys(line: Line) -> tuple[str, ...]:
 
 
 def _whole(value: Any, folder: Path) -> Any:
-    if is_dict(value):
+    if is_object(value):
         if value.keys() == {KEY}:
             inner = value[KEY]
             if isinstance(inner, str):
                 return _read(inner, folder)
-            value = inner if is_dict(inner) else value
+            value = inner if is_object(inner) else value
         return {key: _whole(item, folder) for key, item in value.items()}
-    return [_whole(item, folder) for item in value] if is_list(value) else value
+    return [_whole(item, folder) for item in value] if is_array(value) else value
 
 
 def _references(value: Any) -> Iterator[str]:
-    if is_dict(value):
+    if is_object(value):
         if value.keys() == {KEY}:
             inner = value[KEY]
             if isinstance(inner, str):
                 yield inner
                 return
-            value = inner if is_dict(inner) else value
+            value = inner if is_object(inner) else value
         for item in value.values():
             yield from _references(item)
-    elif is_list(value):
+    elif is_array(value):
         for item in value:
             yield from _references(item)
 
@@ -125,10 +125,10 @@ class _Externalized:
             is_media = len(value) > THRESHOLD and (shape is None or shape.type_name == "blob")
             return self._media(value, format) if is_media else value
         kind: str = getattr(shape, "type_name", "")
-        if is_list(value):
+        if is_array(value):
             inner = shape.member if kind == "list" else _other(shape)
             return [self._value(item, inner, format) for item in value]
-        if not is_dict(value):
+        if not is_object(value):
             return value
         format = _format(value) or format  # noqa: A001  (as AWS calls it)
         members: Mapping[str, Any] = shape.members if kind == "structure" else {}

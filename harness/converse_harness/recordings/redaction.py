@@ -16,16 +16,8 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from converse_harness.errors import DamagedData
-from converse_harness.recordings.decoding import (
-    LINE_OF_JSON,
-    View,
-    is_dict,
-    is_list,
-    is_pair,
-    levels,
-    value_names,
-    views_of,
-)
+from converse_harness.json_values import is_array, is_object
+from converse_harness.recordings.decoding import LINE_OF_JSON, View, is_pair, levels, value_names, views_of
 from converse_harness.recordings.encodings import undone, unpacked
 from converse_harness.recordings.leaks import (
     OWN_SECRET,
@@ -217,7 +209,7 @@ class _Work:
                 made[key] = self._quoted(value)
             elif key == "frame" or (key.endswith("Base64") and isinstance(value, str)):
                 made[key] = base64.b64encode(self._raw(base64.b64decode(value))).decode()
-            elif key == "contentBlockDelta" and is_dict(value):
+            elif key == "contentBlockDelta" and is_object(value):
                 made[key] = {name: self.value(item, name, texts=name != "delta") for name, item in value.items()}
             else:
                 made[key] = self.value(value, key)
@@ -232,10 +224,10 @@ class _Work:
         """JSON with what is to be replaced in its keys and numbers, and in its texts if they are not done already."""
         if isinstance(value, str):
             return self._named(name, value) if texts else value
-        if is_dict(value):
+        if is_object(value):
             names = value_names(value)
             return {self.text(key): self.value(item, names[key], texts=texts) for key, item in value.items()}
-        if is_list(value):
+        if is_array(value):
             if is_pair(value):
                 name = value[0]
             return [self.value(item, name, texts=texts) for item in value]
@@ -379,6 +371,6 @@ def _masking_accounts(text: str) -> list[Change]:
 
 
 def _copied(value: Any) -> Any:
-    if is_dict(value):
+    if is_object(value):
         return {key: _copied(item) for key, item in value.items()}
-    return [_copied(item) for item in value] if is_list(value) else value
+    return [_copied(item) for item in value] if is_array(value) else value

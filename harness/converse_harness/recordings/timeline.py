@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.bedrock.guardrails import POLICIES
+from converse_harness.json_values import member_of, objects_of
 from converse_harness.recordings.lines import Line, body_bytes, event_of
 from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.stream.grammar import is_exception
@@ -46,17 +47,17 @@ class TimelineRow(NamedTuple):
 def asked(exchange: RecordedExchange) -> Iterator[TimelineRow]:
     """What the request says: the system prompt, the tools, and the last message."""
     request, call = exchange.request, exchange.call
-    for block in _objects(request.get("system")):
+    for block in objects_of(request.get("system")):
         yield from _block_rows(block, None, "system")
-    tools = [tool.get("toolSpec") for tool in _objects(_member(request, "toolConfig", "tools"))]
+    tools = [tool.get("toolSpec") for tool in objects_of(member_of(request, "toolConfig", "tools"))]
     names = [str(tool.get("name")) for tool in tools if is_object(tool)]
     if names:
         yield _row("tools", None, ", ".join(names))
-    messages = _objects(request.get("messages"))
+    messages = objects_of(request.get("messages"))
     if len(messages) > 1:
         yield _row("before", None, f"{len(messages) - 1} message{'s' * (len(messages) > 2)}")
     if messages:
-        for block in _objects(messages[-1].get("content")):
+        for block in objects_of(messages[-1].get("content")):
             yield from _block_rows(block, None, str(messages[-1].get("role")))
     elif "request" in call:
         yield _row("request", None, _json(call["request"]))
@@ -88,8 +89,8 @@ def _whole_rows(head: Line, body: bytes) -> Iterator[TimelineRow]:
         message = parsed.get("message") if is_object(parsed) else None
         said = message if isinstance(message, str) else body.decode(errors="replace")
         yield _row("error", at, ": ".join(filter(None, (head.get("type"), said))))
-    elif is_array(content := _member(parsed, "output", "message", "content")) and is_object(parsed):
-        for block in _objects(content):
+    elif is_array(content := member_of(parsed, "output", "message", "content")) and is_object(parsed):
+        for block in objects_of(content):
             yield from _block_rows(block, at)
         yield _row("stop", at, str(parsed.get("stopReason")))
         yield from _metadata_rows(parsed, at)
@@ -164,11 +165,11 @@ def _block_rows(block: Mapping[str, Any], at: int | None, label: str = "text") -
             yield _tool_use(use, use.get("input"), at)
         case {"toolResult": result} if is_object(result):
             status = f" ({result['status']})" if "status" in result else ""
-            said = " ".join(_told(each) for each in _objects(result.get("content")))
+            said = " ".join(_told(each) for each in objects_of(result.get("content")))
             yield _row("tool_result", at, f"{result.get('toolUseId')}{status} {said}")
         case {"citationsContent": cited} if is_object(cited):
-            yield from (_row("citation", at, _cited(each)) for each in _objects(cited.get("citations")))
-            yield _row(label, at, "".join(_told(each) for each in _objects(cited.get("content"))))
+            yield from (_row("citation", at, _cited(each)) for each in objects_of(cited.get("citations")))
+            yield _row(label, at, "".join(_told(each) for each in objects_of(cited.get("content"))))
         case _:
             yield from (_row(name, at, _json(value)) for name, value in block.items())
 
@@ -182,18 +183,18 @@ def _tool_use(use: Mapping[str, Any], given: object, at: int | None) -> Timeline
 
 def _metadata_rows(members: Mapping[str, Any], at: int) -> Iterator[TimelineRow]:
     for side in ("inputAssessment", "outputAssessments"):
-        named = _member(members, "trace", "guardrail", side)
+        named = member_of(members, "trace", "guardrail", side)
         for name, found in named.items() if is_object(named) else ():
-            for assessment in _objects([found] if is_object(found) else found):
+            for assessment in objects_of([found] if is_object(found) else found):
                 said = ", ".join(_verdicts(assessment)) or "nothing done"
                 yield _row("guardrail", at, f"{name}, {side.removesuffix('s').removesuffix('Assessment')}: {said}")
-    reason = _member(members, "trace", "guardrail", "actionReason")
+    reason = member_of(members, "trace", "guardrail", "actionReason")
     if reason is not None:
         yield _row("guardrail", at, str(reason))
-    router = _member(members, "trace", "promptRouter", "invokedModelId")
+    router = member_of(members, "trace", "promptRouter", "invokedModelId")
     if router is not None:
         yield _row("router", at, str(router))
-    usage, latency = members.get("usage"), _member(members, "metrics", "latencyMs")
+    usage, latency = members.get("usage"), member_of(members, "metrics", "latencyMs")
     counts = [f"{usage[key]} {called}" for key, called in _COUNTED.items() if key in usage] if is_object(usage) else []
     if latency is not None:
         counts.append(f"latency {latency} ms")
@@ -203,7 +204,7 @@ def _metadata_rows(members: Mapping[str, Any], at: int) -> Iterator[TimelineRow]
 
 def _verdicts(assessment: Mapping[str, Any]) -> Iterator[str]:
     for policy in POLICIES.values():
-        for finding in _objects(_member(assessment, policy.member, policy.findings)):
+        for finding in objects_of(member_of(assessment, policy.member, policy.findings)):
             if finding.get("action", _NOTHING_DONE) != _NOTHING_DONE:
                 name = finding.get("name") or finding.get("type") or finding.get("match") or ""
                 yield f"{finding['action']} {policy.member} {name}".rstrip()
@@ -212,7 +213,7 @@ def _verdicts(assessment: Mapping[str, Any]) -> Iterator[str]:
 def _cited(citation: Mapping[str, Any]) -> str:
     title = citation.get("title")
     where = citation.get("location")
-    source = " ".join(_told(each) for each in _objects(citation.get("sourceContent")))
+    source = " ".join(_told(each) for each in objects_of(citation.get("sourceContent")))
     parts = (str(title) if title is not None else "", _json(where) if where else "", _json(source) if source else "")
     return " ".join(filter(None, parts))
 
@@ -247,7 +248,7 @@ def _tool_use_delta(value: Any) -> tuple[str, str] | None:
 
 
 def _tool_result_delta(value: Any) -> tuple[str, str] | None:
-    return ("tool_result", " ".join(map(_told, _objects(value)))) if is_array(value) else None
+    return ("tool_result", " ".join(map(_told, objects_of(value)))) if is_array(value) else None
 
 
 def _citation_delta(value: Any) -> tuple[str, str] | None:
@@ -281,13 +282,3 @@ def _parsed(text: str) -> object:
         return json.loads(text)
     except (ValueError, RecursionError):
         return text
-
-
-def _objects(value: object) -> list[Mapping[str, Any]]:
-    return [each for each in value if is_object(each)] if is_array(value) else []
-
-
-def _member(value: object, *path: str) -> Any:
-    for step in path:
-        value = value.get(step) if is_object(value) else None
-    return value

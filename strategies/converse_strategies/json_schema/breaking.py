@@ -12,9 +12,10 @@ from hypothesis import reject
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
+from converse_harness.json_values import is_array, is_number, is_object
 from converse_strategies.json_schema.compiling import Compiler
 from converse_strategies.json_schema.plans import Choice, Drawing
-from converse_strategies.json_schema.reading import TYPES, Node, Schema, is_array, is_number, is_object, kind
+from converse_strategies.json_schema.reading import TYPES, Node, Schema, kind
 from converse_strategies.json_schema.schemas import chosen
 from converse_strategies.json_schema.validation import FORMATS, applying, is_valid, names, schemas_at, schemas_of
 

@@ -16,6 +16,8 @@ from urllib.parse import unquote
 
 from hypothesis.errors import InvalidArgument
 
+from converse_harness.json_values import is_array, is_number, is_object
+
 KINDS: Final = ("null", "boolean", "integer", "fraction", "string", "array", "object")
 """The kinds of JSON values, the simplest first; a number is an integer, 1.0 included, or a fraction."""
 
@@ -119,21 +121,6 @@ ANNOTATIONS: Final = frozenset(
 
 _SIMPLE: Final = frozenset({"type", "enum", "const"})
 """What a schema under `not` may consist of: its opposite can be made without trying."""
-
-
-def is_object(value: object) -> TypeGuard[dict[str, Any]]:
-    """Whether a JSON value is an object."""
-    return isinstance(value, dict)
-
-
-def is_array(value: object) -> TypeGuard[list[Any]]:
-    """Whether a JSON value is an array."""
-    return isinstance(value, list)
-
-
-def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether a JSON value is a number, which true and false are not."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def kind(value: object) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 
 from converse_harness.bedrock.findings import is_object
 from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, needs
+from converse_harness.json_values import is_array, is_number
 
 Check = Callable[[Any], bool]
 
@@ -217,24 +218,16 @@ def _is_string(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _is_count(value: Any) -> bool:
-    return _is_number(value) and math.isfinite(value) and value == int(value) and value >= 0
+    return is_number(value) and math.isfinite(value) and value == int(value) and value >= 0
 
 
 def _is_flag(value: Any) -> bool:
     return isinstance(value, bool)
 
 
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
-
-
 def _are_names(value: Any) -> bool:
-    return _is_list(value) and all(map(_is_string, value)) and len(set(value)) == len(value)
+    return is_array(value) and all(map(_is_string, value)) and len(set(value)) == len(value)
 
 
 def _is_type(value: Any) -> bool:
@@ -242,25 +235,25 @@ def _is_type(value: Any) -> bool:
 
 
 def _dependencies(value: Any) -> bool:
-    return is_object(value) and all(_are_names(each) or not _is_list(each) for each in value.values())
+    return is_object(value) and all(_are_names(each) or not is_array(each) for each in value.values())
 
 
 _KEYWORDS: Final[Mapping[str, Check]] = {
     **dict.fromkeys(["$comment", "$dynamicRef", "$ref", "$schema", "$recursiveRef", "contentEncoding"], _is_string),
     **dict.fromkeys(["contentMediaType", "description", "format", "pattern", "title"], _is_string),
-    **dict.fromkeys(["exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum"], _is_number),
+    **dict.fromkeys(["exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum"], is_number),
     **dict.fromkeys(["maxContains", "maxItems", "maxLength", "maxProperties"], _is_count),
     **dict.fromkeys(["minContains", "minItems", "minLength", "minProperties"], _is_count),
     **dict.fromkeys(["deprecated", "readOnly", "uniqueItems", "writeOnly"], _is_flag),
-    **dict.fromkeys(["enum", "examples"], _is_list),
+    **dict.fromkeys(["enum", "examples"], is_array),
     **dict.fromkeys(_HOLDS_A_MAP, is_object),
-    **dict.fromkeys(_HOLDS_A_LIST, lambda value: _is_list(value) and bool(value)),
+    **dict.fromkeys(_HOLDS_A_LIST, lambda value: is_array(value) and bool(value)),
     **dict.fromkeys(["$anchor", "$dynamicAnchor", "$recursiveAnchor"], lambda value: _fits(_ANCHOR, value)),
     "$id": lambda value: _fits(_ID, value),
     "$vocabulary": lambda value: is_object(value) and all(map(_is_flag, value.values())),
     "dependencies": _dependencies,
     "dependentRequired": lambda value: is_object(value) and all(map(_are_names, value.values())),
-    "multipleOf": lambda value: _is_number(value) and value > 0,
+    "multipleOf": lambda value: is_number(value) and value > 0,
     "required": _are_names,
     "type": _is_type,
 }
