@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Protocol, Self
 
+from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.failure_texts import unused_replies
 from converse_harness.endpoint.script import Queue, Responder, Slot
 from converse_harness.errors import UnusedReplies
 
-if TYPE_CHECKING:
-    from converse_harness.intercept.fake import Fake
+
+class ScriptedFake(Protocol):
+    """What a handle needs of its fake."""
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        """Held while its script changes."""
+        ...
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """What answers its calls."""
+        ...
+
+    @property
+    def calls(self) -> list[Call]:
+        """Every call so far."""
+        ...
 
 
 class Scripted:
@@ -21,7 +39,7 @@ class Scripted:
     Leaving the block takes back what was not used, and raises UnusedReplies unless the block failed already.
     """
 
-    def __init__(self, fake: Fake, added: Sequence[tuple[Queue, Slot]]) -> None:
+    def __init__(self, fake: ScriptedFake, added: Sequence[tuple[Queue, Slot]]) -> None:
         self._fake = fake
         self._added = list(added)
         self._slots = [slot for _, slot in added]
@@ -55,7 +73,7 @@ class Scripted:
 class When:
     """The calls that meet a condition; say what answers them."""
 
-    def __init__(self, fake: Fake, queue: Queue) -> None:
+    def __init__(self, fake: ScriptedFake, queue: Queue) -> None:
         self._fake = fake
         self._queue = queue
 
