@@ -180,7 +180,7 @@ def _all_tools(expected: Expectation) -> list[tuple[str, Any]]:
 
 
 def _runs(call: ToolCall) -> bool:
-    """Whether the consumer runs the tool with this input; a text that is not a JSON object must come unchanged."""
+    """Whether the call is really run: its input is a JSON object, not a text that the consumer only passes on."""
     return not isinstance(_value(call), str)
 
 
