@@ -185,9 +185,7 @@ def _join(client: socket.socket, buffered: Any, remote: socket.socket) -> None:
 
 
 def main(given: str) -> None:
-    """Run the proxy: settings as JSON on stdin, the port as a line on stdout. It detaches, so that the parent does not
-    wait for it.
-    """
+    """Run the proxy with settings as JSON, and print its port. It detaches, since its parent may wait for children."""
     proxy = _ChildProxy(ProxySettings(*json.loads(given)))
     if hasattr(os, "fork") and os.fork() != 0:
         os._exit(0)

@@ -92,9 +92,7 @@ def _tee(raw: Any, capture: Capture) -> None:
 
 
 def _become(raw: Any, methods: type, **attributes: object) -> None:
-    """Give a response of a library these methods before its own. Raises TransportError for one that cannot have "
-    "them.
-    """
+    """Put these methods before those of a library's response. Raises TransportError if its class does not allow it."""
     kind = _captured_class(raw)
     try:
         for name, value in attributes.items():
@@ -105,7 +103,7 @@ def _become(raw: Any, methods: type, **attributes: object) -> None:
 
 
 def _captured_class(thing: object) -> Any:
-    """The capturing subclass for the class of a library object."""
+    """The class of an object, as Any: the libraries have no types."""
     return type(thing)
 
 

@@ -160,13 +160,13 @@ class _Route:
         return cast("httpx.Response", await ask_async(httpx, self._fake_for(request), request, self._to_the_others))
 
     def _fake_for(self, request: httpx.Request) -> Fake:
-        """The fake, if it has to answer. None if a newer fake forwards the call."""
+        """The fake of this route. Raises respx's "not mine" for other hosts, and while a newer fake forwards."""
         if not is_bedrock_host(request.url.host) or recording_is_on():
             raise self._not_mine(request)
         return self._fake
 
     def _to_the_others(self, request: httpx.Request) -> NoReturn:
-        """The respx response that forwards a call to the network."""
+        """Raise respx's signal for "not mine", so that other routers or the network answer."""
         raise self._not_mine(request)
 
     def _not_mine(self, request: httpx.Request) -> Exception:

@@ -78,9 +78,7 @@ def read(request: Any) -> Request:
 
 
 def _below_gateway(request: Request) -> Request | None:
-    """The request without a path prefix: the first suffix of its target, starting at a `/`, that is an operation's
-    path.
-    """
+    """The request without a gateway's path prefix; None if it has none, or no part of its path is an operation's."""
     if route(request) is not None:
         return None
     target = request.target

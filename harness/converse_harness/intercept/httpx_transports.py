@@ -153,7 +153,7 @@ def _exchange_of(fake: Fake, request: Any) -> AnyExchange:
 
 
 def _fake_for(request: Any, library: str) -> Fake | None:
-    """The fake to which a request belongs: the newest one, if the request is for Bedrock."""
+    """The fake that a transport asks: the newest one, if the request is for Bedrock and not captured elsewhere."""
     opened = next(iter(_open), None)
     if opened is None or not _is_for_bedrock(request.url, opened):
         return None

@@ -53,7 +53,7 @@ def sign_with_dummies(original: Any) -> Any:
 
 
 def remembered(signer: Any, auth: Any) -> Any:
-    """Return the signer, after remembering its keys as secrets that no recording may contain."""
+    """Return `auth`, after remembering its keys as secrets that no recording may contain."""
     if is_bedrock(signer._service_id):
         from converse_harness.secrets import remember
 

@@ -160,9 +160,7 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
 
 
 def _stand_below() -> None:
-    """Install the fake that refuses if the parent says so; done at the first lookup of a Bedrock host, and
-    permanent.
-    """
+    """Install, at the first lookup of a Bedrock host, a permanent guard that refuses while the parent's file exists."""
     global _standing
     _standing = True
     from converse_harness.intercept import registry

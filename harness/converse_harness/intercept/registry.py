@@ -68,9 +68,7 @@ class _Entry:
         return bool(self.url) and f"{endpoint}/".startswith(f"{self.url}/")
 
     def allows_connection(self, endpoint: str) -> bool:
-        """Whether a boto call may open a connection to this endpoint: only to this machine, if no fake answers it
-        there.
-        """
+        """Whether a boto call may connect to this endpoint: only if it is on this machine and `boto` is False."""
         return not self.boto and is_loopback(endpoint)
 
 
@@ -363,9 +361,7 @@ def _take_out() -> None:
 
 
 def _locked(step: Callable[[], None], *, otherwise: Callable[[], None]) -> None:
-    """Run `step` under the lock; if it fails or is interrupted, run `otherwise`, which must handle any intermediate
-    state.
-    """
+    """Run `step` under the lock; on an error or interrupt run `otherwise`, which must accept any half-done state."""
     try:
         locked(step)
     except BaseException:
@@ -380,9 +376,7 @@ def locked(step: Callable[[], None]) -> None:
 
 
 def _after_fork_in_child() -> None:
-    """In a forked child: renew locks that other threads held, forget calls and threads, and refuse in place of the
-    parent's fakes.
-    """
+    """In a forked child: renew the locks, forget calls and threads, and refuse in place of the parent's fakes."""
     global _lock
     _lock = threading.RLock()
     _running.clear()

@@ -196,10 +196,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 def _open_fakes() -> Mapping[Fake, int]:
-    """Every open fake with its number of problems so far.
-
-    None if the module of fakes was never loaded.
-    """
+    """Every open fake with its number of problems so far; empty if the module of fakes was never loaded."""
     module = sys.modules.get("converse_harness.intercept.fake")
     return {} if module is None else module.open_fakes()
 

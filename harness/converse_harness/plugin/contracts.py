@@ -48,7 +48,7 @@ def _is_handled(verdict: Mapping[str, Any]) -> bool:
 
 
 def _is_told(verdict: Mapping[str, Any]) -> bool:
-    """Whether a case gets a line: every case except those handled as expected."""
+    """Whether a verdict gets a line: not handled, or handled although `known` lists the case."""
     return not _is_handled(verdict) or verdict["known"] is not None
 
 

@@ -118,7 +118,7 @@ class RecordingRun:
 
     @property
     def answers(self) -> bool:
-        """Whether this fake is already connected."""
+        """Whether any fake plays and records for the test already."""
         return bool(self._fakes)
 
     @property

@@ -211,7 +211,7 @@ def _whole(config: pytest.Config, tally: _Tally) -> bool:
 
 
 def _all_tests(config: pytest.Config) -> list[Path]:
-    """Whether the run covers all tests: the folders of `testpaths`, or without these the whole root."""
+    """The folders of all tests: those of `testpaths`, or the root without these."""
     found = [
         config.rootpath / name
         for pattern in config.getini("testpaths")
