@@ -1,8 +1,8 @@
-"""The error tree: one branch per person who can mend it.
+"""The error tree: one branch per person who can fix the cause.
 
 `ReplyError`: you wrote a reply, script or option wrong. `CallError`: the client under test did something that the
 script does not allow. `DamagedData`: bytes or a file are not what they claim to be. `TransportError`: a transport
-cannot open. `SecretFound`: what is to be written holds a secret.
+cannot open. `SecretFound`: data to be written contains a secret.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ class ReplyError(ConverseHarnessError, ValueError):
 
 
 class StreamOrderError(ReplyError):
-    """Stream events stand in an order that ConverseStream never sends; says which, where, and what is legal there."""
+    """Stream events are in an order that ConverseStream never sends; the message names the event, its position and what
+    is legal there.
+    """
 
 
 class DamagedData(ConverseHarnessError, ValueError):
-    """Bytes or a file break their format."""
+    """Bytes or a file violate their format."""
 
 
 class CallError(ConverseHarnessError, AssertionError):
@@ -32,27 +34,29 @@ class CallError(ConverseHarnessError, AssertionError):
 
 
 class UnexpectedCall(CallError):
-    """A call came in for which nothing is scripted."""
+    """A call arrived for which nothing is scripted."""
 
 
 class RefusedRequest(CallError):
-    """A request came in that Bedrock would refuse; says the rule, the place, Bedrock's words and who saw them."""
+    """A request arrived that Bedrock would refuse; the message has the rule, the path, Bedrock's words and the
+    evidence.
+    """
 
 
 class ChangedHistory(CallError):
-    """A call changed what the model had said before; says what it was and what it is now."""
+    """A call changed an earlier answer of the model; the message has the old and the new text."""
 
 
 class NotedCall(CallError):
-    """A fake has something to note, and the ini setting `converse_notes` is `fail`."""
+    """A fake has a note, and the ini setting `converse_notes` is `fail`."""
 
 
 class ConverseNoteWarning(UserWarning):
-    """A note of a fake, where the ini setting `converse_notes` is `warning`."""
+    """A note of a fake, if the ini setting `converse_notes` is `warning`."""
 
 
 class FakeNotOpenWarning(UserWarning):
-    """A fake was scripted that is not open: it answers nobody."""
+    """A script was given to a fake that is not open, so the fake answers no client."""
 
 
 class UnusedReplies(CallError):
@@ -60,7 +64,7 @@ class UnusedReplies(CallError):
 
 
 class BlockedConnection(CallError):
-    """While a fake is on, something tried to reach a Bedrock host by a way that the open transports do not cover."""
+    """While a fake was open, code tried to reach a Bedrock host in a way that the open transports do not cover."""
 
 
 class TransportError(ConverseHarnessError):
@@ -68,21 +72,23 @@ class TransportError(ConverseHarnessError):
 
 
 class SecretFound(ConverseHarnessError):
-    """An exchange was not written because it would hold a secret that cannot be masked; says where and of what kind.
+    """An exchange was not written because it contains a secret that cannot be masked; the message has its place and
+    kind.
 
     The other exchanges of the recording are written.
     """
 
 
 class MaskedSecretWarning(UserWarning):
-    """A recording has `***` in the place of a secret: what is replayed there is not what Bedrock said, or was asked."""
+    """A recording has `***` in place of a secret, so the replayed value differs from the real one."""
 
 
 _Name = TypeVar("_Name", bound=str)
 
 
 def one_of(setting: str, value: object, known: Mapping[_Name, str]) -> _Name:
-    """The name of a closed list that a value is; the list says what each of them means. Raises ReplyError.
+    """Check that a value is one of the allowed names, and return it; `names` maps each to its meaning. Raises
+    ReplyError.
 
     >>> one_of("failed", "drop", {"write": "as if it had passed", "drop": "forget it"})
     'drop'
@@ -94,7 +100,7 @@ def one_of(setting: str, value: object, known: Mapping[_Name, str]) -> _Name:
     raise ReplyError(f"{setting}={value!r}; one of {listed}.")
 
 
-# Under the name by which people import them, in tracebacks as well; they are found there again when they are unpickled.
+# The classes get the module name under which people import them; tracebacks show it, and pickle finds them there.
 for _error in list(globals().values()):
     if isinstance(_error, type) and issubclass(_error, ConverseHarnessError | Warning):
         _error.__module__ = "converse_harness"

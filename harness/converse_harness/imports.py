@@ -1,4 +1,4 @@
-"""When modules are loaded: public names at their first use, and what is done as soon as somebody imports a module."""
+"""When modules are loaded: public names at first use, and hooks that run as soon as somebody imports a module."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ImportHook:
-    """Calls `imported` with each of the modules when its import is done; it works while it is in `sys.meta_path`."""
+    """Calls `imported` with each of these modules when its import is done; active while it is in `sys.meta_path`."""
 
     def __init__(self, modules: Container[str], imported: Callable[[ModuleType], object]) -> None:
         self._modules = modules
@@ -24,7 +24,7 @@ class ImportHook:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """What the other finders say, with our loader around theirs."""
+        """Return the spec of the other finders, with our loader around theirs."""
         if fullname not in self._modules:
             return None
         finders = list(sys.meta_path)
@@ -41,7 +41,7 @@ class ImportHook:
 
 
 class _Loader:
-    """The real loader, which the module keeps, and then what is to be done."""
+    """Runs the real loader, which the module keeps as its own, and then the hook."""
 
     def __init__(self, real: Any, imported: Callable[[ModuleType], object]) -> None:
         self._real = real
@@ -64,7 +64,7 @@ _LINE: Final = r"(?m)^from (\S+) import (\w+) as \2$"
 
 
 def lazily(package: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The `__getattr__`, which knows `__all__` too, and the `__dir__` of a package; `package` is its globals.
+    """Make a package's `__getattr__` (which also serves `__all__`) and `__dir__`; `package` is its globals.
 
     Each name is a line of the stub, `from module import name as name`; the module of a submodule is the package.
     """

@@ -1,4 +1,4 @@
-"""Note: what is worth saying of a call and refuses nothing. Fakes hand them in; pytest's plugin shows them."""
+"""Note: a remark about a call that fails nothing. Fakes hand notes in; the pytest plugin shows them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What is worth saying of the call with this number: `kind` is what it is about, a rule's name for instance."""
+    """A remark about the call with this number; `kind` is its subject, such as a rule's name."""
 
     kind: str
     text: str
@@ -29,7 +29,7 @@ class NoteInbox:
             self._notes.setdefault(note.kind, note)
 
     def take(self) -> list[Note]:
-        """What came since it was last emptied."""
+        """Remove and return all notes."""
         notes = [*self._notes.values()]
         self._notes.clear()
         return notes
@@ -40,7 +40,7 @@ _inboxes: Final[list[NoteInbox]] = []
 
 @contextmanager
 def inbox() -> Generator[NoteInbox, None, None]:
-    """Where all fakes of this process put their notes when they are checked; of several the last one opened."""
+    """The inbox for the notes of all fakes in this process; if several are open, the last one opened."""
     opened = NoteInbox()
     _inboxes.append(opened)
     try:
@@ -50,6 +50,6 @@ def inbox() -> Generator[NoteInbox, None, None]:
 
 
 def hand_in(notes: Iterable[Note]) -> None:
-    """Put notes where somebody reads them; nowhere, if nobody does."""
+    """Put notes into the inbox; drop them if there is none."""
     if _inboxes:
         _inboxes[-1].put(notes)

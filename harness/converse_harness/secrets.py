@@ -1,4 +1,4 @@
-"""What must never be shown or written: found in texts and in headers, and masked."""
+"""Find and mask secrets in texts and headers."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ STAND_IN: Final = "111122"
 
 @cache
 def compiled(kind: SecretKind) -> re.Pattern[str]:
-    """The pattern of a kind, made when it is first needed: to make all of them takes milliseconds."""
+    """The compiled pattern of a kind; compiled at first use, since compiling all of them takes milliseconds."""
     return re.compile(kind.pattern, re.ASCII)
 
 
 def secret_spans(kind: SecretKind, text: str) -> list[tuple[int, int]]:
-    """Where in a text there is a secret of this kind: start and end of each."""
+    """The start and end of each secret of this kind in a text."""
     return [secret_span(found) for _, found in matches(text, (kind,))]
 
 
 def secret_span(found: re.Match[str]) -> tuple[int, int]:
-    """Start and end of the secret itself in what the pattern of a kind matched."""
+    """The start and end of the secret itself within a match."""
     kept = found.re.groupindex.get("kept")
     start = found.start() if kept is None or found.start(kept) < 0 else found.end(kept)
     return start, found.end()
 
 
 def matches(text: str, kinds: Iterable[SecretKind] = KINDS) -> Iterator[tuple[SecretKind, re.Match[str]]]:
-    """What the patterns of some kinds match in a text, kind by kind.
+    """Yield each kind with its matches in a text.
 
     >>> [(kind.name, found[0]) for kind, found in matches("my key is AKIAIOSFODNN7EXAMPLE")]
     [('an AWS access key id', 'AKIAIOSFODNN7EXAMPLE')]
     """
-    # Every character stays at its place: U+0130 is the only one that becomes two in lower case.
+    # Lower-casing keeps every character at its position: U+0130, the only one that becomes two, is replaced first.
     lowered = text.replace("\u0130", "i").lower()
     for kind in kinds:
         if any(hint in lowered for hint in kind.hints):
@@ -62,7 +62,7 @@ _AFTER_HINT: Final = 16 * 1024
 
 
 def _near_hints(kind: SecretKind, lowered: str) -> Iterator[tuple[int, int]]:
-    """The parts of a text that have a hint of this kind: in an image of megabytes three letters stand by chance."""
+    """The parts of a text near a hint of this kind: in megabytes of base64, short hints occur by chance."""
     start = end = 0
     for place in sorted(found.start() for hint in kind.hints for found in re.finditer(re.escape(hint), lowered)):
         if not end or place - _BEFORE_HINT > end:
@@ -141,15 +141,16 @@ _signed_with: set[str] = set()
 
 
 def remember(*values: object) -> None:
-    """Take values that a request was signed with for secrets of this process; None and short ones are not."""
+    """Register values that signed a request as secrets of this process; ignores None and short values."""
     _signed_with.update(value for value in values if isinstance(value, str) and len(value) >= _LONG_ENOUGH)
 
 
 def own_secrets(environ: Mapping[str, str] | None = None) -> frozenset[str]:
-    """The secrets of this process: what its environment has under names of secrets, and what requests were signed with.
+    """The secrets of this process: environment variables with names of secrets, and the keys that signed requests.
 
-    Also the passwords in URLs, whatever the name. Of another `environ`, only what that has. Values shorter than eight
-    characters are left out, those shorter than sixteen if they are of one class of characters or a common word.
+    Passwords in URLs are included, whatever the variable's name. With another `environ`, only its variables are read.
+    Values shorter than eight characters are left out, those shorter than sixteen if they are of one class of characters
+    or a common word.
 
     >>> environ = {"DB_PASSWORD": "correct horse battery", "DATABASE_URL": "postgres://ada:b4ttery-staple@db/x"}
     >>> sorted(own_secrets({**environ, "HOME": "/home/ada-lovelace", "X_KEY": "short", "DB_PASS": "postgres1"}))
@@ -174,7 +175,7 @@ def _is_worth_hiding(value: str) -> bool:
 
 
 def own_spans(text: str, own: Collection[str]) -> Iterator[tuple[int, int]]:
-    """Where in a text there is one of these secrets; a short one only where it is no part of a word."""
+    """The positions of these secrets in a text; a short secret counts only as a whole word."""
     for value in own:
         for each in {value, value.encode().decode("latin-1")}:
             at = text.find(each)
@@ -190,7 +191,9 @@ _SHOWN: Final = 8
 
 
 def cut_spans(text: str, own: Collection[str]) -> Iterator[tuple[int, int]]:
-    """Where in a text `reprlib` and pytest left the beginning of a long secret before three dots, or its end after."""
+    """The positions where `reprlib` or pytest left only the beginning or the end of a long secret, beside three
+    dots.
+    """
     for value in own if "..." in text else ():
         for found in re.finditer(re.escape(value[:_SHOWN]), text):
             start = found.start()
@@ -205,7 +208,7 @@ def cut_spans(text: str, own: Collection[str]) -> Iterator[tuple[int, int]]:
 
 
 def _common(one: str, other: str) -> int:
-    """How many characters both begin with."""
+    """The length of the common beginning of two texts."""
     return next((at for at, pair in enumerate(zip(one, other, strict=False)) if len(set(pair)) > 1), len(other))
 
 
@@ -233,12 +236,12 @@ def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def mask_headers(headers: Headers) -> Headers:
-    """The headers with the values of the secret ones masked."""
+    """The headers with secret values masked."""
     return tuple([(each[0], MASK) if each[0].lower() in _SECRET_HEADERS else each for each in headers])
 
 
 def header_secrets(headers: Headers) -> Iterator[str]:
-    """The tokens in the secret ones of some headers; a signature of AWS holds none.
+    """The tokens in those headers that are secret; an AWS signature contains none.
 
     >>> list(header_secrets((("Cookie", "a=1; b=2"), ("authorization", "Bearer t"))))
     ['1', '2', 't']

@@ -1,4 +1,4 @@
-"""What is known of Bedrock: AWS's model from the installed botocore, rules, families, guardrails, citations.
+"""Facts about Bedrock: AWS's model from the installed botocore, request rules, model families, guardrails, citations.
 
 This module gives the model: `service.py` reads it, `beyond.py` is the table of what AWS is recorded to send beyond it,
 `checks.py` checks a value against a shape, `codec.py` turns a value into AWS's JSON and back.

@@ -19,7 +19,7 @@ class SeenIn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExtraMember:
-    """A structure has a member that the model lacks."""
+    """A member that AWS sends in a structure although the model lacks it."""
 
     shape: str
     member: str
@@ -30,7 +30,9 @@ class ExtraMember:
 
 @dataclass(frozen=True, slots=True)
 class ExtraValue:
-    """An enum member has a value that the model lacks; a model that lacks the member too has it with this value."""
+    """An enum value that AWS sends although the model lacks it. If the model also lacks the member, this row adds the
+    member together with the value.
+    """
 
     shape: str
     member: str
@@ -41,7 +43,7 @@ class ExtraValue:
 
 @dataclass(frozen=True, slots=True)
 class MayBeAbsent:
-    """A structure lacks a member that the model requires."""
+    """A required member of the model that AWS leaves out of a structure."""
 
     shape: str
     member: str
@@ -51,9 +53,9 @@ class MayBeAbsent:
 
 @dataclass(frozen=True, slots=True)
 class ExtraError:
-    """An HTTP error that the model gives to no operation; its body is that of the modelled error `body`.
+    """An HTTP error that the model lists for no operation; its body is that of the modelled error `body`.
 
-    Without a recording, its name is known but its body is not: `seen` says what is.
+    Without a recording, only the error's name is known, not its body; `seen` states which is the case.
     """
 
     shape: str

@@ -1,4 +1,4 @@
-"""One check per shape of AWS's model, made once: a value goes in, what breaks the shape comes out.
+"""The checks of AWS's model, one per shape and built once: each takes a value and yields its violations.
 
 Findings carry their place relative to the value that was checked; each structure, list and map puts its own step in
 front. So a value without fault costs no more than the walk.
@@ -24,7 +24,8 @@ INTEGERS: Final[Mapping[str, tuple[int, int]]] = {"integer": (-(2**31), 2**31 - 
 
 
 class Checks:
-    """The checks of all shapes, under one table of what is allowed beyond the model.
+    """The checks of all shapes, with one table of the deviations that are allowed. If `blobs` is given, it is the check
+    for blobs and values are JSON as sent; otherwise blobs are bytes.
 
     With `blobs`, the check of one of these, values are JSON as it is sent; else blobs are bytes.
     """
@@ -35,7 +36,7 @@ class Checks:
         self._made: dict[str, Check] = {}
 
     def of(self, shape_name: str) -> Check:
-        """The check of a shape. Raises NotInModel."""
+        """Return the check of a shape. Raises NotInModel."""
         found = self._made.get(shape_name)
         if found is None:
             # Published once complete: another thread never meets a structure that still lacks members.
@@ -53,7 +54,7 @@ class Checks:
         elif shape.type_name == "structure":
             return self._structure(shape, fresh)
         elif shape.type_name in ("list", "map"):
-            # Entered before what it holds is made, which may hold it again.
+            # Stored before its members' checks exist, because a shape may contain itself.
             inner: list[Check] = []
             make = _list if shape.type_name == "list" else _map
             fresh[shape.name] = check = make(shape.name, inner, *_limits(shape))
@@ -106,7 +107,7 @@ def _string(
 
 
 def _integer(name: str, type_name: str = "integer", low: int | None = None, high: int | None = None) -> Check:
-    """The check of an integer or long shape; a bool is none."""
+    """The check of an integer or long shape; it rejects bool."""
     least, most = INTEGERS[type_name]
     least, most = least if low is None else max(least, low), most if high is None else min(most, high)
 
@@ -119,7 +120,7 @@ def _integer(name: str, type_name: str = "integer", low: int | None = None, high
 
 
 def _real(name: str, low: float | None = None, high: float | None = None) -> Check:
-    """The check of a float or double shape; an int is one, a bool, a NaN or an infinity is none."""
+    """The check of a float or double shape; it accepts int and rejects bool, NaN and infinity."""
 
     def check(value: Any) -> Sequence[Finding]:
         if not is_number(value):
@@ -142,7 +143,7 @@ def _blob(name: str, low: int | None = None, high: int | None = None) -> Check:
 
 
 def _encoded_blob(shape: Shape) -> Check:
-    """The check of a blob in JSON; lengths are in bytes, as far as the length of its base64 tells."""
+    """The check of a blob in JSON; lengths are in bytes, computed from the length of the base64 text."""
     low, high = _limits(shape)
 
     def check(value: Any) -> Sequence[Finding]:
@@ -169,7 +170,7 @@ def _timestamp(name: str) -> Check:
 
 
 def _document(value: Any, name: str = "Document") -> Sequence[Finding]:
-    """The check of free-form JSON. AWS leaves members out rather than send null: only what is inside may be None."""
+    """The check of free-form JSON. AWS leaves members out rather than send null, so only nested values may be None."""
     if value is None:
         return [findings.wrong_type(name, "document", value)]
     try:
@@ -274,11 +275,11 @@ JSON_CHECKS: Final = Checks(BEYOND_MODEL, _encoded_blob)
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A rule of AWS's model that a value breaks.
+    """One breach of AWS's model by a value.
 
-    `path` and `message` are for people, `content[0].toolUse.name` for instance; `steps` is the path as keys and
-    indexes, `shape` the shape that has the rule, `limit` what it allows: enum values, the pattern, (min, max), the
-    missing or unknown member.
+    `path` (for example `content[0].toolUse.name`) and `message` are for people. `steps` is the path as keys and
+    indexes, `shape` the shape that defines the rule, `limit` the rule's operand: the enum values, the pattern, (min,
+    max), or the missing or unknown member.
     """
 
     path: str
@@ -290,7 +291,7 @@ class Violation:
 
 
 def validate(shape_name: str, value: object, *, root: str = "", checks: Checks = _CHECKS) -> list[Violation]:
-    """Every rule that a value of a shape breaks; empty if AWS could have sent it. `root` stands before each path.
+    """Return all violations of a shape by a value; none if AWS could have sent the value. `root` prefixes each path.
 
     Raises NotInModel for an unknown shape.
 
@@ -312,9 +313,9 @@ def check(
     error: Callable[[str], Exception] = ReplyError,
     allowing: Collection[FindingKind] = (),
 ) -> None:
-    """Raise `error` with all the rules that a value breaks, one per line; nothing happens if AWS could have sent it.
+    """Raise `error` with all violations by a value, one per line; return None if there are none.
 
-    `allowing` are rules that it may break.
+    `allowing` are kinds of violation to ignore.
 
     >>> check("StopReason", "endturn", root="stop_reason")
     Traceback (most recent call last):

@@ -1,6 +1,7 @@
-"""Citations of what a request holds: where a passage stands in a document or search result, and what stands there.
+"""Citations of passages in a request's documents and search results: their locations and texts.
 
-One table says how each member of AWS's CitationLocation counts. `citing` writes a Citation, the strategies draw them.
+One table defines the units in which each member of AWS's CitationLocation counts. `citing` writes a Citation, the
+strategies draw Citations.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ Span = int | range
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """How a location counts: the name of its units, its member for the index, and the number of the first unit."""
+    """How a location counts: the name of its units, the member that holds the source's index, and the first unit's
+    number.
+    """
 
     units: str
     index: str = "documentIndex"
@@ -44,10 +47,11 @@ _LONGEST_SHOWN: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What can be cited: the member of CitationLocation that does it, its number of units (None: it cannot be counted).
+    """A source that can be cited: its member of CitationLocation and its size in units (None if they cannot be
+    counted).
 
-    `parts` are the texts of the units, of a text its characters, where they can be read; `title` and `source` are what
-    a Citation says of it.
+    `parts` are the texts of the units (for a plain text the text itself), None if they cannot be read; `title` and
+    `source` are copied into the Citation.
     """
 
     kind: str
@@ -64,14 +68,18 @@ class Source:
         }
 
     def passage(self, start: int, end: int) -> list[str] | None:
-        """The texts that stand there, one of a text, one for each other unit; None where they cannot be read."""
+        """The text of the units from `start` to before `end`: one string for a plain text, otherwise one per unit. None
+        if the units cannot be read.
+        """
         if self.parts is None:
             return None
         part = self.parts[start:end]
         return [part] if isinstance(part, str) else list(part)
 
     def citation(self, location: Mapping[str, Any], passage: Sequence[str] | None) -> dict[str, Any]:
-        """The AWS Citation of a location, with what is known of this source and the installed model has."""
+        """The AWS Citation of a location, with the passage and those members of this source that the installed model
+        has.
+        """
         citation: dict[str, Any] = {"location": dict(location)}
         if passage is not None:
             citation["sourceContent"] = [{"text": text} for text in passage]
@@ -130,7 +138,7 @@ def citing(
 
 
 def read_source(document: Mapping[str, Any]) -> Source:
-    """What can be cited of a DocumentBlock, a SearchResultBlock, or a ContentBlock of one. Raises ReplyError."""
+    """Read a DocumentBlock, a SearchResultBlock, or a ContentBlock of either as a Source. Raises ReplyError."""
     match _inner(document):
         case {"source": str(source), "content": list() | tuple(), "title": str(title)} as block:
             found = _read_parts("searchResultLocation", title, block["content"], source)
@@ -147,7 +155,8 @@ def read_source(document: Mapping[str, Any]) -> Source:
 
 @cache
 def locations() -> tuple[str, ...]:
-    """The members of CitationLocation that the installed botocore has: those of COUNTING, then those that are no range.
+    """The members of CitationLocation that the installed botocore has: first those of COUNTING, then those that are not
+    ranges.
 
     >>> locations()[:3]
     ('documentChar', 'documentPage', 'documentChunk')
@@ -195,7 +204,7 @@ def _citing_page_of_the_web(url: str, quote: str | None, index: int, spans: Mapp
 
 
 def _inner(document: Any) -> Any:
-    """The DocumentBlock or SearchResultBlock of a ContentBlock, or what was given."""
+    """The DocumentBlock or SearchResultBlock inside a ContentBlock; any other block is returned unchanged."""
     match document:
         case {"document": inner} | {"searchResult": inner}:
             return inner
@@ -212,7 +221,7 @@ def _switched_off(document: Mapping[str, Any]) -> bool:
 
 
 def _find(source: Source, quote: str | None, spans: Mapping[str, Span]) -> tuple[int, int]:
-    """Where the passage starts and ends, counted from 0."""
+    """The start and end of the quoted passage in units, counted from 0."""
     units = COUNTING[source.kind].units
     for asked in spans:
         if asked != units:
@@ -292,7 +301,7 @@ def _decoded(data: bytes | bytearray) -> str | None:
 
 
 def _count_pages(data: bytes | bytearray) -> int | None:
-    """The pages of a PDF; None where some may be compressed, and for what is no PDF."""
+    """The number of pages of a PDF; None for other files, and for a PDF whose pages may be compressed."""
     pages = 0 if _PDF_COMPRESSED in data else len(_PDF_PAGE.findall(data))
     return pages or None
 

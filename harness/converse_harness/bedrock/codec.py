@@ -1,4 +1,4 @@
-"""JSON as AWS reads and writes it: the types that a request has to have, and values of AWS's model as JSON and back."""
+"""Convert values of AWS's model to JSON and back, and check the JSON types of a request, as AWS does."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ which has several forms, is not looked at."""
 
 
 class _Mistyped(Exception):
-    """A value of another type than its shape; `steps` lead to it from what is read, the last one first."""
+    """A value whose type is not that of its shape; `steps` is the path to the value, innermost step first."""
 
     def __init__(self, value: object, called: str, came: str = "") -> None:
         self.problem = f"is {came or f'a JSON {type(value).__name__}'}; it must be {called}."
@@ -35,10 +35,10 @@ class _Mistyped(Exception):
 
 
 def read_json(shape_name: str, parsed: object, *, recorded: bool = False) -> Any:
-    """Parsed JSON in which every value has the type that a shape gives it. Raises DamagedData for the first other one.
+    """Return parsed JSON after checking each value's type against a shape. Raises DamagedData for the first mismatch.
 
     A member that is null counts as absent, as for AWS; members outside the model and documents stay as they are. Blobs
-    stay base64; in what was `recorded` they may be any text, since media are cut short there.
+    stay base64; with `recorded` they may be any text, since recordings shorten media.
 
     >>> read_json("ContentBlock", {"text": "hi", "image": None})
     {'text': 'hi'}
@@ -54,7 +54,7 @@ def read_json(shape_name: str, parsed: object, *, recorded: bool = False) -> Any
 
 
 class _Readers:
-    """The readers of all shapes, made at first need; `blob` is that of a blob."""
+    """The readers of all shapes, each built when first needed; `blob` is the reader for blobs."""
 
     def __init__(self, blob: Reader) -> None:
         self._scalars = {name: _scalar(*each) for name, each in _JSON_TYPES.items()}
@@ -78,7 +78,7 @@ class _Readers:
         if is_document(shape):
             reader: Reader = _as_it_is
         elif shape.type_name == "structure":
-            # Entered before its members are made, which may hold it again.
+            # Stored before its members' readers exist, because a shape may contain itself.
             members: dict[str, Reader] = {}
             reader = fresh[shape.name] = _structure(members)
             members |= {name: self._reader(each, fresh) for name, each in shape.members.items()}
@@ -197,7 +197,7 @@ def to_json(shape_name: str, value: object) -> str:
 
 
 def from_json(shape_name: str, parsed: object) -> Any:
-    r"""The value of a shape from parsed JSON: blobs become bytes, all else stays, members outside the model included.
+    r"""Convert parsed JSON to a value of a shape: blobs become bytes; everything else, also unknown members, is kept.
 
     >>> from_json("ImageSource", {"bytes": "iVBORw=="})
     {'bytes': b'\x89PNG'}
@@ -209,8 +209,8 @@ _ENCODERS: Final[dict[str, _Encode]] = {}
 
 
 def _compile(shape_name: str) -> _Encode:
-    # Shapes may contain themselves, so encoders refer to each other by `fresh`; they are published once complete, so
-    # that another thread never meets half of one.
+    # Shapes may contain themselves, so encoders refer to each other through `fresh`. They are published only when
+    # complete, so that another thread never sees a half-built one.
     fresh: dict[str, _Encode] = {}
     encode = _encoder(body_shape(shape_name), fresh)
     _ENCODERS.update(fresh)
@@ -308,7 +308,7 @@ def _base64(value: bytes | bytearray) -> str:
 
 
 def _plain(value: Any) -> Any:
-    # What `json` asks for each value that it does not know.
+    # The `default` hook of `json`: called for each value of a type that `json` cannot encode.
     if is_object(value):
         return dict(value)
     if isinstance(value, bytes | bytearray):
@@ -343,7 +343,7 @@ _SCALARS: Final[Mapping[str, _Encode]] = {
 
 
 def _encodable(text: str) -> str:
-    """The same JSON with lone surrogates escaped, which UTF-8 cannot carry; they come from illegal values only."""
+    """The same text with lone surrogates escaped: UTF-8 cannot encode them. Only illegal values contain any."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Text, reasoning and tool input in the deltas that a model family sends of them; a family is a row of `families`."""
+"""Cut text, reasoning and tool input into deltas as a model family does; `families` has one row per family."""
 
 from __future__ import annotations
 
@@ -43,24 +43,26 @@ def cut_text(text: str, family: Family) -> list[str]:
 
 
 def text_runs(text: str, family: Family) -> Iterator[list[str]]:
-    """Cut text as `cut_text` does, in runs of deltas: the first one is there before a long text is cut to its end."""
+    """Cut text as `cut_text` does, but lazily in runs of deltas: the first run is ready before a long text is cut to
+    its end.
+    """
     if family.opens_empty and text:
         yield [""]
     yield from _runs(text, family.text)
 
 
 def reasoning_runs(text: str, family: Family) -> Iterator[list[str]]:
-    """Cut the text of a reasoning as `text_runs` cuts a text."""
+    """Cut the text of a reasoning block as `text_runs` cuts text."""
     return _runs(text, family.text if family.reasoning is None else family.reasoning)
 
 
 def ends_empty(family: Family, blocks: Sequence[Mapping[str, Any]], stop_reason: str) -> bool:
-    """Whether the family sends an empty delta as the last one of the message's last block, a text that is not empty."""
+    """Whether the family ends a message's last block with an empty delta, if that block is a text that is not empty."""
     return stop_reason in family.ends_empty and bool(blocks) and bool(blocks[-1].get("text"))
 
 
 def spell_tool_input(value: object, family: Family) -> str:
-    """The JSON of a tool input as the family writes it."""
+    """Return a tool input as JSON in the family's spelling (its spaces and escapes)."""
     return json.dumps(value, ensure_ascii=False, **SPELLINGS[family.tool_json])
 
 
@@ -94,10 +96,10 @@ _FIRST_WINDOW: Final = 128
 
 
 def _found_in_windows(pattern: re.Pattern[str], text: str) -> Iterator[list[str]]:
-    """What `pattern.findall(text)` finds, window by window.
+    """Yield the matches of `pattern.findall(text)`, one list for each window of the text.
 
-    The last match in a window may go on behind it, so the next window begins with it again. Every match before it is
-    the same in the whole text: these patterns look no further than the character after a match.
+    The last match of a window may continue past the window's end, so the next window starts at that match again. Every
+    match before it is the same in the whole text: these patterns look at most one character beyond a match.
     """
     start, size = 0, _FIRST_WINDOW
     while start + size < len(text):
@@ -110,7 +112,9 @@ def _found_in_windows(pattern: re.Pattern[str], text: str) -> Iterator[list[str]
 
 
 def _grouped(runs: Iterable[list[str]], lengths: Lengths) -> Iterator[list[str]]:
-    """Tokens together, each piece as near to its length as tokens allow; the lengths come round in turn."""
+    """Join tokens into pieces as near to the wanted lengths as token borders allow; `lengths` repeats from its
+    start.
+    """
     wanted = cycle(lengths)
     length = next(wanted)
     piece = ""
@@ -126,7 +130,7 @@ def _grouped(runs: Iterable[list[str]], lengths: Lengths) -> Iterator[list[str]]
 
 
 def _lengths_of(text: str, lengths: Lengths) -> Iterable[str]:
-    """A text cut at these lengths, which come round in turn."""
+    """Cut a text into pieces of these lengths; `lengths` repeats from its start."""
     wanted = cycle(lengths)
     start = 0
     while start < len(text):
@@ -136,7 +140,7 @@ def _lengths_of(text: str, lengths: Lengths) -> Iterable[str]:
 
 
 def _short_words(words: list[str]) -> list[str]:
-    """A delta a word; a long one, text without spaces for instance, in parts."""
+    """One delta per word; a very long word (text without spaces, for example) is split."""
     if max(map(len, words)) <= _LONGEST_WORD:
         return words
     return [*chain.from_iterable(map(_parts, words))]

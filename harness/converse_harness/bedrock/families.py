@@ -34,11 +34,11 @@ ToolInput = Literal["one delta", "an empty delta, then fragments cut anywhere", 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One model family, a line of one maker's models: how its deltas are cut, and where an empty one comes.
+    """How one model family cuts an answer into deltas, and where it sends empty ones.
 
-    `text` and `reasoning` are how long the deltas are, of reasoning as of text if not given; `opens_empty` says whether
-    the first delta of each text is empty, `ends_empty` at which stop reasons the last one of an answer's last text is.
-    `fragments` is how long those of a tool input are where it is cut anywhere.
+    `text` and `reasoning` are the lengths of the deltas; `reasoning` defaults to `text`. `opens_empty`: each text
+    begins with an empty delta. `ends_empty`: the stop reasons at which the answer's last text ends with one.
+    `fragments` are the lengths of a tool input's fragments, for families that cut it anywhere.
     """
 
     name: str
@@ -106,7 +106,7 @@ OWN_WORDING: Final = "ours, in the manner of the recorded ones"
 class Wording:
     """The text of an error, and its source: recorded, reported by users, or ours where nothing is known.
 
-    `where` is the public repository that keeps the recording, or the issue that reports it.
+    `where` names the public repository with the recording, or the issue with the report.
     """
 
     message: str
@@ -116,10 +116,10 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class Overflow(Wording):
-    """What a model says of a conversation that is too long for it.
+    """A model's error message for a conversation that is too long.
 
-    `recognised_by` are those of CLIENTS that raise their own error of a context overflow for it; others see a plain
-    ValidationException.
+    `recognised_by` lists the clients (of CLIENTS) that turn it into their own context overflow error; all others raise
+    a plain ValidationException.
     """
 
     recognised_by: frozenset[str] = frozenset()
@@ -253,7 +253,7 @@ ERRORS: Final[Mapping[str, Wording]] = {
 
 
 def usual(name: str) -> str:
-    """What an error says; its name, where nothing is known.
+    """The usual message of an error; the error's name if no message is known.
 
     >>> usual("ServiceUnavailableException"), usual("FutureException")
     ('Model is getting throttled. Try your request again.', 'FutureException')

@@ -1,7 +1,7 @@
-"""What a broken rule of AWS's model is, and how it is said: what came, what is allowed, whose rule it is.
+"""Findings (broken rules of AWS's model) and their texts: what came, what is allowed, which shape has the rule.
 
-The texts go on after the name of the value: `content[0]` + `has two members, ...`. What counts as an object, an array,
-a number or a text of Java's patterns is here too: checks, codec and rules ask it.
+The texts continue after the name of the value: `content[0]` + `has two members, ...`. The module also defines, for
+checks, codec and rules, which values count as JSON objects, arrays and numbers, and it translates Java's patterns.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class FindingKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A broken rule: `steps` lead from the checked value to the broken one, `limit` is what the rule allows."""
+    """A broken rule: `steps` lead from the checked value to the broken one, `limit` is the rule's operand."""
 
     kind: FindingKind
     shape: str
@@ -42,7 +42,7 @@ class Finding:
     steps: tuple[str | int, ...] = ()
 
     def under(self, step: str | int) -> Finding:
-        """The same, seen from one step further out."""
+        """The same finding with one more step in front of its path."""
         return replace(self, steps=(step, *self.steps))
 
 
@@ -64,7 +64,7 @@ _TYPES: Final[Mapping[str, str]] = {
 
 
 def wrong_type(shape: str, type_name: str, value: object) -> Finding:
-    """The value is of another type; None gets the advice to leave its member out."""
+    """The value has another type than its shape; for None the text advises leaving the member out."""
     expected = _TYPES[type_name]
     came = "None" if value is None else f"{shown(value)} ({type(value).__name__})"
     advice = ", or its member left out" if value is None else ""
@@ -72,7 +72,7 @@ def wrong_type(shape: str, type_name: str, value: object) -> Finding:
 
 
 def not_utf8(shape: str, value: str) -> Finding:
-    """A str with a surrogate that stands alone: half of a character."""
+    """A str contains a lone surrogate (half of a character)."""
     text = f"is {shown(value)}, which holds a lone surrogate; UTF-8 cannot carry that, leave it out ({_model(shape)})."
     return Finding(FindingKind.TYPE, shape, text, _TYPES["string"])
 
@@ -86,13 +86,13 @@ def wrong_key(shape: str, key: object) -> Finding:
 
 
 def endless(shape: str) -> Finding:
-    """A free-form document has no end, or is nested deeper than Python can follow."""
+    """A free-form document contains itself, or is nested deeper than Python's recursion limit."""
     text = f"contains itself or is nested too deeply; it must be {_TYPES['document']} ({_model(shape)})."
     return Finding(FindingKind.TYPE, shape, text, _TYPES["document"])
 
 
 def not_one(shape: str, came: Sequence[object], members: Sequence[str]) -> Finding:
-    """A union has no member or several."""
+    """A union has no member, or more than one."""
     if came:
         count = {2: "two", 3: "three"}.get(len(came), str(len(came)))
         named = " and ".join([", ".join(map(repr, came[:-1])), repr(came[-1])])
@@ -109,7 +109,7 @@ def lacking(shape: str, member: str, required: Sequence[str]) -> Finding:
 
 
 def unknown(shape: str, key: object, members: Sequence[str]) -> Finding:
-    """A member that the shape does not have; botocore's version is said because another one may have it."""
+    """A member that the shape does not have; the text names botocore's version because another version may have it."""
     text = (
         f"has the unknown member {shown(key)}; {_hint(shape, key, members, 'has')} ({_model(shape, versioned=True)})."
     )
@@ -117,19 +117,21 @@ def unknown(shape: str, key: object, members: Sequence[str]) -> Finding:
 
 
 def not_in_enum(shape: str, value: str, enum: Sequence[str]) -> Finding:
-    """A string that is none of the enum's values; botocore's version is said because another one may have it."""
+    """A string outside the enum; the text names botocore's version because another version may allow it."""
     text = f"is {shown(value)}; {_hint(shape, value, enum, 'is one of')} ({_model(shape, versioned=True)})."
     return Finding(FindingKind.ENUM, shape, text, tuple(enum))
 
 
 def no_match(shape: str, value: str, pattern: str) -> Finding:
-    """A string that does not match the pattern, which is said as AWS writes it."""
+    """A string that does not match the pattern; the text shows the pattern as AWS writes it."""
     text = f"is {shown(value)}; {_a(shape)} matches {pattern} ({_model(shape)})."
     return Finding(FindingKind.PATTERN, shape, text, pattern)
 
 
 def length(shape: str, count: int, unit: str, low: int | None, high: int | None) -> Sequence[Finding]:
-    """One finding if a length is outside its limits, else none; `unit` is `character`, `item`, `member` or `byte`."""
+    """Return one finding if a length is outside its limits, otherwise none; `unit` is `character`, `item`, `member` or
+    `byte`.
+    """
     if (low is None or low <= count) and (high is None or count <= high):
         return ()
     text = f"has {count} {unit}{'' if count == 1 else 's'}; {_a(shape)} has {_between(low, high)} ({_model(shape)})."
@@ -148,7 +150,7 @@ _BRIEF.maxlevel, _BRIEF.maxdict, _BRIEF.maxlist = 1, 3, 3
 
 
 def shown(value: object) -> str:
-    """A value in a message: cut short, blobs as their size, never an error of its own."""
+    """The value as a message shows it: shortened, blobs as their size. Never raises."""
     if isinstance(value, bytes | bytearray):
         return f"{len(value)} bytes"
     try:
@@ -164,7 +166,7 @@ def _hint(shape: str, came: object, allowed: Sequence[str], verb: str) -> str:
 
 
 def _model(shape: str, *, versioned: bool = False) -> str:
-    # A dotted name is a member from the table of what AWS sends beyond its model.
+    # A dotted name is a member from the table of members that AWS sends beyond its model.
     origin = f"recorded {shape}" if "." in shape else f"AWS model {shape}"
     return f"{origin}, botocore {botocore_version()}" if versioned else origin
 
@@ -184,17 +186,19 @@ def _between(low: float | None, high: float | None) -> str:
 
 
 def is_object(value: object) -> TypeGuard[Mapping[Any, Any]]:
-    """Whether it is a JSON object: a dict or any other mapping."""
+    """Whether a value is a JSON object: a dict or another mapping."""
     return type(value) is dict or isinstance(value, Mapping)
 
 
 def is_array(value: object) -> TypeGuard[Sequence[Any]]:
-    """Whether it is a JSON array: a list or a tuple."""
+    """Whether a value is a JSON array: a list or a tuple."""
     return isinstance(value, list | tuple)
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether it is a number that JSON can carry: no bool, NaN or infinity, no int beyond all floats."""
+    """Whether a value is a number that JSON can carry: not a bool, NaN or infinity, nor an int too large for a
+    float.
+    """
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
     try:
@@ -204,7 +208,7 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def is_utf8(value: str) -> bool:
-    """Whether UTF-8 can carry a str: it holds no lone surrogate."""
+    """Whether UTF-8 can encode a str, that is, whether the str has no lone surrogate."""
     if value.isascii():
         return True
     try:
@@ -218,14 +222,15 @@ _OTHERWISE_IN_JAVA: Final = (r"\v", r"\z", r"\Z", r"\0")
 """What Python reads as something else; what only Java can read (`\\p{Alpha}`, `\\h`) Python refuses by itself."""
 
 _SET_OPERATORS: Final = ("[", "&&", "||", "--", "~~")
-# A class is one atom; a `[` that stands alone opens one that is never closed.
+# A whole character class is one atom; a `[` that is never closed stands for itself.
 _ATOMS: Final = re.compile(r"\\.|\[\^?+\]?+(?:\\.|[^\]\\])*\]|.", re.DOTALL)
 _JAVA_DOT: Final = r"[^\n\r\u0085\u2028\u2029]"
 
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str] | None:
-    r"""A Java pattern for `fullmatch`, or None if Python cannot say the same. `\s`, `\w`, `\d` are ASCII, as in Java.
+    r"""Compile a Java pattern for `fullmatch`; None if Python has no equivalent. `\s`, `\w`, `\d` are ASCII, as in
+    Java.
 
     >>> bool(compiled(r"[a-zA-Z0-9_-]+").fullmatch("get_weather"))
     True

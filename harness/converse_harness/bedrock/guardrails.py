@@ -1,4 +1,4 @@
-"""What guardrails find and what becomes of it: the policies as one table, and the traces that are made of them."""
+"""Guardrails: their policies as one table, and the assessments and traces that are built from findings."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ _OUTPUT: Final = ("output",)
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A policy of guardrails: where its findings stand in a GuardrailAssessment, which sides it looks at, its units.
+    """A guardrail policy: its place in a GuardrailAssessment, the sides (input, output) it checks, and its unit
+    counter.
 
-    `finding` is an example, without what was done; `counter` the member of GuardrailUsage that it uses up.
+    `finding` is an example of a finding without its action; `counter` is the member of GuardrailUsage that counts its
+    units.
     """
 
     member: str
@@ -121,7 +123,7 @@ _ARN: Final = "arn:aws:bedrock:us-east-1:123456789012:guardrail/"
 
 
 def actions(policy: Policy) -> tuple[str, ...]:
-    """What the policy can do to a text, from AWS's model; nothing if it only tells. Raises NotInModel.
+    """The actions that the policy can take, from AWS's model; empty if the policy only reports. Raises NotInModel.
 
     >>> actions(POLICIES["pii"])
     ('ANONYMIZED', 'BLOCKED', 'NONE')
@@ -131,7 +133,7 @@ def actions(policy: Policy) -> tuple[str, ...]:
 
 
 def able(action: str, side: str | None = None) -> list[str]:
-    """The names of the policies that can do this; of those that the installed botocore's model has."""
+    """The names of the policies that can take an action; only policies that the installed botocore's model has."""
     return [
         name
         for name, policy in POLICIES.items()
@@ -141,7 +143,7 @@ def able(action: str, side: str | None = None) -> list[str]:
 
 
 def found(policy: Policy, *findings: Mapping[str, Any]) -> dict[str, Any]:
-    """An assessment with these findings alone, or with the policy's example; lists that AWS always sends are there.
+    """Build an assessment of these findings, by default of the policy's example, with the lists that AWS always sends.
 
     >>> found(POLICIES["word"])
     {'wordPolicy': {'customWords': [{'match': 'crypto'}]}}
@@ -154,7 +156,7 @@ def found(policy: Policy, *findings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def policies_in(assessment: Mapping[str, Any]) -> list[Policy]:
-    """The policies that found something.
+    """The policies with at least one finding in the assessment.
 
     >>> [policy.counter for policy in policies_in(found(POLICIES["topic"]))]
     ['topicPolicyUnits']
@@ -163,10 +165,10 @@ def policies_in(assessment: Mapping[str, Any]) -> list[Policy]:
 
 
 def complete(assessment: Mapping[str, Any], action: str, *, detected: bool = True) -> dict[str, Any]:
-    """The assessment with what was done in every finding: `action` where its policy can do that, and `detected`.
+    """Return the assessment with `action` (if the policy can take it, otherwise NONE) and `detected` in every finding.
 
-    Clients act on `detected`: strands takes a finding without it for none. It is optional in AWS's model, and left out
-    unless a finding has it if `detected` is False.
+    Clients act on `detected`: strands ignores a finding without it. AWS's model makes the member optional; with
+    `detected=False` it is not added.
     """
     whole = copy.deepcopy(dict(assessment))
     for finding, can in _findings(whole):
@@ -188,13 +190,13 @@ def done(assessment: Mapping[str, Any]) -> set[str]:
 
 
 def reason(assessment: Mapping[str, Any]) -> str:
-    """The line of `actionReason` for one assessment."""
+    """The `actionReason` text for one assessment."""
     happened = done(assessment)
     return REASONS[max(happened & REASONS.keys(), key=list(REASONS).index, default="NONE")]
 
 
 def _findings(assessment: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], tuple[str, ...]]]:
-    """Every finding that has an action, with those that its policy can do."""
+    """Yield every finding whose policy can act, with the actions of that policy."""
     for policy in POLICIES.values():
         for finding in assessment.get(policy.member, {}).get(policy.findings, ()):
             can = actions(policy)
@@ -203,7 +205,9 @@ def _findings(assessment: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], t
 
 
 def units(side: str, characters: int, *assessments: Mapping[str, Any]) -> dict[str, int]:
-    """The GuardrailUsage of a side: every policy that found something on either side looks at all that it can."""
+    """The GuardrailUsage of one side: each policy with a finding in any assessment is charged for the side's whole
+    text.
+    """
     used = max(1, -(-characters // _UNIT))
     policies = [policy for each in assessments for policy in policies_in(each) if side in policy.sides]
     counters = {policy.counter: used for policy in policies}
@@ -213,7 +217,7 @@ def units(side: str, characters: int, *assessments: Mapping[str, Any]) -> dict[s
 def measured(
     assessment: Mapping[str, Any], side: str, characters: int, usage: Mapping[str, int], details: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The assessment with metrics and the details of the guardrail; what it has of them wins."""
+    """Return the assessment with metrics and guardrail details added; values that it already has are kept."""
     metrics = {
         "guardrailProcessingLatency": _LATENCIES[side],
         "usage": dict(usage),
@@ -238,7 +242,9 @@ def guardrail_details(identifier: str, version: str) -> dict[str, str]:
 
 
 def named(trace: Mapping[str, Any], config: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """A ConverseTrace whose guardrail, if it was written without an id, is the one that the request asks for."""
+    """Return a ConverseTrace in which a guardrail that was written without an id gets the id of the request's
+    guardrail.
+    """
     guardrail: Mapping[str, Any] = trace.get("guardrail") or {}
     asked: Mapping[str, Any] = guardrail.get("inputAssessment") or {}
     answered: Mapping[str, Any] = guardrail.get("outputAssessments") or {}
@@ -257,7 +263,7 @@ def named(trace: Mapping[str, Any], config: Mapping[str, Any] | None) -> Mapping
 
 
 def detailed(assessment: Mapping[str, Any], details: Mapping[str, str]) -> Mapping[str, Any]:
-    """The assessment, whose guardrail, if it was written without an id, has these details."""
+    """Return the assessment with these details, if its guardrail was written without an id."""
     applied: Mapping[str, Any] = assessment.get("appliedGuardrailDetails", {})
     if applied.get("guardrailId") != UNNAMED_GUARDRAIL:
         return assessment
@@ -265,9 +271,9 @@ def detailed(assessment: Mapping[str, Any], details: Mapping[str, str]) -> Mappi
 
 
 def in_json(trace: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A ConverseTrace as plain Converse has it: with `modelOutput`, empty where the model wrote nothing.
+    """Return a ConverseTrace as plain Converse sends it: with `modelOutput`, empty if the model wrote nothing.
 
-    Recorded in all JSON that has an `actionReason`, older ones have neither; a stream leaves the member out.
+    All recorded JSON answers with an `actionReason` have the member, older ones have neither; streams leave it out.
     """
     guardrail: Mapping[str, Any] = trace.get("guardrail") or {}
     if "actionReason" not in guardrail or "modelOutput" in guardrail:
@@ -289,7 +295,7 @@ _EXAMPLES: Final[Mapping[str, str]] = {
 
 
 def unmasked(text: str) -> str:
-    """A text that may have been there before its masks.
+    """Replace the masks of a text by invented originals.
 
     >>> unmasked("I am {NAME}, booking {Booking}.")
     'I am Ada Lovelace, booking Booking.'
@@ -298,7 +304,7 @@ def unmasked(text: str) -> str:
 
 
 def masks(text: str, original: str) -> list[tuple[str, str]]:
-    """The masks of a text, each with what stands there in the original.
+    """The masks of a text, each with the original text that it replaced.
 
     Raises ReplyError if there is no mask, or if the texts differ in more than the masks.
 
@@ -322,7 +328,7 @@ def masks(text: str, original: str) -> list[tuple[str, str]]:
 
 
 def masked(found_there: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """An assessment of masks and what they stand for: personal data by its type, or else matches of regexes.
+    """Build an assessment from (mask, original) pairs: known types of personal data, everything else as regex matches.
 
     >>> masked([("NAME", "Ada")])
     {'sensitiveInformationPolicy': {'piiEntities': [{'match': 'Ada', 'type': 'NAME'}]}}

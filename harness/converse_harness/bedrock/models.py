@@ -1,7 +1,7 @@
 """The models of Bedrock: one literal table that rules, chunking, usage and the prompt cache read.
 
-`standing` says which row an id stands for. An id that is newer than any row of its line is held to the newest row
-before it, and whatever is said of it says so; of any other id nothing is known but what holds for all models.
+`standing` finds the row of an id. An id newer than every row of its line gets the newest earlier row, and messages
+about it mention this. For any other unknown id only the rules for all models apply.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Final, Literal, NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Caching:
-    """How a model caches: the least tokens of a prefix, and how many ends of blocks it compares from a cachePoint.
+    """How a model caches: the least tokens of a cached prefix, and how many block ends before a cachePoint it compares.
 
-    Another toolChoice, other settings of thinking and images where there were none make it forget what it had of the
-    `messages`, or another toolChoice `everything`. `drops_thoughts`: it is not given the thoughts of earlier turns.
-    `implicit`: it caches where there is no cachePoint too, of which the usage says nothing.
+    `forgets` is the part of the cache that a changed toolChoice invalidates; changed thinking settings and the first
+    image invalidate `messages`. `drops_thoughts`: the model does not get the reasoning of earlier turns. `implicit`: it
+    also caches without a cachePoint, which the usage does not show.
     """
 
     minimum: int
@@ -40,10 +40,10 @@ _TOOLS_TOKENS: Final = 346
 class Model:
     """A row: `ids` is a glob of ids without region; `line` begins its ids after the maker, `version` orders the line.
 
-    `since` is the day on which it came to Bedrock, as AWS's page or its id has it; empty where neither was read.
-    `most_tokens` is the longest answer that may be asked for, 0 where nobody tried; `retired` is the day of the end of
-    its life; `cut` names the family as which its answers are cut, where that is not its maker's. A model that
-    `merges` looks at messages of one role in a row as one.
+    `since` is the day on which the model came to Bedrock, from AWS's page or its id; empty if unknown. `most_tokens` is
+    the largest accepted `maxTokens`, 0 if unknown; `retired` is the day of its end of life; `cut` names the family
+    whose chunking it uses, if not its maker's. A model that `merges` treats consecutive messages of one role as one
+    message.
     """
 
     ids: str
@@ -60,17 +60,17 @@ class Model:
 
     @property
     def maker(self) -> str:
-        """Who made it: what its ids begin with."""
+        """The model's maker: the first part of its ids, such as "anthropic"."""
         return self.ids.partition(".")[0]
 
     @property
     def tools_tokens(self) -> int:
-        """What the model is told before the tools of a request, in tokens, as far as that is known."""
+        """The tokens of the instructions that the service adds before a request's tools; 0 if unknown."""
         return _TOOLS_TOKENS if self.maker == "anthropic" or self.line == "nova" else 0
 
     @property
     def example(self) -> str:
-        """An id of it, as far as all of them begin with the same."""
+        """The common beginning of the model's ids, as an example of one."""
         return self.ids.partition("*")[0]
 
 
@@ -220,7 +220,7 @@ _REGIONS: Final = frozenset({"apac", "au", "ca", "eu", "global", "jp", "sa", "us
 
 
 def bare(model_id: str) -> str:
-    """A model id without what says where it runs: the ARN around it, the region of an inference profile.
+    """A model id without an ARN around it and without the region prefix of an inference profile.
 
     >>> bare("arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.amazon.nova-lite-v1:0")
     'amazon.nova-lite-v1:0'
@@ -231,7 +231,8 @@ def bare(model_id: str) -> str:
 
 
 class Standing(NamedTuple):
-    """What is known of a model id: `id` is what rules look at; `model` its row, or the one that it is `inferred` from.
+    """The table's knowledge about a model id: `id` is the id that rules use, `model` its row; `inferred` if from an
+    older model.
 
     `model` is None where the family is not known.
     """
@@ -243,7 +244,7 @@ class Standing(NamedTuple):
 
 @lru_cache(512)
 def standing(model_id: str) -> Standing:
-    """The row that a model id, inference profile id or ARN stands for.
+    """Find the row of a model id, inference profile id or ARN.
 
     >>> standing("us.anthropic.claude-opus-4-8").model.name
     'Claude Opus 4.8'
@@ -270,7 +271,7 @@ _OPEN: Final = frozenset({"claude"})
 
 
 def _last_before(name: str) -> Model | None:
-    """The last row of the id's line that is not newer than it; None for an id of no line, or without a version."""
+    """The newest row of the id's line that is not newer than the id; None for an id without a known line or version."""
     maker, _, rest = name.partition(".")
     of_maker = [model for model in MODELS if model.maker == maker]
     line = max((model.line for model in of_maker if rest.startswith(model.line)), key=len, default="")
@@ -284,7 +285,7 @@ def _last_before(name: str) -> Model | None:
 
 
 def stands_for(model_ids: Mapping[str, str], model_id: str) -> str:
-    """What stands behind an id, where somebody said so: by the first glob that it matches; else the id itself.
+    """The model behind an id according to `models`: the value of the first matching glob, otherwise the id itself.
 
     >>> stands_for({"arn:*": "anthropic.claude-sonnet-5"}, "arn:aws:bedrock:us-east-1:1:imported-model/x")
     'anthropic.claude-sonnet-5'
@@ -294,7 +295,7 @@ def stands_for(model_ids: Mapping[str, str], model_id: str) -> str:
 
 @lru_cache(512)
 def cut_as(model_id: str) -> str:
-    """The name of the family as which the answers of a model are cut.
+    """The name of the family whose chunking a model's answers use.
 
     >>> cut_as("amazon.titan-text-lite-v1"), cut_as("my-model")
     ('titan', 'neutral')

@@ -1,7 +1,7 @@
 """AWS's service model of Bedrock Runtime, read at first need from the installed botocore.
 
-Nothing here is typed by hand: which shapes, operations, errors and statuses there are depends on the botocore that is
-installed, and what it lacks raises NotInModel, which names its version.
+Nothing here is typed by hand: shapes, operations, errors and statuses come from the installed botocore; names that it
+lacks raise NotInModel, which states botocore's version.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ CONTROL_PLANE: Final = "bedrock"
 
 
 class NotInModel(ReplyError, LookupError):
-    """The installed botocore's model lacks a shape, member or operation; says its version and the nearest name."""
+    """The installed botocore's model lacks a shape, member or operation; the message names its version and the nearest
+    name.
+    """
 
 
 class Shape(Protocol):
-    """What is used of a botocore shape: a structure has `members`, a list `member`, a map `key` and `value`."""
+    """The used part of a botocore shape: a structure has `members`, a list `member`, a map `key` and `value`."""
 
     name: str
     type_name: str
@@ -41,7 +43,7 @@ class Shape(Protocol):
 
 
 class Operation(Protocol):
-    """What is used of a botocore operation; `http` holds `method` and `requestUri`."""
+    """The used part of a botocore operation; `http` contains `method` and `requestUri`."""
 
     name: str
     http: Mapping[str, Any]
@@ -51,13 +53,13 @@ class Operation(Protocol):
     has_event_stream_output: bool
 
     def get_event_stream_output(self) -> Shape:
-        """The union of the events and exceptions that it can send."""
+        """The union of the events and exceptions that the operation can stream."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorShape:
-    """An error as AWS models it: its shape, HTTP status, whose fault it is, and the members of its body."""
+    """An error in AWS's model: its shape, HTTP status, whose fault it is, and the members of its body."""
 
     name: str
     status: int
@@ -73,7 +75,9 @@ def botocore_version() -> str:
 
 @cache
 def service(name: str = SERVICE) -> Any:
-    """The ServiceModel that botocore ships for Bedrock Runtime; models in the user's home are not read. NotInModel."""
+    """The ServiceModel that botocore ships for Bedrock Runtime; models in the user's home are not read. Raises
+    NotInModel.
+    """
     loaders = _botocore(".loaders")
     loader = loaders.Loader([loaders.Loader.BUILTIN_DATA_PATH], include_default_search_paths=False)
     try:
@@ -155,9 +159,9 @@ def check_operation(name: str) -> None:
 
 @cache
 def service_of(operation_name: str) -> str | None:
-    """The Bedrock service that has an operation of this name, of all that the installed botocore knows; None if none.
+    """Find the Bedrock service of the installed botocore that has this operation; None if no service has it.
 
-    One of a service that a fake answers is that service's, wherever else there is one of its name.
+    If several services have the operation, one that a fake answers wins.
 
     >>> service_of("GetInferenceProfile"), service_of("Retrieve")
     ('bedrock', 'bedrock-agent-runtime')
@@ -166,7 +170,7 @@ def service_of(operation_name: str) -> str | None:
 
 
 def method_of(operation_name: str) -> str:
-    """The method of boto3's clients for an operation.
+    """The name of boto3's client method for an operation.
 
     >>> method_of("RetrieveAndGenerate")
     'retrieve_and_generate'
@@ -176,7 +180,7 @@ def method_of(operation_name: str) -> str:
 
 
 def _services() -> Iterator[str]:
-    """The Bedrock services; the last ones only if they are needed, since looking for them takes milliseconds."""
+    """The names of the Bedrock services; those that need a search of botocore's data (milliseconds) come last."""
     yield from (SERVICE, CONTROL_PLANE)
     loaders = _botocore(".loaders")
     loader = loaders.Loader([loaders.Loader.BUILTIN_DATA_PATH], include_default_search_paths=False)
@@ -195,7 +199,7 @@ def enum(shape_name: str) -> tuple[str, ...]:
 
 @cache
 def errors(operation_name: str) -> Mapping[str, ErrorShape]:
-    """The errors that the model gives an operation, by name. Raises NotInModel.
+    """The errors of an operation in the model, by name. Raises NotInModel.
 
     >>> errors("Converse")["ModelTimeoutException"].status
     408
@@ -205,7 +209,7 @@ def errors(operation_name: str) -> Mapping[str, ErrorShape]:
 
 @cache
 def all_errors() -> Mapping[str, ErrorShape]:
-    """Every error of the service by name: all that are modelled, and those that AWS is recorded to send beyond."""
+    """Every error of the service by name: those in the model, and those that recordings show beyond it."""
     found = {each.name: _error(each) for each in service().error_shapes}
     for row in BEYOND_MODEL:
         if isinstance(row, ExtraError):
@@ -235,7 +239,7 @@ def stream_exceptions(operation_name: str = "ConverseStream") -> Mapping[str, Er
 
 
 def stream_shape(member_name: str, operation_name: str = "ConverseStream") -> str:
-    """The shape of what an event or exception of a stream carries, by its name on the wire. Raises NotInModel.
+    """The shape of a stream event's or exception's payload, by its name on the wire. Raises NotInModel.
 
     >>> stream_shape("contentBlockDelta")
     'ContentBlockDeltaEvent'
@@ -252,12 +256,12 @@ def is_document(shape: Shape) -> bool:
 
 
 def is_union(shape: Shape) -> bool:
-    """Whether a structure has exactly one member; the union of a stream's events is flagged as an event stream only."""
+    """Whether a structure is a union; this includes a stream's events, which botocore flags as event stream only."""
     return bool(shape.metadata.get("union") or shape.serialization.get("eventstream"))
 
 
 def nearest(name: object, known: Iterable[str]) -> str | None:
-    """The known name that looks most like this one, whatever its case; None if none does."""
+    """The most similar known name, ignoring case; None if no name is similar."""
     by_lower = {each.lower(): each for each in known}
     close = difflib.get_close_matches(str(name).lower(), by_lower, n=1)
     return by_lower[close[0]] if close else None

@@ -42,13 +42,13 @@ FAMILIES: Final[Mapping[str, Callable[[], Iterable[Case]]]] = {
 
 
 class UnknownCase(ReplyError, KeyError):
-    """No case has this name; says which names are near."""
+    """No case has this name; the message suggests similar names."""
 
     __str__ = Exception.__str__  # KeyError's own would show the message in quotes
 
 
 class Catalogue(Mapping[str, Case]):
-    """A mapping that is made when it is first looked at, since it is made from AWS's model."""
+    """A mapping of cases that is built at first access, because it is derived from AWS's model."""
 
     @cached_property
     def _cases(self) -> Mapping[str, Case]:
@@ -62,7 +62,7 @@ class Catalogue(Mapping[str, Case]):
         return found
 
     def __getitem__(self, name: str) -> Case:
-        """The case of that name. Raises UnknownCase with the nearest names."""
+        """Return the case of this name. Raises UnknownCase with similar names."""
         if name in self._cases:
             return self._cases[name]
         near = get_close_matches(str(name), self._cases, n=5, cutoff=0.4) or [

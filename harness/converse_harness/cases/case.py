@@ -1,4 +1,4 @@
-"""What a case is, and its name: AWS's names in the manner of Python."""
+"""Case, and the naming of cases: AWS's names in snake_case."""
 
 from __future__ import annotations
 
@@ -40,11 +40,10 @@ Made = Reply | tuple[Reply, ...]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A named, canned situation: in `sentence` what happens, in `required` what a correct consumer does, in `source`
-    how it is known; each is one line.
+    """A named, canned situation: `sentence` states what happens, `required` what a correct consumer does.
 
-    `make` writes the replies, when they are asked for. `needs` are members of AWS's model, `Shape.member`, without
-    which the installed botocore cannot read them.
+    `source` names the evidence. `make` builds the replies on demand. `needs` lists members of AWS's model
+    (`Shape.member`) that the installed botocore must have to read them.
     """
 
     name: str
@@ -56,23 +55,23 @@ class Case:
 
     @property
     def replies(self) -> tuple[Reply, ...]:
-        """The answers to the calls that belong to the situation, in order; more than one where it goes on."""
+        """The replies to the calls of the situation, in order; most cases have one."""
         made = self.make()
         return made if isinstance(made, tuple) else (made,)
 
     @property
     def reply(self) -> Reply:
-        """The first of the replies; for most cases the only one."""
+        """The first of the replies, and in most cases the only one."""
         return self.replies[0]
 
     @property
     def stream_only(self) -> bool:
-        """Whether only ConverseStream can answer so; Converse answers with one whole body."""
+        """Whether only ConverseStream can answer this; Converse answers with one complete body."""
         return any(map(_only_streams, self.replies))
 
     @property
     def available(self) -> bool:
-        """Whether the installed botocore has all that the case needs."""
+        """Whether the installed botocore has all members that the case needs."""
         needed = (need.split(".") for need in self.needs)
         return all(bedrock.has_member(shape, member) for shape, member in needed)
 

@@ -1,4 +1,4 @@
-"""Cases of errors, before the stream and inside it, and of every fault: one for each row of their tables."""
+"""Cases of errors, before the stream and inside it, and of all faults: one per row of their tables."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _known_from(wording: Wording) -> str:
 
 
 def error_cases() -> Iterator[Case]:
-    """Errors before the stream."""
+    """The cases of errors before the stream."""
     for name, wording in ERRORS.items():
         if name in _NOT_HTTP:
             continue
@@ -115,7 +115,9 @@ def error_cases() -> Iterator[Case]:
 
 
 def overflow_cases() -> Iterator[Case]:
-    """The conversation is too long: each known wording, the default one under a name of its own."""
+    """The cases of a conversation that is too long: one per known wording; the default wording has its own case
+    name.
+    """
     default, *others = OVERFLOWS
     yield Case(
         "overflow_pre",
@@ -194,7 +196,7 @@ _SHORT: Final[Mapping[tuple[str, str], str]] = {
 
 
 def frame_cases() -> Iterator[Case]:
-    """Errors inside the stream: every modelled exception at every place, and what is not modelled."""
+    """The cases of errors inside the stream: every modelled exception at every position, and unmodelled errors."""
     for exception, shape in bedrock.stream_exceptions().items():
         for place, (make, sentence, must) in _PLACES.items():
             yield Case(
@@ -259,7 +261,7 @@ _SHORT_WAIT: Final = 0.1
 
 
 def _answers() -> Iterator[Reply]:
-    """What is broken: the first answer in which the fault has a place."""
+    """The reply that the fault breaks: the first candidate in which the fault can be placed."""
     yield reply.text(ANSWER)
     yield reply.tool_use(TOOL, {"city": "Zürich"}, pieces=['{"city": ', '"Zürich"}'])
     yield reply.message({"text": "Let me look."}, {"toolUse": {"name": TOOL, "input": {"city": "Zürich"}}})
@@ -281,7 +283,7 @@ def _broken(fault: Fault) -> Made:
 
 
 def fault_cases() -> Iterator[Case]:
-    """One for each fault that anybody's client can meet in process, under its name."""
+    """One case per fault that every client can meet in process, named after the fault."""
     for name, fault in FAULTS.items():
         if not fault.transports & IN_PROCESS:
             continue

@@ -1,4 +1,4 @@
-"""Cases of answers in which a guardrail has a say, and of every stop reason."""
+"""Cases of answers that a guardrail changed or reported on, and of every stop reason."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _policy(name: str) -> Made:
 
 
 def guardrail_cases() -> Iterator[Case]:
-    """Blocked, masked, let through; one for each policy."""
+    """The cases of guardrails: blocked, masked and let through; one per policy."""
     yield Case(
         "guardrail_input_blocked",
         "A guardrail blocks what the user wrote; no model is asked.",
@@ -123,7 +123,7 @@ def _stopped_for_a_reason_of_the_future() -> Made:
 
 
 def stop_cases() -> Iterator[Case]:
-    """One for each stop reason that the installed botocore has, and one that none has."""
+    """One case per stop reason of the installed botocore, and one with an unknown stop reason."""
     for reason in bedrock.enum("StopReason"):
         yield Case(
             f"stop_{reason}",

@@ -1,4 +1,4 @@
-"""Cases of answers that are messages: text, reasoning, citations, metadata, and what AWS may add one day."""
+"""Cases of answers that are messages: text, reasoning, citations, metadata, and possible additions to AWS's model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KEEP_METADATA: Final = "Keep what it knows of the metadata, and ignore the rest
 
 
 def _text(**options: Any) -> Made:
-    """The plain answer that other cases build on, with further members."""
+    """The plain text answer on which other cases build, with further members."""
     return reply.message({"text": ANSWER}, **options)
 
 
@@ -35,7 +35,7 @@ def _image() -> Made:
 
 
 def cases() -> Iterator[Case]:
-    """Text, reasoning, other content."""
+    """The cases of text, reasoning and other content."""
     yield Case("text_basic", "One text in several deltas.", _JOIN, RECORDED, lambda: _text(usage=USAGE))
     yield Case(
         "text_bytewise",
@@ -115,7 +115,7 @@ def cases() -> Iterator[Case]:
 
 
 def metadata_cases() -> Iterator[Case]:
-    """What may stand in the metadata."""
+    """The cases of metadata."""
     cached = {**USAGE, "totalTokens": 115, "cacheReadInputTokens": 60, "cacheWriteInputTokens": 40}
     details = {**cached, "cacheDetails": [{"ttl": "5m", "inputTokens": 40}]}
     router: dict[str, Any] = {
@@ -191,7 +191,7 @@ _IGNORE: Final = "Ignore what is not known, and read the rest."
 
 
 def _future_text(*before: Mapping[str, Any], **metadata: Any) -> Made:
-    """A text with other events before it."""
+    """A text answer with other events before it."""
     events: Sequence[Mapping[str, Any]] = [
         {"messageStart": {"role": "assistant"}},
         *before,
@@ -226,7 +226,7 @@ _BLOCKS: Final[Mapping[str, tuple[Mapping[str, Any], str]]] = {
 
 
 def future_cases() -> Iterator[Case]:
-    """Members and unions; an event of an unknown type is `faults.unknown_event`."""
+    """The cases of unknown members and unions; `faults.unknown_event` covers an event of an unknown type."""
     for name, (event, sentence) in _BLOCKS.items():
         yield Case(name, sentence, _IGNORE, _GROWS, partial(_future_text, event, _STOP))
     yield Case(
@@ -244,7 +244,7 @@ _TEXT: Final[Mapping[str, Any]] = {"name": "forecast", "format": "txt", "source"
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A source of the request, what is cited of it, and what it is in words."""
+    """A source of the request, a passage of it to cite, and a description in words."""
 
     source: Mapping[str, Any] | str
     words: str
@@ -253,7 +253,7 @@ class Cited:
     quote: str | None = None
 
     def citation(self) -> dict[str, Any]:
-        """The AWS Citation."""
+        """The AWS Citation of the passage."""
         return citing(self.source, self.quote, **self.where)
 
 
@@ -290,7 +290,7 @@ def _cite(kind: str) -> Made:
 
 
 def citation_cases() -> Iterator[Case]:
-    """One for each location that the installed botocore has; and several at once."""
+    """One case per citation location of the installed botocore, and one with several citations."""
     yield Case(
         "citation_document",
         "A text leans on a passage of a document; the citation comes before its text, as AWS sends it.",

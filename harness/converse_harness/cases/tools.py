@@ -1,4 +1,4 @@
-"""Cases of answers that ask for tools, or in which the service has used one."""
+"""Cases of answers that ask for tools, or in which the service has run a tool itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _IDS: Final = ("tooluse_aaaaaaaaaaaaaaaaaaaaaa", "tooluse_bbbbbbbbbbbbbbbbbbbbbb
 
 
 def _tool_stream(*blocks: Mapping[str, Any], stop: str = "tool_use") -> list[Mapping[str, Any]]:
-    """The events of a message, as given for its blocks."""
+    """The events of a message with these blocks."""
     return [
         {"messageStart": {"role": "assistant"}},
         *blocks,
@@ -54,7 +54,7 @@ def _parallel() -> Made:
 
 
 def _server_tool() -> Made:
-    """What Nova's code interpreter did on the server, and the answer that leans on it."""
+    """A use of Nova's code interpreter on the server, its result, and the answer that follows."""
     used = {"toolUseId": _IDS[0], "name": "nova_code_interpreter"}
     done = {"stdOut": "18\n", "stdErr": "", "exitCode": 0, "isError": False}
     return reply.message(
@@ -72,7 +72,7 @@ def _server_tool() -> Made:
 
 
 def cases() -> Iterator[Case]:
-    """Tools that the consumer is to run, and one that it is not."""
+    """The cases of tools: those that the consumer has to run, and one that the service runs."""
     no_input = "Run the tool with an empty input."
     yield Case(
         "tool_fragments",

@@ -25,9 +25,9 @@ _COMMANDS: Final[Mapping[str, str]] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; the result is the exit code.
+    """Run a command and return the exit code.
 
-    0 well, 1 failed, 2 wrong usage, 130 interrupted (Ctrl-C), 143 terminated (SIGTERM).
+    The codes are 0 for success, 1 for failure, 2 for wrong usage, 130 for Ctrl-C, 143 for SIGTERM.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     parser = argparse.ArgumentParser(
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader of our output left, `| head` for instance
-        # What Python still holds for it must go somewhere at exit, or the exit code becomes 120.
+        # At exit Python flushes stdout once more; without a place to write to, this would turn the exit code into 120.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 

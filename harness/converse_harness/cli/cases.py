@@ -15,7 +15,7 @@ _NOTHING_FOUND: Final = 2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `cases` takes."""
+    """Declare the arguments of `cases`."""
     parser.description = (
         "List the cases of the catalogue that the installed botocore can read, one per line: the name, by which "
         "`serve --case`, the fixture converse_each_case and converse_harness.cases.CASES know it, and what happens."
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(_parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
-    """Print the cases whose names match the glob, or have it in them; the result is the exit code, 2 if none does."""
+    """Print the cases whose names match or contain the pattern; return the exit code, 2 if none matches."""
     from converse_harness.cases import CASES
     from converse_harness.cli.terminal import BOLD, RED, Printer
 
@@ -45,7 +45,7 @@ def run(_parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
 
 
 def _described(case: Case) -> dict[str, Any]:
-    """A case in JSON; `replies` are the answers to calls in a row, in a few words each."""
+    """A case as JSON; `replies` are short descriptions of the replies, in order."""
     return {
         "name": case.name,
         "sentence": case.sentence,

@@ -43,7 +43,7 @@ _DESCRIPTION: Final = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `check` takes."""
+    """Declare the arguments of `check`."""
     parser.description = _DESCRIPTION
     parser.add_argument(
         "paths", metavar="PATH", nargs="+", type=Path, help="a recording, or a folder: all *.jsonl files in it"
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
-    """Check all that is named; the result is the exit code."""
+    """Check all named files and folders; return the exit code."""
     from converse_harness.cli.terminal import Printer
 
     files: dict[Path, None] = {}
@@ -128,7 +128,7 @@ MEANINGS: Final[Mapping[Sort, str]] = {
 
 
 class CheckFinding(NamedTuple):
-    """One thing that is said of a recording; `line` is None where it is said of a file as a whole."""
+    """One finding about a recording; `line` is None if the finding is about the whole file."""
 
     path: Path
     line: int | None
@@ -137,24 +137,24 @@ class CheckFinding(NamedTuple):
 
     @property
     def where(self) -> str:
-        """The file, and the line where there is one."""
+        """The file, and the line if the finding has one."""
         return str(self.path) if self.line is None else f"{self.path}:{self.line}"
 
 
 class Checked(NamedTuple):
-    """What was found in a file, and how many exchanges it has."""
+    """The findings about one file, and its number of exchanges."""
 
     findings: Sequence[CheckFinding]
     exchanges: int = 0
 
 
 def _recordings_in(path: Path) -> list[Path]:
-    """The recordings in a folder and all the folders in it, in their order; a file is one itself."""
+    """All recordings in a folder and its subfolders, sorted; for a file, the file itself."""
     return sorted(path.rglob(f"*{_SUFFIX}")) if path.is_dir() else [path]
 
 
 def check_file(path: Path) -> Checked:
-    """What is to be said against one recording."""
+    """Return the findings about one recording."""
     try:
         text = text_of_file(path)
         lines = json_lines(text, path)
@@ -183,7 +183,7 @@ def check_file(path: Path) -> Checked:
 
 
 def _left_over(folder: Path) -> Iterator[CheckFinding]:
-    """The folders of media in a folder whose recording is not there."""
+    """The media folders in a folder whose recording no longer exists."""
     for path in sorted(folder.rglob(f"*{media.FOLDER_SUFFIX}")):
         recording = path.with_suffix(_SUFFIX)
         if path.is_dir() and not recording.exists():
@@ -202,7 +202,7 @@ def _unused(path: Path, lines: Sequence[Line]) -> Iterator[str]:
 
 
 def _oddities(text: str, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
-    """What a reader lets pass although nobody can have meant it: keys that are there twice, times that go back."""
+    """Mistakes that the reader accepts although nobody can have meant them: duplicate keys, times that go backwards."""
     for number, row in enumerate(text.split("\n")[: len(lines)], 1):
         twice: list[str] = []
 
@@ -241,7 +241,7 @@ def _of_the_model(session: RecordedSession) -> Iterator[tuple[int, Sort, str]]:
 
 
 def _stale_request(exchange: RecordedExchange) -> Iterator[str]:
-    """What the installed model says against a request that was answered well."""
+    """Violations of the installed model by a request that the service accepted."""
     name = exchange.operation
     if "operation" not in exchange.call or exchange.head.get("status", 500) >= 400 or not exchange.request:
         return
@@ -262,7 +262,7 @@ def _stale_request(exchange: RecordedExchange) -> Iterator[str]:
     elsewhere = {member for member, each in shape.members.items() if "location" in each.serialization}
     for violation in bedrock.validate(shape.name, request):
         in_path = violation.kind is FindingKind.REQUIRED and not violation.steps and violation.limit in elsewhere
-        # Media that were shortened are no base64: they are data, as every text is.
+        # Shortened media are not base64, but they are still data, as any text would be.
         is_media = violation.kind is FindingKind.TYPE and "bytes" in violation.steps
         if violation.kind in _STALE and not in_path and not is_media:
             yield violation.message

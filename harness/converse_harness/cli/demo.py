@@ -1,4 +1,4 @@
-"""`converse-harness demo`: the fake, shown by a real client."""
+"""`converse-harness demo`: a real client that talks to the fake."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from converse_harness.intercept.in_process import fake_converse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """None."""
+    """Declare the arguments of `demo`: there are none."""
     parser.description = (
         "Run a real, unchanged botocore client through a two-turn tool loop against the fake: no account, no network."
     )
 
 
 def run(_parser: argparse.ArgumentParser, _given: argparse.Namespace) -> int:
-    """Show it."""
+    """Run the demonstration; return the exit code."""
     _show(sys.stdout)
     return 0
 

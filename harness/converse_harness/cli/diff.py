@@ -29,7 +29,7 @@ _DESCRIPTION: Final = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `diff` takes."""
+    """Declare the arguments of `diff`."""
     parser.description = _DESCRIPTION
     parser.add_argument("old", metavar="A.jsonl", type=Path, help="a recording")
     parser.add_argument("new", metavar="B.jsonl", type=Path, help="the recording that it is compared with")
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
-    """Compare two files; the result is the exit code."""
+    """Compare two files; return the exit code."""
     del parser
     from converse_harness.cli.terminal import RED, Printer
     from converse_harness.recordings.compare import compare
@@ -99,7 +99,7 @@ def _summary(exchange: RecordedExchange) -> str:
 
 
 def _totals(found: Sequence[Compared]) -> str:
-    """How many exchanges are equal, how many differ, how many are in one file only."""
+    """The numbers of exchanges that are equal, that differ, and that are in one file only."""
     equal = sum(each.equal for each in found)
     differ = sum(bool(each.found) for each in found)
     counts = {

@@ -26,7 +26,7 @@ class Heading(NamedTuple):
 
     @property
     def slug(self) -> str:
-        """The name by which links lead to it.
+        """The anchor of the heading in links.
 
         >>> Heading(0, 2, "What `fails`, and why").slug
         'what-fails-and-why'
@@ -35,14 +35,14 @@ class Heading(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `docs` takes."""
+    """Declare the arguments of `docs`."""
     parser.description = "Print a page of the documentation, or one section of it. Without a page, list the pages."
     parser.add_argument("page", metavar="PAGE", nargs="?", help="scripting, for instance; or scripting#running-out")
     parser.add_argument("section", metavar="SECTION", nargs="?", help="running-out, for instance")
 
 
 def run(_parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
-    """Print what was asked for; the result is the exit code, 2 if there is no such page or section."""
+    """Print the requested page or section; return the exit code, 2 if it does not exist."""
     from converse_harness.cli.terminal import BOLD, RED, Printer
 
     printer = Printer(sys.stdout)
@@ -73,7 +73,7 @@ def page_names() -> list[str]:
 
 
 def read_page(name: str) -> list[str]:
-    """The lines of a page. Raises LookupError that names the pages there are."""
+    """The lines of a page. Raises LookupError, whose message lists all pages."""
     names = page_names()
     if name not in names:
         raise LookupError(f"there is no page {name!r}.{_hint(name, names)} Pages: {', '.join(names)}.")
@@ -81,7 +81,9 @@ def read_page(name: str) -> list[str]:
 
 
 def section_of(page: str, lines: list[str], slug: str) -> list[str]:
-    """The lines of one section, with what is below it. Raises LookupError that names the sections of the page."""
+    """Return the lines of one section, with its subsections. Raises LookupError, whose message lists the page's
+    sections.
+    """
     found = headings(lines)
     heading = next((each for each in found if each.slug == slug), None)
     if heading is None:
@@ -101,7 +103,7 @@ def headings(lines: list[str]) -> list[Heading]:
 
 
 def _prose(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """The lines outside fenced blocks, in which a # begins a comment."""
+    """Yield the lines outside fenced blocks, where a # starts a heading and not a comment."""
     fenced = False
     for number, line in enumerate(lines):
         if line.startswith(_FENCE):
@@ -111,7 +113,7 @@ def _prose(lines: list[str]) -> Iterator[tuple[int, str]]:
 
 
 def _folder() -> Path:
-    """Where the pages are: in the installed package, or beside the code in a checkout that is installed editable."""
+    """The folder of the pages: in the installed package, or beside the code in an editable checkout."""
     package = Path(__file__).resolve().parents[1]
     installed = package / "docs"
     return installed if installed.is_dir() else package.parents[1] / "docs"

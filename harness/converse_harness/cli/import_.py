@@ -38,7 +38,7 @@ _DESCRIPTION: Final = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `import` takes."""
+    """Declare the arguments of `import`."""
     parser.description = _DESCRIPTION
     parser.add_argument("paths", metavar="CASSETTE", nargs="+", type=Path, help="a cassette, or a folder of them")
     parser.add_argument(
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
-    """Import them; the exit code is 1 if something could not be imported, or nothing was."""
+    """Import the cassettes; return the exit code, 1 if nothing was imported or an import failed."""
     from converse_harness.intercept.hosts import is_bedrock_host
     from converse_harness.recordings.import_cassettes import Hosts
 
@@ -74,7 +74,7 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
 
 
 class _Job(NamedTuple):
-    """A cassette, the recording that it becomes, and whether it was named or found in a folder."""
+    """A cassette, the path of its recording, and whether the user named the file or its folder."""
 
     source: Path
     target: Path
@@ -113,7 +113,7 @@ def _recording_name(cassette: Path) -> str:
 
 @dataclass(slots=True)
 class _Import:
-    """One run of the command, and what it counts."""
+    """One run of the command, with its counters."""
 
     hosts: Hosts
     redaction: Redaction
@@ -128,7 +128,7 @@ class _Import:
     refused: int = 0
 
     def run(self, jobs: Sequence[_Job]) -> int:
-        """Import every cassette, and say what became of each and of all."""
+        """Import every cassette, and report the result of each and the totals."""
         from converse_harness.cli.terminal import Printer
 
         printer = Printer(self.out)
@@ -174,7 +174,7 @@ class _Import:
                 printer.say(line)
 
     def _check(self, job: _Job) -> None:
-        """Refuse to overwrite what was there, or what another cassette just became."""
+        """Refuse to overwrite an existing recording, or one that this run has just written."""
         from converse_harness.recordings.cassettes import CannotImport
 
         other = self.written.get(job.target)
@@ -243,7 +243,7 @@ def _several(count: int, what: str) -> str:
 
 @dataclass(slots=True)
 class _Progress:
-    """How far it is, on a terminal, when it takes its time."""
+    """The progress of a slow import, on a terminal only."""
 
     out: TextIO
     total: int
@@ -252,14 +252,14 @@ class _Progress:
     started: float = field(default_factory=time.monotonic)
 
     def step(self) -> None:
-        """The next cassette begins."""
+        """Show that the next cassette begins."""
         self.done += 1
         if self.out.isatty() and time.monotonic() - self.started > _PATIENCE:
             print(f"\r{self.done} of {self.total} cassettes", end="", file=self.out, flush=True)
             self.shown = True
 
     def clear(self) -> None:
-        """Make room for a line."""
+        """Erase the progress line before another line is printed."""
         if self.shown:
             print("\r\033[K", end="", file=self.out, flush=True)
             self.shown = False

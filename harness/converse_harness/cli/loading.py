@@ -1,4 +1,4 @@
-"""What a server serves: the `script` that a Python file defines, a recording, or a case of the catalogue, for ever."""
+"""Load the script for a server: from a Python file, from a recording, or from a case of the catalogue."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _RECORDING: Final = ".jsonl"
 
 
 class CannotServe(ReplyError):
-    """The file, or the case, cannot be served; says where in it and why."""
+    """The file or the case cannot be served; the message states the place and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How a recording is played: which rule says what answers a call, and its pace, as for `recording`."""
+    """How a recording is played: the rule that matches calls, and the pace, as for the marker `converse_recording`."""
 
     match: Match = "shape"
     pace: float | str = 0.0
@@ -41,7 +41,7 @@ HOW: Final = How()
 
 
 def load_case(case: Case) -> Script:
-    """A script that answers every call with the case: with its replies in turn, if it has several.
+    """A script that answers every call with the case's replies; several replies are repeated in turn.
 
     Raises CannotServe for one that a server cannot express.
     """
@@ -62,7 +62,7 @@ def load_case(case: Case) -> Script:
 
 
 def load(path: Path, how: How = HOW) -> Script:
-    """The script that a file defines, run afresh, or with the recording that it is. Raises CannotServe."""
+    """Return the script that a Python file defines (it is run again each time) or a recording. Raises CannotServe."""
     if path.suffix == _RECORDING:
         return _with_recording(path, how)
     try:
@@ -110,7 +110,7 @@ def _run(path: Path, source: bytes) -> dict[str, Any]:
 
 
 def _where(path: Path, error: BaseException) -> str:
-    """The last line of the file that led to the error."""
+    """The last line of the user's file in the error's traceback."""
     if isinstance(error, SyntaxError) and error.filename == str(path):
         return f"{path}:{error.lineno}"
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
@@ -133,7 +133,7 @@ class Watcher:
         self.changed()
 
     def changed(self) -> bool:
-        """Whether it is there and another one than when this was asked last."""
+        """Whether the file exists and differs from the last time this method was called."""
         try:
             status = os.stat(self.path)
         except OSError:

@@ -1,4 +1,4 @@
-"""`converse-harness record`: a proxy that passes calls on to Bedrock and records them, for any program and language."""
+"""`converse-harness record`: a proxy that forwards calls to Bedrock and records them, for programs in any language."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MODES: Final = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
+    """Declare the arguments of `record`."""
     parser.description = (
         "Pass what clients ask on to Amazon Bedrock until Ctrl-C, live, and record it. What they sign is signed anew "
         "with the credentials of this environment (as boto3 finds them), or sent with AWS_BEARER_TOKEN_BEDROCK. FILE "
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
-    """Record until interrupted; the result is the exit code."""
+    """Record until interrupted; return the exit code."""
     options: Options = {
         "upstream": given.upstream,
         "region": given.region,
@@ -72,16 +72,16 @@ class _Session:
     )
 
     def on_saved(self, call: Call, failure: Exception | None) -> None:
-        """A call is over; from any thread."""
+        """Called when a call has ended, from any thread."""
         self.ended.put((call, failure))
 
     def follow(self) -> NoReturn:
-        """Print what happens, for ever."""
+        """Print events as they happen; never returns."""
         while True:
             self._tell(*self.ended.get())
 
     def end(self, server: ConverseServer, fake: RecordingFake | None) -> None:
-        """Stop, and say what is on disk. Raises what keeps it from getting there."""
+        """Stop, and print what was written to disk. Raises the error that prevents writing."""
         try:
             server.stop()
         finally:
@@ -99,9 +99,9 @@ class _Session:
 
 
 def _record(path: Path, *, host: str, port: int, out: TextIO, err: TextIO, **options: Unpack[Options]) -> int:
-    """Record into a file until interrupted.
+    """Record into a file until interrupted, and return the exit code.
 
-    The result is the exit code: 1 if it cannot start, or the recording cannot be written, 143 if terminated.
+    It is 1 if the proxy cannot start or the recording cannot be written, 143 if terminated.
 
     Raises KeyboardInterrupt.
     """
@@ -143,7 +143,7 @@ def _check_upstream(own: str, upstream: str) -> None:
 
 
 def _check_writable(path: Path) -> None:
-    """Make the folder. Raises OSError where a recording could not be written: better now than when it is made."""
+    """Create the folder. Raises OSError if a recording could not be written there: better now than after the calls."""
     path.parent.mkdir(parents=True, exist_ok=True)
     number = errno.EISDIR if path.is_dir() else 0 if os.access(path.parent, os.W_OK | os.X_OK) else errno.EACCES
     if number:

@@ -33,7 +33,7 @@ KEEP_CALLS: Final = 10_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `serve` takes."""
+    """Declare the arguments of `serve`."""
     parser.description = (
         "Serve the fake over HTTP/1.1 and HTTP/2 until Ctrl-C, and print a line for every call. The control API at "
         "/__converse opens more fakes, each with a script and a URL of its own."
@@ -97,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
-    """Serve until interrupted; the result is the exit code."""
+    """Serve until interrupted; return the exit code."""
     if given.reload and given.file is None:
         parser.error("serve --reload needs the FILE that it watches")
     if given.case is not None and given.file is not None:
@@ -177,7 +177,7 @@ Ended = queue.SimpleQueue[tuple[ServerFake, Call]]
 
 
 class Terminated(BaseException):
-    """Somebody asked the process to end (SIGTERM)."""
+    """The process received SIGTERM."""
 
 
 def _serve(
@@ -195,10 +195,10 @@ def _serve(
     out: TextIO,
     err: TextIO,
 ) -> int:
-    """Serve the file's script, the case or the control API alone until interrupted.
+    """Serve a file's script, a case, or only the control API until interrupted; return the exit code.
 
-    `rules` and `history` hold for all of them, unless a client of the control API says another level. The result is the
-    exit code: 1 if it cannot start, 143 if terminated.
+    `rules` and `history` apply to all of them, unless a client of the control API chooses another level. The exit code
+    is 1 if the server cannot start, 143 if terminated.
 
     Raises KeyboardInterrupt.
     """
@@ -238,7 +238,7 @@ def _what(script: Script | None, case: Case | None) -> str | None:
 
 
 def start(server: ConverseServer, err: TextIO, command: str = "serve") -> None:
-    """Start a server, and say what it warns of. Raises TransportError."""
+    """Start a server, and print its warnings. Raises TransportError."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         server.start()
@@ -247,7 +247,7 @@ def start(server: ConverseServer, err: TextIO, command: str = "serve") -> None:
 
 
 def _follow(ended: Ended, printer: Printer, fake: ServerFake | None, watcher: Watcher | None, how: How) -> NoReturn:
-    """Print what happens, for ever."""
+    """Print events as they happen; never returns."""
     while True:
         try:
             _tell(ended.get(timeout=None if watcher is None else _LOOK_EVERY), printer)
@@ -263,7 +263,7 @@ def _tell(ended: tuple[ServerFake, Call], printer: Printer) -> None:
 
 
 def _reload(path: Path, how: How, fake: ServerFake, printer: Printer) -> None:
-    """Serve the changed file from its beginning; calls that are being answered go on."""
+    """Serve the changed file from its beginning; calls in progress continue."""
     try:
         script = load(path, how)
     except CannotServe as error:

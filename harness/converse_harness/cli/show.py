@@ -1,4 +1,4 @@
-"""`converse-harness show`: a recording as a person reads it."""
+"""`converse-harness show`: print a recording for people."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _DESCRIPTION: Final = (
 
 
 class Laid(NamedTuple):
-    """A line of a text as it is shown, the time of its first and of its last piece."""
+    """One printed line of a text, with the times of its first and last piece."""
 
     text: str
     at: int | None
@@ -60,7 +60,7 @@ class Laid(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `show` takes."""
+    """Declare the arguments of `show`."""
     parser.description = _DESCRIPTION
     parser.add_argument("file", metavar="FILE", type=Path, help="a recording")
     parser.add_argument("--call", metavar="N", type=int, help="only the exchange of this call, counted from 1")
@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
-    """Show a file; the result is the exit code."""
+    """Print a file; return the exit code."""
     from converse_harness.cli.terminal import RED, Printer
     from converse_harness.recordings.read import DamagedRecording, read
 
@@ -135,7 +135,7 @@ def _facts(exchange: RecordedExchange) -> Iterator[str]:
 def _show_row(
     row: TimelineRow, printer: Printer, width: int, most: int | None, before: int | None = None
 ) -> int | None:
-    """Print a row; the result is when its last piece came."""
+    """Print a row; return the time of its last piece."""
     from converse_harness.cli.terminal import DIM
 
     lines = list(laid_out(row.pieces, width))
@@ -156,7 +156,7 @@ def _show_row(
 
 
 def laid_out(pieces: Sequence[Piece], width: int) -> Iterator[Laid]:
-    """A text in lines of at most so many characters; a new line begins after each pause."""
+    """Wrap a text to lines of at most this many characters; a pause also starts a new line."""
     cuts = [
         number
         for number, (piece, following) in enumerate(pairwise(pieces), 1)
@@ -174,7 +174,7 @@ def laid_out(pieces: Sequence[Piece], width: int) -> Iterator[Laid]:
 
 
 def _wrapped(text: str, width: int) -> Iterable[tuple[int, str]]:
-    """The lines of a text and where each begins; what is too long is cut at a space where there is one."""
+    """The lines of a text and their offsets; a long line is broken at a space if it has one."""
     lines: list[tuple[int, str]] = []
     begin = 0
     for paragraph in text.split("\n"):
@@ -200,7 +200,7 @@ def _counted(count: int, what: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text that a terminal shows as it is, without what looks like a secret."""
+    """A text without control characters and without anything that looks like a secret."""
     from converse_harness.secrets import mask
 
     return "".join(each if each.isprintable() else "\ufffd" for each in mask(text))

@@ -1,4 +1,4 @@
-"""What the commands share: arguments for address and redaction, and lines on the terminal, a line for every call."""
+"""Helpers that the commands share: arguments for address and redaction, and the printing of lines."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class Printer:
     out: TextIO
 
     def say(self, text: str = "", style: str = "") -> None:
-        """Print a line at once."""
+        """Print a line and flush it."""
         encoding = self.out.encoding or "utf-8"
         text = text.encode(encoding, "backslashreplace").decode(encoding)
         print(self.styled(text, style), file=self.out, flush=True)
 
     def styled(self, text: str, style: str) -> str:
-        """The text in a style, where that can be seen."""
+        """The text with this style, if the output supports styles."""
         if style and self.out.isatty() and not os.environ.get("NO_COLOR"):
             return f"\033[{style}m{text}\033[0m"
         return text
@@ -62,12 +62,12 @@ class Printer:
         self.say(f"{time.strftime('%H:%M:%S')}  {text}", style)
 
     def call(self, id: str, call: Call) -> None:
-        """Print what was asked and what became of it; `id` is of the fake, empty for the server's own."""
+        """Print the request and the outcome of a call; `id` is the fake's, empty for the server's own fake."""
         self.now(_call_line(id, call), RED if _is_unexpected(call) else DIM if call.operation == "CountTokens" else "")
 
 
 def serving(what: str | None, url: str, environ: Mapping[str, str], doing: str = "Serving") -> list[str]:
-    """The lines that a server starts with; `what` it serves, None for the control API alone."""
+    """Print the first lines of a server; `what` describes the script, None if it serves only the control API."""
     protocols = "HTTP/1.1 and HTTP/2"
     if what is None:
         head = f"Serving the control API on {url}        {protocols}"
@@ -77,7 +77,7 @@ def serving(what: str | None, url: str, environ: Mapping[str, str], doing: str =
 
 
 def counted(script: Script) -> str:
-    """How much is served."""
+    """A description of how many replies are served."""
     exchanges = sum(len(queue.slots) for queue in script.recordings)
     replies = sum(1 for _ in script.slots()) - exchanges
     parts: list[str] = []
@@ -90,7 +90,7 @@ def counted(script: Script) -> str:
 
 
 def _call_line(id: str, call: Call) -> str:
-    """A call in one line: who asked what, what was answered, how many events, how long it took."""
+    """A call in one line: client, operation, outcome, number of events, duration."""
     fake = f"{id:<8} " if id else ""
     operation = call.operation or f"{call.request.method} {call.request.target}"
     asked = shorten(call.last_user_text, _TEXT)
@@ -114,19 +114,19 @@ def _call_line(id: str, call: Call) -> str:
 
 
 def _is_unexpected(call: Call) -> bool:
-    """Whether the fake had no reply for it."""
+    """Whether the call failed because the fake had no reply for it."""
     return call.reply is None and call.answered.passed_on is None and call.status >= 400
 
 
 def _taken_at(call: Call) -> float | None:
-    """Seconds from the request to the last that the client took of the answer."""
+    """Seconds from the request to the last part of the answer that the client read."""
     if call.answered.passed_on is not None:
         return call.answered.passed_on().at
     return call.answered.taken.last_at
 
 
 def _refused(call: Call) -> str:
-    """What the client was told in place of a reply."""
+    """The error that the client received instead of a reply."""
     said = ""
     if call.answered.taken:
         with suppress(ValueError, KeyError, TypeError):
@@ -141,20 +141,20 @@ def _cut(text: str, width: int) -> str:
 
 
 class ListenAddress(TypedDict):
-    """Where a server listens."""
+    """The address on which a server listens."""
 
     host: str
     port: int
 
 
 def add_address(parser: argparse.ArgumentParser) -> None:
-    """`--port` and `--host`."""
+    """Declare `--port` and `--host`."""
     parser.add_argument("--port", type=_port, default=0, help="the port to listen on (default: a free one)")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
 
 
 def address_of(given: argparse.Namespace) -> ListenAddress:
-    """What these say."""
+    """The address that these arguments give."""
     return {"host": given.host, "port": given.port}
 
 
@@ -165,7 +165,7 @@ def _port(text: str) -> int:
 
 
 def add_redact(parser: argparse.ArgumentParser) -> None:
-    """`--redact`."""
+    """Declare `--redact`."""
     parser.add_argument(
         "--redact",
         metavar="RULE",
@@ -177,7 +177,7 @@ def add_redact(parser: argparse.ArgumentParser) -> None:
 
 
 def redaction_of(parser: argparse.ArgumentParser, given: argparse.Namespace) -> Redaction:
-    """What it says; ends the program where that is no rule."""
+    """The redaction rules of this argument; ends the program if one is invalid."""
     from converse_harness.errors import ReplyError
     from converse_harness.recordings.redaction import Redaction
 

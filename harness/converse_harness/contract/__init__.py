@@ -1,6 +1,6 @@
-"""The contract of a consumer: every case of the catalogue, and what holds for any answer, as tests of your own code.
+"""The contract of a consumer: tests of your own code, from every case of the catalogue and from properties.
 
-One adapter asks the consumer and says what it made of the answer; the contract says whether that is right:
+One adapter runs the consumer and returns its result; the contract decides whether the result is right:
 
     from converse_harness.contract import ConsumerContract, Outcome, Target, ToolCall
 
@@ -96,14 +96,16 @@ class ConsumerContract:
         _check(cls, cls.__name__)
 
     def consume(self, target: Target) -> Outcome | Awaitable[Outcome]:
-        """Ask the target with the consumer, and say what it made of the answer; may be a coroutine function.
+        """Send the target's request with the consumer, and return the consumer's result; may be a coroutine function.
 
-        What it raises after the first request is the consumer's error; what it raises before is one of the adapter.
+        An exception after the first request counts as the consumer's error, an earlier one as the adapter's.
         """
         raise NotImplementedError(f"{type(self).__name__} has no `consume`: ask `target`, and return an Outcome.")
 
     def seen(self, seen: Seen) -> None:
-        """Called with what was seen of each case, before the verdict decides the test; for reports of your own."""
+        """Called with the observations of each case, before the verdict decides the test; override it for your own
+        reports.
+        """
 
     @classmethod
     def cases(cls) -> list[str]:
@@ -133,16 +135,17 @@ class ConsumerContract:
             marks = () if reason is None else [pytest.mark.xfail(reason=reason, raises=NotHandled, strict=True)]
             yield pytest.param(name, marks=marks, id=name)
 
-    # The consumer asks in fixtures: what goes wrong before it asks anything is then an error, and no failure. The tests
-    # take what they give; their names begin with _, so that `pytest --fixtures` does not list them (hence noqa: PT019).
+    # The consumer runs in fixtures: an error before its first request is then an error and not a failure. The tests use
+    # the values of these fixtures; the names begin with _, so that `pytest --fixtures` does not list them (hence noqa:
+    # PT019).
 
     @pytest.fixture
     def _contract_tried(self, contract_case: str, request: pytest.FixtureRequest) -> Tried:
-        """What the consumer makes of a case."""
+        """The consumer's result for one case."""
         return self._try(contract_case, CASES[contract_case].replies, request)
 
     def test_case(self, contract_case: str, _contract_tried: Tried, request: pytest.FixtureRequest) -> None:  # noqa: PT019
-        """What the consumer makes of a case is what it must make of it."""
+        """The consumer handles the case as the contract requires."""
         __tracebackhide__ = True
         tried = _contract_tried
         self._keep(tried, request)
@@ -153,7 +156,7 @@ class ConsumerContract:
     def _contract_worst(
         self, contract_property: str, request: pytest.FixtureRequest
     ) -> tuple[Tried | None, NotHandled | None]:
-        """The smallest answer that the consumer does not handle, and what that fails the test with."""
+        """The smallest generated answer that the consumer does not handle, and the failure for the test."""
         found = PROPERTIES[contract_property]
         worst: Tried | None = None
 
@@ -179,14 +182,14 @@ class ConsumerContract:
         _contract_worst: tuple[Tried | None, NotHandled | None],  # noqa: PT019
         request: pytest.FixtureRequest,
     ) -> None:
-        """What holds for every answer holds for those that hypothesis draws."""
+        """The property holds for all answers that hypothesis generates."""
         __tracebackhide__ = True
         tried, error = _contract_worst
         self._keep(tried, request)
         _fail(error)
 
     def _keep(self, tried: Tried | None, request: pytest.FixtureRequest) -> None:
-        """Keep the verdict for the table, and the calls for the report of a failure."""
+        """Keep the verdict for the table, and the calls for a failure's report."""
         item = cast("pytest.Function", request.node)
         name = item.callspec.id
         note(item, name, HANDLED if tried is None else tried.seen.verdict, self.known.get(name))
@@ -194,7 +197,7 @@ class ConsumerContract:
             own_fakes(item).append(tried.fake)
 
     def _try(self, name: str, replies: Sequence[Reply], request: pytest.FixtureRequest) -> Tried:
-        """Answer the consumer so, and judge what it makes of it."""
+        """Run the consumer against these replies, and judge its result."""
         fake = _opened(self.transport, request)
         try:
             verdict, outcome, requests = self._put(fake, replies)
@@ -223,7 +226,7 @@ class ConsumerContract:
 def consumer_contract(adapter: Adapter, **settings: Any) -> type[ConsumerContract]:
     """A ConsumerContract of a function that takes a Target and returns an Outcome; `settings` are its attributes.
 
-    Give it to a name that pytest collects. Raises ReplyError for what is no setting, and for an unknown case in
+    Assign it to a name that pytest collects. Raises ReplyError for an unknown setting, and for an unknown case in
     `known`.
 
     >>> def ask(target: Target) -> Outcome: ...
@@ -243,12 +246,12 @@ def consumer_contract(adapter: Adapter, **settings: Any) -> type[ConsumerContrac
 
 
 def _name_of(request: pytest.FixtureRequest) -> str:
-    """What pytest calls the contract: that of a function has no name of its own."""
+    """The contract's name in pytest's reports; one made of a function has no name of its own."""
     return cast("pytest.Function", request.node).nodeid.split("::")[-2]
 
 
 def _opened(transport: str, request: pytest.FixtureRequest) -> Fake:
-    """A fake that leaves it to the verdict what an unused reply or a refused request means."""
+    """A fake that leaves unused replies and refused requests to the verdict."""
     if transport == "server":
         return cast("Fake", request.getfixturevalue("converse_server").script(unused="allow", unexpected="allow"))
     if transport == "httpx":
@@ -261,7 +264,9 @@ def _opened(transport: str, request: pytest.FixtureRequest) -> Fake:
 
 
 def _answer(fake: Fake, replies: Sequence[Reply], *, goes_on: bool) -> None:
-    """The replies in order; then the last again where it must fail, and FOLLOW_UP to whatever else is asked."""
+    """Script the replies in order; then repeat the last one if the consumer must fail, otherwise FOLLOW_UP for all
+    other calls.
+    """
     *first, last = replies
     follow_up = reply.text(FOLLOW_UP)
     if goes_on:
@@ -277,7 +282,7 @@ def _answer(fake: Fake, replies: Sequence[Reply], *, goes_on: bool) -> None:
 
 
 def _is_silent(answer: Reply) -> bool:
-    """Whether a client waits in vain for an answer, or for the rest of one."""
+    """Whether the client would wait for an answer, or for the rest of one, that never comes."""
     return any(placement.fault.name in ("connect_timeout", "read_timeout", "stall") for placement in answer.placements)
 
 
@@ -304,7 +309,7 @@ SETTINGS: Final[Mapping[str, str]] = {
 
 
 def _check(contract: type[ConsumerContract], where: str) -> None:
-    """Raises ReplyError for a setting that is none, at the line that wrote it."""
+    """Check the contract's settings. Raises ReplyError at the line that wrote them."""
     for name, allowed in (("transport", _TRANSPORTS), ("operation", OPERATIONS)):
         if (value := getattr(contract, name)) not in allowed:
             raise ReplyError(f"{where}.{name} = {value!r}; one of {', '.join(map(repr, allowed))}.")

@@ -1,6 +1,4 @@
-"""What a consumer may make of replies, derived from the replies themselves; and the properties that hold for drawn
-ones.
-"""
+"""Derive, from replies, the results that a consumer may have; and the properties of generated replies."""
 
 from __future__ import annotations
 
@@ -92,8 +90,8 @@ CUT_SHORT: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ExpectedAnswer:
-    """What an answer says: the text of each block, the tools it asks for with parsed inputs (or the text, if it is no
-    JSON), the reasoning, the stop reason.
+    """The content of an answer: texts by block, tool calls with parsed inputs, reasoning, stop reason. An input that is
+    not JSON stays a string.
     """
 
     texts: tuple[str, ...] = ()
@@ -103,28 +101,28 @@ class ExpectedAnswer:
 
     @property
     def readings(self) -> frozenset[str]:
-        """The whole text, as consumers put blocks together."""
+        """The accepted forms of the whole text, depending on what consumers put between blocks."""
         said = [text for text in self.texts if text]
         return frozenset(between.join(said) for between in ("", "\n", "\n\n", " "))
 
     @property
     def calls_for_more(self) -> bool:
-        """Whether there is a reason to ask again: tools to answer, or nothing that was said."""
+        """Whether the consumer has a reason to call again: it has tools to answer, or it received no text."""
         return bool(self.tool_calls) or not any(self.texts)
 
     @property
     def incomplete(self) -> bool:
-        """Whether the model did not say all that it was to say, so that a consumer may fail."""
+        """Whether the answer was cut short, so that a consumer may fail."""
         return self.stop_reason in CUT_SHORT or any(isinstance(given, str) for _, given in self.tool_calls)
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What a consumer may make of one reply, or of several in a row.
+    """The accepted results of a consumer for one reply, or for several in a row.
 
-    `answers` are those of which each may be handed out as whole; `failure` says whether an error is right, and `names`
-    which errors of AWS it may be (none: any). `obscure` says that tools may be left out. `said` is what came of the
-    answer that failed.
+    `answers` are the answers that may be returned as complete. `failure`: an error is accepted; `names` are its
+    accepted AWS names (empty: any). `obscure`: tools may be left out. `said` is the part of a failed answer that was
+    sent.
     """
 
     answers: tuple[ExpectedAnswer, ...]
@@ -135,14 +133,14 @@ class Expectation:
 
     @property
     def tools(self) -> list[tuple[str, Any]]:
-        """The tools that may be run at all."""
+        """The tools that the consumer may run."""
         return [call for answer in self.answers for call in answer.tool_calls]
 
 
 def _answer_of(events: Iterable[Mapping[str, Any]]) -> ExpectedAnswer:
-    """What events say, be they in order or not: deltas belong together by their contentBlockIndex.
+    """Assemble an answer from events in any order: deltas are grouped by contentBlockIndex.
 
-    A tool use of the type server_tool_use is not to be run, so it is none here.
+    Tool uses of the type server_tool_use are left out, since the consumer must not run them.
     """
     texts: dict[object, str] = {}
     inputs: dict[object, str] = {}
@@ -172,7 +170,7 @@ def _answer_of(events: Iterable[Mapping[str, Any]]) -> ExpectedAnswer:
 
 
 def parsed(text: str) -> Any:
-    """A tool's input: the JSON object, {} where there is none, the text itself where it is anything else."""
+    """A tool's input: the JSON object, {} if there is none, and the unchanged text if it is anything else."""
     try:
         value: object = json.loads(text or "{}")
     except ValueError:
@@ -181,7 +179,7 @@ def parsed(text: str) -> Any:
 
 
 def expectation_of(replies: Sequence[Reply]) -> Expectation:
-    """What a consumer may make of these replies to its calls; the last of them decides, whoever asks so often."""
+    """The accepted results for replies to consecutive calls; the last reply decides, since only a retry reaches it."""
     first, *later = map(_of_one, replies)
     for each in later:
         first = Expectation((*first.answers, *each.answers), True, first.names, first.obscure, first.said)
@@ -209,7 +207,7 @@ def _of_one(reply: Reply) -> Expectation:
 
 
 def _is_complete(reply: Reply, placement: FaultPlacement, whole: ExpectedAnswer) -> bool:
-    """Whether all of an answer, its messageStop too, came before it broke off."""
+    """Whether the whole answer, including messageStop, was sent before the failure."""
     if placement.fault.place == "whole answer":
         return False
     events = list(reply.events())
@@ -234,7 +232,7 @@ def _failing(reply: Reply, whole: ExpectedAnswer) -> Expectation:
 
 
 def _names(name: str, message: object) -> frozenset[str]:
-    """What an error may be called; anything, if AWS's model does not have it."""
+    """Accepted AWS names of an error; an empty set (an error unknown to AWS's model) accepts any."""
     if name not in bedrock.all_errors():
         return frozenset()
     overflows = any(message == wording.message for wording in (*OVERFLOWS.values(), OVERFLOW_IN_STREAM))
@@ -242,7 +240,7 @@ def _names(name: str, message: object) -> frozenset[str]:
 
 
 class Unending(BaseException):
-    """Carries an error past hypothesis, which would look for a smaller answer: each costs the whole time limit."""
+    """Carries a timeout past hypothesis, which would otherwise shrink it: each attempt costs the whole time limit."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(error)
@@ -256,7 +254,7 @@ Draws = Callable[[Sequence[str], str, str], "SearchStrategy[Reply]"]
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """Something that holds for every answer that is drawn: in `sentence` what is drawn, in `required` what holds."""
+    """A property of all generated answers: `sentence` describes the answers, `required` what must hold."""
 
     name: str
     sentence: str
@@ -264,7 +262,7 @@ class Property:
     draws: Draws
 
     def check(self, put: Put, *, operation: str, transport: str, kinds: Sequence[str], examples: int) -> None:
-        """Put so many answers to the consumer; raises what `put` raises for the smallest that it raises for."""
+        """Run this many examples; raises the error of `put` for the smallest failing one."""
         from hypothesis import HealthCheck, Phase, given, settings
 
         phases = [phase for phase in Phase if phase is not Phase.explain]  # it would ask the consumer once more
@@ -274,7 +272,7 @@ class Property:
             database=None,
             phases=phases,
             report_multiple_bugs=False,
-            # What is slow is the consumer, and large or rare what it must survive.
+            # The health checks do not apply: the consumer is slow, and large or rare answers are the point.
             suppress_health_check=(
                 HealthCheck.data_too_large,
                 HealthCheck.filter_too_much,
@@ -296,14 +294,14 @@ def _named(put: Put) -> Callable[..., None]:
 
 
 def printed(answer: Reply) -> str:
-    """The code that makes a reply, to be pasted."""
+    """The code that makes a reply, ready to paste."""
     from hypothesis.vendor.pretty import pretty
 
     return pretty(answer)
 
 
 def block_kinds() -> tuple[str, ...]:
-    """The blocks that an answer can be made of."""
+    """The kinds of content blocks for generated answers."""
     from converse_strategies.blocks import streamable
 
     return tuple(streamable())

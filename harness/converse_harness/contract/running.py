@@ -1,4 +1,4 @@
-"""What an adapter is given and returns (Target, Outcome, ToolCall), and how it is run within its time."""
+"""The adapter's arguments and results (Target, Outcome, ToolCall), and running it within its time limit."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def _is(value: object, *types: type) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool that the consumer runs, or hands out to be run.
+    """A tool call that the consumer runs or returns.
 
-    `input` is a mapping where the consumer has parsed it; a text where it hands out what came, as JSON or not.
+    `input` is a mapping if the consumer parsed it, otherwise the text as received.
 
     >>> ToolCall("get_weather", {"city": "Bern"})
     ToolCall(name='get_weather', input={'city': 'Bern'})
@@ -62,7 +62,7 @@ class ToolCall:
     input: Mapping[str, Any] | str
 
     def __post_init__(self) -> None:
-        """Raises ReplyError for what is no name or no input."""
+        """Raises ReplyError for an invalid name or input."""
         if type(self.name) is not str:
             raise ReplyError(f"ToolCall(name={self.name!r}): the name of the tool, a text.")
         if not _is(self.input, Mapping, str):
@@ -74,11 +74,11 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the consumer made of an answer.
+    """The consumer's result for an answer.
 
-    `text` is what it shows, with what it had shown before an error; `tool_calls` what it runs, in order; `stop_reason`
-    in its own words or AWS's; `error` the exception that it raised, or in another language the name of one. `reasoning`
-    is compared only if it is given. Raises ReplyError for other types.
+    `text` is all text that it shows, also before an error. `tool_calls` are the calls that it runs, in order.
+    `stop_reason` may be AWS's or the consumer's own. `error` is the exception raised, or its name if the consumer is
+    written in another language. `reasoning` is compared only if given. Raises ReplyError for other types.
 
     >>> Outcome("18 °C", stop_reason="end_turn").error is None
     True
@@ -91,7 +91,7 @@ class Outcome:
     reasoning: str | None = None
 
     def __post_init__(self) -> None:
-        """Raises ReplyError for what is no outcome, so that the adapter's own line says what is wrong with it."""
+        """Raises ReplyError for wrong types, so that the traceback ends in the adapter's own line."""
         for name, value, allowed, expected in (
             ("text", self.text, (str,), 'a text; "" where the consumer shows none'),
             ("tool_calls", self.tool_calls, (list, tuple), "a list of ToolCall(name, input)"),
@@ -115,10 +115,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What the consumer is to ask: a fake, by whatever its transport offers, and the question.
+    """The target of the consumer's request: a fake, reached through its transport, and the request to send.
 
-    `operation` is Converse or ConverseStream. `patience` is the read timeout, in seconds, that the consumer should be
-    given: short where it must give up. A boto client made by the consumer itself is answered by the transport "boto".
+    `operation` is Converse or ConverseStream. `patience` is the read timeout for the consumer in seconds; it is short
+    in cases where the consumer must give up. A boto client made by the consumer itself is answered by the transport
+    "boto".
     """
 
     fake: Fake
@@ -127,7 +128,7 @@ class Target:
 
     @property
     def client(self) -> Any:
-        """A boto client on the fake, with the target's patience."""
+        """A boto client for the fake, with `patience` as its read timeout."""
         from botocore.config import Config
 
         from converse_harness.intercept.clients import create_client
@@ -143,7 +144,9 @@ class Target:
 
     @property
     def environ(self) -> dict[str, str]:
-        """The variables by which SDKs find the endpoint. Raises ReplyError unless the transport is "server"."""
+        """The environment variables with the endpoint's URL for SDKs. Raises ReplyError unless the transport is
+        "server".
+        """
         environ: dict[str, str] = self._of_the_server("environ")
         return environ
 
@@ -179,14 +182,14 @@ _LOOK_EVERY: Final = 0.05
 
 
 class SetUpFailed(Exception):
-    """The adapter failed before the consumer asked anything: nothing is known of the consumer."""
+    """The adapter failed before the consumer sent a request, so the test shows nothing about the consumer."""
 
 
 SetUpFailed.__module__ = "converse_harness.contract"  # where people import it from
 
 
 class _Stopped(BaseException):
-    """Raised in the thread of a consumer that goes on after the time limit."""
+    """Raised in the thread of a consumer that exceeds the time limit."""
 
 
 def _raise_in(thread: int) -> None:
@@ -195,7 +198,7 @@ def _raise_in(thread: int) -> None:
 
 @contextmanager
 def _unraised() -> Generator[None]:
-    """Nothing is said of an interruption that comes in a finalizer, where Python drops it: another one follows."""
+    """Silence unraisable interruptions: Python drops one that arrives in a finalizer, and another one follows."""
     usual = sys.unraisablehook
 
     def hook(unraisable: sys.UnraisableHookArgs) -> None:
@@ -212,7 +215,7 @@ def _unraised() -> Generator[None]:
 
 @dataclass(slots=True)
 class _Run:
-    """One run, and how it ended."""
+    """One run of an adapter in a thread, and its result."""
 
     adapter: Adapter
     target: Target
@@ -239,7 +242,7 @@ class _Run:
         return await made
 
     def ends(self, time_limit: float, most_calls: int) -> bool:
-        """Wait for its end, for so long, and while it does not ask too often."""
+        """Wait for the run to end; False once the time is over or the consumer has sent too many requests."""
         deadline = time.monotonic() + time_limit
         while (left := deadline - time.monotonic()) > 0 and len(self.target.fake.calls) <= most_calls:
             self.thread.join(min(left, _LOOK_EVERY))
@@ -248,7 +251,7 @@ class _Run:
         return not self.thread.is_alive()
 
     def stop(self) -> None:
-        """Let it end: what it waits for is closed; what it does in a loop is interrupted."""
+        """Stop the run: close the fake, cancel the event loop, then interrupt the thread's code."""
         self.target.fake.close()
         self._cancel()
         self.thread.join(_GRACE)
@@ -260,9 +263,9 @@ class _Run:
                 tried.acquire(timeout=3 * _GRACE)
 
     def _interrupt(self, tried: _thread.LockType) -> None:
-        # While an interruption waits for another thread, a traced thread of CPython 3.11 comes no further than the next
-        # call of a Python function. So this one is started where neither coverage nor a debugger traces it, and whoever
-        # stops the consumer waits for a lock, which is a call of C.
+        # With tracing on, CPython 3.11 may switch threads only at the next call of a Python function, which delays a
+        # pending interruption. So this thread is started untraced by coverage and debuggers, and the stopping thread
+        # waits on a lock, a call in C.
         deadline = time.monotonic() + _GRACE
         try:
             while self.thread.is_alive() and time.monotonic() < deadline:
@@ -282,14 +285,13 @@ class _Run:
 
 
 def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int) -> Outcome | None:
-    """What the adapter says; an Outcome with its error if it raised; None if it was stopped.
+    """Run the adapter: return its Outcome (with the error if it raised), or None if it was stopped.
 
-    It is stopped after `time_limit` seconds, or when it has asked more than `most_calls` times: its fake is closed,
-    which frees a consumer that waits for an answer, then its event loop cancelled, then its code interrupted. One that
-    waits in code of C for something else is left waiting, and interrupted as soon as it comes back; one that catches
-    even the interruption, and goes on, cannot be stopped. Raises SetUpFailed for what goes wrong before the first
-    request and for what is no Outcome, ReplyError for an Outcome that is none, and what pytest's own `skip` and `fail`
-    raise.
+    It is stopped after `time_limit` seconds or after more than `most_calls` requests: its fake is closed, which frees a
+    consumer that waits for an answer, then its event loop is cancelled, then its code is interrupted. A consumer that
+    waits in C code for something else is interrupted when it returns to Python; one that catches the interruption and
+    continues cannot be stopped. Raises SetUpFailed for what goes wrong before the first request and for what is no
+    Outcome, ReplyError for an Outcome that is none, and what pytest's own `skip` and `fail` raise.
     """
     going = _Run(adapter, target)
     going.thread.start()
@@ -312,7 +314,9 @@ def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int)
 
 
 def _check_question(target: Target) -> None:
-    """Raises SetUpFailed where the consumer asked otherwise than the contract says, or what Bedrock does not answer."""
+    """Raises SetUpFailed if the consumer's request differs from the contract's, or if Bedrock would refuse the
+    request.
+    """
     asked = [call for call in target.fake.calls if call.operation in ("Converse", "ConverseStream")]
     for call in asked:
         if call.operation != target.operation:
@@ -336,7 +340,7 @@ def _failed(error: BaseException, target: Target) -> Outcome:
 
 
 def _asked(error: BaseException | str, target: Target) -> None:
-    """Raises SetUpFailed if there is an error although nothing was asked, be it raised or caught by the adapter."""
+    """Raises SetUpFailed for an error without any request, whether the adapter raised or caught it."""
     if target.fake.calls:
         return
     what, cause = (error, None) if isinstance(error, str) else (f"{type(error).__name__}: {error}", error)

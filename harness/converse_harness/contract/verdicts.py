@@ -1,4 +1,4 @@
-"""The standard: what an outcome is called, as one table of verdicts and flaws, and how a failure reports it."""
+"""The judgement of outcomes: verdicts and flaws as one table, and the failure reports."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from converse_harness.secrets import mask
 
 
 class VerdictLevel(Enum):
-    """What an outcome amounts to, with what that means."""
+    """The levels of a verdict, with their meanings."""
 
     HANDLED = "handled", "The consumer gives what was answered, or says that it failed where that is right."
     REFUSED = "refused", "The consumer says, by an error of its own, that it cannot read an answer that it could."
@@ -33,7 +33,7 @@ class VerdictLevel(Enum):
 
 
 class Flaw(Enum):
-    """How an answer is mishandled, with what that means."""
+    """The ways to mishandle an answer, with their meanings."""
 
     LOST = "lost", "Text, reasoning or a tool call of a whole answer is missing, and no error says so."
     CORRUPTED = "corrupted", "Text, reasoning or a tool call is there that was not sent so; a tool would run with it."
@@ -50,7 +50,7 @@ class Flaw(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A level, the flaw if there is one, and in a few words why."""
+    """A level, the flaw if there is one, and a short reason."""
 
     level: VerdictLevel
     flaw: Flaw | None = None
@@ -58,7 +58,7 @@ class Verdict:
 
     @property
     def words(self) -> str:
-        """`mishandled: lost`, `handled`."""
+        """The verdict in words, `mishandled: lost` or `handled` for example."""
         return self.level.word if self.flaw is None else f"{self.level.word}: {self.flaw.word}"
 
 
@@ -85,7 +85,7 @@ FOLLOW_UP: Final = "OK."
 
 
 def mishandled(flaw: Flaw, why: str) -> Verdict:
-    """A verdict with this flaw."""
+    """Make a verdict with this flaw."""
     return Verdict(VerdictLevel.MISHANDLED, flaw, why)
 
 
@@ -96,7 +96,7 @@ def judge(
     *,
     errors: Mapping[type[BaseException] | str, Iterable[str]],
 ) -> Verdict:
-    """Call the outcome by its name; of several flaws the one that comes first here."""
+    """Judge an outcome; of several flaws the first in the table of Flaw counts."""
     made = list(calls)
     refused = next((call.refusal for call in made[1:] if call.refusal is not None), None)
     if refused is not None:
@@ -138,7 +138,7 @@ def _judge_answer(expected: Expectation, outcome: Outcome, *, went_on: bool) -> 
 
 
 def _compare(answer: ExpectedAnswer, expected: Expectation, outcome: Outcome, *, went_on: bool) -> Verdict:
-    """The outcome beside one of the answers that it may be."""
+    """Compare the outcome with one of the accepted answers."""
     text = outcome.text.strip()
     readings = {reading.strip() for reading in answer.readings}
     longest = max(readings, key=len)
@@ -158,20 +158,20 @@ def _compare(answer: ExpectedAnswer, expected: Expectation, outcome: Outcome, *,
         (name, given)
         for name, given in answer.tool_calls
         if not any(_same(call, (name, given)) for call in outcome.tool_calls)
-        # One that cannot be run is answered, not run: with a tool result of status error.
+        # A tool call that cannot be run is not run but answered, with a tool result of status error.
         and not (went_on and (isinstance(given, str) or name != TOOL))
     ]
     if missing and not expected.obscure:
         name, given = missing[0]
         return mishandled(Flaw.LOST, f"the tool call {name} {given!r} is missing")
-    # Of one that went on, the stop reason is the one of what came then.
+    # If the consumer called again, the stop reason belongs to the later answer.
     if not went_on and answer.stop_reason in CUT_SHORT and outcome.stop_reason in FINISHED:
         return mishandled(Flaw.SILENT, f"stop reason {outcome.stop_reason}; it was {answer.stop_reason}")
     return HANDLED
 
 
 def _partly(said: ExpectedAnswer, text: str) -> bool:
-    """Whether a text begins with what came of an answer that broke off."""
+    """Whether a text begins with the part of the failed answer that was sent."""
     return any(part and text.startswith(part) for part in said.texts)
 
 
@@ -180,7 +180,7 @@ def _all_tools(expected: Expectation) -> list[tuple[str, Any]]:
 
 
 def _runs(call: ToolCall) -> bool:
-    """Whether the tool is run with this: a text that is no JSON object is handed out as what it is."""
+    """Whether the call is really run: its input is a JSON object, not a text that the consumer only passes on."""
     return not isinstance(_value(call), str)
 
 
@@ -197,7 +197,7 @@ def _is_one_of(given: ToolCall, calls: Iterable[tuple[str, Any]]) -> bool:
 
 
 def _error_name(error: BaseException | str | None) -> str:
-    """The name of an error: AWS's, where it has one, else that of its class."""
+    """The name of an error: AWS's error code if it has one, otherwise its class name."""
     if error is None or isinstance(error, str):
         return error or ""
     match getattr(error, "response", None):  # botocore's
@@ -210,7 +210,7 @@ def _error_name(error: BaseException | str | None) -> str:
 def _meaning_of(
     error: BaseException | str | None, errors: Mapping[type[BaseException] | str, Iterable[str]]
 ) -> frozenset[str]:
-    """The errors of AWS that an error may stand for: as the contract says, else by its name; none if neither tells."""
+    """The AWS errors that an error may represent, by the contract's `errors` or by its own name; empty if unknown."""
     for known, names in errors.items():
         if error == known if isinstance(known, str) else isinstance(error, known):
             return frozenset(names)
@@ -220,7 +220,7 @@ def _meaning_of(
 
 
 def _said(error: BaseException | str | None) -> str:
-    """What an exception says; an error that is given by its name says nothing else."""
+    """The message of an exception; empty for an error that is given by its name."""
     return "" if isinstance(error, str) else f": {_shown_text(str(error))}"
 
 
@@ -236,7 +236,7 @@ if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
 
     class _Failed(BaseException):
-        """What a type checker is to know of pytest's own."""
+        """The type of pytest's own failure exception, for type checkers."""
 
         def __init__(self, msg: str, pytrace: bool) -> None: ...
 
@@ -245,10 +245,10 @@ else:
 
 
 class NotHandled(AssertionError, _Failed):
-    """The consumer mishandled or refused an answer; the verdict says how."""
+    """The consumer mishandled or refused an answer; the verdict states how."""
 
     def __init__(self, message: str) -> None:
-        # The message says it all: a traceback would show nothing but the contract's own code.
+        # The message is complete: a traceback would show only the contract's own code.
         _Failed.__init__(self, message, pytrace=False)
 
 
@@ -257,7 +257,7 @@ NotHandled.__module__ = "converse_harness.contract"  # where people import it fr
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was seen of one case: what the consumer made of it, with how many requests, and what that is called."""
+    """The observations of one case: the consumer's outcome, its number of requests, and the verdict."""
 
     case: str
     operation: str
@@ -267,7 +267,7 @@ class Seen:
 
     @property
     def told(self) -> dict[str, Any]:
-        """The same as plain values, for JSON; an error by its name."""
+        """The observations as plain JSON values; an error by its name."""
         outcome = self.outcome or Outcome()
         calls = [
             [call.name, call.input if isinstance(call.input, str) else dict(call.input)] for call in outcome.tool_calls
@@ -285,7 +285,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """One answer that the consumer was given: the replies, what was seen, and the fake that was asked."""
+    """One answer that the consumer received: the replies, the observations, and the fake."""
 
     replies: Sequence[Reply]
     seen: Seen
@@ -293,7 +293,7 @@ class Tried:
 
 
 def note(item: pytest.Item, name: str, verdict: Verdict, known: str | None) -> None:
-    """Keep a verdict with the report of the test, for the table at the end."""
+    """Attach a verdict to the test's report, for the table at the end."""
     told = {
         "contract": item.nodeid.rpartition("::")[0],
         "test": name,
@@ -306,7 +306,7 @@ def note(item: pytest.Item, name: str, verdict: Verdict, known: str | None) -> N
 
 
 def failure(tried: Tried, asked: Case | Property, contract: str) -> NotHandled | None:
-    """What fails the test; None for a consumer that handles the answer."""
+    """The message with which the test fails; None if the consumer handles the answer."""
     verdict = tried.seen.verdict
     if verdict.level is VerdictLevel.HANDLED:
         return None

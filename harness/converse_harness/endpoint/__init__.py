@@ -1,4 +1,4 @@
-"""One call in, one response out, without I/O: the script, the rules, the answer, and what failures say."""
+"""Answer one request with one response, without I/O: script, rules, rendering and failure texts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _TIME_TO_LEAVE: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One call being answered. The transport moves `response` and reports what the client took and how it ended."""
+    """One call in progress. The transport sends `response`, and reports the chunks that the client took and the end."""
 
     call: Call
     response: HttpResponse
@@ -68,16 +68,16 @@ class Exchange:
 
     @property
     def captured(self) -> None:
-        """Nothing: it is answered."""
+        """Always None: the fake itself answers the call."""
         return
 
     @property
     def taken(self) -> SentChunks:
-        """Where the transport puts down each chunk that the client took."""
+        """The list to which the transport appends each chunk that the client took."""
         return self.call.answered.taken
 
     def ended(self, outcome: CallOutcome) -> None:
-        """The answer ended, and how; only the first report counts."""
+        """Report how the answer ended; only the first report counts."""
         if self.call.answered.outcome == "still running":
             self.call.answered.outcome = outcome
             if self.on_ended is not None:
@@ -87,13 +87,12 @@ class Exchange:
 class Endpoint:
     """Answers requests from a script and keeps every Call, or the last of them.
 
-    `seed` changes every id and padding length; `transport` is the one in front of it, to whose limits replies are held.
-    `rules` says how strictly requests are held to what Bedrock refuses, `history` what becomes of those that change
-    what the model said before: "note", "fail" or "off".
-    `calls` are the last `keep_calls` of them, None for all. `models` says by globs what stands behind model ids.
-    `cache_minimum` is the least tokens of a prompt that is cached, in place of each model's own.
-    `problems` holds what must fail the test even if the client swallows it, `notes` what is worth saying.
-    Not for several threads at once: a Fake adds the lock.
+    `seed` changes every id and padding length; `transport` names the transport in use, whose limits apply to replies.
+    `rules` is the level at which Bedrock's rules for requests are enforced. `history` ("note", "fail" or "off") is the
+    treatment of requests that change earlier answers of the model. `calls` keeps the last `keep_calls` calls; None
+    keeps all. `models` maps globs of model ids to the models behind them. `cache_minimum` replaces every model's own
+    minimum of tokens for a cached prompt. `problems` contains the errors that must fail the test even if the client
+    swallows them, `notes` the notes. Not for several threads at once: a Fake adds the lock.
 
     >>> from converse_harness import Endpoint
     >>> from converse_harness import reply
@@ -139,7 +138,7 @@ class Endpoint:
         self._renderer = Renderer(self.cache)
 
     def exchange(self, request: Request, *, operation: str | None = None) -> Exchange:
-        """Answer one request; `operation` names it where the transport knows better than its path says."""
+        """Answer one request; `operation` is its name if the transport knows it better than the path shows."""
         call = self.receive(request, operation=operation)
         return self.answer(call, self.choose(call))
 
@@ -164,9 +163,9 @@ class Endpoint:
         return call
 
     def choose(self, call: Call) -> Slot | None:
-        """Use up the reply for a call, if it is one that the script answers, and Bedrock would not refuse it.
+        """Take the reply for a call from the script, unless Bedrock would refuse it; None if a handler answers.
 
-        A handler comes before the script; but where an operation is scripted only by its name, the name comes first.
+        Handlers precede the script, except for operations that are scripted by name.
         """
         handled = call.operation in self.handlers and call.operation not in NAMED
         if handled:
@@ -182,7 +181,7 @@ class Endpoint:
         return self.script.choose(call, refused=refusal is not None and self.rules != "warn")
 
     def _compare_history(self, call: Call) -> None:
-        """Look whether what the model said before came back as it was."""
+        """Report changes of earlier answers in the request's messages."""
         texts = {each: changed_answer(call, each) for each in self.conversation.changes(call)}
         if self.history == "note":
             call.answered.notes = [Note(each.kind, text, call.number) for each, text in texts.items()]
@@ -197,7 +196,7 @@ class Endpoint:
         return refusal_of(asked, self.rules), (*notes_of(asked),)
 
     def answer(self, call: Call, slot: Slot | None) -> Exchange:
-        """Answer a call with the reply that was chosen for it; runs its function, if it is one."""
+        """Answer a call with its chosen reply; if that is a function, call it."""
         occasion = Occasion(self.seed, slot.place if slot is not None else "", call)
         try:
             response = self._respond(call, slot, occasion)
@@ -207,7 +206,7 @@ class Endpoint:
         return Exchange(call, response, self.on_ended)
 
     def fail(self, call: Call, error: Exception) -> Exchange:
-        """Answer a call for which a function of the test's raised, and remember the error."""
+        """Answer a call whose scripted function raised, and remember the error."""
         self.problems.append(error)
         return self._refused(call, f"{type(error).__name__}: {error}")
 
@@ -218,7 +217,7 @@ class Endpoint:
 
     @property
     def runs_functions(self) -> bool:
-        """Whether answering a call may run a function that is not ours."""
+        """Whether answering a call may run a function of the user."""
         return bool(self.handlers) or self.script.runs_functions
 
     def _refused(self, call: Call, message: str, error: str = "ValidationException") -> Exchange:
@@ -229,14 +228,14 @@ class Endpoint:
         return Exchange(call, response, self.on_ended)
 
     def _in_a_frame(self, call: Call, refusal: Refusal, occasion: Occasion) -> HttpResponse:
-        """A refusal that comes when the stream has begun."""
+        """Turn a refusal into the first frame of a stream."""
         event = {"validationException": {"message": refusal.message}}
         return stream_response([Chunk(encode_event(event), 0.0, event)], occasion.request_id)
 
     def _respond(self, call: Call, slot: Slot | None, occasion: Occasion) -> HttpResponse:
         refusal = call.answered.refusal
         if slot is not None and isinstance(slot.responder, Reply) and slot.responder.recorded is not None:
-            # It is known that Bedrock answered this.
+            # Bedrock is known to have answered this call, as it is in a recording.
             call.answered.notes = [note for note in call.answered.notes if note.kind in HISTORY_CHANGES]
         self.notes += [note for note in call.answered.notes if note.kind not in HISTORY_CHANGES]
         if slot is not None:
@@ -285,10 +284,11 @@ class Endpoint:
         return replace(response, chunks=self._as_far_as_recorded(response.chunks, call))
 
     def _as_far_as_recorded(self, chunks: Iterable[Chunk], call: Call) -> Iterator[Chunk]:
-        """A client that reads on where the recorded one had left must not take that for the end.
+        """If a client reads beyond the point where the recorded client disconnected, that point must not look like the
+        end.
 
-        Transports look one chunk ahead: behind an empty one it is seen only when the client wants more. A client behind
-        a socket is given the time to leave.
+        Transports look one chunk ahead; with an empty chunk before the failure, they reach it only when the client
+        reads on. A socket client gets time to disconnect.
         """
         yield from chunks
         yield Chunk(b"", _TIME_TO_LEAVE if self.transport in _SOCKETS else 0.0)
@@ -312,7 +312,7 @@ def _computed(result: object, slot: Slot) -> Reply:
 
 
 def _parse(operation: str, body: bytes) -> tuple[Mapping[str, Any], str | None]:
-    """The request's JSON object, or what is wrong with its form: a SerializationException, which is not recorded."""
+    """The JSON object of the request and None; or {} and the message of a SerializationException (not recorded)."""
     try:
         parsed: Any = json.loads(body, parse_constant=_no_number) if body else {}
     except (ValueError, RecursionError) as error:
@@ -329,12 +329,12 @@ def _parse(operation: str, body: bytes) -> tuple[Mapping[str, Any], str | None]:
 
 
 def _no_number(name: str) -> object:
-    """Of what Python reads as JSON, `NaN` and `Infinity` are none."""
+    """Reject `NaN` and `Infinity`, which Python's JSON parser accepts."""
     raise ValueError(f"{name} is no number of JSON")
 
 
 def _lenient(body: bytes) -> Mapping[str, Any]:
-    """The JSON object of an operation whose body may be anything, or none."""
+    """The JSON object of the body; empty if the body is something else, for operations with any kind of body."""
     try:
         parsed: Any = json.loads(body)
     except (ValueError, RecursionError):

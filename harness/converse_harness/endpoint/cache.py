@@ -1,4 +1,4 @@
-"""The prompt cache of one fake: which tokens of a request were read, which were written, and which were neither.
+"""The prompt cache of one fake: counts the tokens of each request that were read, written, or not cached.
 
 The model of it: a prefix of the request is cached where a cachePoint stands behind it and it has enough tokens; it is
 read by a later request of the same model id that begins with the same blocks (tools, system, messages, in this order)
@@ -32,9 +32,10 @@ _DOUBT: Final = 0.15
 
 @dataclass(slots=True, eq=False)
 class CachedPrefix:
-    """A prefix that is cached: by which use, of how many tokens, for how long, and until when on the fake's clock.
+    """One cached prefix: the use that wrote it, its tokens, its lifetime in seconds, and its expiry on the fake's
+    clock.
 
-    `born` is its number among all that were written, `last` the number of the call that last had it.
+    `born` counts the cached prefixes in order of writing, `last` is the number of the last call that used it.
     """
 
     use: PromptUse
@@ -49,9 +50,9 @@ class CachedPrefix:
 class PromptUse:
     """What one call reads from the cache and writes to it: tokens `read`, `written`, and the `rest` of its input.
 
-    `details` is what is written, by ttl. `at` is when it came, on the fake's clock, when `born` prefixes had been
-    written. `read_end` and `written_end` are the numbers of blocks up to which it read and wrote, `near` whether it is
-    about as long as the minimum. `prefixes` are those that it wrote or renewed, by their ends, once its answer began.
+    `details` are the written tokens by ttl. `at` is the call's time on the fake's clock; `born` prefixes existed then.
+    `read_end` and `written_end` count the blocks up to which it read and wrote. `near`: its length is too close to the
+    minimum to be sure. `prefixes` are those that it wrote or renewed, by end, once its answer began.
     """
 
     cache: PromptCache = field(repr=False)
@@ -75,14 +76,14 @@ class PromptUse:
 
 
 def use_of(call: Call) -> PromptUse | None:
-    """What a call made of the cache; None where it has no cache point, or nothing is known of its model."""
+    """The cache use of a call; None if the call has no cache point or the model is unknown."""
     return cast("PromptUse | None", call.answered.prompt)
 
 
 class PromptCache:
     """The prefixes that one fake has cached, and its clock, in seconds since it opened.
 
-    `parent` finds the call whose answer a call goes on from; `minimum` takes the place of every model's own.
+    `parent` finds the call that a call continues; `minimum` replaces every model's own minimum of tokens.
     """
 
     def __init__(self, parent: Callable[[Call], Call | None], minimum: int | None = None) -> None:
@@ -99,7 +100,7 @@ class PromptCache:
         self._answered: list[PromptUse] = []
 
     def use(self, call: Call) -> PromptUse | None:
-        """What a call reads and writes; None where it caches nothing, or nothing is known of its model."""
+        """Compute the tokens that a call reads and writes; None if nothing is cached or the model is unknown."""
         known = standing(call.stands_for).model
         caching = None if known is None else known.caching
         if known is None or caching is None or call.operation not in _CONVERSATIONS:
@@ -118,15 +119,15 @@ class PromptCache:
         return use
 
     def answered(self, use: PromptUse, first: float, more: float) -> None:
-        """A call is answered, with a pause before its first event and more between the others.
+        """Note that a call was answered, with these pauses in seconds before the first event and between events.
 
-        What it writes is there for others once its client has taken an event.
+        Other calls can read its prefixes as soon as its client has taken an event.
         """
         use.pauses = first, more
         self._answered.append(use)
 
     def later(self, seconds: float) -> None:
-        """Let time go by. Raises ReplyError for less than none."""
+        """Advance the fake's clock by these seconds. Raises ReplyError for a negative number."""
         if not seconds > 0:
             raise ReplyError(
                 f"later() lets {seconds:g} seconds go by; it takes more than none, minutes=6 for instance."
@@ -135,7 +136,7 @@ class PromptCache:
         self.now += seconds
 
     def forget(self, number: int) -> None:
-        """Let go of what only calls up to this number used."""
+        """Forget everything that only calls up to this number used."""
         for use in self.uses:
             if use.call.number <= number:
                 use.source = None  # else the last use would hold on to the first, one by one
@@ -144,7 +145,7 @@ class PromptCache:
         self._prefixes = {end: each for end, each in self._prefixes.items() if each.last > number}
 
     def settle(self) -> None:
-        """Cache what was written by calls whose answers have begun."""
+        """Store the prefixes of calls whose answers have begun."""
         waiting = list[PromptUse]()
         for use in self._answered:
             taken = use.call.answered.taken
@@ -190,7 +191,7 @@ class PromptCache:
         use.details = _details({point: tokens[point] for point in use.cacheable}, points, use.read)
 
     def _longest(self, use: PromptUse, point: int, look_back: int) -> tuple[int, CachedPrefix | None]:
-        """The longest prefix that is read because of a cachePoint."""
+        """The longest cached prefix that a cachePoint of the request can read."""
         for end in range(point, max(point - look_back, 0), -1):
             found = self._prefixes.get(use.prompt.ends[end])
             if found is not None and found.until > use.at:
@@ -199,7 +200,7 @@ class PromptCache:
 
 
 def has_failed(call: Call) -> bool:
-    """Whether an error is all that a call was answered: it neither read nor wrote anything."""
+    """Whether the call got only an error, so that it neither read nor wrote the cache."""
     first = next(call.answered.taken.events, None)
     return call.status != _OK or (first is not None and is_exception(kind(first.event)))
 
@@ -209,7 +210,7 @@ def _is_near(tokens: int, least: int) -> bool:
 
 
 def _details(cached: Mapping[int, int], points: Mapping[int, str], read: int) -> tuple[tuple[str, int], ...]:
-    """How many tokens are written for how long: those from one cachePoint to the next, as the latter says."""
+    """The written tokens by ttl: each cachePoint's ttl applies to the blocks since the previous cachePoint."""
     found: dict[str, int] = {}
     before = read
     for point, tokens in sorted(cached.items()):

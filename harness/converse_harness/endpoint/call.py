@@ -1,4 +1,4 @@
-"""Call: one HTTP request that came in (each retry is a Call of its own), with what was answered and how it ended."""
+"""Call: one HTTP request (each retry is a Call of its own), with its answer and how it ended."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ CallOutcome = Literal["still running", "complete", "closed by client", "cut"]
 
 
 class Parting(NamedTuple):
-    """Where a request stops being the same as an earlier one: the path, the character there, what was and what is.
+    """Where a request starts to differ from an earlier one: path, character, old text and new text.
 
-    The character is the first of the word that differs, or of the difference where the word is long; None for what is
-    no text.
+    The character is the start of the differing word (in a long word, of the difference); None if the values are not
+    texts.
     """
 
     path: str
@@ -46,11 +46,11 @@ class Parting(NamedTuple):
 
 
 class CacheUse(NamedTuple):
-    """What a call read from the prompt cache and wrote to it, in tokens.
+    """The tokens that a call read from the prompt cache and wrote to it.
 
-    `parted_at` is where its prefix stops being that of an earlier call of its conversation, or of an earlier call with
-    nearly the same prompt; `from_call` is the number of the call that wrote what it read. It is not `certain` where
-    a prefix is about as long as the model's minimum, where the answer broke, and of a cache without cachePoints.
+    `parted_at` is where its prefix departs from an earlier call's: one of the same conversation, or with nearly the
+    same prompt. `from_call` is the number of the call that wrote the prefix read. The numbers are not `certain` if a
+    prefix is about as long as the model's minimum, if the answer broke off, and for caching without cachePoints.
     """
 
     read: int = 0
@@ -62,7 +62,7 @@ class CacheUse(NamedTuple):
 
 @dataclass(slots=True, weakref_slot=True)
 class Answered:
-    """What became of a Call; written by the Endpoint and the transport."""
+    """The answer to a Call, filled in by the Endpoint and the transport."""
 
     status: int = 0
     reply: Reply | None = None
@@ -83,9 +83,9 @@ class Answered:
 
 
 class ForwardedCall(NamedTuple):
-    """What the client took of an answer of the real service; `status` is 0 until it has begun.
+    """The part of a real service's answer that the client took; `status` is 0 before the answer begins.
 
-    `summary` says it in a few words; after `at` seconds the last of it came.
+    `summary` describes it; its last part came after `at` seconds.
     """
 
     status: int
@@ -99,11 +99,10 @@ class ForwardedCall(NamedTuple):
 class Call:
     """One request to the fake, parsed.
 
-    `number` counts from 1; `operation` is the AWS operation's name (None where the path is none of Bedrock Runtime's);
-    `request` is what came in, secrets masked; `model_id` is decoded; `body` the
-    request's JSON (`malformed` says why it is not one), `params` the keyword arguments that a boto3 caller gave, blobs
-    as bytes; `stands_for` is the model behind the id, where a setting names one, else the id. Everything about
-    the answer is filled in while it is sent.
+    `number` counts from 1; `operation` is the AWS operation's name (None for a path outside Bedrock Runtime); `request`
+    is the HTTP request with secrets masked; `model_id` is decoded; `body` the request's JSON (`malformed` says why it
+    is not one), `params` the keyword arguments that a boto3 caller gave, blobs as bytes; `stands_for` is the model
+    behind the id if a setting names one, otherwise the id. Everything about the answer is filled in while it is sent.
     """
 
     number: int
@@ -122,7 +121,7 @@ class Call:
 
     @cached_property
     def attempt(self) -> int:
-        """Which attempt of the client's own retries this is, counted from 1 (header `amz-sdk-request`)."""
+        """The number of this attempt in the client's retries, counted from 1 (header `amz-sdk-request`)."""
         for name, value in self.request.headers:  # not by `headers`, which would be kept with every call
             if name.lower() == "amz-sdk-request":
                 match = re.search(r"attempt=(\d+)", value)
@@ -139,7 +138,7 @@ class Call:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The conversation, blobs as bytes; for CountTokens the one that is to be counted."""
+        """The messages, blobs as bytes; for CountTokens, those to be counted."""
         return cast("list[dict[str, Any]]", self._conversation.get("messages", []))
 
     @property
@@ -149,12 +148,12 @@ class Call:
 
     @cached_property
     def system_text(self) -> str:
-        """The text of the system content blocks, one a line."""
+        """The text of the system content blocks, one per line."""
         return "\n".join(block["text"] for block in self.system if "text" in block)
 
     @property
     def tools(self) -> list[dict[str, Any]]:
-        """The tools that the model may ask for, as the API has them."""
+        """The tools that the model may use, in the API's form."""
         return cast("list[dict[str, Any]]", self._tool_config.get("tools", []))
 
     @cached_property
@@ -174,7 +173,7 @@ class Call:
 
     @cached_property
     def last_user_text(self) -> str:
-        """The text of the last message with role user that has any, its blocks one a line; empty if there is none."""
+        """The text of the last user message that has text, one block per line; empty if there is none."""
         for message in reversed(self.messages):
             texts = [block["text"] for block in message.get("content", ()) if "text" in block]
             if message.get("role") == "user" and texts:
@@ -183,8 +182,9 @@ class Call:
 
     @property
     def turn(self) -> int:
-        """Which of the model's answers in this conversation is asked for, from 1."""
-        # Every answer asks this, before its first byte: roles are the same in the JSON, which may be long, as it came.
+        """The number of the model's answer in this conversation that the call asks for, from 1."""
+        # Every answer needs this before its first byte, so roles are read from the JSON as it came: converting it may
+        # be slow.
         whole = self.operation in ("Converse", "ConverseStream")
         messages = self.body.get("messages", ()) if whole else self.messages
         return 1 + [message.get("role") for message in messages].count("assistant")
@@ -211,36 +211,38 @@ class Call:
 
     @property
     def status(self) -> int:
-        """The HTTP status that was answered; 0 for a connection failure."""
+        """The HTTP status of the answer; 0 for a connection failure."""
         passed_on = self.answered.passed_on
         return self.answered.status if passed_on is None else passed_on().status
 
     @property
     def reply(self) -> Reply | None:
-        """The Reply that was used, if one was."""
+        """The Reply that answered the call; None if there was none."""
         return self.answered.reply
 
     @property
     def refusal(self) -> Refusal | None:
-        """What Bedrock would refuse in the request, where the rules were held against it; None where nothing."""
+        """The refusal that Bedrock would answer, if rules were checked and one is broken; otherwise None."""
         return self.answered.refusal
 
     @property
     def cache(self) -> CacheUse:
-        """What the call read from the prompt cache and wrote to it; of a recorded answer what its usage says."""
+        """The tokens that the call read from the prompt cache and wrote to it; for a recorded answer, those in its
+        usage.
+        """
         return self.answered.cache(self) if self.answered.cache is not None else CacheUse()
 
     @property
     def parent(self) -> Call | None:
-        """The call that this one goes on from: its answer is the last of this fake's in the messages.
+        """The call that this one continues: the one whose answer is the last of this fake's answers in the messages.
 
-        None for the first of a conversation, where `history` is "off", and once the fake has let the other one go.
+        None for the first call of a conversation, if `history` is "off", and if the fake no longer keeps that call.
         """
         return self.answered.parent() if self.answered.parent is not None else None
 
     @property
     def summary(self) -> str:
-        """What was answered, in a few words; empty where nothing was."""
+        """The answer in a few words; empty if there was none."""
         if self.answered.passed_on is not None:
             return self.answered.passed_on().summary
         return self.answered.reply.summary if self.answered.reply is not None else ""
@@ -256,12 +258,12 @@ class Call:
 
     @property
     def outcome(self) -> CallOutcome:
-        """How the answer ended."""
+        """How the answer ended, "complete" or "cut" for example."""
         return self.answered.outcome
 
     @property
     def response(self) -> Response | None:
-        """The whole answer, assembled; None if there was an error or the stream did not end well."""
+        """The whole answer, assembled; None after an error or a stream that did not end well."""
         if self.answered.passed_on is not None and (response := self.answered.passed_on().response) is not None:
             return response
         if self.answered.response is not None:
@@ -279,7 +281,7 @@ class Call:
 
     @property
     def asked(self) -> str:
-        """One line for people: operation, model, and what the last message says."""
+        """One line for people: operation, model, and a summary of the last message."""
         last = self.messages[-1] if self.messages else {}
         content = [summarize_block(block) for block in last.get("content", ())]
         count = len(self.messages)

@@ -1,4 +1,4 @@
-"""What an agent can make of an answer that it sends back: the table of kinds, and what is said of a change."""
+"""The kinds of changes to an earlier answer that a request sends back, as a table, and their messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HistoryChangeKind = Literal[
 
 
 class HistoryChangeWords(NamedTuple):
-    """A kind of change: what it `means`, and the `words` after the number of the call that sends it."""
+    """A kind of change: its meaning, and the words that follow the number of the call in a message."""
 
     means: str
     words: str
@@ -71,7 +71,9 @@ HISTORY_CHANGES: Final[Mapping[HistoryChangeKind, HistoryChangeWords]] = {
 
 
 class HistoryChange(NamedTuple):
-    """A change of what the call with this `number` was answered: what it `was`, what it is `now`, in which message."""
+    """A change to the answer of the call with this `number`: the old text (`was`), the new one (`now`), and the
+    message.
+    """
 
     kind: HistoryChangeKind
     number: int
@@ -82,7 +84,7 @@ class HistoryChange(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What is the same where the change is in a later request again."""
+        """A key that is equal when a later request repeats the same change."""
         return self.kind, self.name, self.was
 
 
@@ -97,7 +99,7 @@ _NEAR: Final = 4000
 
 
 def changed_answer(call: Call, change: HistoryChange) -> str:
-    """What a call has made of an earlier answer."""
+    """The message about one change to an earlier answer."""
     first = HISTORY_CHANGES[change.kind].words.format(name=change.name, number=change.number)
     was, now = _apart(change.was, change.now)
     at = f"messages[{change.message}]"
@@ -112,7 +114,7 @@ def changed_answer(call: Call, change: HistoryChange) -> str:
 
 
 def _apart(was: str, now: str) -> tuple[str, str]:
-    """Two texts, each on a line, from a little before the first difference on."""
+    """Two texts, each on one line, from shortly before their first difference."""
     place = max(0, _common(was, now) - _NEAR)
     masked = [mask(text[place : place + 2 * _NEAR]) for text in (was, now)]
     same = _common(*masked)

@@ -1,4 +1,4 @@
-"""Conversation: what a fake has answered, which call's answer a request goes on from, and what it makes of answers."""
+"""Conversation: recognises the fake's own answers in a request's messages and finds changes to them."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ _OK: Final = 200
 
 
 class _Found(NamedTuple):
-    """An answer in a turn of a request; `sure` if it is known to be the one, and not only one like it."""
+    """An answer found in a turn of a request; `sure` if it is certainly this answer and not only an equal one."""
 
     answer: GivenAnswer
     sure: bool
 
 
 class Conversation:
-    """Both sides of what was said to one fake: whose answers stand in the messages of a request.
+    """The answers of one fake, and their recognition in the messages of later requests.
 
-    `calls` is the list of the fake's calls, which grows. An answer is looked at once, when it is complete and a later
-    request has messages of the assistant. Not for several threads at once.
+    `calls` is the growing list of the fake's calls. Each answer is read once, after it is complete and a later request
+    has assistant messages. Not thread-safe.
     """
 
     def __init__(self, calls: Sequence[Call]) -> None:
@@ -77,16 +77,18 @@ class Conversation:
         self._last: tuple[Call, SentHistory, list[tuple[AssistantTurn, list[_Found]]]] | None = None
 
     def parent(self, call: Call) -> Call | None:
-        """The call whose answer is the last of this fake's in the messages of a request; None if there is none.
+        """The call whose answer is the last of this fake's answers in a request's messages; None if there is none.
 
-        It is known by the ids of its tool uses or by its text; where the text was changed, by the messages before it.
+        An answer is recognised by its tool use ids or its text, and if the text was changed, by the messages before it.
         """
         if call.answered.parent is None:
             self._read(call)
         return call.parent
 
     def changes(self, call: Call) -> list[HistoryChange]:
-        """What a request changes in answers of this fake, each change once, in the request that has it first."""
+        """The changes that a request makes to answers of this fake; each change is reported for the first request that
+        has it.
+        """
         history, turns = self._read(call)
         new: list[HistoryChange] = []
         for turn, found in turns:
@@ -102,7 +104,7 @@ class Conversation:
         return new
 
     def forget(self, call: Call) -> None:
-        """Let a call go, with its answer."""
+        """Drop a call and its answer."""
         self._running.pop(call.number, None)
         self._last = None
         self._parts.pop(call.number, None)
@@ -117,7 +119,7 @@ class Conversation:
                 else:
                     index.pop(key, None)
 
-    # Which answers stand in a request
+    # Finding the answers in a request
 
     def _read(self, call: Call) -> tuple[SentHistory, list[tuple[AssistantTurn, list[_Found]]]]:
         if self._last is not None and self._last[0] is call:
@@ -137,7 +139,7 @@ class Conversation:
         return history, turns
 
     def _found(self, history: SentHistory, turn: AssistantTurn, before: Call | None) -> list[_Found]:
-        """The answers in a turn, in the order in which they were given."""
+        """The answers found in a turn, in the order in which they were given."""
         found: dict[int, _Found] = {}
         blocks = turn.blocks
         for use_id in uses_of(blocks):
@@ -164,7 +166,9 @@ class Conversation:
         *,
         sure: bool,
     ) -> _Found:
-        """Of answers with one text, or one id, the one given at this place, after that to `before`."""
+        """Of answers with the same text or id, choose one given at this place, preferably one whose parent is
+        `before`.
+        """
         if len(candidates) == 1 and sure:
             return _Found(candidates[0], sure=True)
         those = [each for each in candidates if _follows(each.call, history, turn.start)]
@@ -177,7 +181,9 @@ class Conversation:
         return _Found(max(those, key=lambda each: (_has_uses(turn, each), each.call.number)), sure=True)
 
     def _in_the_same_place(self, history: SentHistory, turn: AssistantTurn) -> GivenAnswer | None:
-        """The answer to a request whose messages are those before a turn, if that is like it or has its tool uses."""
+        """The answer to an earlier request with exactly the messages before a turn, if its tool uses or text resemble
+        the turn.
+        """
         candidates = self._by_length.get(turn.start, [])[-_SAME:]
         sent = "\n".join(texts_of(turn.blocks))
         for each in reversed(candidates):
@@ -189,10 +195,10 @@ class Conversation:
                     return each
         return None
 
-    # What was answered
+    # Indexing the answers
 
     def _catch_up(self, call: Call) -> None:
-        """Look at the answers that are complete and were not when the last request came."""
+        """Index the answers that were completed since the last request."""
         new: list[Call] = []
         for each in reversed(self._calls):
             if each.number <= self._seen:
@@ -229,11 +235,11 @@ class Conversation:
 
 
 def _nobody() -> None:
-    """The parent of a call that goes on from none."""
+    """The parent of a call that continues none."""
 
 
 def _has_ended(call: Call) -> bool:
-    """Whether the client has all of an answer, though the transport may not have said so yet."""
+    """Whether the client has taken the whole answer, even if the transport has not reported the end yet."""
     if call.outcome != "still running":
         return True
     taken = call.answered.taken
@@ -243,7 +249,7 @@ def _has_ended(call: Call) -> bool:
 
 
 def _parts(call: Call) -> Iterator[dict[str, Any]]:
-    """What came of an answer that was not whole: its text, and the ids of its tool uses."""
+    """The text and tool use ids of an answer that broke off."""
     deltas = (event.get("contentBlockDelta", {}).get("delta", {}) for event, _ in call.events)
     yield {"text": "".join(delta.get("text", "") for delta in deltas)}
     for event, _ in call.events:
@@ -253,25 +259,25 @@ def _parts(call: Call) -> Iterator[dict[str, Any]]:
 
 
 def _has_uses(turn: AssistantTurn, answer: GivenAnswer) -> bool:
-    """Whether a turn has the tool uses of an answer, whatever their ids."""
+    """Whether a turn has the answer's tool uses, regardless of their ids."""
     sent = [*uses_of(turn.blocks).values()]
     return all(any(same_use(use, each) for each in sent) for use in answer.uses.values())
 
 
 def _begins(call: Call, history: SentHistory, start: int) -> bool:
-    """Whether the messages of an earlier request are those before `start`."""
+    """Whether the messages before `start` are those of an earlier request."""
     asked = call.body.get("messages", ())
     return len(asked) == start and all(map(_same, asked, history.messages))
 
 
 def _follows(call: Call, history: SentHistory, start: int) -> bool:
-    """Whether the message before `start` is the last one of the user in an earlier request."""
+    """Whether the message before `start` equals the last user message of an earlier request."""
     asked = [message for message in call.body.get("messages", ()) if message.get("role") != "assistant"]
     return bool(start and asked) and _same(asked[-1], history.messages[start - 1])
 
 
 def _same(one: Message, other: Message) -> bool:
-    """Whether two messages are equal but for their cachePoints, which move from request to request."""
+    """Whether two messages are equal except for their cachePoints, which move from request to request."""
     return one == other or (one.get("role") == other.get("role") and _without_points(one) == _without_points(other))
 
 

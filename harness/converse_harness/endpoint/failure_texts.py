@@ -1,4 +1,4 @@
-"""What failures and reports say: what came, what was scripted, what to do now. Secrets are masked."""
+"""The texts of failures and reports: what came, what was scripted, and what to do. Secrets are masked."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ADVICE: Final = {
 
 
 def unexpected_call(script: Script, call: Call) -> str:
-    """Why a call has no reply."""
+    """The message for a call that has no reply."""
     missed = [told for queue in script.recordings if (told := queue.explain(call)) is not None]
     if missed:
         return _missed(script, call, missed)
@@ -55,7 +55,7 @@ def unexpected_call(script: Script, call: Call) -> str:
 
 
 def _missed(script: Script, call: Call, missed: Sequence[Missed]) -> str:
-    """What the recordings say of a call, and what else is scripted."""
+    """Why the recordings have no match for a call, and what else is scripted."""
     head = _arrived([call])
     if describe(script, recordings=False):
         head += f"\n{_scripted(script, call, recordings=False)}"
@@ -66,7 +66,7 @@ def _missed(script: Script, call: Call, missed: Sequence[Missed]) -> str:
 
 
 def refused_request(call: Call, refusal: Refusal) -> str:
-    """What Bedrock would refuse in a request, and how that is known."""
+    """The message for a request that Bedrock would refuse, with the evidence."""
     return mask(
         f"Bedrock would refuse call {call.number}: {refusal.message}\n\n{_evidence(call, refusal)}\n\n"
         "Mend the request. If the model does accept it, or the test is about something else, hold requests to less:\n"
@@ -75,7 +75,7 @@ def refused_request(call: Call, refusal: Refusal) -> str:
 
 
 def noted_request(call: Call, refusal: Refusal) -> str:
-    """What is worth saying of a request that was answered, and that Bedrock would refuse, or may."""
+    """The notes about a request that was answered although Bedrock would, or may, refuse it."""
     would = "may" if refusal.rule.verdict == "note" else "would"
     return mask(f"Bedrock {would} refuse call {call.number}: {refusal.message}\n\n{_evidence(call, refusal)}")
 
@@ -94,7 +94,7 @@ def _evidence(call: Call, refusal: Refusal) -> str:
 
 
 def unknown_operation(call: Call) -> str:
-    """Why a call to an operation that is not Converse has no answer, and how to route it."""
+    """The message for an operation that Converse replies cannot answer, with the way to script it."""
     if call.operation is None:
         return mask(
             f"{call.request.method} {call.request.target} is no operation of {' or '.join(_ANSWERED)}.\n\n"
@@ -113,7 +113,7 @@ def unknown_operation(call: Call) -> str:
 
 
 def no_handler(operation: str) -> str | None:
-    """Why `on_operation` cannot answer an operation, and what answers it; None where it can, or nobody knows it."""
+    """Why `on_operation` cannot answer an operation, and what can; None if it can, or for an unknown operation."""
     service = bedrock.service_of(operation)
     if service is None:
         return None
@@ -139,7 +139,7 @@ def no_handler(operation: str) -> str | None:
 
 
 def recorded_no_further(call: Call) -> str:
-    """Why a stream cannot go on."""
+    """The message for a client that reads on where the recorded client disconnected."""
     return mask(
         f"call {call.number} reads on where its recording ends: the client that was recorded had stopped reading "
         "there, so what comes after is not known.\n\n"
@@ -148,7 +148,7 @@ def recorded_no_further(call: Call) -> str:
 
 
 def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]) -> str:
-    """Which replies no call asked for."""
+    """The message for replies that no call used."""
     count = sum((slot.uses or 0) - len(slot.used_by) for slot in unused)
     first = f"{count} scripted repl{'ies were' if count != 1 else 'y was'} not used."
     asked = _arrived(calls, before=True) if calls else "arrived   nothing: no call reached the fake"
@@ -160,7 +160,7 @@ def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]
 
 
 def _arrived(calls: Sequence[Call], *, before: bool = False) -> str:
-    """The calls that came in, one a line; `before` says what came before the first of them and is not there."""
+    """The last calls, one per line; with `before`, also the number of earlier ones."""
     shown = calls[-_ROWS:]
     rows = [call.asked if len(calls) == 1 else f"{call.number}. {call.asked}" for call in shown]
     if before:
@@ -169,7 +169,7 @@ def _arrived(calls: Sequence[Call], *, before: bool = False) -> str:
 
 
 def let_go(calls: Sequence[Call]) -> list[str]:
-    """A line that says which calls are not among those that a fake has kept, if some are not."""
+    """A line with the number of calls that the fake no longer keeps; none if it keeps all."""
     gone = calls[0].number - 1 if calls else 0
     if not gone:
         return []
@@ -178,11 +178,11 @@ def let_go(calls: Sequence[Call]) -> list[str]:
 
 
 def _scripted(script: Script, call: Call | None = None, *, recordings: bool = True) -> str:
-    """The script, one reply a line, with what became of each."""
+    """The script, one reply per line, with its use so far."""
     described = describe(script, call, recordings=recordings)
     rows = [(f"{number}. {what}", state) for number, (what, state) in enumerate(described, 1)]
     if len(rows) > _ROWS:
-        # Of a long recording what was not used says more than what was.
+        # In a long recording, the unused exchanges are more informative than the used ones.
         left = [row for row in rows if row[1].startswith(NOT_USED)]
         kept = (left or rows)[:_ROWS]
         rows = [*kept, (f"and {len(rows) - len(kept)} more", "")]
@@ -194,7 +194,7 @@ _EVENT: Final = re.compile(r"(?m)^( +[\d.]+ ms  .{157}).{4,}$")
 
 
 def shortened(transcript: str) -> str:
-    """A transcript without the ends of long events."""
+    """A transcript in which long events are cut."""
     return _EVENT.sub(r"\1...", transcript)
 
 

@@ -1,4 +1,4 @@
-"""What a request makes of an answer that it sends back: both sides, and what differs between them."""
+"""Compare an earlier answer with its copy in a later request, and describe the differences."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _COMPARED: Final = 1000
 
 
 class GivenThought(NamedTuple):
-    """A block of reasoning: its text without white space at the ends, its signature; or what is redacted, as base64."""
+    """A reasoning block: its stripped text and its signature, or the redacted content as base64."""
 
     text: str
     signature: str
@@ -45,10 +45,11 @@ class GivenThought(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class GivenAnswer:
-    """What a call was answered, as far as it can be told from what is sent back; `whole` if nothing of it is missing.
+    """A call's answer in the form in which clients send it back; `whole` if no part of it is missing.
 
-    `uses` are by id; texts have no white space at their ends, and blank ones are left out; `cited` have citations,
-    `written` is all of them without white space. Of the messages `unchanged` nothing more is to be said; `said` was.
+    `uses` are the tool uses by id. Texts are stripped, and blank ones left out; `cited` are those with citations,
+    `written` is all text without white space. `unchanged` are messages already compared without a finding; `said` are
+    the changes already reported.
     """
 
     call: Call
@@ -63,53 +64,53 @@ class GivenAnswer:
 
     @property
     def words(self) -> list[str]:
-        """All that was said in it, in pieces."""
+        """All texts of the answer, reasoning included."""
         return [*self.texts, *self.cited, *(each.text for each in self.thoughts if each.text)]
 
 
 class AssistantTurn(NamedTuple):
-    """The assistant's messages between two of the user's, and the index of the first."""
+    """Consecutive messages of the assistant, and the index of the first."""
 
     start: int
     messages: Sequence[Message]
 
     @property
     def blocks(self) -> list[Block]:
-        """The blocks of all its messages."""
+        """The blocks of all messages of the turn."""
         return [block for message in self.messages for block in content_of(message)]
 
 
 @dataclass(frozen=True)
 class SentHistory:
-    """The messages of a request, as its JSON has them, and what stands in them."""
+    """The messages of a request as its JSON has them, with indexes of their contents."""
 
     call: Call
 
     @cached_property
     def messages(self) -> Sequence[Message]:
-        """All of them."""
+        """All messages of the request."""
         return cast("Sequence[Message]", self.call.body.get("messages", ()))
 
     @cached_property
     def turns(self) -> Sequence[AssistantTurn]:
-        """Those of the assistant, messages in a row as one."""
+        """The turns of the assistant; its consecutive messages form one turn."""
         runs = groupby(enumerate(self.messages), lambda each: each[1].get("role") == "assistant")
         found = [[*run] for is_assistant, run in runs if is_assistant]
         return [AssistantTurn(run[0][0], [message for _, message in run]) for run in found]
 
     @cached_property
     def uses(self) -> Mapping[str, Block]:
-        """Its ToolUseBlocks by id."""
+        """The assistant's ToolUseBlocks by id."""
         return uses_of(block for turn in self.turns for block in turn.blocks)
 
     @cached_property
     def texts(self) -> str:
-        """All texts of the assistant, without any white space."""
+        """All texts of the assistant joined, without any white space."""
         return squeezed("".join(text for turn in self.turns for text in texts_of(turn.blocks)))
 
     @cached_property
     def results(self) -> Collection[str]:
-        """The ids of its tool results."""
+        """The ids of all tool results in the request."""
         return {*self._results(0, len(self.messages))}
 
     def results_after(self, turn: AssistantTurn) -> list[str]:
@@ -124,21 +125,21 @@ class SentHistory:
 
     @property
     def of_claude(self) -> bool:
-        """Whether a Claude is asked."""
+        """Whether the request is for a Claude model."""
         return standing(self.call.stands_for or self.call.model_id).id in Claude()
 
     @cached_property
     def needs_thoughts(self) -> bool:
-        """Whether the model refuses the last turn without what it thought: Claude, amid a tool loop."""
+        """Whether the model refuses the last turn without its reasoning: a Claude with thinking, in a tool loop."""
         asked = RuleRequest(str(self.call.operation), self.call.model_id, self.call.body, self.call.stands_for)
         return self.of_claude and asked.thinking.get("type") == "enabled" and bool(self.results_after(self.turns[-1]))
 
 
 @dataclass(frozen=True)
 class TurnReader:
-    """Finds what a turn of a request makes of an answer; `others` are further answers in it.
+    """Finds the changes that a turn of a request makes to an answer; `others` are further answers in this turn.
 
-    `given` are all ids of tool uses that were given, `parts` the texts of answers that were not whole.
+    `given` are all tool use ids that the fake ever sent, `parts` the texts of answers that broke off.
     """
 
     history: SentHistory
@@ -149,7 +150,7 @@ class TurnReader:
     parts: Sequence[str] = ()
 
     def changes(self) -> list[HistoryChange]:
-        """What was changed of the answer."""
+        """All changes to the answer."""
         return [*self._changed_uses(), *self._changed_texts(), *self._changed_thoughts()]
 
     def _change(self, kind: HistoryChangeKind, name: str, was: str, now: str) -> HistoryChange:
@@ -188,13 +189,13 @@ class TurnReader:
             yield self._change("history_changes_tool_input", name, _as_json(cast("object", said)), _as_json(sent))
 
     def _renamed(self, use_id: str, use: Block, added: Mapping[str, Block]) -> str | None:
-        """The new id of a tool use, unless its result has the old one."""
+        """The new id of a renamed tool use; None if a tool result still has the old id."""
         if use_id in self.history.results:
             return None
         return next((other for other, each in added.items() if same_use(use, each)), None)
 
     def _is_ours(self, message: Message) -> bool:
-        """Whether a message has anything of the answer in it."""
+        """Whether a message contains any part of the answer."""
         blocks = content_of(message)
         texts = texts_of(blocks)
         mine = (*self.answer.texts, *self.answer.cited)
@@ -221,7 +222,7 @@ class TurnReader:
                 yield self._change("history_changes_text", "", was, now)
 
     def _is_merged(self, text: str, sent: str, words: Iterable[str]) -> bool:
-        """Whether a longer text is this one beside what was a message, a block or a citation of its own."""
+        """Whether a longer text is this text joined with other messages, blocks or citations."""
         asked: list[Message] = [{}, *self.answer.call.body.get("messages", ())]
         if self.answer.cited or asked[-1].get("role") == "assistant":  # what the model went on from may stand before it
             return True
@@ -255,7 +256,7 @@ class TurnReader:
 
 
 def given_answer(call: Call, content: Iterable[Block], *, whole: bool) -> GivenAnswer:
-    """The answer of a call from its content blocks, blobs as bytes."""
+    """Build the GivenAnswer of a call from its content blocks, blobs as bytes."""
     blocks = [*content]
     parts = [[block, *block.get("citationsContent", {}).get("content", ())] for block in blocks]
     cited = texts_of(part for _, *more in parts for part in more)
@@ -264,12 +265,12 @@ def given_answer(call: Call, content: Iterable[Block], *, whole: bool) -> GivenA
 
 
 def content_of(message: Message) -> Sequence[Block]:
-    """The blocks of a message."""
+    """The content blocks of a message."""
     return cast("Sequence[Block]", message.get("content", ()))
 
 
 def members(blocks: Iterable[Block], kind: str) -> Iterator[Block]:
-    """What the blocks of one kind hold."""
+    """The values of all blocks of one kind."""
     return (block[kind] for block in blocks if kind in block)
 
 
@@ -279,12 +280,12 @@ def uses_of(blocks: Iterable[Block]) -> dict[str, Block]:
 
 
 def texts_of(blocks: Iterable[Block]) -> list[str]:
-    """The texts of some blocks without white space at their ends, blank ones left out."""
+    """The stripped texts of some blocks, without blank ones."""
     return [text for block in blocks if (text := str(block.get("text", "")).strip())]
 
 
 def thoughts_of(blocks: Iterable[Block]) -> list[GivenThought]:
-    """The reasoning in some blocks; blank blocks are left out."""
+    """The reasoning of some blocks, without blank ones."""
     found: list[GivenThought] = []
     for reasoning in members(blocks, "reasoningContent"):
         said: Mapping[str, Any] = reasoning.get("reasoningText", {})
@@ -305,17 +306,17 @@ def same_use(one: Block, other: Block) -> bool:
 
 
 def likeness(one: str, other: str) -> float:
-    """How like two texts are, from 0 to 1; their beginnings, if they are long."""
+    """The similarity of two texts, from 0 to 1; of long texts only the beginnings are compared."""
     return SequenceMatcher(None, one[:_COMPARED], other[:_COMPARED], autojunk=False).ratio()
 
 
 def _in_ascii(text: str) -> str:
-    """A text with its quotation marks, dashes and dots as a typewriter has them."""
+    """A text with ASCII quotation marks, dashes and dots."""
     return text.translate(_PUNCTUATION)
 
 
 def _as_json(value: object) -> str:
-    """A JSON value in one way, so that two of them can be compared by eye."""
+    """A JSON value in one normal form, so that people can compare two values."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
 
 

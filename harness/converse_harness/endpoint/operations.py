@@ -1,4 +1,4 @@
-"""Which operation a path of AWS's model asks for, and what ApplyGuardrail and other operations answer."""
+"""Match request paths to operations of AWS's model, and build the answers of ApplyGuardrail and other operations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Route(NamedTuple):
 
 
 def route(request: Request) -> Route | None:
-    """The operation of Bedrock Runtime that the request asks for, or None.
+    """The Bedrock Runtime operation of a request, by method and path; None if there is none.
 
     The raw path is matched: an ARN in it has its `/` as `%2F`, and decoding first would split it.
 
@@ -39,7 +39,7 @@ def route(request: Request) -> Route | None:
 
 
 def control_route(request: Request) -> Route | None:
-    """The operation of Bedrock's control plane that the request asks for, or None.
+    """The control plane operation of a request, by method and path; None if there is none.
 
     >>> from converse_harness.stream.http import Request
     >>> control_route(Request("GET", "/inference-profiles/us.amazon.nova-lite-v1%3A0", (), b"")).operation
@@ -50,7 +50,7 @@ def control_route(request: Request) -> Route | None:
 
 @cache
 def labels(operation: str) -> tuple[str, ...] | None:
-    """The labels in the path of an operation of either service; None for an operation that is none of theirs.
+    """The labels in the path of an operation of either service; None if neither service has the operation.
 
     >>> labels("ApplyGuardrail")
     ('guardrailIdentifier', 'guardrailVersion')
@@ -87,10 +87,11 @@ def _paths(service: str) -> tuple[tuple[str, re.Pattern[str], str], ...]:
 
 
 def output_response(operation: str, output: Mapping[str, Any], request_id: str) -> HttpResponse:
-    """200 with the members of an operation's output: a payload member is the body, header members are headers.
+    """Build a 200 response from an operation's output: a payload member becomes the body, header members become
+    headers.
 
-    An operation that is not of Bedrock Runtime gets its members as JSON. Raises ReplyError for an output that is no
-    mapping, and for an operation that streams.
+    An operation that is not of Bedrock Runtime gets its members as JSON. Raises ReplyError if the output is not a
+    mapping or the operation streams.
     """
     if not isinstance(output, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # a handler is user code
         raise ReplyError(
@@ -125,7 +126,7 @@ OPERATION: Final = "ApplyGuardrail"
 
 
 def can_apply(reply: Reply) -> bool:
-    """Whether it says what a guardrail does: it has a guardrail's trace, or is an error or no answer at all."""
+    """Whether a reply can answer ApplyGuardrail: it has a guardrail's trace, or is an error or a connection failure."""
     if isinstance(reply.body, ErrorBody) or reply.no_answer:
         return True
     return isinstance(reply.body, MessageBody) and bool(_trace(reply.body)) and reply.failure is None
@@ -134,9 +135,9 @@ def can_apply(reply: Reply) -> bool:
 def applied(reply: Reply | None, call: Call) -> str:
     """The JSON of the answer to an ApplyGuardrail call; without a reply nothing was found.
 
-    What the reply says of the output, if that is where something was found, else what it says of the input, is said
-    of the request's text. Characters and the guardrail are those of the request. Source: AWS's model and its guide;
-    ApplyGuardrail is not recorded.
+    The reply's findings apply to the request's text: those for the output if there are any, otherwise those for the
+    input. The character count and the guardrail are the request's. Source: AWS's model and its guide; ApplyGuardrail is
+    not recorded.
     """
     body = reply.body if reply is not None and isinstance(reply.body, MessageBody) else MessageBody((), "end_turn")
     side = str(call.body.get("source", "INPUT")).lower()
@@ -169,7 +170,7 @@ def _trace(body: MessageBody) -> Mapping[str, Any]:
 
 
 def _assessments(guardrail: Mapping[str, Any], side: str) -> list[Mapping[str, Any]]:
-    """Those of the side where something was found, or else of the side that is asked about; at least one."""
+    """The assessments of the side with findings, otherwise of the side that the request names; at least one."""
     by_input: Mapping[str, Mapping[str, Any]] = guardrail.get("inputAssessment") or {}
     by_output: Mapping[str, list[Mapping[str, Any]]] = guardrail.get("outputAssessments") or {}
     asked, answered = [*by_input.values()], [each for some in by_output.values() for each in some]
@@ -180,7 +181,7 @@ def _assessments(guardrail: Mapping[str, Any], side: str) -> list[Mapping[str, A
 
 
 def _characters(content: object) -> int:
-    """How long the text of the request is; whatever a request may hold."""
+    """The length of the request's text in characters; malformed content counts as empty."""
     total = 0
     for block in cast("list[object]", content) if isinstance(content, list) else []:
         match block:

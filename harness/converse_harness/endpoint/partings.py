@@ -22,15 +22,14 @@ _IMAGES: Final = ("no image in the request", "images in the request")
 
 
 def given(use: PromptUse) -> list[PromptBlock]:
-    """The blocks of a request as the model gets them."""
+    """The request's blocks in the form that the model receives."""
     return [each for each in cached_blocks(use.call.body, use.caching) if "cachePoint" not in each.block]
 
 
 def parting_of(use: PromptUse, earlier: PromptUse, common: int) -> Parting | None:
-    """Where two requests part, of which so many blocks are the same.
+    """Find where two requests differ, whose first `common` blocks are equal.
 
-    None where all that was cached is the same, or where the model has made it so: some are not given the thoughts of
-    earlier turns.
+    None if all cached blocks are equal, or if only reasoning differs that the model does not receive.
     """
     if use.prompt.common(earlier.prompt) >= max(earlier.prefixes, default=0):
         return None
@@ -51,7 +50,7 @@ def parting_of(use: PromptUse, earlier: PromptUse, common: int) -> Parting | Non
 
 
 def _sends(use: PromptUse, block: PromptBlock) -> bool:
-    """Whether a request has a block, though its model may not be given it."""
+    """Whether the request contains the block, even if the model does not receive it."""
     messages = use.call.body.get("messages", ())
     return any(block.block in message.get("content", ()) for message in messages)
 
@@ -69,7 +68,7 @@ def _of_settings(use: PromptUse, earlier: PromptUse) -> Parting | None:
 
 
 def _differ(path: str, was: object, now: object) -> tuple[str, object, object]:
-    """The first part in which two values differ, and what it is in each; None is what is not there."""
+    """The path and both values of the first difference between two JSON values; None stands for a missing value."""
     pair = was, now
     if all(isinstance(each, dict) for each in pair):
         one, other = cast("tuple[dict[str, object], dict[str, object]]", pair)
@@ -90,7 +89,7 @@ def _spelled(value: Any) -> str:
 
 
 def _shown(text: str, at: int = 0) -> str:
-    """What stands around a character, in one line."""
+    """The text around a character, on one line."""
     start = max(0, at - _BEFORE)
     part = text[start : start + _SHOWN].replace("\n", "\\n")
     return f"{'...' if start else ''}{part}{'...' if start + _SHOWN < len(text) else ''}"

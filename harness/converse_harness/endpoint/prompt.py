@@ -24,7 +24,7 @@ _THINKING: Final = ("thinking", "reasoning_config", "reasoningConfig")
 
 
 class PromptBlock(NamedTuple):
-    """A block of a request, as JSON, and where it is: `message` is its message's number, -1 before the messages.
+    """A block of a request as JSON, its path, and the index of its message; -1 for tools and system blocks.
 
     `place` is "tools", "system" or the role of its message.
     """
@@ -49,13 +49,13 @@ class Prompt:
     static: int
 
     def common(self, other: Prompt) -> int:
-        """How many blocks both begin with."""
+        """The number of blocks at the beginning that are equal in both prompts."""
         shorter = range(min(len(self.ends), len(other.ends)))
         return bisect_left(shorter, 1, key=lambda n: self.ends[n] != other.ends[n]) - 1
 
 
 def prompt_of(body: Mapping[str, Any], model_id: str, known: Model | None) -> Prompt:
-    """The prefixes of a request's JSON to a model."""
+    """Build the prompt of a request's JSON for a model."""
     caching = known.caching if known is not None else None
     digest = blake2b(model_id.encode(), digest_size=16)
     if caching is not None and caching.forgets == "everything":
@@ -79,24 +79,24 @@ def prompt_of(body: Mapping[str, Any], model_id: str, known: Model | None) -> Pr
 
 
 def request_weight(body: Mapping[str, Any], known: Model | None) -> float:
-    """An estimate of the input tokens of a request's JSON."""
+    """Estimate the input tokens of a request's JSON."""
     blocks = cached_blocks(body, known.caching if known is not None else None)
     return tools_weight(body, known) + sum(weigh(each.block) for each in blocks if "cachePoint" not in each.block)
 
 
 def tools_weight(body: Mapping[str, Any], known: Model | None) -> float:
-    """The tokens of what a service tells a model before its tools."""
+    """The tokens of the instructions that the service adds before the tools."""
     tools: Sequence[Mapping[str, Any]] = _config(body).get("tools") or ()
     return known.tools_tokens if known is not None and any("cachePoint" not in tool for tool in tools) else 0
 
 
 def has_cache_point(body: Mapping[str, Any]) -> bool:
-    """Whether the JSON of a request has a cachePoint."""
+    """Whether the request's JSON has a cachePoint."""
     return any("cachePoint" in each.block for each in _blocks(body))
 
 
 def cached_blocks(body: Mapping[str, Any], caching: Caching | None) -> Iterator[PromptBlock]:
-    """The blocks of a request, and its cache points, as the model gets them: some are not given earlier thoughts."""
+    """The request's blocks and cache points as the model receives them: some models do not get earlier reasoning."""
     first = _turn(body.get("messages", ())) if caching is not None and caching.drops_thoughts else 0
     for each in _blocks(body):
         if "reasoningContent" not in each.block or each.message >= first:
@@ -120,7 +120,7 @@ def _config(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _turn(messages: Sequence[Mapping[str, Any]]) -> int:
-    """The number of the message with which the last turn begins: the user's last one that is more than tool results."""
+    """The index of the message that begins the last turn: the last user message that is not only tool results."""
     for number in range(len(messages) - 1, -1, -1):
         content = messages[number].get("content") or ()
         if messages[number].get("role") == "user" and any(_is_said(block) for block in content):
@@ -133,7 +133,7 @@ def _is_said(block: Mapping[str, Any]) -> bool:
 
 
 def settings_of(body: Mapping[str, Any]) -> dict[str, Any]:
-    """What else of a request decides whether its messages are read, by its path."""
+    """Settings of a request, by path, that invalidate the cached messages when they change."""
     fields: Mapping[str, Any] = body.get("additionalModelRequestFields") or {}
     config = _config(body)
     named = {f"additionalModelRequestFields.{name}": fields[name] for name in _THINKING if name in fields}
@@ -145,7 +145,7 @@ def settings_of(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def image_path(body: Mapping[str, Any]) -> str | None:
-    """Where the first image of a request is, in a tool result or not."""
+    """The path of the first image in a request, including tool results."""
     return next((each.path for each in _blocks(body) if _shows(each.block)), None)
 
 

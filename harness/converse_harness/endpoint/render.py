@@ -1,7 +1,7 @@
-"""A Reply and the Call that it answers become a Response: what was not written is filled in, believably.
+"""Turn a Reply and its Call into an HTTP response; members that were not scripted get believable values.
 
-Everything filled in hashes from (seed, reply, event) or is estimated from the request; nothing depends on clock,
-`random` or the order in which calls arrive.
+These values are hashes of (seed, reply, event) or estimates from the request; they never depend on the clock, on
+`random` or on the order of calls.
 """
 
 from __future__ import annotations
@@ -57,19 +57,19 @@ _PAD_LENGTHS: Final = bytes(SHORTEST_PADDING + byte % (LONGEST_PADDING - SHORTES
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """Where and for what a reply is used: its place in the script, the script's seed, the call."""
+    """The circumstances in which a reply is used: its place in the script, the script's seed, the call."""
 
     seed: int
     place: str
     call: Call
 
     def digest(self, what: str, size: int) -> bytes:
-        """`size` bytes that hash from the seed, the reply's place and `what`."""
+        """Return `size` bytes that are a hash of the seed, the reply's place and `what`."""
         return _digest(self.seed, self.place, what, size)
 
     @property
     def request_id(self) -> str:
-        """A UUID in the form of x-amzn-RequestId; another for every request body and attempt."""
+        """A UUID for x-amzn-RequestId, different for every request body and attempt."""
         body = shake_256(self.call.raw).hexdigest(16)
         name = self.digest(f"request|{body}|{self.call.attempt}", 16).hex()
         variant = _UUID_VARIANTS[int(name[16], 16)]
@@ -77,7 +77,7 @@ class Occasion:
 
     @property
     def names(self) -> ToolUseNames:
-        """The toolUseIds of the answer."""
+        """The generator of the answer's toolUseIds."""
         return ToolUseNames(self.seed, self.place, self.call.turn)
 
 
@@ -86,29 +86,29 @@ def _digest(seed: int, place: str, what: str, size: int) -> bytes:
 
 
 class ToolUseNames(NamedTuple):
-    """What the toolUseIds of an answer hash from: they differ for every turn of the conversation."""
+    """The inputs to the hashes that become toolUseIds; they differ for every turn of the conversation."""
 
     seed: int
     place: str
     turn: int
 
     def of(self, block: int) -> str:
-        """A toolUseId of the recorded form."""
+        """The toolUseId for a block, in the recorded form."""
         digest = _digest(self.seed, self.place, f"toolUse|{self.turn}|{block}", 17)
         return "tooluse_" + urlsafe_b64encode(digest)[:22].decode()
 
 
 class Renderer:
-    """Renders replies; keeps the frames of those that it rendered last."""
+    """Renders replies; caches the frames of recently rendered streams."""
 
     def __init__(self, cache: PromptCache) -> None:
         self._cache = cache
         self._frames: dict[tuple[Reply, str, ToolUseNames], Frames] = {}
 
     def render(self, reply: Reply, occasion: Occasion) -> HttpResponse:
-        """The Response to the occasion's call, which is for Converse, ConverseStream or ApplyGuardrail.
+        """Return the response to the occasion's call, which is for Converse, ConverseStream or ApplyGuardrail.
 
-        Raises ReplyError where the reply is one that only a stream can have and the call is for Converse.
+        Raises ReplyError if the call is for Converse and the reply exists only as a stream.
         """
         streams = not isinstance(reply.body, ErrorBody) and occasion.call.operation == "ConverseStream"
         changes = [
@@ -130,7 +130,7 @@ class Renderer:
         return response
 
     def _recorded(self, reply: Reply, occasion: Occasion) -> HttpResponse | None:
-        """The recorded bytes, where they are of the operation that asks."""
+        """The recorded bytes, if they were recorded for the call's operation."""
         recorded = reply.recorded
         if recorded is None or recorded.operation != occasion.call.operation:
             return None
@@ -139,7 +139,7 @@ class Renderer:
         return recorded.response
 
     def _sound(self, reply: Reply, occasion: Occasion) -> HttpResponse:
-        """The answer before anything breaks it but the order of its events."""
+        """The answer before any fault is applied, except faults of the order of events."""
         match reply.body:
             case BareBody(summary):
                 raise ReplyError(
@@ -177,7 +177,7 @@ class Renderer:
     def _encode(
         self, key: tuple[Reply, str, ToolUseNames], frames: Frames, runs: Iterable[Run]
     ) -> Iterator[list[bytes]]:
-        """The frames of a stream that was not sent before, which are kept for the next time."""
+        """The frames of a stream that was not sent before; they are cached for the next time."""
         yield from _encoded(runs, partial(_paddings, key[2]), frames)
         if len(self._frames) >= _CACHE_SIZE:
             self._frames.clear()  # one step, so that threads need no lock here
@@ -189,12 +189,12 @@ def _on_stream(fault: Fault) -> Change | None:
 
 
 def _paddings(names: ToolUseNames, count: int) -> bytes:
-    """The lengths of the paddings of at least so many events; of more events the first ones have the same."""
+    """Return at least `count` padding lengths; a longer result begins with the same lengths."""
     return _digest(names.seed, names.place, "padding", 4 * count + 64).translate(_PAD_LENGTHS)
 
 
 def _encoded(runs: Iterable[Run], paddings: Callable[[int], bytes], frames: list[bytes]) -> Iterator[list[bytes]]:
-    """The frames of some runs, all of which are in `frames` as well."""
+    """Encode runs into frames, and also append these to `frames`."""
     pads = b""
     start = 0
     for run in short_runs(runs):
@@ -209,7 +209,7 @@ def _encoded(runs: Iterable[Run], paddings: Callable[[int], bytes], frames: list
 
 
 def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
-    """A stream whose order is broken, up to its failure; its metadata may stand anywhere."""
+    """A stream with a fault in the order of its events, up to its failure. The fault may move the metadata too."""
     if isinstance(reply.body, EventsBody):
         sound = [dict(event) for event in reply.body.events]
     else:
@@ -228,17 +228,19 @@ def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -
 
 
 def error_json(name: str, members: Mapping[str, Any]) -> bytes:
-    """The body of an HTTP error: as recorded the members alone, `message` in lower case, no `__type`."""
+    """The body of an HTTP error, as recorded: only the members, `message` in lower case, no `__type`."""
     return bedrock.to_json(name if name in bedrock.all_errors() else "ValidationException", members).encode()
 
 
 def _events(reply: Reply, family: Family, names: ToolUseNames) -> Iterator[dict[str, Any]]:
-    """The events of a stream but the one that ends it, which `_last_chunk` makes."""
+    """The events of a stream except the last one, which `_last_chunk` makes."""
     return events_of(_runs(reply, family, names))
 
 
 def _runs(reply: Reply, family: Family, names: ToolUseNames) -> Iterator[Run]:
-    """The same in runs; tool uses that have no id yet get one. All of a message where its order is yet to be broken."""
+    """The same events in runs, with ids for tool uses that lack them; complete if an order fault is applied
+    afterwards.
+    """
     body, failure = reply.body, reply.failure
     if isinstance(body, EventsBody):
         after = len(body.events) - 1 if failure is None else failure.after
@@ -271,9 +273,9 @@ def _named_start(event: dict[str, Any], names: ToolUseNames) -> dict[str, Any]:
 
 
 def _last_chunk(reply: Reply, occasion: Occasion, sent: int) -> Chunk | None:
-    """What ends the stream after so many frames: its failure, the last of exact events, or the metadata.
+    """The last chunk of a stream after `sent` frames: its failure, the last of exact events, or the metadata.
 
-    The metadata is no part of what is kept of a stream: it depends on the request.
+    The metadata is not cached with the stream, because it depends on the request.
     """
     delay = reply.pace.each if sent else reply.pace.first
     if reply.failure is not None and sent == reply.failure.after:
@@ -300,7 +302,7 @@ def _options(body: MessageBody, reply: Reply, occasion: Occasion, sent: int) -> 
 
 
 def _whole(reply: Reply, occasion: Occasion) -> HttpResponse:
-    """The answer of plain Converse: the assembled message, or the HTTP error that an exception frame stands for."""
+    """The answer of plain Converse: the assembled message, or the HTTP error for an exception frame."""
     failure = reply.failure
     if failure is not None:
         return _failed(failure.event, occasion, _pauses(reply, failure.after + 1))
@@ -355,7 +357,7 @@ def _named_block(block: Mapping[str, Any], index: int, occasion: Occasion) -> di
 
 
 def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> HttpResponse:
-    """The HTTP error that stands for an exception frame, or for an unmodelled error frame."""
+    """The HTTP error that plain Converse answers instead of an exception frame or an unmodelled error frame."""
     name = kind(event)
     members = event[name]
     if name == ERROR_FRAME:
@@ -373,7 +375,7 @@ def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> HttpR
 
 
 def _count(reply: Reply, occasion: Occasion) -> int:
-    """How many events the reply would have as a stream; counted only where there are pauses between them."""
+    """The number of events the reply would have as a stream; computed only if there are pauses between events."""
     return sum(1 for _ in reply.events(family_of(occasion.call.stands_for))) if reply.pace.each else 1
 
 

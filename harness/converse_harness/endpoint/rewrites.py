@@ -1,4 +1,4 @@
-"""What people ask of the prompt cache: what calls read and wrote, and what was written again, where and why."""
+"""The cache report: tokens read and written, and prefixes written again, with the place and the reason."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _COMPARED: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """What a call wrote to the cache although an earlier call had written a prefix as long.
+    """A prefix that a call wrote to the cache although an earlier call had written one as long.
 
-    `path` is where its prefix parts from the earlier one, and `character` the first of the word that differs there;
-    `was` and `now` are what stood and stands there. Where nothing differs, `path` is empty and `blocks` says how many
-    lie between the two cache points, which is more than the model looks back.
+    `path` is where the two prefixes start to differ, `character` the start of the differing word, `was` and `now` the
+    old and new text. If nothing differs, `path` is empty and `blocks` is the number of blocks between the two cache
+    points, which is more than the model looks back.
     """
 
     call: Call = field(repr=False)
@@ -44,7 +44,7 @@ class Rewrite:
 
     @property
     def summary(self) -> str:
-        """It in one line."""
+        """The rewrite in one line."""
         parting = Parting(self.path, self.character, self.was, self.now)
         reason = (
             f"the prefix parts at {parting}" if self.path else f"{self.blocks} blocks lie between their cache points"
@@ -61,7 +61,7 @@ class Rewrite:
 
 
 class Rewrites(tuple[Rewrite, ...]):
-    """All of them, in the order of their calls; false where there is none."""
+    """All rewrites in the order of their calls; false if empty."""
 
     __slots__ = ()
 
@@ -72,15 +72,15 @@ class Rewrites(tuple[Rewrite, ...]):
         return mask(f"<{self[0].summary}{more}>")
 
     def explain(self) -> list[str]:
-        """The lines in which a failure says them."""
+        """The lines for a failure message."""
         lines = [line for rewrite in self[:_LISTED] for line in str(rewrite).splitlines()]
         return lines + [f"and {len(self) - _LISTED} more"] * (len(self) > _LISTED)
 
 
 class CacheSummary:
-    """What some calls made of the prompt cache: tokens `read` and `written`, the `hit_rate`, and what was rewritten.
+    """Cache use of some calls: tokens `read` and `written`, the `hit_rate`, and the rewrites.
 
-    `assert not converse.cache.rewrites` says that the prefix is stable.
+    `assert not converse.cache.rewrites` checks that the prefix is stable.
     """
 
     def __init__(self, calls: Sequence[Call], note: Callable[[Note], None] | None = None) -> None:
@@ -99,13 +99,13 @@ class CacheSummary:
 
     @property
     def hit_rate(self) -> float:
-        """What was read, of all that was read or written; nan where nothing could be cached."""
+        """The read tokens divided by the read and written tokens; nan if nothing could be cached."""
         read, written = self.read, self.written
         return read / (read + written) if read + written else math.nan
 
     @property
     def by_model(self) -> dict[str, CacheSummary]:
-        """The same of the calls to each model, by the model id that was sent."""
+        """A summary for each model, by the model id that was sent."""
         calls: dict[str, list[Call]] = {}
         for call in self._calls:
             if use_of(call) is not None or any(_figures(call)):
@@ -114,9 +114,9 @@ class CacheSummary:
 
     @property
     def rewrites(self) -> Rewrites:
-        """What calls wrote although an earlier one had written a prefix as long. What is not certain is left out.
+        """Prefixes that calls wrote although an earlier call had written one as long. Uncertain cases are left out.
 
-        Where nothing could be cached a note says so, as an empty list then proves nothing.
+        If nothing could be cached, a note reports it, because the empty list then proves nothing.
         """
         if self._note is not None and (said := _nothing_cached(self._calls)) is not None:
             self._note(said)
@@ -132,7 +132,7 @@ class CacheSummary:
 
 
 def cache_use(call: Call) -> CacheUse:
-    """What a call made of the prompt cache."""
+    """The cache use of one call."""
     use = use_of(call)
     read, written = _figures(call)
     if use is None:
@@ -145,7 +145,7 @@ def cache_use(call: Call) -> CacheUse:
 
 
 def _figures(call: Call) -> tuple[int, int]:
-    """Tokens read and written: of a recorded answer its own."""
+    """The tokens read and written; for a recorded answer, those in its usage."""
     if call.reply is not None and call.reply.recorded is not None:
         usage: Mapping[str, Any] = (call.response.usage if call.response is not None else None) or {}
         return usage.get("cacheReadInputTokens", 0), usage.get("cacheWriteInputTokens", 0)
@@ -160,7 +160,7 @@ def _is_certain(use: PromptUse) -> bool:
 
 
 def _nothing_cached(calls: Sequence[Call]) -> Note | None:
-    """Why no rewrite can be found, if none can."""
+    """The reason why no rewrite can be found; None if one could be."""
     uses = [use for call in calls if (use := use_of(call)) is not None]
     if not calls or any(use.cacheable and not use.implicit for use in uses):
         return None
@@ -193,7 +193,7 @@ def _has_point(call: Call) -> bool:
 
 
 class _Compared(NamedTuple):
-    """An earlier use that a use should have read from: how many blocks both begin with, and how many tokens count."""
+    """An earlier use from which this use should have read, the number of common blocks, and the tokens that count."""
 
     earlier: PromptUse
     end: int
@@ -202,7 +202,7 @@ class _Compared(NamedTuple):
 
 
 def rewrite_of(use: PromptUse) -> Rewrite | None:
-    """What a call wrote although an earlier one had written a prefix as long, if it did, and that is certain."""
+    """The rewrite by a call; None if there is none or it is uncertain."""
     found = _compared(use) if use.written and _is_certain(use) else None
     if found is None or not _is_certain(found.earlier):
         return None
@@ -219,11 +219,11 @@ def rewrite_of(use: PromptUse) -> Rewrite | None:
 
 
 def _compared(use: PromptUse) -> _Compared | None:
-    """The call with whose prefix a use is compared.
+    """Find the earlier use to compare with.
 
-    The nearest one of its conversation that has cached something, if the tools and system prompt are the same or were
-    changed; else the one before of which they were changed, and only as far as these go: another conversation begins
-    with another message.
+    First choice is the nearest earlier call of the same conversation that cached something, if its tools and system
+    prompt are equal to, or an earlier version of, this call's. Otherwise it is a call of another conversation with an
+    earlier version of them; then only tools and system prompt count, since the messages differ anyway.
     """
     prompt = use.prompt
     parent = use.cache.parent(use.call)
@@ -245,7 +245,7 @@ def _compared(use: PromptUse) -> _Compared | None:
 
 
 def _before(use: PromptUse) -> Iterator[PromptUse]:
-    """The uses of the same model before one, the last first."""
+    """The earlier uses of the same model, the latest first."""
     number, model_id = use.call.number, use.call.model_id
     for each in reversed(use.cache.uses):
         if each.call.number < number and each.call.model_id == model_id:
@@ -253,6 +253,6 @@ def _before(use: PromptUse) -> Iterator[PromptUse]:
 
 
 def _cached(earlier: PromptUse, use: PromptUse) -> int:
-    """The end of the longest prefix of an earlier use that was cached when another came; 0 if none was."""
+    """The end of the earlier use's longest prefix that was still cached at the time of this use; 0 if there is none."""
     there = [end for end, each in earlier.prefixes.items() if each.born <= use.born and each.until > use.at]
     return max(there, default=0)

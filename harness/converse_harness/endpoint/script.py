@@ -1,4 +1,4 @@
-"""Script: which reply answers which call. Replies in order, or chosen by what is asked."""
+"""Script: chooses the reply for each call, in order or by conditions."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Responder = Reply | Callable[[Call], Reply]
 
 @runtime_checkable
 class Replies(Protocol):
-    """Many replies that know themselves which calls they answer: a recording."""
+    """A group of replies that matches calls by itself, such as a recording."""
 
     def queue(self, name: str) -> Queue:
-        """A queue with all of them, none of them used."""
+        """Return a queue with all replies, unused."""
         ...
 
 
@@ -36,10 +36,10 @@ Pattern = str | re.Pattern[str]
 
 @runtime_checkable
 class Searched(Protocol):
-    """A pattern of another engine than `re`, which may take its time; compiled patterns of `re` are one, too."""
+    """A compiled pattern of another engine than `re`, whose search may be slow; patterns of `re` qualify too."""
 
     def search(self, text: str, /) -> object:
-        """What it finds, if anything. Raises CallError where it cannot tell."""
+        """Return a match or None. Raises CallError if the search gives up."""
         ...
 
 
@@ -67,9 +67,10 @@ SCRIPTED: Final = ("Converse", "ConverseStream")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """An operation that has an answer of its own: only a `when` that names it answers in its place.
+    """An operation with its own kind of answer: of the conditions, only a `when` that names the operation may answer
+    it.
 
-    `answers` tells the replies that can, `otherwise` says so to people, and what to do for any other answer.
+    `answers` accepts the possible replies; `otherwise` is the advice for all other replies.
     """
 
     answers: Callable[[Reply], bool]
@@ -92,7 +93,7 @@ NAMED: Final[Mapping[str, Named]] = {
 
 
 def check_answer(operation: str | None, reply: Reply) -> None:
-    """Raise ReplyError for a reply that cannot answer the operation, because that one has answers of its own."""
+    """Raise ReplyError if the operation has its own kind of answer and the reply is not one."""
     named = NAMED.get(operation or "")
     recorded = reply.recorded is not None and reply.recorded.operation == operation
     if named is not None and not recorded and not named.answers(reply):
@@ -101,9 +102,9 @@ def check_answer(operation: str | None, reply: Reply) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """What a call must look like; every part that is given must hold.
+    """A condition on a call; every given part must hold.
 
-    `turn` counts from 1 the model's answers in the conversation: the call whose messages hold none yet is turn 1.
+    `turn` counts the model's answers in the conversation from 1: a call whose messages contain no answer is turn 1.
     """
 
     predicate: Callable[[Call], object] | None = None
@@ -137,14 +138,14 @@ class Condition:
         object.__setattr__(self, "_tests", tuple(tests))
 
     def meets(self, call: Call) -> bool:
-        """Whether every part holds; the predicate is asked where all others do."""
+        """Whether every part holds; the predicate is called only if all other parts hold."""
         for test in self._tests:
             if not test(call):
                 return False
         return self.predicate is None or bool(self.predicate(call))
 
     def misses(self, call: Call) -> list[str]:
-        """Why the call does not match, a phrase for each part that does not hold; empty where it matches."""
+        """The reasons why the call does not match, one phrase per failing part; empty if the call matches."""
         found: list[str] = []
         for name, subject in _SUBJECTS.items():
             pattern = getattr(self, name)
@@ -161,7 +162,7 @@ class Condition:
 
     @property
     def takes_time(self) -> bool:
-        """Whether to ask it may take as long as a function or a pattern likes."""
+        """Whether the check may be slow, because it runs a user's function or pattern."""
         patterns = (getattr(self, name) for name in _SUBJECTS)
         return self.predicate is not None or any(
             not isinstance(each, str | re.Pattern) for each in patterns if each is not None
@@ -194,7 +195,7 @@ def _has_match(subject: Callable[[Call], str | list[str]], search: Callable[[str
 
 
 def _search(pattern: Pattern | Searched) -> Callable[[str], object]:
-    """What says whether a text matches. A glob is made a pattern once: `fnmatch` forgets all but the last of them."""
+    """Compile a pattern to its match function. Done once per glob, because the cache of `fnmatch` is small."""
     return re.compile(translate(pattern)).match if isinstance(pattern, str) else pattern.search
 
 
@@ -206,7 +207,7 @@ class Deferred(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """A responder in its place, and the numbers of the calls that used it. `uses` None: as often as asked."""
+    """A responder at its place in the script, and the numbers of the calls that used it. `uses` None: unlimited."""
 
     source: Responder | Deferred
     place: str
@@ -229,17 +230,17 @@ class Slot:
 
     @property
     def left(self) -> bool:
-        """Whether it can be used once more."""
+        """Whether the responder can be used once more."""
         return self.uses is None or len(self.used_by) < self.uses
 
     @property
     def unused(self) -> bool:
-        """Whether it was due and was not used as often as was said."""
+        """Whether the responder is required and was used less often than scripted."""
         return self.required and self.uses is not None and len(self.used_by) < self.uses
 
     @property
     def summary(self) -> str:
-        """The reply, or the function's name, in a few words."""
+        """The reply in a few words, or the function's name."""
         try:
             responder = self.responder
         except DamagedData as error:
@@ -250,7 +251,7 @@ class Slot:
 
 
 class Missed(NamedTuple):
-    """Why a queue that knows its calls does not answer one: in a line, and what is to be seen below it."""
+    """Why a queue of recordings does not answer a call: one line, and the details to print below it."""
 
     first: str
     told: str
@@ -258,7 +259,7 @@ class Missed(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Queue:
-    """Slots in order, for the calls that meet the condition, if there is one."""
+    """Slots in order, for the calls that meet the condition; without a condition, for all calls."""
 
     name: str
     condition: Condition | None = None
@@ -268,9 +269,10 @@ class Queue:
     """How many of the slots are computed; how many from the first on can be used no more. Every call asks for both."""
 
     def add(self, responders: Iterable[object], *, endless: bool = False) -> list[Slot]:
-        """Append checked responders and give their slots.
+        """Append checked responders and return their slots.
 
-        Raises ReplyError for what is neither Reply nor function, and for a Reply that cannot answer what is asked.
+        Raises ReplyError for a value that is neither Reply nor function, and for a Reply that cannot answer the queue's
+        calls.
         """
         added: list[Slot] = []
         for responder in responders:
@@ -289,7 +291,7 @@ class Queue:
         return added
 
     def remove(self, slots: Iterable[Slot]) -> None:
-        """Take back some of its slots."""
+        """Remove some of the queue's slots."""
         taken = {id(slot) for slot in slots}
         self.slots[:] = [slot for slot in self.slots if id(slot) not in taken]
         self._functions = sum(slot.is_function for slot in self.slots)
@@ -297,11 +299,11 @@ class Queue:
 
     @property
     def runs_functions(self) -> bool:
-        """Whether a predicate, a computed reply or a pattern that takes its time is in it."""
+        """Whether the queue has a predicate, a computed reply or a pattern that may be slow."""
         return self._functions > 0 or (self.condition is not None and self.condition.takes_time)
 
     def next(self, call: Call) -> Slot | None:
-        """The first slot that can be used once more, if the queue answers such a call."""
+        """The first slot that can still be used, if the queue answers this call."""
         named = call.operation in NAMED and self.condition is not None and self.condition.operation == call.operation
         if call.malformed is not None or not (named or call.operation in SCRIPTED):
             return None
@@ -310,30 +312,30 @@ class Queue:
         return self.first_left()
 
     def first_left(self) -> Slot | None:
-        """The first slot that can be used once more, whatever is asked."""
+        """The first slot that can still be used, for any call."""
         while self._spent < len(self.slots) and not self.slots[self._spent].left:
             self._spent += 1
         return self.slots[self._spent] if self._spent < len(self.slots) else None
 
     def where(self, slot: Slot) -> str:
-        """What tells the slot from others, before its reply."""
+        """The words before a slot's reply that identify its place."""
         del slot  # all of a queue have that in common
         if self.condition is not None:
             return f"{self.condition}: "
         return f"{self.name}: " if self.name == _FALLBACK else ""
 
     def explain(self, call: Call) -> Missed | None:
-        """Why it does not answer a call; None where what is in it says it all."""
+        """Why the queue does not answer a call; None if its slots already show this."""
         del call  # of what is scripted by hand each slot is shown
         return None
 
     def answers(self, call: Call) -> bool:
-        """Whether the operation is one that it could answer."""
+        """Whether the queue can answer this operation at all."""
         return call.operation in SCRIPTED
 
 
 class Script:
-    """Queues: those with a condition in the order written, recordings, replies in order, one for all other calls."""
+    """The queues in order of precedence: those with conditions, recordings, replies in order, and the fallback."""
 
     def __init__(self) -> None:
         self.whens: list[Queue] = []
@@ -342,9 +344,9 @@ class Script:
         self.fallback = Queue(_FALLBACK)
 
     def choose(self, call: Call, *, refused: bool = False) -> Slot | None:
-        """Use up the reply for this call, or None if there is none.
+        """Take the reply for this call; None if there is none.
 
-        A call that is `refused` is answered only by a recording: that knows what Bedrock really said of it.
+        A `refused` call is answered only by a recording, which contains Bedrock's real answer.
         """
         for queue in self.recordings if refused else self._queues():
             slot = queue.next(call)
@@ -354,7 +356,7 @@ class Script:
         return None
 
     def add(self, responders: Iterable[object]) -> list[tuple[Queue, Slot]]:
-        """Append replies in order, and recordings as they are; their slots with the queues that they are in.
+        """Append replies in order, and recordings as queues; return the new slots with their queues.
 
         Raises ReplyError as `Queue.add` does.
         """
@@ -369,24 +371,24 @@ class Script:
         return added
 
     def when(self, condition: Condition) -> Queue:
-        """A new queue for the calls that meet the condition."""
+        """Add a queue for the calls that meet the condition."""
         queue = Queue(f"when{len(self.whens) + 1}", condition)
         self.whens.append(queue)
         return queue
 
     def slots(self) -> Iterator[tuple[Queue, Slot]]:
-        """Every slot with its queue, in the order in which they are asked."""
+        """Every slot with its queue, in order of precedence."""
         for queue in self._queues():
             for slot in queue.slots:
                 yield queue, slot
 
     def unused(self) -> list[Slot]:
-        """The slots that were due and were not used as often as was said."""
+        """The required slots that were used less often than scripted."""
         return [slot for _, slot in self.slots() if slot.unused]
 
     @property
     def runs_functions(self) -> bool:
-        """Whether a predicate or a computed reply is in it."""
+        """Whether the script has a predicate or a computed reply."""
         return any(queue.runs_functions for queue in self._queues())
 
     def _queues(self) -> Iterator[Queue]:
@@ -397,9 +399,9 @@ class Script:
 
 
 def describe(script: Script, call: Call | None = None, *, recordings: bool = True) -> list[tuple[str, str]]:
-    """What is scripted, a line each with what became of it; for a call, why a condition did not match, best first.
+    """The script, one line per slot with its use; for a call, also why conditions did not match, the nearest first.
 
-    Without `recordings` only what is written by hand.
+    `recordings=False` leaves recordings out.
     """
     rows: list[tuple[int, str, str]] = []
     for queue, slot in script.slots():

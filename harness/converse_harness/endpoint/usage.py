@@ -1,4 +1,4 @@
-"""The usage of an answer, estimated from its request: which of its keys there are differs by model."""
+"""Estimate the usage of an answer from its request; the set of its keys differs by model."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from converse_harness.stream.chunk import estimate_tokens
 
 @dataclass(frozen=True, slots=True)
 class UsageKeys:
-    """What the usage of a model's JSON answers says of the cache: which counts where the request has no cachePoint.
+    """The cache counters in the usage of a model's JSON answers, for requests without a cachePoint.
 
-    `details` says whether a write has cacheDetails.
+    `details`: a cache write is itemised in cacheDetails.
     """
 
     always: tuple[str, ...] = ()
@@ -44,9 +44,9 @@ stream the four counts are there exactly where the request has a cachePoint, of 
 
 
 def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """TokenUsage as Bedrock counts it: cache tokens are part of the total; what is given wins.
+    """Build a TokenUsage as Bedrock counts it: cache tokens are part of the total. Given values win over estimates.
 
-    What is cached without a cachePoint is not counted: it is input like any other.
+    Tokens cached without a cachePoint count as normal input.
     """
     prompt = use_of(call)
     use = None if prompt is None or prompt.implicit else prompt
@@ -80,5 +80,5 @@ def request_tokens(call: Call) -> int:
 
 
 def count_tokens(call: Call) -> int:
-    """The estimate that CountTokens answers: the same that the usage of an answer would say."""
+    """The estimate that answers CountTokens; equal to the input tokens in the usage of an answer."""
     return request_tokens(call) if call.messages else estimate_tokens(call.params)

@@ -1,7 +1,7 @@
-"""Whether the tools and system prompt of a request are those of an earlier one, changed, or those of somebody else.
+"""Decide whether a request's tools and system prompt are a changed version of an earlier request's, or unrelated.
 
-Agents of one team have much in common, and a prompt with a clock differs from itself. What tells them apart is what
-differs, and whether a prompt is used again: a clock never goes back.
+The prompts of a team's agents are similar, and a prompt with a clock changes by itself. Two signs separate these cases:
+the kind of difference, and whether an old prompt is used again (a clock never goes back).
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ _SMALL_NUMBER: Final = re.compile(r"\D*\d{1,2}\D*")
 
 
 def is_version(use: PromptUse, earlier: PromptUse, common: int, *, goes_on: bool) -> bool:
-    """Whether what comes before the messages is that of an earlier request, changed, of which `common` blocks are same.
+    """Whether the part before the messages is a changed version of an earlier request's; `common` blocks are equal.
 
-    `goes_on` says that both are of one conversation, where more may have changed than times, ids, numbers and orders.
+    `goes_on`: both requests belong to one conversation; then more may differ than times, ids, numbers and the order.
     """
     was, now = (given(each)[common : each.prompt.static] for each in (earlier, use))
     if not (was and now):
@@ -92,7 +92,7 @@ def _bare(word: str) -> str:
 
 
 def _timeless(words: Sequence[str]) -> list[str]:
-    """Words without what may be a time, an id or a number; one stands for all of them in a row."""
+    """Words with one placeholder for each run of times, ids and numbers."""
     return [word for word, _ in groupby(map(_masked, words))]
 
 
@@ -111,12 +111,12 @@ def _are_alike(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def _are_two(use: PromptUse, earlier: PromptUse) -> bool:
-    """Whether two prompts are in use beside each other, or each more than once."""
+    """Whether the two prompts alternate, or each of them was used more than once."""
     return _comes_back(use, earlier) or all(len(_users(use, _end(each))) > 1 for each in (use, earlier))
 
 
 def _comes_back(use: PromptUse, earlier: PromptUse) -> bool:
-    """Whether the earlier prompt is used after the later one, or the later one was before."""
+    """Whether the earlier prompt was used after the later one, or the later one before the earlier."""
     now = use.call.number
     return any(each > now for each in _users(use, _end(earlier))) or any(each < now for each in _users(use, _end(use)))
 
@@ -126,5 +126,5 @@ def _end(use: PromptUse) -> bytes:
 
 
 def _users(use: PromptUse, end: bytes) -> list[int]:
-    """The numbers of the calls that have the same tools and system prompt."""
+    """The numbers of the calls with these tools and this system prompt."""
     return [each.call.number for each in use.cache.uses if _end(each) == end]

@@ -1,4 +1,4 @@
-"""What a fault is, where it can be in an answer and through which transports, and what it does to a response.
+"""Fault: its positions in an answer, the transports that can express it, and its effect on a response.
 
 The named ones are in `converse_harness.faults`; a Reply keeps each as a FaultPlacement.
 """
@@ -43,9 +43,9 @@ Change = Callable[[HttpResponse, "FaultPlacement"], HttpResponse]
 class Fault:
     """A deliberate breach of the protocol; the named ones are in `faults`. It is an EventOrderFault or a ResponseFault.
 
-    `botocore` says what botocore does with it in a stream. `on_body` makes the same of a whole body; None where only a
-    stream can have it. `seconds` is how long one lasts that lasts, `no_answer` says whether it stands in the place of
-    any answer.
+    `botocore` describes botocore's reaction in a stream. `on_body` applies the fault to a whole body; None if only a
+    stream can have it. `seconds` is the duration of timed faults (`stall`, `slow_first_byte`). `no_answer`: the fault
+    replaces the whole answer.
     """
 
     name: str
@@ -59,7 +59,8 @@ class Fault:
     no_answer: bool = field(default=False, kw_only=True)
 
     def lasting(self, seconds: float) -> Fault:
-        """The same for that many seconds. Raises ReplyError for a fault that does not last, and for no duration.
+        """Return the fault with this duration in seconds. Raises ReplyError for an untimed fault or an invalid
+        duration.
 
         >>> from converse_harness import faults
         >>> faults.stall.lasting(0.5)
@@ -76,14 +77,14 @@ class Fault:
         return f"faults.{self.name}" + (f".lasting({self.seconds!r})" if lasts else "")
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Print the same: hypothesis, for counterexamples, would print the fields of a dataclass."""
+        """Print the repr: hypothesis, in counterexamples, would otherwise print a dataclass's fields."""
         del cycle  # a fault cannot hold itself
         printer.text(repr(self))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EventOrderFault(Fault):
-    """A fault of the level "events": `order` says at which of a stream's events it can be, and moves them."""
+    """A fault of the level "events": `order` finds its possible positions in a stream and rearranges the events."""
 
     order: OrderFault = field(kw_only=True)
 
@@ -101,7 +102,7 @@ DURATIONS = {"stall": float("inf"), "slow_first_byte": 1.0}
 
 @dataclass(frozen=True, slots=True)
 class FaultPlacement:
-    """A fault in its place: after `after` of the `events` events that the stream would have."""
+    """A fault at a position: after `after` of the stream's `events` events."""
 
     fault: Fault
     after: int
@@ -109,12 +110,12 @@ class FaultPlacement:
 
     @property
     def part(self) -> float:
-        """How much of a whole body comes before it, from 0 to 1."""
+        """The share of a whole body that precedes the fault, from 0 to 1."""
         return (self.after + (0.5 if self.fault.place == "in event" else 0)) / max(self.events, 1)
 
     @property
     def summary(self) -> str:
-        """A few words for people."""
+        """The fault and its position in a few words."""
         match self.fault.place:
             case "position":
                 return f"{self.fault.name} at event {self.after}"
@@ -125,7 +126,7 @@ class FaultPlacement:
 
 
 def place(fault: Fault, after: int | None, events: int) -> FaultPlacement:
-    """The fault in an answer of that many events; in the middle if nothing is said. Raises ReplyError."""
+    """Place a fault in an answer of this many events, by default in the middle. Raises ReplyError."""
     if fault.place == "whole answer":
         if after is not None:
             raise ReplyError(f"broken({fault.name}, after={after!r}): it is of the whole answer; leave out after=.")
@@ -140,7 +141,7 @@ def place(fault: Fault, after: int | None, events: int) -> FaultPlacement:
 
 
 def rearranged(placement: FaultPlacement, events: Iterable[Event]) -> list[dict[str, Any]]:
-    """The events with the order broken; all of them, if the breach is not one of the order."""
+    """Return the events with the order fault applied; unchanged for any other fault."""
     listed, fault = list(events), placement.fault
     if isinstance(fault, EventOrderFault):
         return fault.order.apply_at(listed, placement.after)
@@ -148,7 +149,7 @@ def rearranged(placement: FaultPlacement, events: Iterable[Event]) -> list[dict[
 
 
 def place_in_order(fault: EventOrderFault, after: int | None, events: Sequence[Event]) -> FaultPlacement:
-    """The fault at one of its positions in these events; at the middle one if nothing is said. Raises ReplyError."""
+    """Place an order fault at one of its positions in these events, by default the middle one. Raises ReplyError."""
     positions = fault.order.applicable_at(events)
     if not positions:
         kinds = ", ".join(map(kind, events)) or "none"
@@ -181,22 +182,22 @@ def in_prelude(frame: bytes) -> int:
 
 
 def in_headers(frame: bytes) -> int:
-    """The prelude and half of the headers."""
+    """The number of bytes up to the middle of the headers."""
     return PRELUDE_LENGTH + int.from_bytes(frame[_HEADERS_LENGTH]) // 2
 
 
 def in_middle(data: bytes) -> int:
-    """Half."""
+    """The number of bytes up to the middle of the frame."""
     return len(data) // 2
 
 
 def _on_frames(change: Callable[[Iterator[Chunk], FaultPlacement], Iterator[Chunk]]) -> Change:
-    """A change of a stream's frames, each in a chunk of its own."""
+    """Make a change that works on a stream's frames, one per chunk."""
     return lambda response, placement: replace(response, chunks=change(iter(response.chunks), placement))
 
 
 def cut(cut: Cut) -> Change:
-    """Cut the frame that follows and send nothing more; the HTTP response ends as it should."""
+    """Cut the next frame and send nothing more; the HTTP response ends normally."""
 
     def cut_frames(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
         yield from islice(chunks, placement.after)
@@ -207,7 +208,7 @@ def cut(cut: Cut) -> Change:
 
 
 def flip(place: int | None) -> Change:
-    """Flip the lowest bit of one byte of the frame that follows; of its last if None."""
+    """Flip the lowest bit of one byte of the next frame; of its last byte if `at` is None."""
 
     def flip_frame(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
         yield from islice(chunks, placement.after)
@@ -251,20 +252,20 @@ send_together: Final = _on_frames(_together)
 
 
 def send_nothing(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """200 and no body; a stream is chunked all the same."""
+    """A 200 response without a body; a stream is still declared as chunked."""
     changes = {"Content-Length": "0"}
     kept = tuple((name, changes.get(name, value)) for name, value in response.headers if name in _ORDINARY_HEADERS)
     return replace(response, status=200, headers=kept, chunks=())
 
 
 def send_json(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """200 with JSON where a stream is due."""
+    """A 200 response with JSON instead of a stream."""
     changes = {"Content-Type": "application/json", "Transfer-Encoding": str(len(JSON))}
     return replace(response, headers=_with_length(response.headers, changes), chunks=(Chunk(JSON),))
 
 
 def promise_too_much(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """A Content-Length of one byte more than there is; then the connection is closed."""
+    """A Content-Length one byte larger than the body; then the connection is closed."""
     chunks = tuple(response.chunks)
     promised = str(sum(len(chunk.data) for chunk in chunks) + 1)
     changes = {"Content-Length": promised, "Transfer-Encoding": promised}
@@ -277,13 +278,13 @@ def promise_too_much(response: HttpResponse, placement: FaultPlacement) -> HttpR
 
 
 def _with_length(headers: Iterable[tuple[str, str]], changes: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """The headers with other values, and with a Content-Length in the place of what says that the body is chunked."""
+    """The headers with some values replaced, and Content-Length in place of `transfer-encoding: chunked`."""
     names = {"Transfer-Encoding": "Content-Length"}
     return tuple((names.get(name, name), changes.get(name, value)) for name, value in headers)
 
 
 def break_stream(broken: Break, *, cut: Cut | None = None) -> Change:
-    """What happens to the connection after some events, or in the middle of the one that follows."""
+    """Make a fault of the connection after some events, or in the middle of the next event."""
 
     def breaking(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
         chunks = iter(response.chunks)
@@ -297,7 +298,7 @@ def break_stream(broken: Break, *, cut: Cut | None = None) -> Change:
 
 
 def break_body(broken: Break) -> Change:
-    """The same at that part of a whole body; its Content-Length still says all of it."""
+    """The same at this share of a whole body, whose Content-Length still announces all of it."""
 
     def breaking(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
         (chunk,) = response.chunks
@@ -308,7 +309,7 @@ def break_body(broken: Break) -> Change:
 
 
 def stall_stream(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """Silence after some events: for ever, or for some seconds."""
+    """Silence after some events, for some seconds or for ever."""
     seconds = placement.fault.seconds or math.inf
     if seconds == math.inf:
         return break_stream("stalled")(response, placement)
@@ -323,7 +324,7 @@ def stall_stream(response: HttpResponse, placement: FaultPlacement) -> HttpRespo
 
 
 def stall_body(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """Silence at that part of a whole body."""
+    """Silence at this share of a whole body."""
     seconds = placement.fault.seconds or math.inf
     if seconds == math.inf:
         return break_body("stalled")(response, placement)
@@ -334,15 +335,15 @@ def stall_body(response: HttpResponse, placement: FaultPlacement) -> HttpRespons
 
 
 def wait(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """Nothing is sent for some seconds, not even the head."""
+    """Wait some seconds before sending anything, even the head."""
     return replace(response, wait=response.wait + (placement.fault.seconds or 0.0))
 
 
 def leave_stale(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-    """The whole answer, and a connection that is of no use after it."""
+    """Send the whole answer, but leave a connection that fails at its next use."""
     return replace(response, stale=True)
 
 
 def give_no_answer(failure: ConnectionFailure) -> Change:
-    """No answer at all."""
+    """Send no answer at all."""
     return lambda response, placement: HttpResponse(0, (), (), failure)

@@ -1,8 +1,7 @@
 """Every way to break the order of a stream's events, as one table: what `grammar` refuses, by name.
 
-A breach takes a complete, legal stream and gives one with this fault and no other. `applicable_at` are the positions at
-which it can be put into a given list of events, perhaps none; `apply_at` makes the stream; `refusal` is what the
-StreamOrderError says.
+Each fault turns a complete, legal stream into one with exactly this fault. `applicable_at` returns its possible
+positions in a list of events, perhaps none; `apply_at` makes the stream; `refusal` is the text of the StreamOrderError.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from converse_harness.faults.positions import (
 
 @dataclass(frozen=True, slots=True)
 class OrderFault:
-    """One way to break the order: its name, one sentence, where it can be, how it is made, how it is refused."""
+    """One way to break the order: its name, one sentence, its possible positions, its effect and the error text."""
 
     name: str
     sentence: str
@@ -49,11 +48,11 @@ class OrderFault:
     rewrite: Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]
 
     def applicable_at(self, events: Events) -> list[int]:
-        """The positions at which it can be made; events that are none of a legal stream have no other breach."""
+        """The positions at which the fault can be applied; empty if the events are not a legal stream."""
         return [place for place in range(len(events)) if self.where(events, place)]
 
     def apply_at(self, events: Events, position: int) -> list[dict[str, Any]]:
-        """The stream with the fault at one of its positions; the events given stay as they are. Raises ReplyError.
+        """Return a new stream with the fault at one of its positions. Raises ReplyError.
 
         >>> from converse_harness import chunk
         >>> events = chunk({"role": "assistant", "content": []})
@@ -66,7 +65,7 @@ class OrderFault:
         return self.rewrite([copy.deepcopy(dict(event)) for event in events], position)
 
     def refuses(self, message: str) -> bool:
-        """Whether a StreamOrderError's message is the one of this breach."""
+        """Whether a StreamOrderError's message is the one for this fault."""
         return re.search(self.refusal, message) is not None
 
     def __repr__(self) -> str:
@@ -90,7 +89,7 @@ def _swap(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
 
 
 def _insert(event: dict[str, Any]) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]:
-    """Put an event behind the site, a block's event with the index of the block that is open there."""
+    """Insert an event after the position; an event of a block gets the index of the block that is open there."""
 
     def rewrite(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
         (name,) = event
@@ -112,7 +111,7 @@ def _change(edit: Callable[[dict[str, Any]], None]) -> Callable[[list[dict[str, 
 
 
 def _renumber(by: int) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]:
-    """From the site on, every block's index is that much more."""
+    """Increase the block index of every event from the position on."""
 
     def rewrite(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
         for place in range(position, len(events)):
@@ -125,7 +124,7 @@ def _renumber(by: int) -> Callable[[list[dict[str, Any]], int], list[dict[str, A
 
 
 def _move(name: str) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]:
-    """Put the one event of a type behind the site."""
+    """Move the stream's only event of a type to after the position."""
 
     def rewrite(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
         (moved,) = (event for event in events if name in event)

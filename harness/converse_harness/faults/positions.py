@@ -1,6 +1,6 @@
-"""The places in a list of events at which their order can be broken, as conditions on an event and its neighbours.
+"""The positions at which the order of events can be broken, as conditions on an event and its neighbours.
 
-They hold for any list: where there is no event, or one that is broken already, none of them does.
+The conditions accept any list; where an event is missing or already broken, all of them are false.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Where = Callable[[Events, int], bool]
 
 
 def _symbol(events: Events, place: int) -> str:
-    """The symbol of an event; empty where there is none, or one that is broken already."""
+    """The grammar's symbol of an event; empty if the event is missing or already broken."""
     if place not in range(len(events)) or not one_type(events, place):
         return ""
     ((name, members),) = events[place].items()
@@ -33,7 +33,7 @@ def _symbol(events: Events, place: int) -> str:
 
 
 def is_a(*types: str) -> Where:
-    """Sites at an event whose symbol is one of these, or begins with one and a dot."""
+    """A condition: the event's symbol is one of these, or begins with one of them and a dot."""
 
     def at(events: Events, place: int) -> bool:
         name = _symbol(events, place)
@@ -49,32 +49,32 @@ _END: Final = is_a("messageStop", "metadata")
 
 
 def anywhere(events: Events, place: int) -> bool:
-    """Every event."""
+    """Positions: every event."""
     return True
 
 
 def one_type(events: Events, place: int) -> bool:
-    """An event that has a type, and no other."""
+    """Positions: an event with exactly one type."""
     return len(events[place]) == 1
 
 
 def first(events: Events, place: int) -> bool:
-    """The first event."""
+    """Positions: the first event."""
     return place == 0
 
 
 def not_last(events: Events, place: int) -> bool:
-    """An event behind which there is another."""
+    """Positions: any event but the last."""
     return place + 1 < len(events)
 
 
 def before_the_end(events: Events, place: int) -> bool:
-    """An event that is followed by others, and is none of the end."""
+    """Positions: an event before the closing events, with others after it."""
     return not_last(events, place) and not _END(events, place)
 
 
 def before_the_one(name: str, where: Where) -> Where:
-    """Sites behind which the one event of a type can be put, since it comes later."""
+    """Positions after which the stream's only event of this type may be moved; it currently comes later."""
 
     def at(events: Events, place: int) -> bool:
         later = [number > place + 1 for number, event in enumerate(events) if name in event]
@@ -84,41 +84,41 @@ def before_the_one(name: str, where: Where) -> Where:
 
 
 def in_block(events: Events, place: int) -> bool:
-    """An event behind which a block is open."""
+    """Positions: an event after which a block is open."""
     return START(events, place) or DELTA(events, place)
 
 
 def of_block(events: Events, place: int) -> bool:
-    """An event of a block."""
+    """Positions: an event of a block."""
     return in_block(events, place) or CLOSE(events, place)
 
 
 def opening(events: Events, place: int) -> bool:
-    """The first event of a block."""
+    """Positions: the first event of a block."""
     return in_block(events, place) and not in_block(events, place - 1)
 
 
 def opening_later(events: Events, place: int) -> bool:
-    """The first event of a block that follows another."""
+    """Positions: the first event of a block after another block."""
     return opening(events, place) and CLOSE(events, place - 1)
 
 
 def in_open_block(events: Events, place: int) -> bool:
-    """An event of a block, but for its first."""
+    """Positions: an event of a block, except the first."""
     return of_block(events, place) and not opening(events, place)
 
 
 def only_delta(events: Events, place: int) -> bool:
-    """The one event, but for the end, of a block that has no start."""
+    """Positions: the only event, apart from the stop, of a block without a start."""
     return DELTA(events, place) and opening(events, place) and CLOSE(events, place + 1)
 
 
 def between_blocks(events: Events, place: int) -> bool:
-    """The end of a block that another follows."""
+    """Positions: the end of a block that another block follows."""
     return CLOSE(events, place) and in_block(events, place + 1)
 
 
 def inside_tool_input(events: Events, place: int) -> bool:
-    """A delta of a tool's input that another follows."""
+    """Positions: a delta of a tool's input that is followed by another."""
     tool_input = is_a("contentBlockDelta.toolUse")
     return tool_input(events, place) and tool_input(events, place + 1)

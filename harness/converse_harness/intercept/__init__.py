@@ -1,1 +1,3 @@
-"""Clients of this process: what answers them, what forwards and captures, what stops every other way to Bedrock."""
+"""Clients of this process: answering them, forwarding and capturing their calls, and blocking all other ways to
+Bedrock.
+"""

@@ -35,7 +35,7 @@ from converse_harness.stream.http import Break
 
 
 def hold_call(original: Any) -> Any:
-    """`AioEndpoint._send_request`: all attempts of one call belong to the fake under which it began."""
+    """`AioEndpoint._send_request`: all attempts of one call go to the fake that was open when the call began."""
 
     @functools.wraps(original)
     async def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
@@ -54,7 +54,7 @@ def hold_call(original: Any) -> Any:
 
 
 def answer(original: Any) -> Any:
-    """`AioEndpoint._send`: the fake answers instead of the network, or hears what that answers."""
+    """`AioEndpoint._send`: the fake answers instead of the network, or captures the network's answer."""
     response_class: Any = import_module("aiobotocore.awsrequest").AioAWSResponse
 
     @functools.wraps(original)
@@ -82,7 +82,7 @@ def answer(original: Any) -> Any:
 
 
 def _broken_stream(endpoint: Any, broken: Break) -> Exception:
-    """What the library that this endpoint sends with raises to whoever reads a stream that breaks."""
+    """The exceptions that the HTTP library of this endpoint raises to the reader of a broken stream."""
     session = type(endpoint.http_session).__module__
     errors: Any
     if session.endswith("httpxsession"):
@@ -96,7 +96,7 @@ def _broken_stream(endpoint: Any, broken: Break) -> Exception:
 
 
 async def _read_to_the_break(body: AioBody, endpoint: Any, url: str) -> None:
-    """Raises what aiobotocore makes of a whole body that breaks: its own retry rules then apply."""
+    """Raises aiobotocore's error for a whole body that breaks off; aiobotocore's own retry rules then apply."""
     import botocore.exceptions
 
     try:
@@ -108,9 +108,9 @@ async def _read_to_the_break(body: AioBody, endpoint: Any, url: str) -> None:
 
 
 def _sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
-    """How this endpoint sleeps for real, in the event loop that it runs in."""
+    """The real sleep function for this endpoint, for the event loop in which it runs."""
     ours = getattr(endpoint, "_sleep", None)
-    # Ours skips retry waits: below it is the one that does not. With aiohttp, and in older releases, asyncio it is.
+    # Our replacement skips retry waits; under it is the real one. It is asyncio's with aiohttp and in older releases.
     real: Any = getattr(ours, "__wrapped__", None)
     if real is not None:
         return cast("Callable[[float], Awaitable[Any]]", functools.partial(real, endpoint))
@@ -120,9 +120,9 @@ def _sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
 
 
 class AioBody:
-    """The raw response of an aiobotocore client; it is its own `content`, as aiohttp's responses have one.
+    """The raw response for an aiobotocore client; its `content`, which aiohttp's responses have, is itself.
 
-    No asynchronous generators here: an event loop complains about those that are dropped half read.
+    It avoids asynchronous generators: event loops complain about those that are dropped half read.
     """
 
     def __init__(self, exchange: TransportExchange, started: float, endpoint: Any, url: str) -> None:
@@ -137,7 +137,7 @@ class AioBody:
 
     @property
     def content(self) -> AioBody:
-        """What aiohttp calls the stream of the body."""
+        """The stream of the body, under aiohttp's name."""
         return self
 
     async def _take(self) -> bytes | None:
@@ -159,7 +159,7 @@ class AioBody:
         return _Chunks(self._take)
 
     async def read(self, amt: int = -1) -> bytes:
-        """Up to `amt` bytes, b"" at the end; all that is left for a negative number."""
+        """Read up to `amt` bytes; b"" at the end, and the whole rest if `amt` is negative."""
         parts = [self._left]
         while amt < 0 or not parts[-1]:
             data = await self._take()
@@ -176,7 +176,7 @@ class AioBody:
         return self._reader.chunk is None and not self._left
 
     def close(self) -> None:
-        """Close early, or drop it unread; one whose making was interrupted has nothing to close."""
+        """Close early, or drop the body unread; does nothing if an interrupt left the object half constructed."""
         if hasattr(self, "_reader"):
             self._reader.close()
 
@@ -198,37 +198,39 @@ class _Chunks:
 
 
 class _AioDummyCredentials(DummyCredentials):
-    """Keys that are none."""
+    """Dummy credentials."""
 
     async def get_frozen_credentials(self) -> Any:
-        """What a signer asks for."""
+        """Return these credentials; signers call it."""
         return super().get_frozen_credentials()
 
 
 class _AioDeferredCredentials(DeferredCredentials):
-    """What a client made under a fake holds in place of credentials: its session's, looked up when they are needed."""
+    """The credentials of a client that was made under a fake: the session's real ones are looked up when first
+    needed.
+    """
 
     async def get_frozen_credentials(self) -> Any:
-        """What a signer asks for."""
+        """Return the credentials for a signer."""
         if registry.blocking_fake() is not None:
             return DummyCredentials().get_frozen_credentials()
         credentials = await self._session.get_credentials()
         return None if credentials is None else await credentials.get_frozen_credentials()
 
     async def get_account_id(self) -> Any:
-        """What an endpoint rule may ask for."""
+        """Return the account id for endpoint rules."""
         frozen = await self.get_frozen_credentials()
         return None if frozen is None else frozen.account_id
 
     def _resolve(self) -> Any:
-        # A plain attribute cannot await the chain: before the first request there are only dummies, as aiobotocore's
-        # own refreshable credentials have nothing before their first refresh.
+        # A plain attribute cannot await the chain: before the first request it shows the dummies, as aiobotocore's own
+        # refreshable credentials show nothing before their first refresh.
         found = self._session._credentials
         return DummyCredentials() if found is None else found
 
 
 def sign_with_dummies(original: Any) -> Any:
-    """`AioRequestSigner.get_auth_instance`: real keys and tokens are never used while a fake answers."""
+    """`AioRequestSigner.get_auth_instance`: while a fake answers, real keys and tokens are never used."""
 
     @functools.wraps(original)
     async def get_auth_instance(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -240,7 +242,7 @@ def sign_with_dummies(original: Any) -> Any:
 
 
 def defer_credentials(original: Any) -> Any:
-    """`AioSession.get_credentials`: unchanged, except for a client for Bedrock that is being made under a fake."""
+    """`AioSession.get_credentials`: unchanged, except while a Bedrock client is made under a fake."""
 
     @functools.wraps(original)
     async def get_credentials(self: Any) -> Any:
@@ -252,7 +254,9 @@ def defer_credentials(original: Any) -> Any:
 
 
 def know_no_region(original: Any) -> Any:
-    """`AioIMDSRegionProvider.provide`, which defaults_mode=auto asks: a client made under a fake asks no machine."""
+    """`AioIMDSRegionProvider.provide`, for defaults_mode=auto: a client made under a fake contacts no metadata
+    service.
+    """
 
     @functools.wraps(original)
     async def provide(self: Any) -> Any:

@@ -41,7 +41,7 @@ _FAILURES = {
 
 
 def hold_call(original: Any) -> Any:
-    """`Endpoint._send_request`: all attempts of one call belong to the fake under which it began."""
+    """`Endpoint._send_request`: all attempts of one call go to the fake that was open when the call began."""
 
     @functools.wraps(original)
     def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
@@ -60,7 +60,7 @@ def hold_call(original: Any) -> Any:
 
 
 def answer(original: Any) -> Any:
-    """`Endpoint._send`: the fake answers instead of the network, or hears what that answers."""
+    """`Endpoint._send`: the fake answers instead of the network, or captures the network's answer."""
     from botocore.awsrequest import AWSResponse
 
     @functools.wraps(original)
@@ -89,7 +89,9 @@ def answer(original: Any) -> Any:
 
 
 def wait_for(exchange: TransportExchange, endpoint: Any, url: str) -> float:
-    """Seconds before the head. Raises botocore's ReadTimeoutError, at once, where the client waits less long."""
+    """Wait these seconds before the head. Raises botocore's ReadTimeoutError, at once, if the client's timeout is
+    shorter.
+    """
     if exchange.response.wait <= patience(endpoint):
         return exchange.response.wait
     import botocore.exceptions
@@ -99,12 +101,12 @@ def wait_for(exchange: TransportExchange, endpoint: Any, url: str) -> float:
 
 
 def outlasts(response: HttpResponse, patience: float) -> bool:
-    """Whether a whole body has a pause for which the client does not wait."""
+    """Whether a whole body has a pause longer than the client's read timeout."""
     return any(chunk.delay > patience for chunk in response.chunks)
 
 
 def patience(endpoint: Any) -> float:
-    """How many seconds a client waits for the next byte: its read timeout, as urllib3, aiohttp or httpx keep it."""
+    """The client's read timeout in seconds, in the forms in which urllib3, aiohttp and httpx store it."""
     timeout: Any = endpoint.http_session._timeout
     for name in ("read_timeout", "sock_read", "read"):
         timeout = getattr(timeout, name, timeout)
@@ -112,7 +114,7 @@ def patience(endpoint: Any) -> float:
 
 
 def _broken_body(response: HttpResponse, url: str) -> Exception | None:
-    """What urllib3 raises to whoever reads a body that breaks; None where it does not, or boto takes no notice."""
+    """The urllib3 error for reading a body that breaks off; None if the body is complete or boto ignores the break."""
     from urllib3.exceptions import ProtocolError
 
     match response.broken:
@@ -130,7 +132,7 @@ def _broken_body(response: HttpResponse, url: str) -> Exception | None:
 
 
 def _timed_out(url: str) -> Exception:
-    """What urllib3 raises to whoever waits too long for the next byte."""
+    """The urllib3 error for a read timeout."""
     from urllib3.exceptions import ReadTimeoutError
 
     pool: Any = None  # there is none, and its message does not name it
@@ -139,20 +141,20 @@ def _timed_out(url: str) -> Exception:
 
 @functools.cache
 def holds_bodies_to_their_length() -> bool:
-    """Whether a body that ends before its Content-Length says is an error for the installed botocore.
+    """Whether the installed botocore raises for a body that is shorter than its Content-Length.
 
-    It is for 1.40; 1.44 tells urllib3 not to look, and gives a response without the members that are missing.
+    botocore 1.40 does; 1.44 disables urllib3's check and returns a response without the missing members.
     """
     from botocore.httpsession import URLLib3Session
 
     send: Any = cast("Any", URLLib3Session).send
     constants: tuple[object, ...] = inspect.unwrap(send).__code__.co_consts
-    # Alone, or among the names of keyword arguments.
+    # The name stands alone in the code, or in a tuple of keyword argument names.
     return not any("enforce_content_length" in each for each in constants if isinstance(each, str | tuple))
 
 
 def _read_to_the_break(body: BotoBody, url: str) -> None:
-    """Raises what botocore makes of a whole body that breaks: its own retry rules then apply."""
+    """Raises botocore's error for a whole body that breaks off; botocore's own retry rules then apply."""
     import botocore.exceptions
     from urllib3.exceptions import HTTPError, ReadTimeoutError
 
@@ -165,7 +167,7 @@ def _read_to_the_break(body: BotoBody, url: str) -> None:
 
 
 def ask(fake: OpenFake, endpoint: Any, request: Any) -> CallExchange:
-    """Ask the fake. Raises botocore's exception for a scripted connection failure."""
+    """Pass the request to the fake. Raises botocore's exception for a scripted connection failure."""
     held = CURRENT_CALL.get()
     exchange = fake.exchange(
         _read_request(request, endpoint.host),
@@ -184,7 +186,7 @@ def ask(fake: OpenFake, endpoint: Any, request: Any) -> CallExchange:
 
 
 def _read_request(request: Any, host: str) -> Request:
-    """A prepared request of botocore as Bedrock would get it: without the path that an `endpoint_url` may have."""
+    """Convert botocore's prepared request to one as Bedrock would get it, without a path prefix from `endpoint_url`."""
     target = _target(request.url)
     base = _target(host).rstrip("/")
     body = request.body
@@ -203,7 +205,7 @@ def _read_request(request: Any, host: str) -> Request:
 
 
 def _items(headers: Any) -> Any:
-    """The headers of a prepared request. Those that botocore keeps by lower-case name are slow to walk over."""
+    """The headers of a prepared request. Headers that botocore keeps by lower-case name are slow to iterate over."""
     return getattr(headers, "_dict", headers).items()
 
 
@@ -228,19 +230,19 @@ class BotoBody(io.RawIOBase):
         self._left = b""
 
     def stream(self, amt: int | None = None, decode_content: bool | None = None) -> Iterator[bytes]:
-        """One HTTP chunk at a time, as urllib3 does it for a chunked response."""
+        """Yield one HTTP chunk at a time, as urllib3 does for a chunked response."""
         return iter(self._reader)
 
     def read(self, size: int | None = -1) -> bytes | None:
-        """Up to `size` bytes, b"" at the end; all that is left for a negative number or None."""
+        """Read up to `size` bytes; b"" at the end, and the whole rest if `size` is negative or None."""
         return super().read(-1 if size is None else size)
 
     def readable(self) -> bool:
-        """Yes."""
+        """True: the body can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer with what is there, waiting only where nothing is; 0 at the end."""
+        """Fill the buffer with the bytes that are there, waiting only if there are none; return 0 at the end."""
         if not self._left:
             self._left = next(self._reading, b"")
         size = min(len(buffer), len(self._left))
@@ -252,20 +254,22 @@ class BotoBody(io.RawIOBase):
         return (data for data in self.stream() if data)
 
     def close(self) -> None:
-        """Close early, or drop it unread (the garbage collector calls this too)."""
-        # One whose making was interrupted has nothing to close.
+        """Close early, or drop the body unread (the garbage collector also calls this)."""
+        # If the constructor was interrupted, there is nothing to close.
         if not self.closed and hasattr(self, "_reader"):
             self._reader.close()
         super().close()
 
 
 def leave_bedrock(original: Any) -> Any:
-    """`BotocoreStubber.__call__` of moto, a before-send hook that would win over us: here Bedrock is ours."""
+    """`BotocoreStubber.__call__` of moto, a before-send hook that would answer before us: it must leave Bedrock to
+    us.
+    """
 
     @functools.wraps(original)
     def answer_the_rest(self: Any, event_name: str, request: Any, **kwargs: Any) -> Any:
         _, _, service = event_name.partition(".")
-        # A call that is held and not guarded is passed on, to the real Bedrock and no other fake.
+        # A call that belongs to a fake and is not blocked is forwarded: to the real Bedrock, not to another fake.
         if is_bedrock(service) and (CURRENT_CALL.get() is not None or registry.blocking_fake() is not None):
             return None
         return original(self, event_name, request, **kwargs)

@@ -1,4 +1,4 @@
-"""What a program that is started under a fake has in its environment, and what its proxy refused."""
+"""The environment of programs that are started under a fake, and the refusals of their proxy."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _starter: int | None = None
 
 
 def away_from_bedrock(env: Mapping[Any, Any] | None) -> dict[str, str]:
-    """A copy of `env` (None: of this process's environment) in which no way to Bedrock leads off the loopback."""
+    """A copy of `env` (None: this process's environment) in which all ways to Bedrock lead to the loopback."""
     child = {os.fsdecode(name): os.fsdecode(value) for name, value in (os.environ if env is None else env).items()}
     if _starter == threading.get_ident():
         return child  # our own proxy
@@ -64,22 +64,22 @@ def away_from_bedrock(env: Mapping[Any, Any] | None) -> dict[str, str]:
             child[name] = proxy or CLOSED_PORT_URL
     if proxy is not None:
         child |= variables(proxy, child)
-    # A real key; and boto refuses any over plain HTTP, which is what the loopback speaks.
+    # With a real bearer token boto would fail: it refuses to send one over plain HTTP, which the loopback uses.
     child.pop("AWS_BEARER_TOKEN_BEDROCK", None)
     child["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] = "false"
-    # Without keys an SDK would ask the metadata service of a machine that has none.
+    # Without keys an SDK would query the machine's metadata service, which may not exist.
     child.setdefault("AWS_EC2_METADATA_DISABLED", "true")
     return child
 
 
 def keep_running() -> None:
-    """This process is about to be replaced by a program: its proxies last as long as that."""
+    """Keep the proxies of this process alive: exec is about to replace it with another program."""
     for each in _running.values():
         os.set_inheritable(each.held.fileno(), True)
 
 
 def refused() -> list[str]:
-    """What proxies have refused since this was asked last, in words."""
+    """The refusals of all proxies since the last call, as messages."""
     global _read
     try:
         with open(_reports, "rb") as file:
@@ -92,7 +92,7 @@ def refused() -> list[str]:
 
 
 def _proxy_for(env: Mapping[str, str]) -> str | None:
-    """The URL of the proxy for a program with this environment, started now if it must be; None if it cannot be."""
+    """The URL of the proxy for a program with this environment; starts it if needed. None if it cannot start."""
     global _starter
     users = _of(env, "http"), _of(env, "https"), env.get("no_proxy") or env.get("NO_PROXY") or ""
     if any(each.url in users for each in _running.values()):
@@ -141,7 +141,7 @@ def _end() -> None:
 
 
 def variables(url: str, env: Mapping[str, str]) -> dict[str, str]:
-    """The variables that lead a program's requests to the proxy, but not those to the loopback."""
+    """The proxy variables for a program; requests to the loopback do not use the proxy."""
     names = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"]
     names += [name for name in ("all_proxy", "ALL_PROXY") if env.get(name)]
     past = (env.get("no_proxy") or env.get("NO_PROXY") or "").split(",")
@@ -151,7 +151,7 @@ def variables(url: str, env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _passes_bedrock(entry: str) -> bool:
-    """Whether an entry of NO_PROXY leads past the proxy to a host of Bedrock."""
+    """Whether an entry of NO_PROXY would exempt a Bedrock host from the proxy."""
     name = entry.lstrip("*").lstrip(".").lower().partition(":")[0]
     below = (name, f"bedrock-runtime.{name}", f"bedrock-runtime.us-east-1.{name}")
     above = any(f".{domain}".endswith(f".{name}") for domain in DOMAINS)

@@ -1,8 +1,8 @@
-"""A proxy on the loopback for the programs that are started under a fake: it refuses Bedrock and passes on the rest.
+"""A loopback proxy for programs that are started under a fake: it refuses Bedrock and forwards everything else.
 
-A process of its own, which `child_environment` starts: a thread in that of the tests would make its forks unsafe. It
-ends with whoever holds its standard input. What a program asks at the URL of the proxy itself came over an endpoint
-variable, and is refused as well. All else goes where it went before: directly, or through the proxy that the user has.
+`child_environment` starts it as a separate process, since a thread in the test process would make forks unsafe. It ends
+when its standard input is closed. Requests to the proxy's own URL come from an endpoint variable and are refused too.
+All others take their usual way: directly, or through the user's proxy.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _REFUSED: Final = "Refused by converse-harness, as this process was started whil
 
 
 class ProxySettings(NamedTuple):
-    """The proxies of a program's own environment, "" for none; where refusals are told, and what is said of them."""
+    """The proxies of the program's own environment ("" for none), the file for refusals, and their message."""
 
     http: str
     https: str
@@ -52,10 +52,10 @@ class _ChildProxy(ThreadingTCPServer):
         self.port: int = self.server_address[1]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A connection that ends early is the affair of the two that it joins."""
+        """Ignore connections that end early: they concern only the two ends."""
 
     def user_proxy(self, scheme: str, host: str) -> str:
-        """The proxy of the user's that the program would have asked, or ""."""
+        """The user's own proxy that the program would have used, or ""."""
         from urllib import request  # which loads an HTTP client
 
         bypasses: Any = vars(request)["proxy_bypass_environment"]  # typeshed does not know it
@@ -64,7 +64,7 @@ class _ChildProxy(ThreadingTCPServer):
 
 
 class _ProxyRequest(StreamRequestHandler):
-    """One connection of a program, for one request or one tunnel."""
+    """One connection of a program: one request or one tunnel."""
 
     timeout: ClassVar[float | None] = None
 
@@ -73,7 +73,7 @@ class _ProxyRequest(StreamRequestHandler):
         return cast("_ChildProxy", self.server)
 
     def handle(self) -> None:
-        """Refuse it, or join the two ends until both are done."""
+        """Refuse the request, or connect the two ends until both are done."""
         first, headers = self._head()
         method, _, rest = first.partition(" ")
         target = rest.partition(" ")[0]
@@ -137,7 +137,7 @@ class _ProxyRequest(StreamRequestHandler):
 
 
 def report(path: str, host: str) -> None:
-    """One line, whole, before the program hears of it."""
+    """Write one complete line before the program sees the refusal."""
     with suppress(OSError):
         file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         os.write(file, f"{host}\n".encode())
@@ -153,7 +153,7 @@ def _connected(proxy: Any) -> socket.socket:
 
 
 def _rewritten(method: str, target: str, headers: list[tuple[str, str]], proxy: Any) -> bytes:
-    """The head for the host itself or for the user's proxy: one request, after which the connection ends."""
+    """The head as the host or the user's proxy must get it: one request, after which the connection closes."""
     kept = [(name, value) for name, value in headers if name.lower() not in ("connection", "proxy-connection")]
     if not proxy.netloc:
         kept = [(name, value) for name, value in kept if name.lower() != "proxy-authorization"]
@@ -167,7 +167,7 @@ def _rewritten(method: str, target: str, headers: list[tuple[str, str]], proxy: 
 
 
 def _join(client: socket.socket, buffered: Any, remote: socket.socket) -> None:
-    """Pass on what each says until both have ended; what was read with the head comes first."""
+    """Copy bytes both ways until both ends are closed; bytes that were read with the head are sent first."""
 
     def upward() -> None:
         with suppress(OSError):
@@ -185,7 +185,7 @@ def _join(client: socket.socket, buffered: Any, remote: socket.socket) -> None:
 
 
 def main(given: str) -> None:
-    """The program: its settings as JSON in, its port as a line out. It leaves its parent, who may wait for children."""
+    """Run the proxy with settings as JSON, and print its port. It detaches, since its parent may wait for children."""
     proxy = _ChildProxy(ProxySettings(*json.loads(given)))
     if hasattr(os, "fork") and os.fork() != 0:
         os._exit(0)

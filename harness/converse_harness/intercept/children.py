@@ -1,8 +1,8 @@
-"""Threads and processes that are started while a fake is open: none of them reaches Bedrock later or elsewhere.
+"""Prevent threads and processes that are started under a fake from reaching Bedrock later.
 
-A thread that outlives its fake is refused. A child of multiprocessing refuses in itself. Any other program gets an
-environment that leads away from Bedrock: the endpoint variables of its SDKs, and a proxy of ours (`child_proxy`) for
-what reads none of them. Keys are left as they are: other hosts are reached as before.
+Calls of a thread that outlives its fake are refused. A multiprocessing child refuses its own calls. Any other program
+gets an environment that leads away from Bedrock: endpoint variables for SDKs, and our proxy (`child_proxy`) for
+everything else. Keys are not changed, so other hosts are reached as before.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SPAWNED: Final = (
 
 
 def start_thread(original: Any) -> Any:
-    """`Thread.start`: a thread that outlived its fake hands that on to the threads it starts."""
+    """`Thread.start`: a thread that outlived its fake passes this state on to the threads that it starts."""
 
     @functools.wraps(original)
     def start(self: Any) -> Any:
@@ -36,7 +36,7 @@ def start_thread(original: Any) -> Any:
 
 
 def start_process(original: Any) -> Any:
-    """`BaseProcess.start` of multiprocessing: the child refuses as soon as the process is unpickled there."""
+    """`BaseProcess.start` of multiprocessing: the child refuses calls as soon as it unpickles the process object."""
 
     @functools.wraps(original)
     def start(self: Any) -> Any:
@@ -52,20 +52,22 @@ def start_process(original: Any) -> Any:
 
 
 class _RefuseInChild:
-    """Travels with a process object; to unpickle it is to refuse."""
+    """Pickled with a process object; unpickling it activates the refusal in the child."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _refuse_in_child, (os.getpid(),)
 
 
 def _refuse_in_child(parent: int) -> None:
-    """From now on every call to Bedrock from this process is refused, unless it opens a fake of its own."""
+    """From now on, refuse every call of this process to Bedrock, unless the process opens a fake of its own."""
     if os.getpid() != parent:
         registry.open_fake(RefusingFake(_SPAWNED.format(child=os.getpid(), parent=parent)), boto=False)
 
 
 def start_program(original: Any) -> Any:
-    """A function with a parameter `env`, None for this process's own: `Popen.__init__`, and those of uvloop."""
+    """A function with a parameter `env` (None: this process's environment): `Popen.__init__`, and uvloop's
+    equivalents.
+    """
     try:
         parameters = signature(original).parameters
         takes_env = "env" in parameters
@@ -98,7 +100,7 @@ def posix_spawn(original: Any) -> Any:
 
 
 def execv(original: Any) -> Any:
-    """`os.execv`, also below `execl`, `execvp` and, in a forked child, `os.spawnv`."""
+    """`os.execv`, which `execl`, `execvp` and, in a forked child, `os.spawnv` also use."""
 
     @functools.wraps(original)
     def execute(path: Any, args: Any, /) -> Any:
@@ -108,7 +110,7 @@ def execv(original: Any) -> Any:
 
 
 def execve(original: Any) -> Any:
-    """`os.execve`."""
+    """`os.execve`, whose last argument is the environment."""
 
     @functools.wraps(original)
     def execute(path: Any, argv: Any, env: Any) -> Any:
@@ -121,7 +123,7 @@ def execve(original: Any) -> Any:
 
 
 def system(original: Any) -> Any:
-    """`os.system`: the shell itself sets the variables, since the environment of this process is not ours."""
+    """`os.system`: the command itself sets the variables, because the environment of this process must not change."""
 
     @functools.wraps(original)
     def run(command: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Ready boto clients, and the variables by which clients of any language find Bedrock."""
+"""Ready-made boto clients, and the environment variables that lead any client to a fake."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ LOCAL: Final = ("127.0.0.1", "localhost", "::1")
 
 
 def environ(url: str, outer: Mapping[str, str]) -> dict[str, str]:
-    """The variables that lead a program's Bedrock clients to `url`, and no proxy in between.
+    """The variables that lead a program's Bedrock clients to `url` without a proxy.
 
-    `outer` is the environment that they will be added to.
+    `outer` is the environment to which they will be added.
     """
     unproxied = {name: ",".join(filter(None, (outer.get(name), *LOCAL))) for name in ("NO_PROXY", "no_proxy")}
     return {**dict.fromkeys(ENDPOINTS, url), **ACCOUNT, **unproxied}
@@ -72,11 +72,13 @@ def _session() -> Any:
 
 
 def create_client(region_name: str = "us-east-1", **options: Any) -> Any:
-    """A new bedrock-runtime client with dummy keys, so that none are looked for; `options` are those of botocore."""
+    """Create a bedrock-runtime client with dummy keys, so that no credentials are searched; `options` are
+    botocore's.
+    """
     keys = {"aws_access_key_id": "fake", "aws_secret_access_key": "fake"}
     return _session().create_client("bedrock-runtime", region_name=region_name, **{**keys, **options})
 
 
 def create_real_client() -> Any:
-    """A new bedrock-runtime client with the credentials and the region of the environment, for one that records."""
+    """Create a bedrock-runtime client with the environment's credentials and region, for recording."""
     return _session().create_client("bedrock-runtime")

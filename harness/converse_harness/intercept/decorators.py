@@ -1,4 +1,4 @@
-"""A fake as a decorator: around each call of a function, the life of a generator, or each test of a class."""
+"""A fake as a decorator for a function, a generator function, or each test of a class."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ Fresh = Callable[[str], OpenedFake]
 
 
 def under(target: Any, fresh: Fresh, made_by: str) -> Any:
-    """The function, generator function or class of tests under a fake. Raises TypeError for anything else."""
+    """Wrap a function, generator function or test class so that it runs under a fake. Raises TypeError for other
+    objects.
+    """
     if isinstance(target, type):
         return _class_under(target, fresh, made_by)
     if isinstance(target, staticmethod | classmethod):
@@ -70,7 +72,7 @@ def _function_under(function: Any, fresh: Callable[[], OpenedFake]) -> Any:
 
 
 def _call_under(function: Any, entered: Callable[..., AbstractContextManager[Any]]) -> Any:
-    """`entered` gets the arguments of the function."""
+    """The wrapper for a function; `entered` receives the function's arguments."""
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         with entered(*args):
@@ -118,7 +120,7 @@ def _async_generator_under(function: Callable[..., AsyncGenerator[Any, Any]], fr
 
 
 def _class_under(kind: type, fresh: Fresh, made_by: str) -> type:
-    """The class itself, with a fake of its own around each test; a decorated class below it has no say any longer."""
+    """Return the class itself, with a fresh fake around each test; the decorator of a base class no longer applies."""
     tests = dict(_tests_of(kind))
     if not tests:
         raise TypeError(_NO_TESTS.format(made_by=made_by, name=kind.__qualname__))
@@ -132,7 +134,7 @@ def _class_under(kind: type, fresh: Fresh, made_by: str) -> type:
 
 
 def _tests_of(kind: type) -> Iterator[tuple[str, Any]]:
-    """The test methods, inherited ones too, as they were written."""
+    """The test methods in their undecorated form, including inherited ones."""
     for name in dir(kind):
         method: Any = inspect.getattr_static(kind, name)
         if name.startswith(_TEST) and (inspect.isfunction(method) or isinstance(method, staticmethod | classmethod)):
@@ -148,7 +150,7 @@ def _method_under(method: Any, fresh: Callable[[], OpenedFake]) -> Any:
 
 
 class _OfTest:
-    """The fake of one test of unittest, with what the test failed with."""
+    """The fake of one unittest test, and the test's exception."""
 
     def __init__(self, test: Any, fake: OpenedFake) -> None:
         self._test = test
@@ -156,7 +158,7 @@ class _OfTest:
         self._error: Exception | None = None
 
     def open(self) -> None:
-        """Open it, and close it after tearDown and the cleanups that setUp adds."""
+        """Open the fake, and close it after tearDown and the cleanups that setUp added."""
         self._fake.__enter__()
         setattr(self._test, _HELD, self)
         self._test.addCleanup(self._close)
@@ -168,7 +170,7 @@ class _OfTest:
         self._fake.__exit__(None if error is None else type(error), error, None)
 
     def __enter__(self) -> None:
-        """Around setUp and the test: of one that raised, unused replies are not reported as well."""
+        """Wraps setUp and the test, so that unused replies are not reported on top of an exception."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception):

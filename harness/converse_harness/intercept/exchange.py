@@ -1,4 +1,4 @@
-"""One call on its way: what a transport sees of a fake, how a client reads the answer, how a forwarded one is kept."""
+"""One call in progress: the fake's interface for transports, and the capture of forwarded answers."""
 
 from __future__ import annotations
 
@@ -20,74 +20,74 @@ if TYPE_CHECKING:
 
 
 class TransportExchange(Protocol):
-    """One call being answered."""
+    """One call that a fake answers or forwards."""
 
     @property
     def response(self) -> HttpResponse:
-        """What to send; nothing where the call is to be passed on."""
+        """The response to send; None if the call is to be forwarded."""
         ...
 
     @property
     def captured(self) -> CapturedExchange | None:
-        """Where the transport writes what comes back, if it is to pass the request on; None if it is to answer."""
+        """Where the transport records a forwarded call; None if the fake answers itself."""
         ...
 
     @property
     def taken(self) -> SentChunks:
-        """Where the transport puts down each chunk that the client took."""
+        """The list to which the transport appends each chunk that the client took."""
         ...
 
     def ended(self, outcome: CallOutcome) -> None:
-        """Called exactly once: "complete", "closed by client" or "cut".
+        """Report the end, exactly once: "complete", "closed by client" or "cut".
 
-        It may come from a finalizer, in any thread and between any two lines: take no lock that is not re-entrant.
+        A finalizer may call it, in any thread and between any two lines, so it must only take re-entrant locks.
         """
 
 
 class CallExchange(TransportExchange, Protocol):
-    """The same with its call, on which the waits after it are booked; None where nobody is interested."""
+    """An exchange with its Call, to which later retry waits are added; `call` is None if nobody needs it."""
 
     @property
     def call(self) -> Call | None:
-        """The attempt that is answered."""
+        """The Call for this attempt."""
         ...
 
 
 class BlockingFake(Protocol):
-    """What of a fake is needed where it does not answer boto clients."""
+    """The interface of a fake for calls that it does not answer."""
 
     @property
     def sleeps(self) -> bool:
-        """True: retry waits are really slept."""
+        """Whether retry waits are really slept."""
         ...
 
     @property
     def records(self) -> bool:
-        """Whether calls may be passed on to the real service: the way there is open, with real keys and real waits."""
+        """Whether calls may go to the real service; the network is then open, with real keys and real waits."""
         ...
 
     def waited(self, seconds: float, call: Call | None = None) -> None:
-        """A retry wait of this length was skipped, after that attempt; None where nobody knows which."""
+        """Report a skipped retry wait of this many seconds after `call`; None if the call is unknown."""
 
     def block(self, error: BlockedConnection) -> None:
         """Record a refused connection, so that the test fails even where the error is swallowed."""
 
 
 class OpenFake(BlockingFake, Protocol):
-    """What a transport sees of a fake that answers. All methods are called from any thread."""
+    """The interface of a fake that answers calls. Any thread may call its methods."""
 
     def exchange(self, request: Request, *, service: str, operation: str) -> CallExchange:
-        """Answer one request, running scripted callables.
+        """Answer one request; may run scripted functions.
 
-        `service` is botocore's endpoint prefix; `operation` is "" where the call began before the fake was open.
+        `service` is botocore's endpoint prefix; `operation` is "" if the call began before the fake was opened.
         """
         ...
 
 
 class RefusingFake:
-    """What stands in for a fake where it cannot answer boto clients: every call is refused with one message.
+    """Replaces a fake that cannot answer boto clients: refuses every call with one message.
 
-    `behind` is the fake that must know; None in another process, where the error itself is all that can be done.
+    `behind` is the fake to which refusals are reported; None in another process, where raising the error must suffice.
     """
 
     def __init__(self, message: str, behind: BlockingFake | None = None) -> None:
@@ -95,30 +95,30 @@ class RefusingFake:
         self.behind = behind
 
     def message_for(self, library: str, host: str) -> str:
-        """What is said where a library asks a host in another way."""
+        """The message for a library that contacts a host in another way."""
         return self.message
 
     @property
     def records(self) -> bool:
-        """As the fake behind says: its own transport passes calls on."""
+        """Whether the fake behind records: its own transport then forwards calls."""
         return self.behind is not None and self.behind.records
 
     @property
     def sleeps(self) -> bool:
-        """As the fake behind says."""
+        """Whether the fake behind sleeps retry waits."""
         return self.behind is not None and self.behind.sleeps
 
     def exchange(self, request: Request, *, service: str, operation: str) -> CallExchange:
-        """Raises BlockedConnection."""
+        """Refuse the call. Raises BlockedConnection."""
         raise refuse(self, self.message)
 
     def waited(self, seconds: float, call: Call | None = None) -> None:
-        """Tell the fake behind."""
+        """Forward the report to the fake behind."""
         if self.behind is not None:
             self.behind.waited(seconds, call)
 
     def block(self, error: BlockedConnection) -> None:
-        """Tell the fake behind."""
+        """Forward the refusal to the fake behind."""
         if self.behind is not None:
             self.behind.block(error)
 
@@ -144,19 +144,19 @@ OUTLIVED = (
 
 
 def refuse(fake: BlockingFake, message: str) -> BlockedConnection:
-    """A BlockedConnection that `fake` knows of."""
+    """Report a refusal to `fake` and return it as a BlockedConnection."""
     error = BlockedConnection(message)
     fake.block(error)
     return error
 
 
 def headers(exchange: TransportExchange) -> list[tuple[str, str]]:
-    """The response headers with the real `Date` first: clients compute their clock skew from it."""
+    """The response headers with the current `Date` first: clients compute their clock skew from it."""
     return [("Date", http_date()), *exchange.response.headers]
 
 
 def http_date() -> str:
-    """The value of a Date header, now; made once a second."""
+    """The current time as the value of a Date header; computed once per second."""
     return _date(int(time()))
 
 
@@ -181,9 +181,9 @@ _FAILURES: Final[Mapping[str, ConnectionFailure]] = {
 
 
 class Capture:
-    """Fills in what a fake hears of one call. The first end counts.
+    """Records a forwarded call for a fake. Only the first report of an end counts.
 
-    Where each piece of a long stream passes, append `(data, monotonic() - started)` to `pieces` itself.
+    Code on the hot path of a long stream appends `(data, monotonic() - started)` to `pieces` directly.
     """
 
     __slots__ = ("_exchange", "_over", "captured", "pieces", "started")
@@ -196,21 +196,21 @@ class Capture:
         self.started = monotonic()
 
     def began(self, status: int, headers: Iterable[tuple[str, str]]) -> None:
-        """The head of the answer came."""
+        """Report that the head of the answer arrived."""
         captured = self.captured
         captured.headers, captured.head_at, captured.status = tuple(headers), monotonic() - self.started, status
 
     def took(self, data: bytes) -> None:
-        """The client takes a piece of the body."""
+        """Report that the client took a piece of the body."""
         if data:
             self.pieces.append((data, monotonic() - self.started))
 
     def complete(self) -> None:
-        """The client has all of it."""
+        """Report that the client has the whole body."""
         self._end(None, "complete")
 
     def left(self) -> None:
-        """The client closes it, or drops it; this may come from a finalizer, and after the end."""
+        """Report that the client closed or dropped the response; may come from a finalizer, also after the end."""
         if self._over:
             return
         if self.captured.is_complete():
@@ -218,11 +218,11 @@ class Capture:
         elif self.captured.status:
             self._end("closed by client", "closed by client")
         else:
-            # For whoever replays it: no answer came for as long as the client waited.
+            # For replay: during this time the client waited and no answer came.
             self._fail("read timeout", "closed by client")
 
     def broke(self, error: BaseException) -> None:
-        """This was raised in place of the rest of the answer, or of all of it."""
+        """Report that this error was raised instead of the answer, or of the rest of it."""
         if not isinstance(error, Exception):
             self.left()  # it was cancelled or interrupted
         elif self.captured.status:
@@ -243,7 +243,7 @@ class Capture:
 
 
 def _failure_of(error: BaseException) -> ConnectionFailure:
-    """What happened in place of an answer."""
+    """The connection failure that an exception represents, if there was no answer."""
     for each in _causes(error):
         if type(each).__name__ in _FAILURES:
             return _FAILURES[type(each).__name__]
@@ -251,7 +251,7 @@ def _failure_of(error: BaseException) -> ConnectionFailure:
 
 
 def end_of(error: BaseException) -> Break:
-    """What happened in the middle of an answer, by what the library raised that read it."""
+    """The way in which an answer broke off, from the exception of the library that read it."""
     causes = list(_causes(error))
     if any(isinstance(each, TimeoutError) or "Timeout" in type(each).__name__ for each in causes):
         return "stalled"
@@ -259,14 +259,14 @@ def end_of(error: BaseException) -> Break:
 
 
 def _is_reset(error: BaseException) -> bool:
-    # aiohttp has it in the text alone, where the body was chunked.
+    # For chunked bodies, only the text of aiohttp's error shows the cause.
     return getattr(error, "errno", 0) == errno.ECONNRESET or ConnectionResetError.__name__ in f"{error!r}"
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and those that it was raised from, or that it carries, as urllib3's and botocore's do.
+    """Yield an error, its `__cause__` chain, and the errors that urllib3's and botocore's exceptions carry.
 
-    Not its context: that may be an earlier failure, which the client was handling when it called again.
+    `__context__` is ignored: it may be an earlier failure that the client was handling when it retried.
     """
     seen: set[int] = set()
     waiting = [error]

@@ -1,4 +1,4 @@
-"""Fake: what a test holds. An Endpoint behind an open transport, with a lock."""
+"""Fake: the object that a test uses. It is an Endpoint behind an open transport, with a lock."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Strictness = Literal["fail", "allow"]
 
 
 class Settings(TypedDict, total=False):
-    """What a Fake may be opened with."""
+    """The settings with which a Fake may be opened."""
 
     seed: int
     unused: Strictness
@@ -63,17 +63,17 @@ _STRICTNESS: Final[tuple[str, ...]] = get_args(Strictness)
 
 
 def open_fakes() -> dict[Fake, int]:
-    """Every fake of this process that is open, with how many problems it has had so far."""
+    """All open fakes of this process, each with its number of problems so far."""
     return {fake: len(fake.endpoint.problems) for fake in list(_open)}
 
 
 def times_opened() -> int:
-    """How often a fake was opened in this process."""
+    """The number of times that a fake was opened in this process."""
     return _times_opened
 
 
 class Fake:
-    """A fake Bedrock: what it answers, what it was asked, and what must fail the test.
+    """A fake Bedrock: its script, its calls so far, and the problems that must fail the test.
 
     `with` or `async with`. Leaving it raises UnexpectedCall, RefusedRequest or UnusedReplies, unless `unexpected` or
     `unused` is "allow"; `rules` says how strictly requests are held to what Bedrock refuses. Of requests that change
@@ -127,12 +127,12 @@ class Fake:
         self.lock = threading.RLock()
         self._stack = ExitStack()
 
-    # What a test says
+    # Methods for tests: scripting
 
     def script(self, *replies: Responder | Replies) -> Scripted:
-        """Append replies, used in this order, or a recording, which answers what it was asked.
+        """Append replies, which are used in this order, or a recording, which answers the requests that it contains.
 
-        Raises ReplyError for what is no reply, or not one of this transport.
+        Raises ReplyError for a value that is not a reply, or a reply that this transport cannot express.
         """
         self.endpoint.check(*replies)
         self._warn_if_not_open()
@@ -150,10 +150,11 @@ class Fake:
         tool: Pattern | None = None,
         turn: int | None = None,
     ) -> When:
-        """Choose calls by what is asked; every condition given must hold, and the first `when` that was written wins.
+        """Script the calls that meet all of these conditions; if several `when` match a call, the first one written
+        wins.
 
         A string is a glob over the whole text, a compiled pattern is searched; `tool` holds if any tool's name matches;
-        `turn` counts the model's answers in the conversation from 1. Raises ReplyError for no condition at all.
+        `turn` counts the model's answers in the conversation from 1. Raises ReplyError without any condition.
         """
         condition = Condition(
             predicate=predicate,
@@ -169,7 +170,7 @@ class Fake:
             return When(self, self.endpoint.script.when(condition))
 
     def always(self, reply: Responder) -> None:
-        """Answer every call for which nothing else is left, any number of times; the last one said holds."""
+        """Answer every call that nothing else answers, any number of times; the last `always` replaces earlier ones."""
         self.endpoint.check(reply)
         self._warn_if_not_open()
         with self.lock:
@@ -179,7 +180,8 @@ class Fake:
             queue.remove(before)
 
     def on_operation(self, name: str, handler: Handler) -> None:
-        """Answer an operation that is not scripted, `InvokeModel` or `GetInferenceProfile` for instance.
+        """Answer an operation other than Converse and ConverseStream, for example `InvokeModel` or
+        `GetInferenceProfile`.
 
         `handler` takes the Call and returns the members of the operation's output, or a Reply that is an error.
         Raises ReplyError for an operation that answers with a stream of events, for one of another service than
@@ -196,22 +198,24 @@ class Fake:
         if self.transport is not None and self._state != "open":
             warnings.warn(_NOT_OPEN.format(fake=self), FakeNotOpenWarning, stacklevel=3)
 
-    # What a test asks
+    # Methods for tests: inspection
 
     @property
     def calls(self) -> list[Call]:
-        """Every call so far, each attempt of a retried one separately; the last ones, if `keep_calls` bounds them."""
+        """All calls so far, each retry attempt as its own Call; only the last ones if `keep_calls` is set."""
         return list(self.endpoint.calls)
 
     @property
     def cache(self) -> CacheSummary:
-        """What the calls read from the prompt cache and wrote to it, and what was written again and why."""
+        """Cache use of the calls: tokens read and written, and prefixes that were written again, with the reasons."""
         with self.lock:
             self.endpoint.cache.settle()
             return CacheSummary(self.calls, self._note)
 
     def later(self, *, hours: float = 0, minutes: float = 0, seconds: float = 0) -> None:
-        """Let time go by on the fake's own clock, so that what was cached expires. Raises ReplyError for none."""
+        """Advance the fake's own clock by this duration, so that cached prefixes expire. Raises ReplyError for no
+        duration.
+        """
         with self.lock:
             self.endpoint.cache.later(3600 * hours + 60 * minutes + seconds)
 
@@ -221,20 +225,20 @@ class Fake:
 
     @property
     def notes(self) -> list[Note]:
-        """What is worth saying of the calls so far and fails nothing: what Bedrock may refuse, for instance."""
+        """The notes about calls so far, which fail nothing: for example that Bedrock may refuse a request."""
         return list(self.endpoint.notes)
 
     @property
     def transcript(self) -> str:
-        """Every call with what was in it, what was answered and each event with its time; secrets masked."""
+        """List every call with its request, its answer and each event with its time; secrets are masked."""
         return shortened(transcript(self.calls))
 
     def check(self, error: BaseException | None = None) -> None:
-        """Raise what must fail the test.
+        """Raise the problems that must fail the test.
 
-        That is an unexpected call, a request that Bedrock would refuse, or one that changes what the model said where
-        that is to fail, a blocked connection, what a scripted function raised, or unused replies. `error` is what the
-        test failed with already, if it did: unused replies are then not reported.
+        Problems are: unexpected calls, requests that Bedrock would refuse, changed answers (with `history="fail"`),
+        blocked connections, exceptions of scripted functions, and unused replies. If the test already failed with
+        `error`, unused replies are not reported.
         """
         __tracebackhide__ = True
         self.check_problems(error)
@@ -243,9 +247,9 @@ class Fake:
             raise UnusedReplies(unused_replies(self.endpoint.script, self.calls, unused))
 
     def check_problems(self, error: BaseException | None = None, *, since: int = 0) -> None:
-        """Raise what must fail the test but for unused replies, if it was not raised before.
+        """Raise problems that were not raised before, except unused replies.
 
-        The first `since` problems are left for whoever asks for them.
+        The first `since` problems are skipped; another caller raises them.
         """
         __tracebackhide__ = True
         for said in refused():
@@ -260,27 +264,27 @@ class Fake:
             raise problems[0] from error
 
     def failures(self) -> list[Exception]:
-        """Everything that must fail the test, unused replies last; asking changes nothing."""
+        """All problems that must fail the test, unused replies last; calling it has no effect on them."""
         failures: list[Exception] = [each for each in self.endpoint.problems if not isinstance(each, self._allowed)]
         unused = self.endpoint.script.unused()
         if unused and self._strict_unused:
             failures.append(UnusedReplies(unused_replies(self.endpoint.script, self.calls, unused)))
         return failures
 
-    # What transports ask
+    # Methods for transports
 
     @property
     def records(self) -> bool:
-        """Whether what the script does not answer is passed on to the real service, and recorded."""
+        """Whether calls that the script does not answer are forwarded to the real service and recorded."""
         return self.writer is not None
 
     @property
     def sleeps(self) -> bool:
-        """Whether waits between retries are real; the real service is not asked in a hurry."""
+        """Whether waits between retries are really slept; always when calls are forwarded."""
         return self._sleeps or self.records
 
     def exchange(self, request: Request, *, service: str = "bedrock-runtime", operation: str = "") -> AnyExchange:
-        """Answer one request, or say that it is to be passed on; from any thread."""
+        """Answer one request, or return an exchange that tells the transport to forward it; from any thread."""
         with self.lock:
             call = self.endpoint.receive(request, operation=operation or None)
             try:
@@ -292,18 +296,18 @@ class Fake:
         return self.endpoint.answer(call, slot)
 
     def take_turns_with(self, other: Fake) -> None:
-        """Take no call while the other takes one: for fakes of two transports that play one recording."""
+        """Share the other fake's lock, so that two fakes of two transports can play one recording."""
         self.lock = other.lock
 
     @property
     def runs_functions(self) -> bool:
-        """Whether answering a call may run a function of the test's, which may take its time."""
+        """Whether answering a call may run a user's function, which may be slow."""
         return self.endpoint.runs_functions
 
     def waited(self, seconds: float, call: Call | None = None) -> None:
-        """A retry wait of this length was skipped, after that attempt.
+        """Note that a retry wait of this many seconds was skipped after `call`.
 
-        Where nobody knows which, after the last one that failed and that nobody has waited after yet.
+        If `call` is None, the wait is added to the last failed call that has no wait yet.
         """
         if call is None:
             calls = reversed(self.calls)
@@ -312,23 +316,23 @@ class Fake:
             call.answered.waited += seconds
 
     def block(self, error: BlockedConnection) -> None:
-        """Remember a connection that was stopped."""
+        """Remember a blocked connection as a problem."""
         self.endpoint.problems.append(error)
 
     # Opening and closing
 
     def _transport(self) -> AbstractContextManager[object]:
-        """What is entered when the fake opens and left when it closes."""
+        """The context manager that is entered when the fake opens and left when it closes."""
         return nullcontext()
 
     def open(self) -> Self:
-        """Answer from now on. Raises TransportError if the transport cannot open."""
+        """Start to answer. Raises TransportError if the transport cannot open."""
         self._stack.enter_context(self._transport())
         self._opened()
         return self
 
     def close(self) -> None:
-        """Stop answering, without a check; closing twice does nothing."""
+        """Stop answering, without checking for problems; closing twice does nothing."""
         try:
             self._stack.close()
         finally:

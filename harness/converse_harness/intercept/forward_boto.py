@@ -1,8 +1,8 @@
-"""Calls of botocore and aiobotocore that are forwarded to the real service, and captured while the client reads.
+"""Forward calls of botocore and aiobotocore to the real service, and capture the answers while the client reads them.
 
 botocore makes an `AWSResponse` around the raw response as soon as the head is there, and reads a whole body at once
-after that. There the raw response is told to write down what the client takes of it: it stays the object that it was,
-of a subclass of its class.
+after that. At this point the raw response object is changed to a capturing subclass of its class; it stays the same
+object.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NOT_CAPTURED: Final = (
 
 
 def forward(exchange: TransportExchange, captured: CapturedExchange, endpoint: Any, send: Callable[[], Any]) -> Any:
-    """Send one attempt as botocore would. What is raised is what the client sees."""
+    """Send one attempt as botocore would. Its exceptions reach the client unchanged."""
     with forwarding_response(exchange, captured, _tee) as capture:
         return _check_captured(capture, endpoint, send())
 
@@ -43,7 +43,7 @@ def forward(exchange: TransportExchange, captured: CapturedExchange, endpoint: A
 def forwarding_response(
     exchange: TransportExchange, captured: CapturedExchange, how: Tee
 ) -> Generator[Capture, None, None]:
-    """Hears of the attempt that is sent in the block."""
+    """Capture the response to the attempt that is sent in the `with` block."""
     capture = Capture(exchange, captured)
     before = _FORWARDING_BOTO.get()
     try:
@@ -56,12 +56,13 @@ def forwarding_response(
         finally:
             _FORWARDING_BOTO.set(before)
     finally:
-        # Again, for an interrupt in the first one: no later response may be taken for the answer to this attempt.
+        # Repeated in case the first one is interrupted: a later response must never count as the answer to this
+        # attempt.
         _FORWARDING_BOTO.set(before)
 
 
 def _check_captured(capture: Capture, endpoint: Any, response: Any) -> Any:
-    """The response. Raises TransportError where it came by a way that cannot be heard."""
+    """Return the response. Raises TransportError if it came in a way that cannot be captured."""
     if not capture.captured.status:
         session = type(endpoint.http_session).__qualname__
         raise TransportError(
@@ -71,7 +72,7 @@ def _check_captured(capture: Capture, endpoint: Any, response: Any) -> Any:
 
 
 def capture_response(original: Any) -> Any:
-    """`AWSResponse.__init__`, also of aiobotocore: the head of an answer is there, and nothing of its body is read."""
+    """`AWSResponse.__init__`, also aiobotocore's: called when the head has arrived and nothing of the body was read."""
 
     @functools.wraps(original)
     def __init__(self: Any, url: Any, status_code: Any, headers: Any, raw: Any) -> None:  # noqa: N807 - it stands for it
@@ -86,14 +87,12 @@ def capture_response(original: Any) -> Any:
 
 
 def _tee(raw: Any, capture: Capture) -> None:
-    """A response of urllib3 tells what is taken of it. Raises TransportError for one of another kind."""
+    """Make a urllib3 response report the bytes that are taken from it. Raises TransportError for another type."""
     _become(raw, _CapturedResponse, _converse_harness=capture)
 
 
 def _become(raw: Any, methods: type, **attributes: object) -> None:
-    """Give a response of a library these methods before its own. Raises TransportError for one that cannot have "
-    "them.
-    """
+    """Put these methods before those of a library's response. Raises TransportError if its class does not allow it."""
     kind = _captured_class(raw)
     try:
         for name, value in attributes.items():
@@ -104,7 +103,7 @@ def _become(raw: Any, methods: type, **attributes: object) -> None:
 
 
 def _captured_class(thing: object) -> Any:
-    """The class of an object of a library that has no types."""
+    """The class of an object, as Any: the libraries have no types."""
     return type(thing)
 
 
@@ -115,7 +114,7 @@ def _subclass(kind: Any, methods: type) -> Any:
 
 
 class _CapturedResponse:
-    """What urllib3's response class does otherwise: whoever takes bytes of its body comes through here."""
+    """Methods that replace those of urllib3's response class; every read of the body goes through them."""
 
     _converse_harness: Capture
 
@@ -153,7 +152,7 @@ class _CapturedResponse:
         capture.complete()
 
     def close(self) -> None:
-        # urllib3 closes it itself where it finds it broken, which is still to be raised.
+        # urllib3 itself closes a response that breaks off, and the error is raised only afterwards.
         frame = currentframe()
         caller = None if frame is None or frame.f_back is None else frame.f_back.f_globals.get("__name__")
         if caller != type(self).__module__:
@@ -162,7 +161,7 @@ class _CapturedResponse:
         above.close()
 
     def __del__(self) -> None:
-        # Where the connection below it was finalized first, it seems closed, and nobody closes it.
+        # If the connection below was finalized first, the response already looks closed and is never closed explicitly.
         self._converse_harness.left()
         above: Any = super()
         above.__del__()
@@ -175,13 +174,15 @@ _WHOLE: Final = 65_536
 async def forward_async(
     exchange: TransportExchange, captured: CapturedExchange, endpoint: Any, send: Callable[[], Awaitable[Any]]
 ) -> Any:
-    """Send one attempt as aiobotocore would. What is raised is what the client sees."""
+    """Send one attempt as aiobotocore would. Its exceptions reach the client unchanged."""
     with forwarding_response(exchange, captured, _tee_async) as capture:
         return _check_captured(capture, endpoint, await send())
 
 
 def _tee_async(raw: Any, capture: Capture) -> None:
-    """A response of httpx or of aiohttp tells what is taken of it. Raises TransportError for one of another kind."""
+    """Make a response of httpx or aiohttp report the bytes that are taken from it. Raises TransportError for another
+    type.
+    """
     if hasattr(raw, "aiter_raw"):
         library = sys.modules[_captured_class(raw).__module__.partition(".")[0]]
         raw.stream = of_library(AsyncTee, library, "AsyncByteStream")(raw.stream, capture)
@@ -191,7 +192,7 @@ def _tee_async(raw: Any, capture: Capture) -> None:
 
 
 class _CapturedAsyncResponse:
-    """What aiohttp's response class does otherwise: it sees when the client leaves."""
+    """Methods that replace those of aiohttp's response class, to notice that the client leaves."""
 
     content: _CapturedContent
 
@@ -212,7 +213,7 @@ class _CapturedAsyncResponse:
 
 
 class _CapturedContent:
-    """In place of aiohttp's StreamReader, which has no room for more: what takes bytes from it goes through here."""
+    """Wraps aiohttp's StreamReader, which cannot get more attributes; every read goes through its methods."""
 
     def __init__(self, content: Any, capture: Capture, *, chunked: bool) -> None:
         self._content = content
@@ -224,15 +225,15 @@ class _CapturedContent:
         return getattr(self._content, name)
 
     def left(self) -> None:
-        """The client closes the response, or drops it."""
+        """Note that the client closed or dropped the response."""
         self._hearing.left()
 
     async def read(self, n: int = -1) -> Any:
-        """As aiohttp's, as all the others here."""
+        """Read up to `n` bytes, as aiohttp's method does; the other methods too work like aiohttp's."""
         return self._took(await self._taken(self._content.read(n)))
 
     async def readany(self) -> Any:
-        """What is there."""
+        """Read the bytes that are available."""
         return self._took(await self._taken(self._content.readany()))
 
     async def readexactly(self, n: int) -> Any:
@@ -248,11 +249,11 @@ class _CapturedContent:
         return self._took(await self._taken(self._content.readuntil(*args, **limits)))
 
     def read_nowait(self, n: int = -1) -> Any:
-        """What is there, without waiting."""
+        """Return the available bytes without waiting."""
         return self._took(self._content.read_nowait(n))
 
     async def readchunk(self) -> Any:
-        """A part of an HTTP chunk, and whether that ends with it."""
+        """Read a part of an HTTP chunk, with a flag for the chunk's end."""
         data, ends = await self._taken(self._content.readchunk())
         pieces = self._hearing.pieces
         if data and self._in_chunk and len(pieces[-1][0]) < _WHOLE:
@@ -264,15 +265,15 @@ class _CapturedContent:
         return data, ends
 
     def iter_chunks(self) -> Any:
-        """By HTTP chunks."""
+        """Iterate over HTTP chunks."""
         return _captured_class(self._content).iter_chunks(self)
 
     def iter_chunked(self, n: int) -> Any:
-        """By so many bytes."""
+        """Iterate in pieces of `n` bytes."""
         return _captured_class(self._content).iter_chunked(self, n)
 
     def iter_any(self) -> Any:
-        """By what is there."""
+        """Iterate over the bytes as they become available."""
         return _captured_class(self._content).iter_any(self)
 
     def __aiter__(self) -> Any:

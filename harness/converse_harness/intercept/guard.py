@@ -1,9 +1,10 @@
-"""The guard: ways to Bedrock that no transport answers are closed, while a fake is open and, if asked, all session.
+"""The guard: blocks all ways to Bedrock that no transport covers, while a fake is open or, if set, for the whole
+session.
 
-What the transports answer never comes here. Whatever else looks up, connects to or writes to a host of Bedrock is
-stopped with a BlockedConnection, which says which transport to open; the fake remembers it, so that the test fails even
-where the error is swallowed. Hosts are read where a connection begins, and once more where a request is written, for
-its connection may have been open before: `patch_points` has the places, `reads` how each names its host.
+Calls that a transport answers never get here. All other code that looks up, connects to or writes to a Bedrock host
+gets a BlockedConnection, which names the transport to open; the fake remembers it, so that the test fails even if the
+error is swallowed. Hosts are checked when a connection begins, and again when a request is written, because its
+connection may be older than the fake. `patch_points` lists the places, `reads` gets the host from each.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _installed = False
 
 
 def switch(on: bool) -> None:
-    """Watch, or stop watching. An audit hook stays for the life of the process: it looks at one variable."""
+    """Turn the guard on or off. An audit hook cannot be removed, so it stays and checks one variable."""
     global _on, _installed
     if on and not _installed:
         _installed = True
@@ -59,12 +60,12 @@ def switch(on: bool) -> None:
 
 
 def is_on() -> bool:
-    """Whether hosts are looked at."""
+    """Whether the guard is checking hosts."""
     return _on
 
 
 def check(host: object) -> None:
-    """Raises BlockedConnection for a host of Bedrock where `registry.closing()` says that the way is closed."""
+    """Raises BlockedConnection for a Bedrock host if `registry.closing()` returns a fake that blocks it."""
     if _on and is_bedrock_host(host):
         fake = registry.closing()
         if fake is not None:
@@ -76,7 +77,7 @@ def _message(fake: exchange.BlockingFake, host: object) -> str:
     callers = [str(frame.f_globals.get("__name__")).partition(".")[0] for frame in _frames()]
     library = next((each for each in callers if each in _LIBRARIES), _ANY_SOCKET)
     if isinstance(fake, exchange.RefusingFake) and fake.behind is None:
-        # What boto asks comes here only where no fake could answer it: below botocore is whatever it happens to use.
+        # boto gets here only when no fake could answer it; the library below botocore may be any.
         return fake.message_for(next((each for each in callers if each in ("aiobotocore", "botocore")), library), name)
     if registry.current() is None and registry.CURRENT_CALL.get() is None:
         return exchange.OUTLIVED.format(name=threading.current_thread().name)
@@ -91,7 +92,7 @@ def _frames() -> Iterator[FrameType]:
 
 
 def raise_blocked(error: Exception) -> None:
-    """Raise the BlockedConnection that a client made an error of its own of, for what botocore would try again."""
+    """Re-raise the BlockedConnection that a client wrapped in an error of its own, which botocore would retry."""
     seen: BaseException | None = error
     while seen is not None and not isinstance(seen, BlockedConnection):
         seen = seen.__cause__ or seen.__context__

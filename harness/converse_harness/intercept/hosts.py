@@ -1,4 +1,4 @@
-"""Which hosts are Bedrock's, and which host a written request is for."""
+"""Recognise Bedrock's hosts, and find the host of a written request."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ def is_bedrock_host(host: object) -> bool:
 
 
 def host_in(target: str) -> str | None:
-    """The host in the target of a request to a proxy, `http://host/path` or `host:443`; None in one that is a path."""
+    """The host in the target of a request to a proxy, `http://host/path` or `host:443`; None if the target is a
+    path.
+    """
     if target.startswith("/"):
         return None
     try:
@@ -72,7 +74,7 @@ _SEARCHED: Final = 65_536
 
 
 def names_bedrock(data: Any) -> bool:
-    """Whether bytes are the beginning of a request, and it may be Bedrock that they name: asked for every write."""
+    """Whether bytes begin a request that may name Bedrock: a fast check, made for every write."""
     try:
         return _HEAD.match(data) is not None and b"bedrock" in bytes(data[:_SEARCHED]).lower()
     except TypeError:  # no bytes: whoever writes it says what is wrong
@@ -80,7 +82,7 @@ def names_bedrock(data: Any) -> bool:
 
 
 def hosts_written(data: Any) -> Iterator[tuple[str | None, str | None]]:
-    r"""For bytes that begin as a request of HTTP/1 does: the host of its target, None in a path, and of its header.
+    r"""For bytes that begin an HTTP/1 request: the host in its target (None for a path) and in its Host header.
 
     >>> list(hosts_written(b"POST /model/m/converse HTTP/1.1\r\nHost: b.example:443\r\n\r\n{}"))
     [(None, 'b.example')]
@@ -99,7 +101,7 @@ def named(header: bytes | str) -> str | None:
 
 
 def host_of(address: Any) -> Any:
-    """The host in an address of sockets, which may be one itself."""
+    """The host in a socket address, which may itself be just the host."""
     return address[0] if _is_pair(address) else address
 
 
@@ -108,7 +110,7 @@ def _is_pair(address: object) -> bool:
 
 
 def is_own_machine(host: object) -> bool:
-    """Whether a host is this machine itself, by name or address."""
+    """Whether a host, given by name or address, is this machine."""
     if isinstance(host, bytes | bytearray):
         host = host.decode("utf-8", "replace")
     return isinstance(host, str) and is_loopback(f"http://[{host}]" if ":" in host else f"http://{host}")

@@ -43,11 +43,11 @@ _UNHOOKED: Final = (
 
 
 class HttpxFake(Fake):
-    """A fake Bedrock for httpx: `.httpx_transport` and `.httpx_async_transport` for one client, and every client while
-    it is open.
+    """A fake Bedrock for httpx: it answers every client while it is open; `.httpx_transport` and
+    `.httpx_async_transport` are for single clients.
 
-    Clients that code under test builds itself are answered when they ask a host of Bedrock; all other hosts, and a
-    respx mock of the test's own, are left alone.
+    Clients that the code under test builds are answered if they request a Bedrock host; other hosts, and the test's own
+    respx mocks, are not affected.
 
     >>> import httpx
     >>> from converse_harness import reply
@@ -62,7 +62,7 @@ class HttpxFake(Fake):
     transport = "httpx"
 
     def _warn_if_not_open(self) -> None:
-        """It need not be: it answers a client that has its transport."""
+        """No warning here: a client with this fake's transport is answered even while the fake is closed."""
 
     @property
     def httpx_transport(self) -> httpx.BaseTransport:
@@ -75,7 +75,7 @@ class HttpxFake(Fake):
 
     @property
     def httpx_async_transport(self) -> httpx.AsyncBaseTransport:
-        """The same for `httpx.AsyncClient`, on asyncio or trio."""
+        """A transport for `httpx.AsyncClient`, on asyncio or trio."""
         import httpx
 
         return cast("httpx.AsyncBaseTransport", self.async_transport_for(httpx))
@@ -100,12 +100,12 @@ class HttpxFake(Fake):
                 finally:
                     registry.locked(lambda: _leave(routes))
         finally:
-            # Again, for an interrupt at the transport of the first one: leaving twice does nothing.
+            # Repeated in case the first one is interrupted; leaving twice does nothing.
             registry.locked(lambda: _leave(routes))
 
 
 def _enter(fake: HttpxFake, routes: list[_Route]) -> None:
-    """Answer httpx's own clients through respx, and those of httpx2 through the patched transports."""
+    """Answer httpx's clients through respx, and httpx2's through the patched transports."""
     try:
         from httpcore import AsyncConnectionPool, ConnectionPool
         from respx.mocks import HTTPCoreMocker, Mocker
@@ -116,16 +116,16 @@ def _enter(fake: HttpxFake, routes: list[_Route]) -> None:
     before = {ConnectionPool.handle_request, AsyncConnectionPool.handle_async_request}
     runs_already = bool(HTTPCoreMocker.routers)
     for route in routes:
-        # First, whatever a test has mocked: what is for Bedrock is ours, all else goes on to the others.
+        # Placed first, before the test's own mocks: Bedrock's requests are ours, all others go on to the mocks.
         route.mocker.routers.insert(0, route)
     HTTPCoreMocker.start()
-    # What respx does not find it passes over.
+    # A request that matches no respx route goes to the real network.
     if not runs_already and before & {ConnectionPool.handle_request, AsyncConnectionPool.handle_async_request}:
         raise _unhooked("it does not replace the connection pools of httpcore")
 
 
 def _leave(routes: list[_Route]) -> None:
-    """Give everything back, however far `_enter` came."""
+    """Undo `_enter`, however far it got."""
     for route in routes:
         route.mocker.unregister(route)
         route.mocker.stop()
@@ -136,9 +136,9 @@ def _unhooked(found: str) -> TransportError:
 
 
 class _Route:
-    """Stands among the routers of one of respx's mockers: answers hosts of Bedrock, and leaves all else to the others.
+    """Our entry among the routers of a respx mocker: answers Bedrock hosts, and leaves all others to the other routers.
 
-    A router of respx with a last route that passes through would take from the others what they have mocked.
+    A real respx router with a pass-through route at its end would hide the mocks of the other routers.
     """
 
     transport = "httpx"
@@ -148,29 +148,29 @@ class _Route:
         self._fake = fake
 
     def handler(self, request: httpx.Request) -> httpx.Response:
-        """Answer a synchronous client. Raises what respx knows as "not mine"."""
+        """Answer a synchronous client. Raises respx's signal for "not mine"."""
         import httpx
 
         return cast("httpx.Response", ask(httpx, self._fake_for(request), request, self._to_the_others))
 
     async def async_handler(self, request: httpx.Request) -> httpx.Response:
-        """Answer an asynchronous client. Raises what respx knows as "not mine"."""
+        """Answer an asynchronous client. Raises respx's signal for "not mine"."""
         import httpx
 
         return cast("httpx.Response", await ask_async(httpx, self._fake_for(request), request, self._to_the_others))
 
     def _fake_for(self, request: httpx.Request) -> Fake:
-        """The fake, where it is to answer. A newer one that passes on has passed this one by."""
+        """The fake of this route. Raises respx's "not mine" for other hosts, and while a newer fake forwards."""
         if not is_bedrock_host(request.url.host) or recording_is_on():
             raise self._not_mine(request)
         return self._fake
 
     def _to_the_others(self, request: httpx.Request) -> NoReturn:
-        """Where a call is to be passed on."""
+        """Raise respx's signal for "not mine", so that other routers or the network answer."""
         raise self._not_mine(request)
 
     def _not_mine(self, request: httpx.Request) -> Exception:
-        """Where a router of the test's own may know the request, let it; else to the network."""
+        """Leave the request to a router of the test that may match it; otherwise send it to the network."""
         from respx.models import AllMockedAssertionError, PassThrough
 
         if all(isinstance(router, _Route) for router in self.mocker.routers):

@@ -1,4 +1,4 @@
-"""Requests and responses of httpx, answered or forwarded; the library is a parameter, for httpx2 has the same."""
+"""Requests and responses of httpx, answered or forwarded; the library is a parameter, since httpx2 has the same API."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def answer_async(httpx: Any, exchange: TransportExchange, request: Any, st
 
 
 def _wait(httpx: Any, exchange: TransportExchange, request: Any) -> float:
-    """Seconds before the head. Raises httpx's ReadTimeout, at once, where the client does not wait that long."""
+    """Wait these seconds before the head. Raises httpx's ReadTimeout, at once, if the client's timeout is shorter."""
     wait = exchange.response.wait
     if wait > _patience(request):
         exchange.ended("closed by client")
@@ -71,14 +71,14 @@ def _error(httpx: Any, named: tuple[str, str], request: Any) -> Exception:
 
 
 def read(request: Any) -> Request:
-    """A request of httpx, whose body is read, as Bedrock would get it: without the path of a gateway before it."""
+    """Convert a fully read httpx request to one as Bedrock would get it, without a gateway's path prefix."""
     pairs = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw)
     whole = Request(request.method, request.url.raw_path.decode("ascii"), pairs, request.content)
     return _below_gateway(whole) or whole
 
 
 def _below_gateway(request: Request) -> Request | None:
-    """The request whose target is the end of this one's, from some `/` on, where that is an operation's."""
+    """The request without a gateway's path prefix; None if it has none, or no part of its path is an operation's."""
     if route(request) is not None:
         return None
     target = request.target
@@ -101,7 +101,7 @@ def _response(httpx: Any, exchange: TransportExchange, request: Any, started: fl
 
 
 class _HttpxBody:
-    """One chunk at a time; pauses are waited for when the client asks for more."""
+    """The response body: one chunk at a time, with pauses when the client asks for more."""
 
     def __init__(self, reader: ResponseReader) -> None:
         self._reader = reader
@@ -120,11 +120,11 @@ class _HttpxBody:
         reader.finish()
 
     def close(self) -> None:
-        """The client has read enough."""
+        """Note that the client stops reading."""
         self._reader.close()
 
     async def aclose(self) -> None:
-        """The client has read enough."""
+        """Note that the client stops reading."""
         self._reader.close()
 
     __del__ = close
@@ -132,7 +132,7 @@ class _HttpxBody:
 
 @cache
 def of_library(kind: type, httpx: Any, *bases: str) -> Any:
-    """A class of ours as one of a library: it looks at what a class is derived from."""
+    """Derive a class of ours from the library's base class, because the library checks with isinstance."""
     return type(kind.__name__, (kind, *(getattr(httpx, base) for base in bases)), {})
 
 
@@ -146,7 +146,7 @@ _OF_THE_ENCODED: Final = ("content-encoding", "content-length")
 def forward(
     httpx: Any, exchange: TransportExchange, captured: CapturedExchange, request: Any, send: Callable[[Any], Any]
 ) -> Any:
-    """The response that `send` gives, whose body is written down while the client reads it."""
+    """Forward with `send`, and capture the response's body while the client reads it."""
     capture = Capture(exchange, captured)
     with _passing(capture):
         response = send(request)
@@ -169,7 +169,7 @@ async def forward_async(
 
 @contextmanager
 def _passing(capture: Capture) -> Generator[None, None, None]:
-    # Set to what it was and not reset with a token: an interrupt may come before there is one.
+    # Set back to the old value and not by token: an interrupt may come before the token is stored.
     before = FORWARDING_HTTPX.get()
     try:
         FORWARDING_HTTPX.set(True)
@@ -182,7 +182,7 @@ def _passing(capture: Capture) -> Generator[None, None, None]:
 
 
 def _with_capture(httpx: Any, response: Any, capture: Capture, tee: Callable[[Any, Capture], Any]) -> Any:
-    """The response, with a body that is written down as it is read."""
+    """The response, with a body that is captured while it is read."""
     pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers.raw]
     whole = _whole(httpx, response)
     if whole is None:
@@ -198,9 +198,9 @@ def _with_capture(httpx: Any, response: Any, capture: Capture, tee: Callable[[An
 
 
 def _whole(httpx: Any, response: Any) -> bytes | None:
-    """The body of a response that came whole, whose stream nobody will read: made so, or read by the transport below.
+    """The body of a response that was already read, or created whole, so that nobody will read its stream.
 
-    Of one that was read, the bytes are gone that travelled; what they meant is there.
+    If it was already read, the encoded bytes are gone and only the decoded ones are left.
     """
     if isinstance(response.stream, httpx.ByteStream):
         return b"".join(response.stream)
@@ -212,7 +212,7 @@ def _whole(httpx: Any, response: Any) -> bytes | None:
 
 
 class Tee:
-    """The body of a response on its way from another transport to a client."""
+    """A response body that is captured on its way from another transport to the client."""
 
     def __init__(self, stream: Any, capture: Capture) -> None:
         self._stream = stream
@@ -223,7 +223,7 @@ class Tee:
 
 
 class _SyncTee(Tee):
-    """For a client that blocks while it waits."""
+    """The capturing body for synchronous clients."""
 
     def __iter__(self) -> Iterator[bytes]:
         took, started = self._hearing.pieces.append, self._hearing.started
@@ -237,13 +237,13 @@ class _SyncTee(Tee):
         self._hearing.complete()
 
     def close(self) -> None:
-        """The client has read enough."""
+        """Note that the client stops reading, and close the body."""
         self._hearing.left()
         self._stream.close()
 
 
 class AsyncTee(Tee):
-    """For an asynchronous client."""
+    """The capturing body for asynchronous clients."""
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         took, started = self._hearing.pieces.append, self._hearing.started
@@ -257,6 +257,6 @@ class AsyncTee(Tee):
         self._hearing.complete()
 
     async def aclose(self) -> None:
-        """The client has read enough."""
+        """Note that the client stops reading, and close the body."""
         self._hearing.left()
         await self._stream.aclose()

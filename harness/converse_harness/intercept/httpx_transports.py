@@ -1,8 +1,8 @@
-"""Which requests of httpx belong to a fake, and the transports that ask it.
+"""Assign httpx requests to fakes, and the transports that send them there.
 
-While a fake that records is open, whatever a client of this process asks a host of Bedrock is forwarded and captured;
-so is what it asks the address that the environment names as Bedrock's, or the test as `upstream`. Any other host, and a
-transport that is not httpx's own, is captured through `recorder.httpx_transport` only.
+While a recording fake is open, the process's requests to Bedrock hosts are forwarded and captured; so are those to the
+endpoint URL from the environment, or to the test's `upstream`. Requests to other hosts, or over transports that are not
+httpx's own, are captured only through `recorder.httpx_transport`.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 
 class _HttpxRegistration(NamedTuple):
-    """A fake that hears what httpx asks, and its process.
+    """A fake that captures httpx requests, and its process id.
 
-    `upstream` is the address that is asked in place of Bedrock, if there is one. `respx`: it answers clients of httpx
-    through that, and is asked at the transport only while it records.
+    `upstream` is the address used in place of Bedrock, if any. `respx`: the fake answers httpx clients through respx,
+    and the transport asks it only while it records.
     """
 
     fake: Fake
@@ -65,9 +65,9 @@ _open: tuple[_HttpxRegistration, ...] = ()
 
 @contextmanager
 def capturing(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generator[None, None, None]:
-    """For a `with` block the clients of httpx and httpx2 are this fake's, for what they ask Bedrock or `upstream`.
+    """In a `with` block, send requests of httpx and httpx2 to Bedrock or `upstream` to this fake.
 
-    Raises ReplyError for an `upstream` that is no URL.
+    Raises ReplyError if `upstream` is not a URL.
     """
     if upstream:
         _address_of(upstream)
@@ -79,7 +79,7 @@ def capturing(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generat
         finally:
             registry.locked(lambda: _forget(entry))
     finally:
-        # Again, for an interrupt at the transport of the first one: forgetting twice does nothing.
+        # Repeated in case the first one is interrupted; unregistering twice does nothing.
         registry.locked(lambda: _forget(entry))
 
 
@@ -94,13 +94,13 @@ def _forget(entry: _HttpxRegistration) -> None:
 
 
 def recording_is_on() -> bool:
-    """Whether the newest fake passes on: then no older one answers."""
+    """Whether the newest fake forwards calls; then no older fake answers."""
     opened = next(iter(_open), None)
     return opened is not None and opened.fake.records
 
 
 class _Destination(NamedTuple):
-    """Where a URL leads, with the path below which everything is Bedrock."""
+    """The address of a URL, and the path prefix under which all requests are Bedrock's."""
 
     scheme: str
     host: str
@@ -109,7 +109,7 @@ class _Destination(NamedTuple):
 
 
 def _address_of(url: str) -> _Destination:
-    """The parts of a URL that stands for Bedrock. Raises ReplyError for what is none."""
+    """The parts of a URL that replaces Bedrock. Raises ReplyError if it is not a URL."""
     try:
         parts = urlsplit(url)
         found = _Destination(parts.scheme, parts.hostname or "", parts.port or _PORTS.get(parts.scheme), parts.path)
@@ -143,7 +143,7 @@ def _leads_to(url: Any, address: _Destination) -> bool:
 
 
 def _exchange_of(fake: Fake, request: Any) -> AnyExchange:
-    """What a fake says to a request whose body is read. Raises BlockedConnection where the fake is not open."""
+    """The fake's exchange for a fully read request. Raises BlockedConnection if the fake is not open."""
     opened = next((opened for opened in _open if opened.fake is fake), None)
     if opened is None:
         raise exchange.refuse(fake, _NOT_OPEN)
@@ -153,12 +153,12 @@ def _exchange_of(fake: Fake, request: Any) -> AnyExchange:
 
 
 def _fake_for(request: Any, library: str) -> Fake | None:
-    """The fake to which a request of a library belongs at its transport: the newest, if it is one of Bedrock's."""
+    """The fake that a transport asks: the newest one, if the request is for Bedrock and not captured elsewhere."""
     opened = next(iter(_open), None)
     if opened is None or not _is_for_bedrock(request.url, opened):
         return None
     if opened.fake.records:
-        # What a transport passes on, or the boto transport, is written down there.
+        # A call that another transport of ours forwards is captured there.
         return None if FORWARDING_HTTPX.get() or registry.CURRENT_CALL.get() is not None else opened.fake
     return None if opened.respx and library == _RESPX_SEES else opened.fake
 
@@ -168,15 +168,15 @@ _LIBRARIES: Final = ("httpx", "httpx2")
 
 
 def recording_transport(library: ModuleType, fake: Fake, inner: Any = None) -> Any:
-    """A transport of a library, over which one client asks a fake.
+    """A transport of a library, for one client, that sends requests to a fake.
 
-    What is passed on goes to `inner`, any other transport of that library, or to the network.
+    Forwarded requests go to `inner` (any transport of that library) or to the network.
     """
     return of_library(_HttpxTransport, library, "BaseTransport")(library, fake, _checked(inner, "handle_request"))
 
 
 def recording_async_transport(library: ModuleType, fake: Fake, inner: Any = None) -> Any:
-    """The same for an asynchronous client."""
+    """The asynchronous counterpart of `recording_transport`."""
     return of_library(_AsyncHttpxTransport, library, "AsyncBaseTransport")(
         library, fake, _checked(inner, "handle_async_request")
     )
@@ -192,7 +192,7 @@ def _checked(inner: Any, method: str) -> Any:
 
 
 def library_of(inner: object) -> ModuleType:
-    """The library that a transport is of: httpx, if not of another."""
+    """The library of a transport; httpx if no other matches."""
     import httpx
 
     loaded = [sys.modules[name] for name in _LIBRARIES if name in sys.modules]
@@ -201,7 +201,7 @@ def library_of(inner: object) -> ModuleType:
 
 
 class _HttpxTransport:
-    """Asks one fake, whatever the host; what that does not answer goes on to another transport."""
+    """Sends every request, whatever the host, to one fake; unanswered ones are forwarded to another transport."""
 
     def __init__(self, httpx: Any, fake: Fake, inner: Any) -> None:
         self._httpx = httpx
@@ -213,7 +213,7 @@ class _HttpxTransport:
         return self._httpx.HTTPTransport() if self._given is None else self._given
 
     def handle_request(self, request: Any) -> Any:
-        """What httpx calls."""
+        """Handle one request; httpx calls this."""
 
         def send(request: Any) -> Any:
             return self._inner.handle_request(request)
@@ -232,13 +232,13 @@ class _HttpxTransport:
             self.close()
 
     def close(self) -> None:
-        """Close what it goes on to."""
+        """Close the transport to which it forwards."""
         if self._given is not None or "_inner" in vars(self):
             self._inner.close()
 
 
 class _AsyncHttpxTransport:
-    """The same for an asynchronous client."""
+    """The asynchronous counterpart of `_HttpxTransport`."""
 
     def __init__(self, httpx: Any, fake: Fake, inner: Any) -> None:
         self._httpx = httpx
@@ -250,7 +250,7 @@ class _AsyncHttpxTransport:
         return self._httpx.AsyncHTTPTransport() if self._given is None else self._given
 
     async def handle_async_request(self, request: Any) -> Any:
-        """What httpx calls."""
+        """Handle one request; httpx calls this."""
 
         async def send(request: Any) -> Any:
             return await self._inner.handle_async_request(request)
@@ -269,13 +269,13 @@ class _AsyncHttpxTransport:
             await self.aclose()
 
     async def aclose(self) -> None:
-        """Close what it goes on to."""
+        """Close the transport to which it forwards."""
         if self._given is not None or "_inner" in vars(self):
             await self._inner.aclose()
 
 
 def ask(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], Any]) -> Any:
-    """The response to a request: the fake's, or what `send` gives. Raises httpx's exception for no connection."""
+    """The response to a request: the fake's, or that of `send`. Raises httpx's exception for a connection failure."""
     request.read()
     started = monotonic()
     exchange = _exchange_of(fake, request)
@@ -285,7 +285,7 @@ def ask(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], Any]) -> Any
 
 
 async def ask_async(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], Awaitable[Any]]) -> Any:
-    """The same without blocking the event loop where a function of the script may take its time."""
+    """As `ask`, but a scripted function that may be slow runs outside the event loop."""
     await request.aread()
     started = monotonic()
     if fake.runs_functions:
@@ -299,11 +299,11 @@ async def ask_async(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], 
     return await answer_async(httpx, exchange, request, started)
 
 
-# What is replaced in the libraries: see `patch_points`
+# The replacements in the libraries: see `patch_points`
 
 
 def _handle(library: str) -> Callable[[Any], Any]:
-    """`HTTPTransport.handle_request`: what Bedrock is asked goes to the newest fake, which answers or hears it."""
+    """`HTTPTransport.handle_request`: requests to Bedrock go to the newest fake, which answers or captures them."""
 
     def replace(original: Any) -> Any:
         @functools.wraps(original)

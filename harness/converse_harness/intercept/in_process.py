@@ -1,4 +1,4 @@
-"""The fake behind the boto transport: `fake_converse`, and what the fixture `converse` gives."""
+"""The fake behind the boto transport: `fake_converse` and the fixture `converse`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class BotoFake(Fake):
         return registry.opened(self)
 
     def fresh(self, test: str = "") -> BotoFake:
-        """Another one like it, for the test method of that name in a class that it decorates."""
+        """Create a fake with the same script and settings; for a decorated class, for the test method of this name."""
         del test  # each is its own
         replies, settings = self._made
         return BotoFake(*replies, **settings)
@@ -43,7 +43,7 @@ class BotoFake(Fake):
         """Decorate a function, plain, async or a generator, or a class of tests: each call, and each test method, runs
         under a fresh fake with the same script; in unittest setUp and tearDown too.
 
-        Raises TypeError for what it cannot wrap, and for a class without a test method.
+        Raises TypeError for an object that cannot be wrapped, and for a class without a test method.
         """
         return cast("_F", under(decorated, self.fresh, self.made_by))
 
@@ -68,7 +68,7 @@ def fake_converse(*replies: Responder | Replies, **settings: Unpack[Settings]) -
 
 
 def check_parentheses(argument: object, made_by: str) -> None:
-    """Raise TypeError if the only argument is the class or the test that was to be decorated."""
+    """Raise TypeError if the only argument is a class or function: the decorator was used without parentheses."""
     name = getattr(argument, "__name__", "")
     if isinstance(argument, type) or (callable(argument) and name.startswith("test")):
         raise TypeError(_NO_PARENTHESES.format(made_by=made_by, name=name))

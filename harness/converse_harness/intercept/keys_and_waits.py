@@ -1,4 +1,4 @@
-"""What botocore does around a call, while a fake is open: no keys, no region, no real ones, and no waits.
+"""botocore's work around a call while a fake is open: dummy keys, a default region, and no retry waits.
 
 The environment and every other service stay as they are. Signing happens before a request is sent, so the keys are
 replaced at the signer; a client that is made under a fake looks its credentials up later, if it ever needs them.
@@ -26,7 +26,7 @@ def is_bedrock(name: object) -> bool:
 
 
 class DummyCredentials:
-    """Keys that are none."""
+    """Dummy credentials."""
 
     method = "converse-harness"
     access_key = ACCESS_KEY
@@ -34,14 +34,14 @@ class DummyCredentials:
     token = account_id = None
 
     def get_frozen_credentials(self) -> Any:
-        """What a signer asks for."""
+        """Return these credentials; signers call it."""
         from botocore.credentials import ReadOnlyCredentials
 
         return ReadOnlyCredentials(ACCESS_KEY, SECRET_KEY, None)
 
 
 def sign_with_dummies(original: Any) -> Any:
-    """`RequestSigner.get_auth_instance`: real keys and tokens are never used while a fake answers."""
+    """`RequestSigner.get_auth_instance`: while a fake answers, real keys and tokens are never used."""
 
     @functools.wraps(original)
     def get_auth_instance(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -53,7 +53,7 @@ def sign_with_dummies(original: Any) -> Any:
 
 
 def remembered(signer: Any, auth: Any) -> Any:
-    """What signs a request, once what it signs with is known as a secret that no recording may hold."""
+    """Return `auth`, after remembering its keys as secrets that no recording may contain."""
     if is_bedrock(signer._service_id):
         from converse_harness.secrets import remember
 
@@ -64,7 +64,7 @@ def remembered(signer: Any, auth: Any) -> Any:
 
 
 def signs_for_fake(signer: Any) -> bool:
-    """Whether this signer's request will be answered, or refused, by a fake."""
+    """Whether a fake will answer or refuse this signer's request."""
     return is_bedrock(signer._service_id) and registry.blocking_fake() is not None
 
 
@@ -84,12 +84,12 @@ def _dummy_token() -> Any:
 
 
 def without_keys(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Arguments for the signer without credentials that come with the request."""
+    """The signer's arguments without credentials from the request."""
     return {name: value for name, value in kwargs.items() if name != "request_credentials"}
 
 
 class DeferredCredentials:
-    """What a client made under a fake holds in place of credentials: its session's, looked up when they are needed.
+    """The credentials of a client that was made under a fake: the session's real ones are looked up when first needed.
 
     So no credential chain runs (and no metadata service is asked) for a client that only ever talks to a fake, and the
     same client works for real once no fake is open.
@@ -102,12 +102,12 @@ class DeferredCredentials:
         return DummyCredentials() if registry.blocking_fake() is not None else self._session.get_credentials()
 
     def get_frozen_credentials(self) -> Any:
-        """What a signer asks for; None where the session has no credentials."""
+        """Return the credentials for a signer; None if the session has none."""
         credentials = self._resolve()
         return None if credentials is None else credentials.get_frozen_credentials()
 
     def get_deferred_property(self, property_name: str) -> Callable[[], Any]:
-        """What an endpoint rule may ask for."""
+        """Return a property for endpoint rules."""
         return lambda: getattr(self._resolve(), property_name, None)
 
     def __getattr__(self, name: str) -> Any:
@@ -117,7 +117,7 @@ class DeferredCredentials:
 
 
 def defer_credentials(original: Any) -> Any:
-    """`Session.get_credentials`: unchanged, except for a client for Bedrock that is being made under a fake."""
+    """`Session.get_credentials`: unchanged, except while a Bedrock client is made under a fake."""
 
     @functools.wraps(original)
     def get_credentials(self: Any) -> Any:
@@ -129,7 +129,7 @@ def defer_credentials(original: Any) -> Any:
 
 
 def know_no_region(original: Any) -> Any:
-    """`IMDSRegionProvider.provide`, which defaults_mode=auto asks: a client made under a fake asks no machine."""
+    """`IMDSRegionProvider.provide`, for defaults_mode=auto: a client made under a fake contacts no metadata service."""
 
     @functools.wraps(original)
     def provide(self: Any) -> Any:
@@ -157,7 +157,7 @@ def create_without_keys(original: Any) -> Any:
 
 
 def bind_for_fake(original: Any, session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The arguments with a region, or None for a client that is none of ours."""
+    """The arguments with a region; None for a client of another service."""
     if registry.blocking_fake() is None or not is_bedrock(args[0] if args else kwargs.get("service_name")):
         return None
     bound = signature(original).bind(session, *args, **kwargs)
@@ -173,20 +173,20 @@ _Book = Callable[[float], None]
 
 
 def _skips_call_waits() -> _Book | None:
-    """Books the waits of the call that runs here; None where they are slept."""
+    """The function that records skipped waits for the running call; None if waits are slept."""
     held = CURRENT_CALL.get()
     fake = None if held is None else held.skips_waits
     return None if held is None or fake is None else lambda seconds: fake.waited(seconds, held.call)
 
 
 def _skips_any_waits() -> _Book | None:
-    """Books waits between calls; None where they are slept."""
+    """The function that records skipped waits outside a call; None if waits are slept."""
     fake = registry.current()
     return None if fake is None or fake.sleeps else fake.waited
 
 
 class _Module:
-    """Stands for a module in one library; everything but `sleep` is the real one's."""
+    """Replaces a module inside one library; all attributes but `sleep` are the real module's."""
 
     def __init__(self, real: Any, sleep: Callable[[float], Any]) -> None:
         self._real = real
@@ -197,7 +197,7 @@ class _Module:
 
 
 def without_sleep(time: Any) -> Any:
-    """The reference to `time` in `botocore.endpoint`."""
+    """The name `time` in `botocore.endpoint`, replaced so that retry waits are skipped."""
 
     def sleep(seconds: float) -> None:
         book = _skips_call_waits()
@@ -210,7 +210,7 @@ def without_sleep(time: Any) -> Any:
 
 
 def _without_async_sleep(skips: Callable[[], _Book | None]) -> Callable[[Any], Any]:
-    """The reference to `asyncio` in a library that waits while `skips` gives who books it."""
+    """The name `asyncio` in a library, replaced so that waits are skipped while `skips` returns a recorder."""
 
     def replace(asyncio: Any) -> Any:
         async def sleep(seconds: float, *args: Any, **kwargs: Any) -> Any:
@@ -218,7 +218,7 @@ def _without_async_sleep(skips: Callable[[], _Book | None]) -> Callable[[Any], A
             if book is not None:
                 book(seconds)
                 seconds = 0
-            # Even a skipped wait yields: other tasks run in it as they do in a real one.
+            # Even a skipped wait yields control, so that other tasks run, as during a real wait.
             return await asyncio.sleep(seconds, *args, **kwargs)
 
         return _Module(asyncio, sleep)
@@ -245,12 +245,12 @@ def without_anyio_sleep(original: Any) -> Any:
 
 
 def _missing_time(bucket: Any, amount: float) -> float:
-    """How long a token bucket would wait for `amount`, in seconds."""
+    """How many seconds a token bucket would wait for `amount`."""
     return float((amount - bucket.available_capacity) / bucket.max_rate)
 
 
 def acquire_at_once(original: Any) -> Any:
-    """`TokenBucket.acquire`: adaptive mode goes on where it would wait for capacity."""
+    """`TokenBucket.acquire`: adaptive mode continues instead of waiting for capacity."""
     from botocore.exceptions import CapacityNotAvailableError
 
     @functools.wraps(original)
@@ -286,7 +286,7 @@ def acquire_at_once_async(original: Any) -> Any:
 
 
 def without_drain(original: Any) -> Any:
-    """`RetryQuota.acquire`: the thousandth call is retried as often as the first."""
+    """`RetryQuota.acquire`: the quota never runs out, so the thousandth call is retried as often as the first."""
 
     @functools.wraps(original)
     def acquire(self: Any, capacity_amount: int) -> Any:

@@ -1,8 +1,8 @@
 """Every attribute of another library that is replaced while a fake is open: one table.
 
-The patching, its error messages and the tests read it. What takes the place of an attribute is named by module and
-function of this package, which is imported when the attribute is there: without aiobotocore, `aioboto` is not loaded.
-Parameters that end in "..." may be more than the ones named.
+The patching, its error messages and the tests read it. Replacements are given as module and function of this package,
+which are imported only if the attribute exists: without aiobotocore, `aioboto` is not loaded. A parameter list that
+ends in "..." allows further parameters.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""How attributes of other libraries are replaced while a fake is open, and given back.
+"""Replace attributes of other libraries while a fake is open, and restore them.
 
-A table of `Point`s says what is replaced; `Patches` puts all of them in or takes all of them out. All points are
-checked before the first one is touched: a library that changed is named with its version, and nothing is left half
-patched. A library that is not imported yet is patched when it is (a hook on `sys.meta_path`, there only while the
-patches are in).
+A table of `Point`s lists the attributes; `Patches` replaces or restores all of them together. All points are checked
+before the first one is changed: the error names an incompatible library with its version, and nothing stays half
+patched. A library that is not imported yet is patched at its import (by a hook on `sys.meta_path`, present only while
+the patches are active).
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ _SEARCHED = 100
 class Point:
     """One attribute that is replaced.
 
-    `parameters` are the names that its function must have, exactly, or with "..." at the end among others; None for a
-    reference to a module. `replace` names the function of this package that makes ours out of the original. `mentions`
-    are names that the code must use, for functions that are relied on and not replaced. `eager`: the module is imported
-    when the first fake opens. `since`: an attribute of the same module without which this point does not exist (an
-    older release of the library). `optional`: this point does not exist either where another tool has put a class in
-    place that lacks the attribute (vcrpy, while a cassette is in). `reads`: which host the guard reads there, in words.
+    `parameters` are the exact parameter names of the function; "..." at the end allows others; None for a reference to
+    a module. `replace` names the function of this package that turns the original into our replacement. `mentions` are
+    names that the function's code must use; such points are only checked and not replaced. `eager`: the module is
+    imported when the first fake opens. `since`: an attribute of the same module without which this point does not exist
+    (an older release of the library). `optional`: this point does not exist either where another tool has put a class
+    in place that lacks the attribute (vcrpy, while a cassette is in). `reads` describes the host that the guard reads
+    there.
     """
 
     module: str
@@ -53,12 +54,12 @@ class Point:
 
     @cached_property
     def path(self) -> tuple[str, ...]:
-        """The names of what has the attribute, from the module on: that of a class, or nothing."""
+        """The names that lead from the module to the attribute's owner: a class name, or nothing."""
         return tuple(self.attribute.split(".")[:-1])
 
     @cached_property
     def name(self) -> str:
-        """The attribute's own name."""
+        """The attribute's last name."""
         return self.attribute.rpartition(".")[2]
 
     def __str__(self) -> str:
@@ -67,7 +68,7 @@ class Point:
 
 @dataclass(slots=True)
 class _Record:
-    """A point that is in. `over`: what somebody else had on top of our replacement when it should have come out."""
+    """An active replacement. `over`: a wrapper of other code that was on top of ours when ours had to be removed."""
 
     holder: Any
     original: Any
@@ -78,14 +79,16 @@ class _Record:
 
 @cache
 def function_named(name: str) -> Callable[[Any], Any]:
-    """A function of this package, by module and name."""
+    """Import a function of this package by module and name."""
     module, _, function = name.partition(".")
     found: Callable[[Any], Any] = getattr(importlib.import_module(f"{__package__}.{module}"), function)
     return found
 
 
 class Patches:
-    """All points of one table, in or out together; `switch` names what is called with True and False besides."""
+    """All points of one table, patched or restored together; `switch` names a function called with True and False
+    too.
+    """
 
     def __init__(self, points: Sequence[Point], switch: str) -> None:
         self._points = tuple(points)
@@ -102,7 +105,7 @@ class Patches:
         self._importing = ImportHook(self._modules, self.imported)
 
     def ready(self, *, eager: bool = True) -> None:
-        """Import what must be there, and wait for what another thread is importing right now. Raises TransportError."""
+        """Import required modules, and wait for imports in progress in other threads. Raises TransportError."""
         if self._importing not in sys.meta_path:
             sys.meta_path.insert(0, self._importing)
         wanted = self._eager if eager else frozenset[str]()
@@ -117,7 +120,7 @@ class Patches:
                     ) from error
 
     def put_in(self) -> None:
-        """Replace every point of every imported module; those that are in already stay. Raises TransportError."""
+        """Patch every point of every imported module; active ones are skipped. Raises TransportError."""
         if self._seen and self._are_in():
             return
         imported = self._modules & sys.modules.keys()
@@ -132,9 +135,9 @@ class Patches:
         self._seen = imported
 
     def _are_in(self) -> bool:
-        """Whether every replacement is where it was put, and nothing has come since that lacks one.
+        """Whether every replacement is still in place, and no module was imported since that lacks one.
 
-        One loop without a call of ours, because every test with a fake comes here.
+        One loop without further calls, because every test with a fake runs it.
         """
         modules = sys.modules
         for name in self._modules:
@@ -149,7 +152,7 @@ class Patches:
         return True
 
     def take_out(self) -> None:
-        """Give every attribute back that still holds our replacement."""
+        """Restore every attribute that still has our replacement."""
         self._seen = frozenset()
         while self._importing in sys.meta_path:
             sys.meta_path.remove(self._importing)
@@ -158,14 +161,14 @@ class Patches:
         function_named(self._switch)(False)
 
     def imported(self, module: ModuleType) -> None:
-        """A module with points has just been imported. Raises TransportError, out of the import."""
+        """Called when a module with points was imported. Raises TransportError, so that the import fails."""
         there = [point for point in self._points if point.module == module.__name__]
         for point in there:
             self._check(point)
         for point in there:
             self._replace(point)
         if self._importing not in sys.meta_path:
-            # The last fake closed in another thread meanwhile.
+            # Another thread closed the last fake meanwhile.
             for point in there:
                 self._give_back(point)
 
@@ -199,19 +202,19 @@ class Patches:
         found = _found(holder, name)
         record = self._records.get(point)
         if record is not None and record.holder is not holder:
-            # The class or module was itself replaced, or imported anew.
+            # The class or module itself was replaced, or imported anew.
             self._give_back(point)
             self._records.pop(point, None)
             record = None
         if record is not None and found is not record.original:
             if found is record.replacement or found is record.over or _reaches(found, record.replacement):
                 return
-            # Somebody put the original, or something that has nothing to do with ours, back in place.
+            # Other code restored the original, or put an unrelated object in its place.
             del self._records[point]
-        # Two threads may come here at once: both must use the record that was stored first.
+        # Two threads may get here at once: both must use the record that was stored first.
         original, replacement = self._made.get(point, (None, None))
         if found in self._ours:
-            # A patcher of somebody else ended, and put one back that it had found there.
+            # Another patcher ended and restored our replacement, which it had found there.
             original, replacement = self._ours[found], found
             found = original
         elif original is not found:
@@ -238,12 +241,12 @@ class Patches:
         if found is record.replacement or found is record.original:
             self._records.pop(point, None)
         else:
-            # Somebody wrapped ours: it stays below, and lets everything through.
+            # Other code wrapped ours: our replacement stays below and passes everything through.
             record.over = found
 
 
 def _holder(point: Point) -> tuple[Any, str]:
-    """The module or class that has the attribute, None where this point does not exist."""
+    """The module or class that has the attribute; None if the point does not exist in this version."""
     name = point.name
     module = sys.modules[point.module]
     if point.since is not None and not hasattr(module, point.since):
@@ -263,7 +266,7 @@ def _fits(expected: tuple[str, ...], named: tuple[str, ...]) -> bool:
 
 
 def _found(holder: Any, name: str) -> Any:
-    """The attribute; a class may have it from its base, and has none of its own again when ours comes out."""
+    """The attribute, perhaps inherited from a base class; after restoring, it is inherited again."""
     bases = holder.__mro__[:-1] if isinstance(holder, type) else (holder,)  # not what every object has
     for base in bases:
         own = cast("Mapping[str, Any]", vars(base))
@@ -277,7 +280,7 @@ def _check_function(point: Point, found: Any) -> None:
         return
     parameters: Mapping[str, inspect.Parameter] = inspect.signature(found).parameters if callable(found) else {}
     named = tuple(parameters)
-    # A wrapper of somebody else that takes anything passes: what is below it cannot be seen.
+    # A wrapper by other code that accepts any arguments passes: the function below cannot be seen.
     anything = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
     fits = _fits(point.parameters or (), named)
     if not fits and not anything <= {parameter.kind for parameter in parameters.values()}:
@@ -310,7 +313,7 @@ def _mismatch(module: str, attribute: str, expected: str, found: str) -> str:
 
 
 def _reaches(function: Any, target: Any) -> bool:
-    """Whether `target` is somewhere below `function`, which wraps it by attribute, closure or partial."""
+    """Whether `function` wraps `target` at any depth, by attribute, closure or partial."""
     seen: set[int] = set()
     waiting: list[Any] = [function]
     while waiting and len(seen) < _SEARCHED:
@@ -324,7 +327,7 @@ def _reaches(function: Any, target: Any) -> bool:
 
 
 def _as_function(found: Any) -> Any:
-    """A method as a function of the instance: a proxy of wrapt must be bound, or its wrapper is told of no instance."""
+    """A method as a plain function of the instance: a wrapt proxy must be bound, or its wrapper gets no instance."""
     kind = cast("type[object]", type(found))
     if kind is FunctionType or not isinstance(found, FunctionType):
         return found
@@ -339,7 +342,7 @@ def _as_function(found: Any) -> Any:
 
 def _below(item: Any) -> Iterator[Any]:
     if type(item) is not FunctionType:
-        # A proxy of wrapt says that it is a function, and shows the attributes of what it wraps in place of its own.
+        # A wrapt proxy claims to be a function, and shows the attributes of the wrapped object instead of its own.
         yield getattr(item, "__wrapped__", None)
     if isinstance(item, FunctionType):
         yield vars(item).get("__wrapped__")
@@ -353,5 +356,5 @@ def _below(item: Any) -> Iterator[Any]:
     elif isinstance(item, partial):
         yield item.func
     elif callable(item) and not isinstance(item, type):
-        # Mocks and wrappers written as classes: whatever callable they carry.
+        # For mocks and wrappers written as classes: look at every callable among their attributes.
         yield from (value for value in getattr(item, "__dict__", {}).values() if callable(value))

@@ -1,8 +1,8 @@
-"""Workers that are older than a fake: before one reaches Bedrock, it asks its parent whether a fake is open there.
+"""Workers that are older than a fake: before one reaches Bedrock, it checks whether a fake is open in its parent.
 
-The plugin arms this. What a parent has to say is a file: it is there while the way to Bedrock is closed. Nothing is
-written before a first worker is started, and nothing heavy is loaded in a worker before it looks up a host of Bedrock.
-Not loaded together with the rest of the package: it costs every process that multiprocessing starts under the plugin.
+The plugin activates this. The parent signals through a file, which exists while Bedrock is closed. No file is written
+before the first worker starts, and a worker loads nothing heavy before it looks up a Bedrock host. The module is kept
+apart from the package because every multiprocessing child under the plugin loads it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _armed = _watching = _standing = False
 
 
 def arm() -> None:
-    """From now on, workers that are forked or started by multiprocessing ask this process."""
+    """From now on, workers that multiprocessing or fork starts check the state of this process."""
     global _armed
     if not _armed:
         _armed = True
@@ -44,7 +44,7 @@ def arm() -> None:
 
 
 def tell(closed: bool) -> None:
-    """Say to all workers whether the way to Bedrock is closed."""
+    """Signal to all workers whether the way to Bedrock is closed."""
     global _closed
     if closed != _closed:
         _closed = closed
@@ -75,7 +75,7 @@ def _share() -> str:
 
 
 def _sweep(folder: str) -> None:
-    """Remove the files of processes that were killed."""
+    """Remove the signal files of processes that were killed."""
     with suppress(OSError):
         for name in os.listdir(folder):
             process = name.removeprefix(_PREFIX).partition("-")[0]
@@ -102,7 +102,7 @@ def _forked() -> None:
 
 
 def _ask(path: str) -> None:
-    """In a worker: its parent is asked from now on."""
+    """In a worker: check the parent from now on."""
     global _watching
     _parents.append(path)
     if not _watching:
@@ -111,7 +111,7 @@ def _ask(path: str) -> None:
 
 
 class _Parent:
-    """Travels with a process object; to unpickle it is to ask."""
+    """Pickled with a process object; unpickling it makes the worker check its parent."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -126,7 +126,7 @@ def _unpickled(path: str, parent: int) -> None:
 
 
 def _patch(module: Any) -> None:
-    """`BaseProcess.start`, for those that are not forked."""
+    """Patch `BaseProcess.start`, for workers that are not forked."""
     while _hook in sys.meta_path:
         sys.meta_path.remove(_hook)
     from functools import wraps
@@ -160,7 +160,7 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
 
 
 def _stand_below() -> None:
-    """What refuses where a parent says so; it is put there with the first host of Bedrock, and stays."""
+    """Install, at the first lookup of a Bedrock host, a permanent guard that refuses while the parent's file exists."""
     global _standing
     _standing = True
     from converse_harness.intercept import registry

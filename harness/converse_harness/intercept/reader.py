@@ -1,4 +1,4 @@
-"""How a client in this process reads an answer: the one place that says what it took, and how that ended."""
+"""How a client in this process reads an answer: the only code that reports the chunks taken and the end."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class ResponseReader:
     """The chunks of one response on their way to a client that reads in process, and how that ended.
 
     It looks one chunk ahead: an answer is complete when the last byte is taken, whether or not the client asks again.
-    `failure` is what the client sees in place of an end; what the script raises comes in its place too, after
-    everything before it is taken. A pause that is longer than the `patience` of the client, in seconds, is its timeout,
-    which `timed_out` makes. Iterating is for clients that block; others take each `chunk` when it is due.
+    `failure` is raised to the client instead of a normal end; exceptions of the script are too, after all earlier
+    chunks were taken. A pause longer than `patience` (the client's timeout in seconds) raises the error that
+    `timed_out` makes. Blocking clients iterate; others take each `chunk` when it is due.
     """
 
     __slots__ = (
@@ -74,7 +74,7 @@ class ResponseReader:
 
     @property
     def chunk(self) -> Chunk | None:
-        """The one that is due next; None at the end."""
+        """The chunk that is due next; None at the end."""
         if not self._begun:
             self._advance()
         return self._due
@@ -87,7 +87,7 @@ class ResponseReader:
             self._due, self.failure = None, error
 
     def __iter__(self) -> Iterator[bytes]:
-        """Each chunk when it is due, for a client that blocks while it waits. Raises what ends the answer too early."""
+        """Yield each chunk when it is due, for a blocking client. Raises the error that ends the answer early."""
         if self._stream is None or self._begun:
             return self._one_by_one()
         self._begun = True
@@ -103,12 +103,14 @@ class ResponseReader:
                 yield self.take(chunk)
             self.finish()
         except BaseException:
-            # The generator is dropped or closed, or the wait is interrupted.
+            # The generator was dropped or closed, or the wait was interrupted.
             self.close()
             raise
 
     def _in_runs(self, stream: StreamChunks) -> Iterator[bytes]:
-        """The same for a stream without pauses. No function of Python runs for a frame: a long stream has many."""
+        """Yield the chunks of a stream without pauses. No Python function runs per frame, because long streams have
+        many.
+        """
         moments = map(self.taken.times.append, iter(monotonic, None))
         frames = zip(chain.from_iterable(self._runs(stream)), moments, strict=False)
         return chain(map(_FRAME, frames), self._last(stream))
@@ -135,7 +137,7 @@ class ResponseReader:
             yield last.data
 
     def pause(self) -> float:
-        """Seconds to wait for the chunk that is due. Raises the client's timeout, at once, where it waits less long."""
+        """The seconds until the chunk is due. Raises the client's timeout, at once, if the client waits less long."""
         delay = self._due.delay if self._due is not None else 0.0
         if delay > self._patience:
             self.close()
@@ -143,7 +145,7 @@ class ResponseReader:
         return delay
 
     def take(self, chunk: Chunk) -> bytes:
-        """The client takes the chunk that is due."""
+        """Mark the due chunk as taken."""
         self.taken.add(chunk, monotonic())
         self._advance()
         if self._due is None and self.failure is None:
@@ -151,20 +153,20 @@ class ResponseReader:
         return chunk.data
 
     def finish(self) -> None:
-        """The client asks for more than there is. Raises what the script raised."""
+        """Handle a read beyond the last chunk. Raises the script's exception."""
         if self.failure is not None:
             self.end("cut")
             raise self.failure
         self.end(self.regular_end)
 
     def end(self, outcome: CallOutcome) -> None:
-        """The first end counts."""
+        """Report the end; only the first report counts."""
         if not self.over:
             self.over = True
             self.exchange.ended(outcome)
 
     def close(self) -> None:
-        """The client closes, or drops it unread."""
+        """Note that the client closed or dropped the response."""
         self._due = self.failure = None
         self._begun = True
         self._handed.clear()

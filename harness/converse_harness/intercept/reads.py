@@ -1,7 +1,7 @@
-"""How the host that is asked is read from a call of another library: one reader for each kind of place.
+"""Read the requested host from calls of other libraries: one reader per kind of function.
 
-`patch_points` has the places. A reader is written as what it yields from the arguments; what it becomes is a function
-that replaces the original, checks these hosts while the guard is on, and then runs the original.
+`patch_points` lists the functions. A reader is a generator of hosts from the arguments; a decorator turns it into a
+replacement, which checks these hosts while the guard is on and then calls the original.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Replace = Callable[[Any], Any]
 
 
 def _before(read: Read) -> Replace:
-    """What makes a function of another library check the hosts that `read` finds in its arguments, before it runs.
+    """Turn the reader `read` into a replacement that checks the hosts of a call before the original function runs.
 
-    `read` takes any other arguments too: those that the function has in other versions, and where it is replaced.
+    `read` must accept any further arguments, because the function may have others in other versions.
     """
 
     def replace(original: Any) -> Any:
@@ -59,14 +59,14 @@ def _before(read: Read) -> Replace:
 
 
 def _with_parameters(made: Any, original: Any) -> Any:
-    """Other test tools (respx) look at the parameters of the function itself."""
+    """Give the wrapper the original's signature, because other test tools (respx) inspect it."""
     with suppress(ValueError, TypeError):  # of C
         made.__signature__ = signature(original)
     return made
 
 
 def _argument(*names: str) -> Replace:
-    """The same for arguments by their names, wherever the function of that library has them."""
+    """As `_before`, but the reader gets arguments by name, wherever the function has them."""
 
     def replace(original: Any) -> Any:
         parameters = signature(original)
@@ -87,7 +87,7 @@ server_hostname = _argument("server_hostname")
 
 @_before
 def address(*args: Any, **more: Any) -> Iterator[object]:
-    """A method of sockets whose last argument is an address: C looks a name up before the audit hook is told."""
+    """A socket method whose last argument is an address: C code resolves its name before the audit hook runs."""
     yield host_of(more.get("address", args[-1]))
 
 
@@ -95,20 +95,22 @@ def address(*args: Any, **more: Any) -> Iterator[object]:
 def connection_of_loop(
     loop: object, protocol: object, host: object = None, port: object = None, *args: Any, **options: Any
 ) -> Iterator[object]:
-    """`create_connection` of an event loop that is written in C."""
+    """`create_connection` of an event loop written in C."""
     yield host
     yield options.get("server_hostname")
 
 
 @_before
 def name_of_loop(loop: object, host: object, *args: Any, **options: Any) -> Iterator[object]:
-    """`getaddrinfo` of such a loop."""
+    """`getaddrinfo` of an event loop written in C."""
     yield host
 
 
 @_before
 def http_request(connection: Any, method: str, url: str, *args: Any, **kwargs: Any) -> Iterator[object]:
-    """`HTTPConnection.putrequest` of http.client: to its host, through its tunnel, or for the URL that a proxy gets."""
+    """`HTTPConnection.putrequest` of http.client: the host is its own, the tunnel's, or the one in a proxy request's
+    URL.
+    """
     yield connection.host
     yield getattr(connection, "_tunnel_host", None)
     yield host_in(url)
@@ -116,7 +118,7 @@ def http_request(connection: Any, method: str, url: str, *args: Any, **kwargs: A
 
 @_before
 def httpcore_request(pool: object, request: Any, *args: Any, **more: Any) -> Iterator[object]:
-    """`handle_request` and `handle_async_request` of httpcore, with whatever version of HTTP."""
+    """`handle_request` and `handle_async_request` of httpcore, for every HTTP version."""
     yield request.url.host
     yield host_in(request.url.target.decode("utf-8", "replace"))
     if not is_own_machine(request.url.host):
@@ -125,7 +127,7 @@ def httpcore_request(pool: object, request: Any, *args: Any, **more: Any) -> Ite
 
 @_before
 def aiohttp_request(connector: object, request: Any, *args: Any, **kwargs: Any) -> Iterator[object]:
-    """`BaseConnector.connect` of aiohttp, which gives each request its connection."""
+    """`BaseConnector.connect` of aiohttp, which provides the connection for each request."""
     yield request.url.host
     if not is_own_machine(request.url.host):
         yield named(request.headers.get("Host", ""))
@@ -133,7 +135,7 @@ def aiohttp_request(connector: object, request: Any, *args: Any, **kwargs: Any) 
 
 @_before
 def awscrt_connection(bootstrap: object, host: object, *args: Any, **more: Any) -> Iterator[object]:
-    """The function of awscrt's C library that connects."""
+    """The connecting function of awscrt's C library."""
     yield host
 
 
@@ -168,13 +170,13 @@ def _text(value: Any) -> str:
 
 
 def curl_handle(original: Any) -> Any:
-    """`Curl` of pycurl, whose methods are C's."""
+    """`Curl` of pycurl, whose methods are written in C."""
     return type("Curl", (original,), {"setopt": curl_option(original.setopt), "__module__": original.__module__})
 
 
 @_before
 def tls_write(connection: Any, data: Any = b"", *args: Any, **more: Any) -> Iterable[object]:
-    """A method that writes to TLS, of a socket or in memory."""
+    """A method that writes to TLS, over a socket or in memory."""
     name = getattr(connection, "server_hostname", None)
     return (name, *_written(data, lambda: name or _peer(connection)))
 
@@ -187,7 +189,7 @@ def socket_write(connection: Any, data: Any = b"", *args: Any, **more: Any) -> I
 
 @_before
 def socket_write_all(connection: Any, buffers: Any = (), *args: Any, **more: Any) -> Iterable[object]:
-    """`sendmsg` of sockets; of buffers the first begins a request."""
+    """`sendmsg` of sockets; a request begins in the first buffer."""
     return _written(_first(buffers), lambda: _peer(connection))
 
 
@@ -206,7 +208,7 @@ def stream_write(stream: Any, data: Any, *args: Any, **more: Any) -> Iterable[ob
 
 
 def _written(data: Any, peer: Callable[[], object]) -> Iterable[object]:
-    """The hosts that a request names; in a Host header they count where the way leads off this machine."""
+    """The hosts that a request names; the Host header counts only if the connection leaves this machine."""
     return _named_in(data, peer) if names_bedrock(data) else ()
 
 
@@ -218,12 +220,12 @@ def _named_in(data: Any, peer: Callable[[], object]) -> Iterator[object]:
 
 
 def _first(data: Any) -> Any:
-    """Of buffers the first, which begins a request."""
+    """The first of several buffers, in which a request begins."""
     return data[0] if type(data) in (list, tuple) and data else data
 
 
 def _peer(connection: Any) -> object:
-    """Where a socket leads; None where that is not known."""
+    """The address to which a socket is connected; None if unknown."""
     try:
         peer: Any = connection.getpeername()
     except (AttributeError, OSError):

@@ -1,4 +1,4 @@
-"""`record`: a session with the real service on disk, without pytest."""
+"""`record`: record a session with the real service to a file, without pytest."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from converse_harness.recordings.redaction import Redaction
 
 
 class Recorder(BotoFake):
-    """A fake that passes calls on to the real Bedrock, and writes what was asked and answered when it closes.
+    """A fake that forwards calls to the real Bedrock and writes them with their answers when it closes.
 
-    `with`, `async with` or a decorator, which records anew for every call of the function. What is scripted on it is
-    answered by the script and not recorded. `path` is the file; `saved` the one that was written, None before that and
-    where there was nothing to write.
+    Use it in `with`, in `async with` or as a decorator, which makes a new recording for every call of the function.
+    Scripted calls are answered by the script and not recorded. `path` is the file's path; `saved` the path that was
+    written, None before closing and if there was nothing to write.
     """
 
     made_by = "record"
@@ -64,7 +64,9 @@ class Recorder(BotoFake):
         self._others = settings
 
     def fresh(self, test: str = "") -> Recorder:
-        """Another one like it; that of a test method in a class has a file of its own, named after it too."""
+        """Create a recorder with the same settings; a test method of a class gets its own file, named after the
+        method.
+        """
         path = self.path.with_name(f"{self.path.stem}.{test}{self.path.suffix}") if test else self.path
         return Recorder(
             path,
@@ -78,14 +80,15 @@ class Recorder(BotoFake):
         )
 
     def httpx_transport(self, inner: Any) -> Any:
-        """For one client: records whatever it asks over `inner`, a transport of httpx or httpx2 of any kind.
+        """A transport for one client: records all its requests and sends them over `inner`, any transport of httpx or
+        httpx2.
 
         `httpx.Client(transport=recorder.httpx_transport(httpx.HTTPTransport()))`. Closing it closes `inner`.
         """
         return recording_transport(library_of(inner), self, inner)
 
     def httpx_async_transport(self, inner: Any) -> Any:
-        """The same for an `AsyncClient`, on asyncio or trio."""
+        """A transport for one `AsyncClient`, on asyncio or trio."""
         return recording_async_transport(library_of(inner), self, inner)
 
     @contextmanager
@@ -103,14 +106,16 @@ class Recorder(BotoFake):
             yield
 
     def close(self) -> None:
-        """Pass on no more, and write the file; closing twice does nothing. Raises ReplyError where that cannot be."""
+        """Stop forwarding, and write the file; closing twice does nothing. Raises ReplyError if the file cannot be
+        written.
+        """
         kept = self._close()
         if kept.problem:
             raise ReplyError(self._said(kept.problem))
         self._warn(kept)
 
     def _close(self) -> SavedRecording:
-        """Close, and write the file; what became of it."""
+        """Close, write the file, and return the result."""
         super().close()
         if self.writer is None or self._kept:
             return SavedRecording(0)

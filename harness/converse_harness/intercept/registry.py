@@ -1,4 +1,4 @@
-"""Which fake is open: one stack for the whole process, which every transport, patch and guard asks.
+"""The stack of open fakes: one for the whole process, used by every transport, patch and guard.
 
 Three things are looked up here, and nowhere else:
 
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 class _Entry:
     """One fake on the stack.
 
-    `boto` says whether it answers boto clients in process, `url` where a server answers in its name. `before` are the
-    threads that lived when it opened, `callers` those that called under it.
+    `boto`: it answers boto clients in process. `url` is the URL at which a server answers for it. `before` are the
+    threads that existed when it opened, `callers` those that have called under it.
     """
 
     __slots__ = ("before", "boto", "callers", "closed", "fake", "opener", "responder", "url")
@@ -64,16 +64,16 @@ class _Entry:
         self.opener = threading.current_thread()
 
     def is_endpoint_of(self, endpoint: str) -> bool:
-        """Whether the endpoint of a client is the URL of this fake."""
+        """Whether a client's endpoint is this fake's URL."""
         return bool(self.url) and f"{endpoint}/".startswith(f"{self.url}/")
 
     def allows_connection(self, endpoint: str) -> bool:
-        """Whether a boto call to that endpoint may open a connection: to this machine, where no fake answers it."""
+        """Whether a boto call may connect to this endpoint: only if it is on this machine and `boto` is False."""
         return not self.boto and is_loopback(endpoint)
 
 
 class ActiveCall:
-    """One running call, all its attempts: the fake under which it began, and its operation."""
+    """One running call with all its attempts: the operation, and the fake that was newest when it began."""
 
     __slots__ = ("__weakref__", "call", "entry", "operation")
 
@@ -85,9 +85,9 @@ class ActiveCall:
 
     @property
     def fake(self) -> OpenFake:
-        """The fake that answers this call. Raises BlockedConnection once it is closed, unless it records.
+        """The fake that answers this call. Raises BlockedConnection once that fake is closed, unless it records.
 
-        What goes to the real service anyway may end there; of what comes after the recording is saved nobody hears.
+        A forwarded call may finish after the fake closed; what arrives after saving is not recorded.
         """
         if self.entry.closed and not self.records:
             raise refuse(self.entry.responder, CLOSED_MEANWHILE)
@@ -95,12 +95,12 @@ class ActiveCall:
 
     @property
     def records(self) -> bool:
-        """Whether this call may go to the real service."""
+        """Whether this call may be forwarded to the real service."""
         return self.entry.responder.records
 
     @property
     def skips_waits(self) -> OpenFake | None:
-        """The fake to which skipped retry waits are reported; None where they are slept."""
+        """The fake to which skipped retry waits are reported; None if waits are slept."""
         fake = self.entry.responder
         return None if fake.sleeps else fake
 
@@ -131,8 +131,8 @@ def current() -> OpenFake | None:
 def open_fake(fake: OpenFake, *, boto: bool = True, url: str = "") -> None:
     """Put a fake on top of the stack. Raises TransportError if a library that has to be patched is not as expected.
 
-    Not `boto`: it does not answer boto clients; botocore is patched if and when somebody else imports it. `url` is
-    where a server answers in its name.
+    With `boto=False` it does not answer boto clients, and botocore is patched only when other code imports it. `url` is
+    the URL at which a server answers for it.
     """
     try:
         PATCHES.ready(eager=boto)
@@ -143,7 +143,7 @@ def open_fake(fake: OpenFake, *, boto: bool = True, url: str = "") -> None:
 
 
 def stand_below(refusing: RefusingFake | None) -> None:
-    """From now on this refuses what no fake answers, but while it `records`; None: nothing does."""
+    """Set the object that refuses calls when no fake is open, except while it `records`; None removes it."""
     global _below
     if refusing is not None:
         PATCHES.ready(eager=False)
@@ -153,12 +153,12 @@ def stand_below(refusing: RefusingFake | None) -> None:
 
 
 def below() -> RefusingFake | None:
-    """What stands below all fakes."""
+    """The object that refuses calls when no fake is open."""
     return _below
 
 
 def tell_workers() -> None:
-    """Say to the workers of this process whether the way to Bedrock is closed to them."""
+    """Signal to this process's workers whether the way to Bedrock is closed."""
     pools = sys.modules.get("converse_harness.intercept.pools")  # where the plugin has loaded it
     if pools is not None:
         newest = next((entry.responder for entry in _entries[::-1]), _below)
@@ -166,16 +166,16 @@ def tell_workers() -> None:
 
 
 def close_fake(fake: OpenFake) -> None:
-    """Take a fake off the stack, wherever it stands. Closing a closed one does nothing."""
+    """Remove a fake from the stack, at any position. Closing a closed fake does nothing."""
     _locked(lambda: _pop(fake), otherwise=lambda: _pop(fake))
 
 
 @contextmanager
 def opened(fake: OpenFake, *, boto: bool = True, url: str = "") -> Generator[None, None, None]:
-    """Open a fake for a `with` block, then close it whatever happens.
+    """Open a fake for a `with` block, and close it in any case.
 
-    A generator, because the interpreter also closes one that an interrupt left behind: there is no line between the end
-    of the block and the closing where a KeyboardInterrupt could leave botocore patched.
+    It is a generator because the interpreter also closes an abandoned one: a KeyboardInterrupt between the end of the
+    block and the closing cannot leave botocore patched.
     """
     try:
         try:
@@ -184,14 +184,14 @@ def opened(fake: OpenFake, *, boto: bool = True, url: str = "") -> Generator[Non
         finally:
             close_fake(fake)
     finally:
-        # Again, for an interrupt at the transport of the first one: closing twice does nothing.
+        # Repeated in case the first one is interrupted; closing twice does nothing.
         close_fake(fake)
 
 
 def begin_call(operation: str, endpoint: str) -> ActiveCall | None:
-    """A boto call begins: the fake it belongs to from now on, or None if it is none of ours. Raises BlockedConnection.
+    """Register the start of a boto call; returns None if no fake has to answer it. Raises BlockedConnection.
 
-    `endpoint` is the URL that the client was given, or that botocore chose.
+    `endpoint` is the client's endpoint URL, given or chosen by botocore.
     """
     entry = _entry_for(endpoint)
     if entry is not None:
@@ -218,14 +218,14 @@ def _entry_for(endpoint: str) -> _Entry | None:
 
 
 def end_call(held: ActiveCall) -> None:
-    """A call that `begin_call` gave has ended."""
+    """Register the end of a call from `begin_call`."""
     _running.discard(held)
     if not _entries:
         unpatch_if_idle()
 
 
 def fake_for_call(endpoint: str) -> OpenFake | None:
-    """The fake that must answer a boto client's request right now, or None where it may go its way.
+    """The fake that must answer a boto client's request now; None if the request may go to the network.
 
     Raises BlockedConnection.
     """
@@ -242,9 +242,9 @@ def fake_for_call(endpoint: str) -> OpenFake | None:
 
 
 def blocking_fake() -> OpenFake | None:
-    """The fake in whose name another way to Bedrock is stopped right now, or None where it is free.
+    """The fake that must block other ways to Bedrock now; None if they are open.
 
-    A fake that records stops nobody: what it passes on is sent with real keys, to where it was going.
+    A recording fake blocks nothing: it forwards calls with real keys to their destination.
     """
     if _FORWARDING.get():
         return None
@@ -256,7 +256,7 @@ def blocking_fake() -> OpenFake | None:
 
 
 def closing() -> BlockingFake | None:
-    """The same, and where no fake is open what `stand_below` put there."""
+    """As `blocking_fake`; if no fake is open, the object that `stand_below` set."""
     fake = blocking_fake()
     if fake is not None or _below is None or _entries or _FORWARDING.get() or CURRENT_CALL.get() is not None:
         return fake
@@ -265,7 +265,7 @@ def closing() -> BlockingFake | None:
 
 @contextmanager
 def forwarding() -> Generator[None, None, None]:
-    """For a `with` block this context, and no other, reaches the real service with real keys."""
+    """In a `with` block, let this context (and no other) reach the real service with real keys."""
     token = _FORWARDING.set(True)
     try:
         yield
@@ -282,14 +282,14 @@ def _refuse_outlived() -> None:
 
 
 def inherit(thread: threading.Thread) -> None:
-    """`thread` is about to be started: where this one outlived its fake, so has the new one."""
+    """Called before `thread` starts: if the current thread outlived its fake, the new thread is marked too."""
     fake = None if _entries else _outlived.get(threading.current_thread())
     if fake is not None:
         _outlived[thread] = fake
 
 
 def keep_patches(owner: object) -> None:
-    """Leave botocore patched between two fakes, until the `owner` calls `drop_patches`: to patch it takes a while.
+    """Keep botocore patched between fakes until `owner` calls `drop_patches`, because patching is slow.
 
     With no fake open every replacement does exactly what the original does.
     """
@@ -297,13 +297,13 @@ def keep_patches(owner: object) -> None:
 
 
 def drop_patches(owner: object) -> None:
-    """The owner of `keep_patches` needs them no longer; one that never asked for them says nothing by it."""
+    """Release `keep_patches` for this owner; does nothing for an owner without it."""
     _keepers[:] = [each for each in _keepers if each is not owner]
     unpatch_if_idle()
 
 
 def unpatch_if_idle() -> None:
-    """Take the patches out if nothing needs them any longer."""
+    """Remove the patches if nothing needs them any more."""
     if not _needed():
         _locked(_take_out, otherwise=_take_out)
 
@@ -342,7 +342,7 @@ def _pop(fake: OpenFake) -> None:
 
 
 def exempt(thread: threading.Thread) -> None:
-    """A thread of our own, which lives as long as it likes and calls nobody."""
+    """Mark a thread of our own, which may outlive fakes because it never calls Bedrock."""
     _ours.add(thread)
 
 
@@ -361,7 +361,7 @@ def _take_out() -> None:
 
 
 def _locked(step: Callable[[], None], *, otherwise: Callable[[], None]) -> None:
-    """Run `step` alone; where it fails or is interrupted, run `otherwise`, which must cope with anything half done."""
+    """Run `step` under the lock; on an error or interrupt run `otherwise`, which must accept any half-done state."""
     try:
         locked(step)
     except BaseException:
@@ -370,13 +370,13 @@ def _locked(step: Callable[[], None], *, otherwise: Callable[[], None]) -> None:
 
 
 def locked(step: Callable[[], None]) -> None:
-    """Run `step` while no other thread opens or closes a fake. A finalizer may come here while this thread is here."""
+    """Run `step` while no other thread opens or closes a fake. Re-entrant, because a finalizer may run in between."""
     with _lock:
         step()
 
 
 def _after_fork_in_child() -> None:
-    """Locks that other threads held are gone, the calls and threads too; the fakes of the parent refuse here."""
+    """In a forked child: renew the locks, forget calls and threads, and refuse in place of the parent's fakes."""
     global _lock
     _lock = threading.RLock()
     _running.clear()

@@ -1,4 +1,4 @@
-"""Handles on what a test scripted: replies that belong together, and the calls that meet a condition."""
+"""Handles for scripted replies: a group of replies, and the calls that meet a condition."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class ScriptedFake(Protocol):
 
 
 class Scripted:
-    """A handle on replies that were scripted together; as a context manager it ends their time.
+    """A handle for replies that were scripted together; as a context manager it limits them to the block.
 
-    Leaving the block takes back what was not used, and raises UnusedReplies unless the block failed already.
+    Leaving the block removes unused replies, and raises UnusedReplies unless the block already raised.
     """
 
     def __init__(self, fake: ScriptedFake, added: Sequence[tuple[Queue, Slot]]) -> None:
@@ -52,7 +52,7 @@ class Scripted:
 
     @property
     def unused(self) -> int:
-        """How many uses are left of them."""
+        """How many uses of these replies are left."""
         return sum((slot.uses or 0) - len(slot.used_by) for slot in self._slots if slot.unused)
 
     def __enter__(self) -> Self:
@@ -71,20 +71,22 @@ class Scripted:
 
 
 class When:
-    """The calls that meet a condition; say what answers them."""
+    """The calls that meet a condition; its methods script their answers."""
 
     def __init__(self, fake: ScriptedFake, queue: Queue) -> None:
         self._fake = fake
         self._queue = queue
 
     def script(self, *replies: Responder) -> Scripted:
-        """Answer these calls with replies in order; when they are used up, the next condition or the script is."""
+        """Answer these calls with replies in order; when they are used up, the next matching condition or the script
+        answers.
+        """
         self._fake.endpoint.check(*replies)
         with self._fake.lock:
             return Scripted(self._fake, [(self._queue, slot) for slot in self._queue.add(replies)])
 
     def always(self, reply: Responder) -> None:
-        """Answer these calls with one reply, as often as they come."""
+        """Answer all of these calls with one reply."""
         self._fake.endpoint.check(reply)
         with self._fake.lock:
             self._queue.add([reply], endless=True)

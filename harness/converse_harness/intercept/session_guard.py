@@ -1,4 +1,4 @@
-"""The guard of a whole session: where no fake and no recording is open, no host of Bedrock is reached either."""
+"""The session guard: no Bedrock host is reachable even when no fake and no recording is open."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ _CLOSED: Final = (
 
 
 class SessionGuard(RefusingFake):
-    """What refuses where no fake is open, and remembers it, so that the test fails even where that is swallowed."""
+    """Refuses calls while no fake is open, and remembers them, so that the test fails even if the error is
+    swallowed.
+    """
 
     def __init__(self) -> None:
         super().__init__("")
@@ -32,30 +34,30 @@ class SessionGuard(RefusingFake):
 
     @property
     def records(self) -> bool:
-        """Whether the way is open: for a test that says so."""
+        """Whether the way is open, for a test with a marker that allows it."""
         return self._off
 
     def message_for(self, library: str, host: str) -> str:
-        """What came, and which fixtures there are."""
+        """The message with the host and library, and the available fixtures."""
         where = f"in {self._test}" if self._test else "outside of a test"
         return _CLOSED.format(library=library, host=host, where=where)
 
     def block(self, error: BlockedConnection) -> None:
-        """Remember it."""
+        """Remember a blocked connection."""
         self.problems.append(error)
 
     def open(self) -> None:
-        """From now on, in place of that of a session around this one."""
+        """Activate this guard in place of one of an outer session."""
         self._before = registry.below()
         registry.stand_below(self)
 
     def close(self) -> None:
-        """The end of the session."""
+        """Deactivate it and restore the outer session's guard."""
         registry.stand_below(self._before)
 
     @contextmanager
     def during(self, test: str, *, off: bool) -> Generator[None, None, None]:
-        """For a `with` block that test runs; `off`: the way is open."""
+        """In a `with` block this test runs; `off`: the way is open."""
         before = self._test, self._off
         self._test, self._off = test, off
         registry.tell_workers()
@@ -66,7 +68,7 @@ class SessionGuard(RefusingFake):
             registry.tell_workers()
 
     def check(self, error: BaseException | None = None) -> None:
-        """Raise what was stopped since this was asked last, unless it is `error` itself."""
+        """Raise connections blocked since the last check, except `error` itself."""
         __tracebackhide__ = True
         self.problems += map(BlockedConnection, refused())
         new, self._told = self.problems[self._told :], len(self.problems)

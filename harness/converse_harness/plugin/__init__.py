@@ -35,8 +35,8 @@ _KEPT: Final = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Each setting as an option of the command line and of the ini file; samples, cases and recordings."""
-    # Not by `pytest_plugins`: for that, pytest looks through all that is installed once more.
+    """Register the options and ini settings, and those of samples, cases and recordings."""
+    # Not through `pytest_plugins`: for that, pytest would search all installed packages once more.
     pluginmanager.register(samples, "converse_samples")
     pluginmanager.register(cases, "converse_cases")
     pluginmanager.register(recording, "converse_recordings")
@@ -56,7 +56,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The marker, with its settings. Raises UsageError for a setting that is none."""
+    """Register the marker with its settings. Raises UsageError for an invalid setting."""
     if _patches(config) not in _PATCHES:
         raise pytest.UsageError(f"converse_patches = {_patches(config)}: it is {' or '.join(_PATCHES)}.")
     arguments = ", ".join(f"{name}=" for name in MARKED)
@@ -64,7 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
-    """What was written again to the prompt cache, and why, in place of the difference of two tuples."""
+    """For assertions on cache rewrites: explain the rewrites instead of showing the difference of two tuples."""
     module: Any = sys.modules.get("converse_harness.endpoint.rewrites")
     if module is None or op != "==":
         return None
@@ -73,7 +73,7 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Where pytest-run-parallel is there, tests that share a fake of this process run in one thread."""
+    """With pytest-run-parallel: run tests that share a fake of this process in one thread."""
     if any(map(config.pluginmanager.hasplugin, parallel.PLUGINS)):
         parallel.in_one_thread(items)
 
@@ -116,8 +116,8 @@ def converse_server(request: pytest.FixtureRequest) -> Iterator[ConverseServer]:
     """A loopback server (HTTP/1.1 and HTTP/2) for clients in any language and process; one per xdist worker.
 
     `with converse_server.script(reply.text("hi")) as fake:` opens a fake with a URL of its own, also inside `@given`:
-    `fake.url`, `fake.environ` (the variables by which SDKs find it), `fake.calls`. One that a test leaves open is
-    closed at its end, and what it says counts.
+    `fake.url`, `fake.environ` (the variables by which SDKs find it), `fake.calls`. A fake that a test leaves open is
+    closed at the test's end, and its problems fail the test.
     """
     from converse_harness.server.listener import ConverseServer
 
@@ -136,7 +136,7 @@ def _patches(config: pytest.Config) -> str:
 
 
 def _keep_patches(config: pytest.Config) -> None:
-    """From the first fake of the session on, botocore stays patched to its end, where the settings say so."""
+    """Keep botocore patched from the first fake to the end of the session, if the settings ask for it."""
     if _KEPT not in config.stash and _patches(config) == "session":
         from converse_harness.intercept import registry
 
@@ -163,7 +163,7 @@ def _fixture_fake(request: pytest.FixtureRequest, kind: type[AnyFake]) -> Iterat
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Give botocore back, once the fixtures of the session have ended too."""
+    """Restore botocore after the session's fixtures have ended."""
     if session.config.stash.get(_KEPT, False):
         from converse_harness.intercept import registry
 
@@ -172,7 +172,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Let the fakes decide about the test's own outcome: one failure, and no second error at teardown."""
+    """Let the fakes decide the test's outcome: one failure in the call phase, no second error at teardown."""
     __tracebackhide__ = True
     server = item.config.stash.get(SERVER, None)
     before = _open_fakes()
@@ -196,10 +196,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 def _open_fakes() -> Mapping[Fake, int]:
-    """Every fake that is open, whoever opened it, with how many problems it has had.
-
-    None where nothing has loaded what makes them.
-    """
+    """Every open fake with its number of problems so far; empty if the module of fakes was never loaded."""
     module = sys.modules.get("converse_harness.intercept.fake")
     return {} if module is None else module.open_fakes()
 
@@ -211,10 +208,10 @@ def _what_fakes_say(item: pytest.Item, before: Mapping[Fake, int], error: BaseEx
 
 
 def _asked(item: pytest.Item, before: Mapping[Fake, int], error: BaseException | None) -> Exception | None:
-    """What fails the test; every fake is asked, so that none has anything left to say when its fixture ends.
+    """The problems that fail the test; every fake is checked now, so that none reports again when its fixture ends.
 
-    Those of its fixtures, and those that it left open on the server, are asked for all; those of a wider scope, for
-    what was wrong with the calls of this test: their replies may be for other tests.
+    Fakes of the test's fixtures, and those left open on the server, are checked completely. Fakes of a wider scope are
+    checked only for problems with this test's calls, because their replies may be for other tests.
     """
     own = own_fakes(item)
     server = item.config.stash.get(SERVER, None)
@@ -236,7 +233,7 @@ def _asked(item: pytest.Item, before: Mapping[Fake, int], error: BaseException |
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show the calls of a failing test."""
+    """Add the calls to the report of a failing test."""
     report = yield
     if report.when == "call" and report.failed:
         from converse_harness.endpoint.failure_texts import transcript

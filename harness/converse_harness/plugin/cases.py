@@ -64,7 +64,7 @@ converse_each_case: Final = pytest.fixture(name=_FIXTURE)(_give_each_case)
 
 
 def _script(fake: Fake, case: Case) -> None:
-    """The case's first reply must be used; those that follow are there for who asks again."""
+    """Script the case: its first reply must be used, the following ones only if the consumer asks again."""
     from converse_harness import reply
 
     first, *rest = [answer.times(1) for answer in case.replies for _ in range(answer.uses)]
@@ -86,7 +86,7 @@ def _one_by_one(replies: Iterable[Reply], last: Reply) -> Callable[[Call], Reply
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test once per case, where it or a fixture of its asks for that."""
+    """Parametrize a test with the cases if it, or one of its fixtures, uses `converse_each_case`."""
     if _FIXTURE in metafunc.fixturenames:
         from converse_harness.cases import CASES
         from converse_harness.plugin.samples import parametrize
@@ -96,7 +96,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Skip a test that could not meet its case, because it never asked for a stream."""
+    """Skip a test that cannot meet its case because it never requested a stream."""
     __tracebackhide__ = True
     try:
         result = yield

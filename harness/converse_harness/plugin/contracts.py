@@ -18,7 +18,7 @@ _NARROWEST: Final = 20
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """A count of verdicts for each contract, then each case that was not handled, with why."""
+    """Print the number of verdicts for each contract, then each case that was not handled, with the reason."""
     contracts: dict[str, list[Mapping[str, Any]]] = {}
     for verdict in _verdicts(terminalreporter.stats):
         contracts.setdefault(verdict["contract"], []).append(verdict)
@@ -48,7 +48,7 @@ def _is_handled(verdict: Mapping[str, Any]) -> bool:
 
 
 def _is_told(verdict: Mapping[str, Any]) -> bool:
-    """Whether it has a line: everything but what was handled, as it should be."""
+    """Whether a verdict gets a line: not handled, or handled although `known` lists the case."""
     return not _is_handled(verdict) or verdict["known"] is not None
 
 
@@ -65,7 +65,7 @@ def _counts(verdicts: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _lines(verdicts: Iterable[Mapping[str, Any]], width: int) -> Iterator[str]:
-    """The test, what its verdict is, and as much of why as fits."""
+    """The test, its verdict, and as much of the reason as fits on the line."""
     rows = [(verdict["test"], _word(verdict), verdict["why"]) for verdict in verdicts]
     first, second = (max((len(row[column]) for row in rows), default=0) for column in (0, 1))
     for test, word, why in rows:

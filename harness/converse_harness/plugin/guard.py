@@ -1,4 +1,4 @@
-"""pytest: the guard of the whole session, where `converse_guard = session` says so."""
+"""pytest: the guard of the whole session, for `converse_guard = session`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OUTSIDE: Final = pytest.StashKey[str]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The option, and the ini setting of the same name."""
+    """Register the option and its ini setting."""
     group = parser.getgroup(*GROUP)
     group.addoption("--converse-guard", choices=("session", "off"), default=None, help=f"{_MEANING} (default: off)")
     parser.addini("converse_guard", _MEANING, default="off")
@@ -28,13 +28,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Before a conftest.py is imported."""
+    """Open the guard before any conftest.py is imported."""
     _switch_on(early_config, early_config.known_args_namespace.converse_guard)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """For a plugin that was loaded later than the first conftest.py; and workers ask from now on."""
+    """Open the guard if the plugin was loaded after the first conftest.py; workers check it from now on."""
     _switch_on(config, config.getoption("--converse-guard"))
     from converse_harness.intercept import pools
 
@@ -57,7 +57,7 @@ def _guard(config: pytest.Config) -> SessionGuard | None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Let everything through again."""
+    """Close the guard."""
     if _GUARD in config.stash:
         config.stash[_GUARD].close()
         del config.stash[_GUARD]
@@ -65,7 +65,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """A test whose marker says so is let through, with the fixtures that are set up for it."""
+    """Let a test through, with its fixtures, if its marker says so."""
     guard = _guard(item.config)
     if guard is None:
         return (yield)
@@ -74,7 +74,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def _checked(item: pytest.Item) -> Generator[None, object, object]:
-    """What was stopped fails the phase in which it happened, even where it was swallowed."""
+    """Fail the phase in which a connection was blocked, even if the error was swallowed."""
     __tracebackhide__ = True
     guard = _guard(item.config)
     try:
@@ -97,7 +97,7 @@ pytest_runtest_teardown = pytest.hookimpl(wrapper=True)(_checked)
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """The same for a module that asks Bedrock while it is imported."""
+    """Fail the collection of a module that calls Bedrock during import."""
     report = yield
     guard = _guard(collector.config)
     if guard is not None:
@@ -111,7 +111,7 @@ def pytest_make_collect_report(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """What was stopped where no test and no module is to blame fails the run."""
+    """Fail the run for connections that were blocked outside of tests and modules."""
     guard = _guard(session.config)
     if guard is None:
         return
@@ -124,7 +124,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say it."""
+    """Report these connections in the summary."""
     stopped = config.stash.get(_OUTSIDE, None)
     if stopped is not None:
         terminalreporter.section("converse guard")

@@ -1,4 +1,4 @@
-"""pytest: no secret is in the report of a test in which a fake or a recording was open, nor in what is made of it."""
+"""pytest: mask secrets in the reports of tests during which a fake or a recording was open."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ gone: it is masked where the same report had one.
 
 
 class _Opened(NamedTuple):
-    """How often a fake was opened in this process so far, and whether one is open."""
+    """The number of fakes opened in this process so far, and whether one is open."""
 
     times: int
     now: bool
@@ -36,7 +36,7 @@ def _opened() -> _Opened:
 class Masks:
     """The hooks that mask; one for each run.
 
-    The report is masked where it is logged, which is after all that adds to it; of xdist's workers in the worker.
+    A report is masked when it is logged, after all other plugins have added to it; under xdist, in the worker.
     """
 
     def __init__(self) -> None:
@@ -45,13 +45,13 @@ class Masks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self) -> None:
-        """A test begins."""
+        """Note the start of a test."""
         self._before = _opened()
         self._own.clear()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Mask what the report shows."""
+        """Mask the report of a test."""
         if self._was_open():
             masking = _Masking(self._own)
             masking.report(report)
@@ -62,7 +62,7 @@ class Masks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_warning_recorded(self, warning_message: Any) -> None:
-        """Mask a warning of the test that ran last."""
+        """Mask a warning of the latest test."""
         if self._was_open():
             said = str(warning_message.message)
             masked = _Masking(self._own).text(said)
@@ -74,9 +74,9 @@ class Masks:
 
 
 class _Masking:
-    """Masks whatever pytest shows of a failure, and remembers the kinds of secrets that it found, and these.
+    """Masks all parts of a failure report, and collects the secrets found and their kinds.
 
-    `own` are secrets of this process, or others that are known; with `cut` also what was cut may be one.
+    `own` are known secrets, such as those of this process; `cut`: also mask the ends of secrets that were cut.
     """
 
     def __init__(self, own: set[str], *, cut: bool = False) -> None:
@@ -88,7 +88,7 @@ class _Masking:
         self._done: set[int] = set()
 
     def report(self, report: Any) -> None:
-        """Change a report in place."""
+        """Mask a report in place."""
         from converse_harness.endpoint.failure_texts import shortened
 
         report.longrepr = self.value(report.longrepr)
@@ -121,13 +121,13 @@ class _Masking:
         return _CUT.sub("***", made) if self._cut else made
 
     def named(self, name: str, value: str) -> str:
-        """A value that may be a secret only by its name."""
+        """Mask a value that only its name marks as a secret."""
         before = f"{name} = "
         made = self.text(before + value)
         return made.removeprefix(before) if made.startswith(before) else self.text(value)
 
     def value(self, value: Any) -> Any:
-        """A part of what pytest shows of an exception; its objects are changed in place."""
+        """Mask a part of an exception's representation; its objects are changed in place."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list | tuple):
@@ -148,7 +148,7 @@ class _Masking:
         return [*map(self.value, items)] if isinstance(items, list) else tuple(map(self.value, items))
 
     def _lines(self, lines: list[str]) -> list[str]:
-        """Lines are masked together, as a secret may go on in the next."""
+        """Mask lines together, because a secret may continue on the next line."""
         if all(line.endswith("\n") for line in lines):
             return self.text("".join(lines)).splitlines(keepends=True)
         return self.text("\n".join(lines)).split("\n")
@@ -158,6 +158,6 @@ _PAIR: Final = 2
 
 
 def _is_shown(value: Any) -> bool:
-    """Whether it is one of the objects of which pytest makes the text of a failure."""
+    """Whether an object is one of those from which pytest builds a failure's text."""
     show: Callable[..., object] | None = getattr(value, "toterminal", None)
     return show is not None and hasattr(value, "__dict__")

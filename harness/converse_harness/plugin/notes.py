@@ -1,4 +1,4 @@
-"""pytest: what fakes have to say and fails nothing, in a section of the summary; also under xdist."""
+"""pytest: the notes of fakes, in a section of the summary; also under xdist."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ _OPENED: Final = pytest.StashKey[ExitStack]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The option, and the ini setting of the same name."""
+    """Register the option and its ini setting."""
     group = parser.getgroup(*GROUP)
     group.addoption("--converse-notes", choices=[*WAYS], default=None, help=f"{_MEANING} (default: summary)")
     parser.addini("converse_notes", _MEANING, default="summary")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Read what fakes have to say from now on."""
+    """Start to collect notes."""
     _way(config)
     stack = config.stash[_OPENED] = ExitStack()
     config.stash[_INBOX] = stack.enter_context(inbox())
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Read no more."""
+    """Stop collecting notes."""
     if _OPENED in config.stash:
         config.stash[_OPENED].close()
 
 
 def check(item: pytest.Item, error: BaseException | None) -> None:
-    """Keep what was noted during a test. Raises NotedCall where a note is a failure, and the test has no other."""
+    """Keep the notes of a test. Raises NotedCall if notes are failures and the test has no other."""
     __tracebackhide__ = True
     new = _keep(item)
     way = _way(item.config)
@@ -71,7 +71,7 @@ def check(item: pytest.Item, error: BaseException | None) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """The last report of a test has its notes."""
+    """Attach a test's notes to its last report."""
     report = yield
     _keep(item)
     if report.when == "teardown":
@@ -81,7 +81,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Each kind of note once, with the tests that it is of."""
+    """Print each kind of note once, with the tests that have it."""
     kinds: dict[str, tuple[str, list[str]]] = {}
     for test, note in _reported(terminalreporter.stats):
         kinds.setdefault(note["kind"], (note["text"], []))[1].append(test)
@@ -103,7 +103,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def _reported(stats: Mapping[str, Iterable[object]]) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """The notes of all tests; the report of a teardown is among what has no word in the summary."""
+    """The notes of all tests, found in the teardown reports, which have no word in the summary."""
     for reports in stats.values():
         for report in reports:
             if getattr(report, "when", None) == "teardown":
@@ -113,7 +113,7 @@ def _reported(stats: Mapping[str, Iterable[object]]) -> Iterator[tuple[str, Mapp
 
 
 def _keep(item: pytest.Item) -> list[Note]:
-    """What is new of this test; a kind is said once."""
+    """Keep a test's new notes, one of each kind."""
     kept = item.stash.setdefault(_NOTES, {})
     opened = item.config.stash.get(_INBOX, None)
     new = [] if opened is None else [note for note in opened.take() if note.kind not in kept]

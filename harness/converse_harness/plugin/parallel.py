@@ -24,7 +24,7 @@ _REASON: Final = (
 
 
 def in_one_thread(items: Iterable[pytest.Item]) -> None:
-    """Mark the tests that share such a fake as `thread_unsafe`: they run once, as without that plugin."""
+    """Mark tests that share a fake as `thread_unsafe`, so that pytest-run-parallel runs them once."""
     for item in items:
         used = _FIXTURES & {*getattr(item, "fixturenames", ())}
         if used or item.get_closest_marker(MARKER) or any(map(_opens_one, _functions(item))):
@@ -32,7 +32,7 @@ def in_one_thread(items: Iterable[pytest.Item]) -> None:
 
 
 def _functions(item: pytest.Item) -> Iterator[Callable[..., Any]]:
-    """The function of a test, and those that it wraps."""
+    """The function of a test and the functions that it wraps."""
     function = getattr(item, "obj", None)
     while function is not None:
         yield function

@@ -1,6 +1,6 @@
-"""pytest: the marker `converse_recording`, which plays the recording of a test or makes it: options, and when to begin.
+"""pytest: the marker `converse_recording`, which plays or makes a test's recording: its options and its start.
 
-Loaded by every pytest of the environment: what is behind it is `recording_hooks`, which comes with the first need.
+Every pytest run of the environment loads this module, so the rest is in `recording_hooks`, which is loaded when needed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """How recordings are made and where they are."""
+    """Register the options for the record mode and the folder."""
     group = parser.getgroup(*GROUP)
     default, *_ = MODES
     group.addoption(
@@ -55,7 +55,7 @@ def _listed(choices: Mapping[Any, str]) -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The marker, and what the ini file says. Raises UsageError."""
+    """Register the marker, and read the ini file. Raises UsageError."""
     config.addinivalue_line(
         "markers",
         f"{MARKER}(name=None, *, match='shape', pace=0): plays the recording of the test, or makes it where "
@@ -69,7 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """Say it where something may be recorded."""
+    """Add the record mode to pytest's header if this run can record."""
     meanings = {str(mode): meaning for mode, meaning in MODES.items()}
     meaning = meanings[mode_of_run(config)]  # one that is none was refused before
     return f"converse-harness: {setting_of_run(config)} ({meaning})" if _records(config) else None
@@ -96,7 +96,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def give(item: pytest.Item, fake: Fake) -> None:
-    """A fake of a fixture plays and records what its test does."""
+    """Let a fake from a fixture play and record in its test."""
     if item.get_closest_marker(MARKER) is not None:
         from converse_harness.plugin import recording_hooks
 

@@ -1,6 +1,6 @@
 """pytest: the recording of a test with the marker `converse_recording`, from its setup to its end.
 
-Loaded by `recordings` where it may be needed.
+`recording` loads this module when it may be needed.
 """
 
 from __future__ import annotations
@@ -81,9 +81,10 @@ _NO_ACCOUNT_ERRORS: Final = frozenset(
 
 @dataclass(slots=True, eq=False)
 class RecordingRun:
-    """The recording of a test that runs: what it plays, what it records, and whether it passed so far.
+    """The recording of a running test: the exchanges to play, the new exchanges, and whether the test has passed so
+    far.
 
-    `refused` says why it can do neither, `note` what is to be added to an error.
+    `refused` is the reason why it can neither play nor record, `note` a text to add to an error.
     """
 
     nodeid: str
@@ -97,7 +98,7 @@ class RecordingRun:
     _queue: Queue | None = None
 
     def queue(self, name: str) -> Queue:
-        """The one queue that all fakes of the test play."""
+        """The single queue that all fakes of the test play."""
         if self._queue is None and self.recording is not None:
             self._queue = self.recording.queue(name)
         elif self._queue is None:
@@ -107,7 +108,7 @@ class RecordingRun:
         return self._queue
 
     def give(self, fake: Fake) -> None:
-        """A fake plays and records for this test."""
+        """Connect a fake: it plays and records for this test."""
         if self._fakes:
             fake.take_turns_with(self._fakes[0])
         self._fakes.append(fake)
@@ -117,16 +118,16 @@ class RecordingRun:
 
     @property
     def answers(self) -> bool:
-        """Whether a fake plays and records for it already."""
+        """Whether any fake plays and records for the test already."""
         return bool(self._fakes)
 
     @property
     def slots(self) -> Sequence[Slot]:
-        """The recorded exchanges, as the script has them."""
+        """The recorded exchanges as slots of a script."""
         return () if self._queue is None else self._queue.slots
 
     def unplayed(self) -> list[int]:
-        """The lines at which the exchanges begin that no call was answered with."""
+        """The line numbers of the recorded exchanges that were not played."""
         exchanges = () if self.recording is None else self.recording.exchanges
         return [exchange.at for exchange, slot in zip(exchanges, self.slots, strict=False) if slot.left]
 
@@ -142,7 +143,7 @@ _RUNNING: Final = pytest.StashKey[list[RecordingRun]]()
 
 
 def begin_run(config: pytest.Config) -> None:
-    """Take part in a run. Raises UsageError for replacements that are none."""
+    """Start the hooks for a run. Raises UsageError for invalid replacements."""
     replaced: list[str] = config.getini("converse_redact")
     if replaced:
         config.stash[_REDACTION] = _redaction(replaced)
@@ -160,8 +161,8 @@ def _redaction(lines: list[str]) -> Redaction:
         raise pytest.UsageError(f"converse_redact: {error}") from error
 
 
-# The recording begins before the first fixture of the test itself, and ends after the last: what fixtures of a wider
-# scope call is not the test's own. What is wrong with it is said before any fixture, but after skip marks.
+# The recording begins before the test's own first fixture and ends after its last: calls of wider fixtures are not the
+# test's own. Problems with the recording itself are raised before any fixture, but after skip marks.
 
 
 def begin(item: pytest.Item) -> None:
@@ -179,21 +180,21 @@ def begin(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_fixture_setup(request: Any) -> None:
-    """Answer from before the first fixture on that is made for this test alone."""
+    """Start to answer before the first function-scoped fixture."""
     if request.scope == "function":
         _answer(request.node)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Answer in a test without such a fixture."""
+    """Start to answer in a test without such a fixture."""
     __tracebackhide__ = True
     _answer(item)
     return (yield)
 
 
 def _answer(item: pytest.Item) -> None:
-    """The marker needs no fixture; and where there is one, what other fixtures call before it is answered too."""
+    """Open a fake for the test: the marker needs no fixture, and calls of other fixtures are answered too."""
     session = item.stash.get(_SESSION, None)
     if session is None or session.answers:
         return
@@ -215,7 +216,7 @@ def _answer(item: pytest.Item) -> None:
 
 
 def give(item: pytest.Item, fake: Fake) -> None:
-    """A fake of a fixture plays and records what its test does."""
+    """Connect a fake from a fixture to the test's recording."""
     session = item.stash.get(_SESSION, None)
     if session is not None:
         session.give(fake)
@@ -252,7 +253,7 @@ def _missing(item: pytest.Item, path: Path) -> str:
 
 
 def _from_here(config: pytest.Config, path: Path) -> Path:
-    """A path as messages have it: from the folder in which this run began."""
+    """A path as messages show it: relative to the folder in which this run started."""
     try:
         return Path(os.path.relpath(path, config.invocation_params.dir))
     except ValueError:  # another drive of Windows
@@ -260,7 +261,7 @@ def _from_here(config: pytest.Config, path: Path) -> Path:
 
 
 def _quoted(config: pytest.Config, nodeid: str) -> str:
-    """A node id as an argument for a shell that stands where this run began."""
+    """A node id quoted for a shell in the folder in which this run started."""
     file, *names = nodeid.split("::", 1)
     text = "::".join([_from_here(config, config.rootpath / file).as_posix(), *names])
     if not set(text) & set('"$`\\!'):
@@ -274,19 +275,19 @@ def _quoted(config: pytest.Config, nodeid: str) -> str:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Remember how each phase ended; and say what to do where there is no account to record with."""
+    """Remember the outcome of each phase; and give advice if there are no credentials to record with."""
     session = item.stash.get(_SESSION, None)
     if session is not None and call.excinfo is not None:
         _advise(session, call.excinfo.value)
     report = yield
-    # A test that is expected to fail, and does, did what it should: its recording is a good one.
+    # An expected failure is a success here: its recording is valid.
     if session is not None and not report.passed and not hasattr(report, "wasxfail"):
         session.passed = False
     return report
 
 
 def _advise(session: RecordingRun, error: BaseException) -> None:
-    """Add what a person cannot know from the error alone."""
+    """Add advice that the error itself cannot give."""
     no_account = session.writer is not None and any(type(each).__name__ in _NO_ACCOUNT_ERRORS for each in _chain(error))
     if session.note and (no_account or (session.writer is None and isinstance(error, UnexpectedCall))):
         error.add_note(session.note)
@@ -302,7 +303,7 @@ def _chain(error: BaseException | None) -> Generator[BaseException, None, None]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
-    """Write what was recorded once the last fixture is done; where it cannot be written, the test has an error."""
+    """Write the recording after the last fixture has ended; if it cannot be written, the test gets an error."""
     session = item.stash.get(_SESSION, None)
     try:
         result = yield
@@ -323,7 +324,7 @@ def _settle(item: pytest.Item, session: RecordingRun) -> list[str]:
 
 
 def _keep(config: pytest.Config, session: RecordingRun) -> list[str]:
-    """Keep what a session recorded and note for the end what became of it; what went wrong, if anything did."""
+    """Save a session's recording and note the result for the summary; returns the error if saving failed."""
     tally = config.stash[TALLY]
     config.stash[_RUNNING].remove(session)
     left = session.unplayed()
@@ -347,7 +348,7 @@ def _keep(config: pytest.Config, session: RecordingRun) -> list[str]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Put aside what an interrupted test recorded, whose fakes are closed by now; then tell, where this is a worker."""
+    """Set aside recordings of interrupted tests, whose fakes are closed by now; an xdist worker then reports."""
     config = session.config
     interrupted = config.stash[_RUNNING]
     while interrupted:

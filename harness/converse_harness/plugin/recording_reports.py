@@ -1,4 +1,4 @@
-"""pytest: what is said of recordings at the end: written, not played to the end, used by no test; also under xdist."""
+"""pytest: the summary of recordings: written, not fully played, or used by no test; also under xdist."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _NARROWING: Final = (
 
 @dataclass(slots=True, eq=False)
 class _Tally:
-    """What is said at the end, and what must be known for that.
+    """The facts for the summary.
 
-    A worker of xdist hands `told()` to the controller, which adds those of all workers together.
+    An xdist worker sends `told()` to the controller, which adds up those of all workers.
     """
 
     owners: dict[str, tuple[str, bool]] = field(default_factory=dict[str, tuple[str, bool]])
@@ -59,11 +59,11 @@ class _Tally:
     workers: int = 0
 
     def owner(self, path: Path, item: pytest.Item) -> tuple[str, bool]:
-        """The test that records a file, and whether the file was there when the run began."""
+        """The test that records a file, and whether the file existed when the run began."""
         return self.owners.get(_key(path), (item.nodeid, path.exists()))
 
     def told(self) -> dict[str, Any]:
-        """All of it in lists and texts."""
+        """All facts as lists and strings."""
         return {
             "kept": self.kept,
             "unplayed": self.unplayed,
@@ -74,7 +74,7 @@ class _Tally:
         }
 
     def add(self, told: dict[str, Any]) -> None:
-        """What a worker tells."""
+        """Add the facts of a worker."""
         self.kept += map(tuple, told["kept"])
         self.unplayed += map(tuple, told["unplayed"])
         self.problems += told["problems"]
@@ -88,12 +88,12 @@ TALLY: Final = pytest.StashKey[_Tally]()
 
 
 def _key(path: Path) -> str:
-    """The same for two names that are one file where capitals do not count."""
+    """A path's key: equal for two names of one file on a case-insensitive file system."""
     return str(path).casefold()
 
 
 class Reports:
-    """The hooks that count; one for each run."""
+    """The hooks that collect these facts; one object per run."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -101,24 +101,24 @@ class Reports:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """A module that is skipped, or cannot be imported, has tests that nobody knows."""
+        """Note a module that is skipped or fails to import: its tests are unknown."""
         report = yield
         if not report.passed:
             self._tally.whole = False
         return report
 
     def pytest_itemcollected(self) -> None:
-        """Count: a plugin may take tests away without a word."""
+        """Count the collected tests: a plugin may remove some silently."""
         self._tally.collected += 1
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Not all tests run."""
+        """Note that not all tests run."""
         if items:
             self._tally.whole = False
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Work out which test has which file: before any test runs, and in every worker alike."""
+        """Assign files to tests: before any test runs, and equally in every worker."""
         tally = self._tally
         tally.whole = tally.whole and tally.collected == len(session.items)
         tally.collected = len({item.nodeid for item in session.items})
@@ -133,30 +133,30 @@ class Reports:
             tally.owners.setdefault(_key(path), (item.nodeid, path.exists()))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """A test was run, here or by a worker."""
+        """Note that a test ran, here or in a worker."""
         self._tally.ran.add(report.nodeid)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodeready(self) -> None:
-        """A worker of xdist begins."""
+        """Note the start of an xdist worker."""
         self._tally.workers += 1
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """A worker of xdist ended: it tells what it knows, unless it crashed."""
+        """Add the facts of an xdist worker that ended, unless it crashed."""
         told = getattr(node, "workeroutput", {}).pop(_OUTPUT, None)  # of an interrupted one it is said twice
         if told is not None:
             self._tally.add(told)
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print it."""
+        """Print the summary."""
         for line in (*_became(self._tally), *_unplayed(self._tally), *_unused(self._config, self._tally)):
             terminalreporter.write_line(line)
 
 
 def tell(config: pytest.Config) -> None:
-    """Tell the controller, where this is a worker of xdist."""
+    """Send the facts to the controller, if this is an xdist worker."""
     output: dict[str, Any] | None = getattr(config, "workeroutput", None)
     if output is not None:
         output[_OUTPUT] = config.stash[TALLY].told()
@@ -182,7 +182,7 @@ def _unplayed(tally: _Tally) -> Iterator[str]:
 
 
 def _unused(config: pytest.Config, tally: _Tally) -> Iterator[str]:
-    """The recordings that nobody needs, where that can be known: all tests were collected, and all ran."""
+    """The unused recordings, if they can be known: all tests were collected and ran."""
     root = folder(config)
     if not _whole(config, tally) or not root.is_dir():
         return
@@ -211,7 +211,7 @@ def _whole(config: pytest.Config, tally: _Tally) -> bool:
 
 
 def _all_tests(config: pytest.Config) -> list[Path]:
-    """Where all tests are: the folders of `testpaths`, else all below the root."""
+    """The folders of all tests: those of `testpaths`, or the root without these."""
     found = [
         config.rootpath / name
         for pattern in config.getini("testpaths")

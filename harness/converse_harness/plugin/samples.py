@@ -23,7 +23,7 @@ _SCOPES: Final = ("session", "package", "module", "class", "function")
 def parametrize(
     metafunc: pytest.Metafunc, fixture: str, names: Callable[[], Iterable[str]], ours: Collection[object]
 ) -> None:
-    """Run a test once for each of the names that the fixture can be given; `ours` are the functions of our fixtures.
+    """Parametrize a test with the names that the fixture accepts; `ours` are the functions of our fixtures.
 
     Nothing happens where the user has a parameter or a fixture of the same name. Values are made when tests run.
     """
@@ -41,16 +41,16 @@ def _has_parameter(metafunc: pytest.Metafunc, fixture: str) -> bool:
 
 
 def _leads_to(metafunc: pytest.Metafunc, fixture: str, ours: Collection[object]) -> bool:
-    """Whether the test gets our fixture, perhaps through one of the same name that asks for it."""
+    """Whether the test gets our fixture, directly or through an override that requests it."""
     definitions = reversed(_definitions(metafunc).get(fixture, ()))
     last = next((each for each in definitions if fixture not in each.argnames), None)
     return last is not None and last.func in ours
 
 
 def _scope(metafunc: pytest.Metafunc, fixture: str) -> Any:
-    """How long a value stays: as long as the widest fixture that asks for it, else for one test.
+    """The scope of a value: that of the widest fixture that requests it, otherwise one test.
 
-    Not for the session, though the fixtures of variants have that scope: pytest would sort the tests of all modules by
+    Never the session, although the variant fixtures have this scope: pytest would reorder the tests of all modules by
     variant.
     """
     asking = [
@@ -104,7 +104,7 @@ def _variants_fixture(name: str, row: SampleRow) -> Any:
 
 
 def _fixture(give: Callable[..., Any], row: SampleRow, signature: Signature) -> Any:
-    # pytest asks for the signature of every fixture when it starts: one that is there needs not be worked out.
+    # pytest inspects every fixture's signature at start; a ready-made one saves this time.
     vars(give).update(__signature__=signature)
     give.__doc__ = row.doc
     give.__name__ = row.fixture
@@ -132,7 +132,7 @@ globals().update({row.fixture: _variants_fixture(name, row) for name, row in VAR
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test once per variant, where it or a fixture of its asks for that."""
+    """Run a test once per variant if it, or one of its fixtures, asks for that."""
     for name, row in VARIANTS.items():
         if row.fixture in metafunc.fixturenames:
             parametrize(metafunc, row.fixture, partial(_paths, name), _FIXTURES)
@@ -140,7 +140,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> None:
-    """Remember those of our fixtures that have a value."""
+    """Remember which of our fixtures have a value."""
     if fixturedef.func in _FIXTURES:
         kept = request.config.stash.setdefault(_ASKED_FIXTURES, [])
         if fixturedef not in kept:
@@ -149,7 +149,7 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.Fix
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Make each value anew that a test before this one may have changed."""
+    """Renew each value that an earlier test may have changed."""
     for definition in item.config.stash.get(_ASKED_FIXTURES, ()):
         if definition.cached_result is not None and definition.cached_result[2] is None:
             _, path, no_error = definition.cached_result

@@ -1,4 +1,4 @@
-"""The settings of a test, from its marker, the command line and the ini file; and the fakes that are its own."""
+"""The settings of a test, from its marker, the command line and the ini file; and the fakes that belong to it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def settings_of(item: pytest.Item) -> Settings:
 
 
 def _models(config: pytest.Config) -> Mapping[str, str]:
-    """What stands behind model ids, by globs. Raises UsageError."""
+    """The mapping of model id globs to models. Raises UsageError."""
     said: dict[str, str] = {}
     for line in config.getini("converse_models"):
         glob, equals, model = (part.strip() for part in str(line).partition("="))
@@ -78,13 +78,13 @@ def _models(config: pytest.Config) -> Mapping[str, str]:
 
 
 def guard_of(item: pytest.Item) -> str | None:
-    """What the closest marker says of the session's guard; None where none does."""
+    """The session guard setting of the closest marker; None if no marker has it."""
     said = (marker.kwargs["guard"] for marker in item.iter_markers("converse") if "guard" in marker.kwargs)
     return next(said, None)
 
 
 def own_fakes(item: pytest.Item) -> list[Fake]:
-    """The fakes that decide about a test's outcome; a fixture appends its own."""
+    """The fakes that decide the test's outcome; fixtures append theirs."""
     return item.stash.setdefault(_FAKES, [])
 
 
@@ -123,7 +123,7 @@ _WITHOUT_FIXTURE: Final[Mapping[str, Mapping[str, str]]] = {
 
 
 def refuse_inside_given(item: pytest.Item, fixture: str) -> None:
-    """Fail a test with `@given` that asks for this fixture, unless it says that it wants one fake for all examples."""
+    """Fail a test with `@given` that uses this fixture, unless it states that all examples share one fake."""
     function = getattr(item, "obj", None)
     if not getattr(function, "is_hypothesis_test", False):
         return
@@ -148,7 +148,7 @@ _ARGUMENTS: Final = {
 
 
 def settings_of_recording(item: pytest.Item) -> dict[str, Any] | None:
-    """What the markers of a test say, the closest wins; None where it has none. Raises ReplyError."""
+    """The settings of a test's recording markers, the closest first; None if there is none. Raises ReplyError."""
     settings: dict[str, Any] = {}
     markers = list(item.iter_markers(MARKER))
     for marker in reversed(markers):
@@ -166,7 +166,7 @@ def settings_of_recording(item: pytest.Item) -> dict[str, Any] | None:
 
 
 def path_of(item: pytest.Item, name: object = None) -> Path:
-    """The file of a test's recording. Raises ReplyError for a name that cannot be one."""
+    """The file of a test's recording. Raises ReplyError for an invalid name."""
     from converse_harness.recordings.choices import given_path, path_of_test
 
     if name is not None:
@@ -185,7 +185,7 @@ def folder(config: pytest.Config) -> Path:
 
 
 def shown(config: pytest.Config, path: Path) -> str:
-    """A path as reports have it: from the root of the tests, as node ids are."""
+    """A path as reports show it: relative to the root folder, as in node ids."""
     try:
         return path.relative_to(config.rootpath).as_posix()
     except ValueError:
@@ -193,11 +193,11 @@ def shown(config: pytest.Config, path: Path) -> str:
 
 
 def mode_of_run(config: pytest.Config) -> str:
-    """Whether recordings are played or made, as one of MODES."""
+    """The record mode of the run, one of MODES."""
     return str(config.getoption("--converse-record") or config.getini("converse_record"))
 
 
 def setting_of_run(config: pytest.Config) -> str:
-    """Where the mode was said, as it was written there."""
+    """Where the record mode was set, as written there."""
     given = config.getoption("--converse-record")
     return f"--converse-record={given}" if given else f"converse_record = {config.getini('converse_record')}"

@@ -1,7 +1,7 @@
 """How people write replies. Everything is checked against AWS's model at the line that writes it.
 
-Messages, blocks and events are the plain dicts of the AWS API. What has to be believable but was not written, the
-Endpoint fills in: token usage, latency, tool use ids.
+Messages, blocks and events are the plain dicts of the AWS API. The Endpoint fills in realistic values for anything left
+out: token usage, latency, tool use ids.
 """
 
 from converse_harness.reply.failures import (

@@ -1,4 +1,4 @@
-"""What a Reply is made of: a message, exact events, an HTTP error or bare bytes, in words, as source."""
+"""The kinds of content that a Reply can have: a message, exact events, an HTTP error, or raw bytes."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class MessageBody:
     """An answer as a message; how it is cut into events follows the model family of the request.
 
     `content` holds ContentBlocks, `pieces` the exact deltas of blocks by index, `options` further members of
-    ConverseResponse: usage, metrics, trace, additionalModelResponseFields, performanceConfig, serviceTier. Not
-    `strict`, it may have members and values that are not in AWS's model.
+    ConverseResponse: usage, metrics, trace, additionalModelResponseFields, performanceConfig, serviceTier. With
+    `strict=False` it may have members and values outside AWS's model.
     """
 
     content: tuple[Mapping[str, Any], ...]
@@ -42,7 +42,7 @@ class MessageBody:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EventsBody:
-    """An answer as the exact sequence of stream events; `strict` if they were held to AWS's model and order."""
+    """An answer as the exact sequence of stream events; `strict` if they were checked against AWS's model and order."""
 
     events: tuple[Mapping[str, Any], ...]
     strict: bool = True
@@ -60,9 +60,9 @@ class ErrorBody:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BareBody:
-    """An answer of which only the bytes are known: of another operation than Converse and ConverseStream, or damaged.
+    """An answer known only as bytes: of an operation other than Converse and ConverseStream, or damaged.
 
-    `summary` says it in a few words.
+    `summary` describes it in a few words.
     """
 
     summary: str
@@ -76,10 +76,10 @@ Body = WrittenBody | BareBody
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recorded:
-    """What a service really sent, to be sent again byte for byte where the same operation asks for it.
+    """The recorded bytes of a real answer, which are sent unchanged if the same operation is called.
 
-    The chunks of `response` have the recorded pauses, or none. `partial`: the client that was recorded left before the
-    end, so that what came after is not known.
+    The chunks of `response` have the recorded pauses, or none. `partial`: the recorded client disconnected before the
+    end, so that the rest of the answer is unknown.
     """
 
     operation: str
@@ -87,7 +87,7 @@ class Recorded:
     partial: bool = False
 
     def paced(self, first: float, each: float) -> Recorded:
-        """The same with these pauses, in seconds."""
+        """The same recorded answer with these pauses, in seconds."""
         delays = chain((first,), repeat(each))
         chunks = tuple(chunk._replace(delay=delay) for chunk, delay in zip(self.response.chunks, delays, strict=False))
         return replace(self, response=replace(self.response, chunks=chunks, wait=0.0))
@@ -123,7 +123,8 @@ _LOOKED_AT: Final = 4000
 
 
 def shorten(text: str, width: int = 60) -> str:
-    """A text on one line, at most `width` characters of it. Secrets are masked, which half of one would not be later.
+    """A text on one line, at most `width` characters of it. Secrets are masked first: a shortened one could not be
+    recognised later.
 
     >>> shorten("It was a dark and stormy night", 16)
     '"It was a da..."'
@@ -133,7 +134,7 @@ def shorten(text: str, width: int = 60) -> str:
 
 
 def summarize_block(block: Mapping[str, Any]) -> str:
-    """One content block in a few words."""
+    """Describe one content block in a few words."""
     match block:
         case {"text": str(text)}:
             return f"text {shorten(text)}"
@@ -155,7 +156,7 @@ def summarize_block(block: Mapping[str, Any]) -> str:
 
 
 def summarize_body(body: Body) -> str:
-    """A whole answer in a line."""
+    """Describe a whole answer in one line."""
     match body:
         case MessageBody(content, stop_reason):
             usual = default_stop_reason(content)
@@ -182,14 +183,14 @@ Call = tuple[str, Sequence[Any], Mapping[str, Any]]
 def written(
     body: WrittenBody, failure: StreamFailure | None, placements: Sequence[FaultPlacement], pace: Pace, uses: int
 ) -> Iterator[Call]:
-    """The calls that make a reply of these parts."""
+    """The calls that create a reply with these parts, for its source code."""
     alone = next((placement.fault.name for placement in placements if placement.fault.no_answer), None)
     yield _written_body(body) if alone is None else (alone, (), {})
     if isinstance(body, ErrorBody) and body.headers:
         waits = dict(body.headers)
         given = {"seconds": waits.get("retry-after"), "ms": waits.get("retry-after-ms")}
         yield "retry_after", (), {name: int(value) for name, value in given.items() if value is not None}
-    # In the order in which they must be said: a failure counts the events of a broken order.
+    # The order of the calls matters: the position of a failure counts events after the order fault was applied.
     for placement in placements:
         if placement.fault.level == "events":
             yield _written_breach(placement)

@@ -1,4 +1,4 @@
-"""Replies that are errors: before the stream, of each kind, and no answer at all."""
+"""Replies that are errors: every HTTP error before the stream, and connection failures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOTHING: Final = Reply(MessageBody((), "end_turn"))
 
 
 def connection_refused() -> Reply:
-    """Refuse the connection, instead of an answer.
+    """Refuse the connection instead of answering.
 
     >>> connection_refused().times(2)
     <Reply connection_refused, 2 times>
@@ -35,7 +35,7 @@ def connect_timeout() -> Reply:
 
 
 def read_timeout() -> Reply:
-    """Let the client wait in vain for the answer, at once: its own timeout error without the wait.
+    """Let the client's read time out, at once: the client's own timeout error without the wait.
 
     >>> read_timeout()
     <Reply read_timeout>
@@ -46,8 +46,8 @@ def read_timeout() -> Reply:
 def error(name: str, message: str | None = None, *, status: int | None = None, **members: object) -> Reply:
     """Fail before the stream, with an HTTP error as Bedrock sends it.
 
-    `name` is any error of Bedrock Runtime or of the gateway before it; `message` a usual wording if not given;
-    `members` are further members of the shape. One that is not known needs its `status`, 400 to 599. Raises ReplyError.
+    `name` is any error of Bedrock Runtime or of the gateway before it; `message` defaults to the usual wording;
+    `members` are further members of the shape. An unknown error needs a `status`, 400 to 599. Raises ReplyError.
 
     >>> error("ModelTimeoutException")
     <Reply ModelTimeoutException (408) "Model has timed out in processing the request. Try your...">
@@ -251,7 +251,7 @@ def _check_name(name: str) -> None:
 
 
 def _check_json(name: str, body: Mapping[str, object]) -> None:
-    """An error that is in no model may have any members, but they are JSON."""
+    """Check that the members of an unknown error are JSON. Raises ReplyError."""
     if type(body["message"]) is not str:
         raise ReplyError(f"{name}.message is {body['message']!r}; it must be a str.")
     for member, value in body.items():

@@ -1,4 +1,4 @@
-"""Answers in which a guardrail has a say: blocked, masked, or let through, with the trace that belongs to them."""
+"""Answers that a guardrail blocked, masked or let through, with their traces."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def _assess(
     *,
     detected: bool = True,
 ) -> tuple[str, dict[str, Any]]:
-    """The side and the assessment, if a guardrail can do that there."""
+    """The side and the assessment, if a guardrail can take this action there. Raises ReplyError."""
     if side not in (None, *rails.BOTH):
         raise ReplyError(f"side={side!r}: where a guardrail looks is 'input' or 'output'.")
     if isinstance(policy, str):
@@ -214,7 +214,7 @@ def _assess(
 
 
 def _complete(assessment: Mapping[str, object], action: str, root: str, *, detected: bool = True) -> dict[str, Any]:
-    """The assessment with what was done, if AWS could have sent it."""
+    """The assessment with the actions filled in, checked against AWS's model."""
     try:
         whole = rails.complete(assessment, action, detected=detected)
     except (AttributeError, TypeError, ValueError):  # so much is wrong that nothing can be put into it
@@ -231,7 +231,7 @@ def _check_texts(**given: object) -> None:
 
 
 def _masked(text: str, original: str, policy: str | Mapping[str, object] | None) -> str | Mapping[str, object]:
-    """What the masks stand for, with the metrics that were given; or what was written, if it has findings or cannot."""
+    """Findings derived from the masks in `text`, with the metrics of `policy`; `policy` itself if it has findings."""
     if isinstance(policy, Mapping):
         if rails.policies_in(policy):
             return policy
@@ -257,7 +257,7 @@ def _trace(
     version: str,
     input_assessment: Mapping[str, object] | None,
 ) -> dict[str, Any]:
-    """The ConverseTrace; an output was looked at unless the input was blocked."""
+    """Build the ConverseTrace; the output has an assessment unless the input was blocked."""
     bedrock.check("GuardrailIdentifier", guardrail_id, root="guardrail_id")
     bedrock.check("GuardrailVersion", version, root="version")
     details = rails.guardrail_details(guardrail_id, version)

@@ -151,7 +151,7 @@ def events(events: Iterable[Mapping[str, object]], *, strict: bool = True) -> Re
 
 
 def _check_streamable(event: Mapping[str, Any]) -> None:
-    """Raise NotInModel where the installed botocore could not read it: older ones know fewer starts and deltas."""
+    """Raise NotInModel if the installed botocore could not parse the block: older ones lack some starts and deltas."""
     for name, union in UNIONS.items():
         if name in event:
             (carried,) = event[name][union]

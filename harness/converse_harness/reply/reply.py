@@ -1,4 +1,4 @@
-"""Reply: one immutable answer, the same for Converse and ConverseStream. `reply` is how people write them."""
+"""Reply: one immutable answer, the same for Converse and ConverseStream. The functions of `reply` make them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Reply:
     recorded: Recorded | None = None
 
     def times(self, uses: int) -> Reply:
-        """Make it usable for that many calls in a row.
+        """Return a reply that answers this many calls in a row.
 
         >>> from converse_harness import reply
         >>> reply.throttled().times(2).uses
@@ -128,7 +128,7 @@ class Reply:
         return replace(self, failure=StreamFailure(after, event), recorded=None)
 
     def _check_uncounted(self, then: str) -> None:
-        """Raise ReplyError where a fault was placed by the number of its event, and that would change."""
+        """Raise ReplyError if a placed fault counts events, because a failure set later would shift it."""
         for placement in self.placements:
             if placement.fault.place in ("between", "in event"):
                 raise ReplyError(f"{then} before broken(faults.{placement.fault.name}), which counts events.")
@@ -174,16 +174,16 @@ class Reply:
         return place(fault, after, self._count())
 
     def _count(self) -> int:
-        """How many events are sent; an error before the stream counts as one."""
+        """The number of events that are sent; an error before the stream counts as one."""
         if self.failure is not None:
             return self.failure.after + 1
         return sum(1 for _ in self.events()) if isinstance(self.body, MessageBody | EventsBody) else 1
 
     def retry_after(self, seconds: int | None = None, *, ms: int | None = None) -> Reply:
-        """Say in an error how long the client should wait: the headers `retry-after` and `retry-after-ms`.
+        """Add the headers `retry-after` and `retry-after-ms` to an error: how long the client should wait.
 
-        botocore does not read them; other clients do, the AI SDK for instance. Raises ReplyError for an answer that is
-        no HTTP error, and for what is no whole number.
+        botocore does not read them; other clients do, the AI SDK for instance. Raises ReplyError if the answer is not
+        an HTTP error, and for a number that is not whole.
 
         >>> from converse_harness import reply
         >>> reply.throttled().retry_after(ms=50).body.headers
@@ -200,7 +200,9 @@ class Reply:
         return replace(self, body=replace(self.body, headers=headers), recorded=None)
 
     def paced(self, *, first: float = 0.0, each: float = 0.0) -> Reply:
-        """Wait `first` seconds before the first event and `each` before every later one; really, on every transport."""
+        """Wait `first` seconds before the first event and `each` before every later one; the waits are real on every
+        transport.
+        """
         for name, value in (("first", first), ("each", each)):
             if not 0 <= value < float("inf"):
                 raise ReplyError(f"paced({name}={value!r}): a pause is a number of seconds, 0 or more.")
@@ -208,7 +210,7 @@ class Reply:
 
     @property
     def order_breach(self) -> FaultPlacement | None:
-        """The fault of the order of events, if there is one."""
+        """The placed fault of the order of events; None if there is none."""
         return next((each for each in self.placements if isinstance(each.fault, EventOrderFault)), None)
 
     def check_transport(self, transport: Transport | None) -> None:
@@ -223,13 +225,14 @@ class Reply:
 
     @property
     def no_answer(self) -> bool:
-        """Whether the connection fails in the place of any answer."""
+        """Whether the connection fails instead of any answer."""
         return bool(self.placements) and self.placements[-1].fault.no_answer
 
     def events(self, family: Family | None = None) -> Iterator[dict[str, Any]]:
-        """The stream as events, without the failure: as `family` cuts it, or neutrally where events are counted.
+        """The stream as events, without the failure: chunked as `family` does, or family-neutrally if events are
+        counted.
 
-        Raises ReplyError for an error, which has none.
+        Raises ReplyError for an HTTP error, which has no events.
         """
         placement = self.order_breach
         if placement is None:
@@ -237,11 +240,13 @@ class Reply:
         return iter(rearranged(placement, self.unbroken_events()))
 
     def unbroken_events(self, family: Family | None = None) -> Iterator[dict[str, Any]]:
-        """The events as they would be in their right order."""
+        """The events in their correct order, before an order fault is applied."""
         return events_of(self.runs(family))
 
     def runs(self, family: Family | None = None) -> Iterator[Run]:
-        """The same with deltas that differ only in their text together, not yet made events."""
+        """The same events in runs: deltas that differ only in their text are kept together and not yet made into
+        events.
+        """
         match self.body:
             case EventsBody(events):
                 yield from map(dict[str, Any], events)
@@ -280,7 +285,7 @@ class Reply:
         return f"<Reply {self.summary}>"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Print the code that makes it: hypothesis, for counterexamples, and IPython look for this name."""
+        """Print the source code that makes the reply; hypothesis (in counterexamples) and IPython call this method."""
         del cycle  # a reply cannot hold itself
         if isinstance(self.body, BareBody):
             printer.text(repr(self))  # no code makes it: it is read from a recording

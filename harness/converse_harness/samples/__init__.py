@@ -20,11 +20,11 @@ NAMES: Final = tuple(SAMPLES)
 
 
 class UnknownSample(ReplyError, LookupError):
-    """There is no sample of this name; says which comes nearest."""
+    """No sample has this name; the message has the nearest name."""
 
 
 def sample(name: str) -> Any:
-    """A new sample value of a type or shape; the module may be left out where one module alone has the name.
+    """A new sample value of a type or shape; the module may be left out if only one module has the name.
 
     Raises UnknownSample.
 
@@ -52,9 +52,9 @@ def pii(kind: str) -> str:
 
 
 def variants(name: str) -> dict[str, Any]:
-    """One new value for each variant that the installed botocore has, by the variant's path in AWS's model.
+    """New values of all variants that the installed botocore has, by their paths in AWS's model.
 
-    `name` is what stands after `converse_each_` in the fixture's name. Raises UnknownSample.
+    `name` is the fixture's name without `converse_each_`. Raises UnknownSample.
 
     >>> variants("tool_choice")
     {'auto': {'auto': {}}, 'any': {'any': {}}, 'tool': {'tool': {'name': 'get_weather'}}}

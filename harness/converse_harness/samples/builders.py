@@ -1,4 +1,4 @@
-"""Which function makes each sample and each variant, and the samples of whole requests and responses."""
+"""The functions that build each sample and each variant, and the samples of whole requests and responses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MODEL: Final = "us.amazon.nova-lite-v1:0"
 
 
 def _response() -> dict[str, Any]:
-    """The answer of Converse; its events are those of `streaming.events`."""
+    """The sample response of Converse; `streaming.events` has the same answer as events."""
     return {
         "output": {"message": content.message()},
         "stopReason": streaming.stop_reason(),
@@ -23,7 +23,7 @@ def _response() -> dict[str, Any]:
 
 
 def _request() -> dict[str, Any]:
-    """The request that it answers."""
+    """The sample request, which `_response` answers."""
     return {
         "modelId": _MODEL,
         "messages": [content.question()],
@@ -34,23 +34,23 @@ def _request() -> dict[str, Any]:
 
 
 def _guarded_request() -> dict[str, Any]:
-    """The same for ConverseStream, with a guardrail."""
+    """The sample request for ConverseStream, with a guardrail."""
     return {**_request(), "guardrailConfig": guardrails.config()}
 
 
 def _count_request() -> dict[str, Any]:
-    """Asks how many tokens the request has."""
+    """The sample request of CountTokens."""
     counted = {key: _request()[key] for key in ("messages", "system", "toolConfig")}
     return {"modelId": _MODEL, "input": {"converse": counted}}
 
 
 def _inference_config() -> dict[str, Any]:
-    """How the model is asked to write."""
+    """The sample inferenceConfig."""
     return {"maxTokens": 512, "temperature": 0.5, "topP": 0.9, "stopSequences": ["END"]}
 
 
 def _output_config() -> dict[str, Any]:
-    """Asks for JSON of a schema."""
+    """The sample outputConfig, for JSON that matches a schema."""
     schema = '{"type":"object","properties":{"items":{"type":"array","items":{"type":"string"}}},"required":["items"]}'
     return {
         "textFormat": {"type": "json_schema", "structure": {"jsonSchema": {"name": "packing_list", "schema": schema}}}
@@ -58,12 +58,12 @@ def _output_config() -> dict[str, Any]:
 
 
 def _request_metadata() -> dict[str, str]:
-    """What a request is booked on."""
+    """The sample requestMetadata, with a team and a stage."""
     return {"team": "travel", "stage": "test"}
 
 
 def _router_trace() -> dict[str, Any]:
-    """What the guardrail found, and which model a router chose."""
+    """The sample trace of a guardrail and a prompt router."""
     profile = f"arn:aws:bedrock:us-east-1:123456789012:inference-profile/{_MODEL}"
     return {"guardrail": guardrails.detected_trace(), "promptRouter": {"invokedModelId": profile}}
 
@@ -72,7 +72,7 @@ Builders = Mapping[str, Callable[[], Any]]
 
 
 def _at(path: str, build: Callable[[], Any]) -> Callable[[], Any]:
-    """Makes what `build` makes, under the members of a path."""
+    """Make a builder that nests the value of `build` under the members of a path."""
 
     def built() -> Any:
         value = build()
@@ -88,7 +88,7 @@ def _by_path(members: Builders) -> Builders:
 
 
 def _in_block(field: str, members: Builders) -> Builders:
-    """Events of a block: variants as their `field`, with the block's index."""
+    """Make events from variants: each under `field`, with the block's index."""
     event = {"start": "contentBlockStart", "delta": "contentBlockDelta"}[field]
 
     def make(build: Callable[[], Any]) -> Callable[[], Any]:
@@ -192,7 +192,7 @@ _BLOCK_FIELDS: Final = {"ContentBlockStartEvent": "start", "ContentBlockDeltaEve
 
 @cache
 def builders(name: str) -> Builders:
-    """The variants that the installed botocore has, by their paths, each with what makes its value."""
+    """The variants that the installed botocore has, by path, with the functions that build them."""
     if name == "stop_reason":
         return {reason: partial(str, reason) for reason in bedrock.enum("StopReason")}
     if name == "pii_kind":
@@ -217,7 +217,7 @@ def _has(shape: str, path: list[str]) -> bool:
 
 
 class Builder(NamedTuple):
-    """Makes a new value; `shape` is None for what is Strands' own."""
+    """A function that builds a new value; `shape` is None for types that only Strands has."""
 
     build: Callable[[], Any]
     shape: str | None = None

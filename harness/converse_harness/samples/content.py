@@ -1,4 +1,4 @@
-"""Content of the sample conversation: its tool, how that is used and answered, text, images, documents, video."""
+"""Content of the sample conversation: tool, tool use and result, text, images, documents, video."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ID: Final = "tooluse_8Kf2mXq0RtWvY3hNcLbP5A"
 
 
 def json_schema() -> dict[str, Any]:
-    """The input of the tool: a city, and for how many days."""
+    """The sample tool's input schema: a city and a number of days."""
     return {
         "type": "object",
         "properties": {
@@ -24,7 +24,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def spec() -> dict[str, Any]:
-    """What the model is told of the tool; the AWS API and Strands take it as it is."""
+    """The sample tool's specification, for the AWS API and Strands alike."""
     return {
         "name": _NAME,
         "description": "Get the weather forecast for a city.",
@@ -33,123 +33,123 @@ def spec() -> dict[str, Any]:
 
 
 def strict_spec() -> dict[str, Any]:
-    """The same, and the model must keep to the schema."""
+    """The sample tool's specification with `strict`: the model must follow the schema."""
     schema = {**json_schema(), "additionalProperties": False}
     return {**spec(), "inputSchema": {"json": schema}, "strict": True}
 
 
 def tool() -> dict[str, Any]:
-    """The specification under its tag."""
+    """The specification as an AWS Tool (`toolSpec`)."""
     return {"toolSpec": spec()}
 
 
 def _tool_use_input() -> dict[str, Any]:
-    """What the model asks the tool."""
+    """The input of the sample tool use."""
     return {"city": "Zürich", "days": 2}
 
 
 def tool_use() -> dict[str, Any]:
-    """The model asks for the forecast."""
+    """A ToolUse: the model asks for the forecast."""
     return {"toolUseId": ID, "name": _NAME, "input": _tool_use_input()}
 
 
 def _forecast() -> dict[str, Any]:
-    """What the tool answers."""
+    """The forecast, as the tool returns it."""
     days = [{"day": "Saturday", "high": 12, "sky": "rain"}, {"day": "Sunday", "high": 17, "sky": "sunny"}]
     return {"city": "Zürich", "forecast": days}
 
 
 def result_content() -> dict[str, Any]:
-    """The forecast as JSON."""
+    """A ToolResultContent with the forecast as JSON."""
     return {"json": _forecast()}
 
 
 def result_status() -> str:
-    """It worked."""
+    """The status of a successful tool result."""
     return "success"
 
 
 def result() -> dict[str, Any]:
-    """The result of the tool use."""
+    """A ToolResult for the sample tool use."""
     return {"toolUseId": ID, "content": [result_content()], "status": result_status()}
 
 
 def choice_auto() -> dict[str, Any]:
-    """It has no members."""
+    """A ToolChoiceAuto, which has no members."""
     return {}
 
 
 def choice_any() -> dict[str, Any]:
-    """It has no members."""
+    """A ToolChoiceAny, which has no members."""
     return {}
 
 
 def choice_tool() -> dict[str, Any]:
-    """The tool that must be used."""
+    """A ToolChoiceTool with the sample tool's name."""
     return {"name": _NAME}
 
 
 def choice_auto_dict() -> dict[str, Any]:
-    """A tool or none."""
+    """A ToolChoice that leaves tool use to the model."""
     return {"auto": choice_auto()}
 
 
 def choice_any_dict() -> dict[str, Any]:
-    """Some tool."""
+    """A ToolChoice that requires any tool."""
     return {"any": choice_any()}
 
 
 def choice_tool_dict() -> dict[str, Any]:
-    """This tool."""
+    """A ToolChoice that requires the sample tool."""
     return {"tool": choice_tool()}
 
 
 def config() -> dict[str, Any]:
-    """The tools of a request."""
+    """The ToolConfig of the sample request."""
     return {"tools": [tool()], "toolChoice": choice_auto_dict()}
 
 
 def system_tool() -> dict[str, Any]:
-    """A tool of the service's own."""
+    """A Tool that the service runs itself."""
     return {"name": "nova_grounding"}
 
 
 def reference() -> dict[str, Any]:
-    """A tool that is added or removed on the way."""
+    """A reference to a tool that is added or removed during the conversation."""
     return {"tool": {"type": "tool_reference", "name": _NAME}}
 
 
 def _get_weather(tool_use: Any, **kwargs: Any) -> Any:
-    """The tool: whatever it is asked, the forecast for Zürich."""
+    """The sample tool's function: it returns the forecast for Zürich for any input."""
     return {**result(), "toolUseId": tool_use["toolUseId"]}
 
 
 def function() -> Any:
-    """The tool as a function."""
+    """The sample tool as a plain function."""
     return _get_weather
 
 
 def agent_tool() -> Any:
-    """The tool as an object that runs."""
+    """The sample tool as an object that can run."""
     from converse_harness.types.tools import FunctionTool
 
     return FunctionTool(cast("Any", spec()), _get_weather)
 
 
 def handler() -> Any:
-    """What runs tool uses."""
+    """The function that runs tool uses."""
     from converse_harness.types.tools import run_tools
 
     return run_tools(agent_tool())
 
 
 def generator() -> Any:
-    """The tool at work: it yields the result."""
+    """The generator of a running tool, which yields the result."""
     return agent_tool().stream(tool_use(), {})
 
 
 def context() -> Any:
-    """What the tool is told beside its input."""
+    """The ToolContext that a tool receives besides its input."""
     from converse_harness.types.tools import ToolContext
 
     return ToolContext(tool_use=cast("Any", tool_use()), agent=None, invocation_state={"booking": "BK-482913"})
@@ -163,92 +163,92 @@ _SYSTEM: Final = "You help travellers. Look at the forecast before you tell them
 
 
 def user_role() -> str:
-    """Who asks."""
+    """The role of the user."""
     return "user"
 
 
 def text_block() -> dict[str, Any]:
-    """A text."""
+    """A ContentBlock with a text."""
     return {"text": LOOK_FIRST}
 
 
 def message() -> dict[str, Any]:
-    """The model looks at the forecast: a text and a tool use. It can be streamed."""
+    """The assistant's message with a text and a tool use. It can be streamed."""
     return {"role": "assistant", "content": [text_block(), {"toolUse": tool_use()}]}
 
 
 def question() -> dict[str, Any]:
-    """What the traveller asks."""
+    """The user's first message."""
     return {"role": user_role(), "content": [{"text": _QUESTION}]}
 
 
 def _tool_message() -> dict[str, Any]:
-    """What the tool answers."""
+    """The user's message with the tool result."""
     return {"role": user_role(), "content": [{"toolResult": result()}]}
 
 
 def _answer() -> dict[str, Any]:
-    """What the model answers in the end."""
+    """The assistant's last message."""
     return {"role": "assistant", "content": [{"text": _ANSWER}]}
 
 
 def messages() -> list[dict[str, Any]]:
-    """The whole conversation: the question, the tool use, its result, the answer."""
+    """The whole conversation: question, tool use, tool result, answer."""
     return [question(), message(), _tool_message(), _answer()]
 
 
 def system_block() -> dict[str, Any]:
-    """The system prompt."""
+    """A system content block with a text."""
     return {"text": _SYSTEM}
 
 
 def cache_point() -> dict[str, Any]:
-    """Up to here the request may be cached."""
+    """A CachePoint: the request may be cached up to this place."""
     return {"type": "default"}
 
 
 def guard_text() -> dict[str, Any]:
-    """The question, for a guardrail to look at."""
+    """The user's question as a GuardContentText."""
     return {"text": _QUESTION, "qualifiers": ["query"]}
 
 
 def guard_content() -> dict[str, Any]:
-    """The same under its tag."""
+    """The user's question as a GuardContent."""
     return {"text": guard_text()}
 
 
 def reasoning_text() -> dict[str, Any]:
-    """What the model thinks before it looks, signed."""
+    """A ReasoningTextBlock with a signature."""
     return {"text": "They did not say which days. I take the weekend.", "signature": "RXhhbXBsZVNpZ25hdHVyZQ=="}
 
 
 def reasoning() -> dict[str, Any]:
-    """The same under its tag."""
+    """A ReasoningContentBlock with text and signature."""
     return {"reasoningText": reasoning_text()}
 
 
 def start_tool_use() -> dict[str, Any]:
-    """The tool use begins."""
+    """A ContentBlockStartToolUse."""
     return {"toolUseId": ID, "name": _NAME}
 
 
 def start() -> dict[str, Any]:
-    """The same under its tag."""
+    """A ContentBlockStart of a tool use."""
     return {"toolUse": start_tool_use()}
 
 
 def delta() -> dict[str, Any]:
-    """A piece of a text."""
+    """A DeltaContent with a piece of a text."""
     return {"text": LOOK_FIRST[:15]}
 
 
 def indexed_delta() -> dict[str, Any]:
-    """A piece of the block of this index."""
+    """A ContentBlockDelta with a block index."""
     return {"contentBlockIndex": 0, "delta": delta()}
 
 
 def stop() -> dict[str, Any]:
-    """The block of this index is complete."""
+    """A ContentBlockStop with a block index."""
     return {"contentBlockIndex": 0}
 
 
@@ -265,7 +265,7 @@ DOCUMENT_NAME: Final = "Baggage rules"
 
 
 def document() -> dict[str, Any]:
-    """The baggage rules, to be cited."""
+    """A DocumentContent: baggage rules, with citations enabled."""
     return {
         "format": document_format(),
         "name": DOCUMENT_NAME,
@@ -275,17 +275,17 @@ def document() -> dict[str, Any]:
 
 
 def document_format() -> str:
-    """Its format."""
+    """The sample document's format."""
     return "txt"
 
 
 def document_source() -> dict[str, Any]:
-    """Its bytes."""
+    """The sample document's source: bytes."""
     return {"bytes": RULES.encode()}
 
 
 def citations_config() -> dict[str, Any]:
-    """Citations are asked for."""
+    """A CitationsConfig that enables citations."""
     return {"enabled": True}
 
 
@@ -295,17 +295,17 @@ def image() -> dict[str, Any]:
 
 
 def image_format() -> str:
-    """Its format."""
+    """The sample image's format."""
     return "png"
 
 
 def image_source() -> dict[str, Any]:
-    """A sky of 8 x 8 pixels: grey above, blue below."""
+    """The sample image's source: 8 x 8 pixels of sky, grey above, blue below."""
     return {"bytes": png([color * 8 for color in [b"\x9a\xa0\xa6"] * 4 + [b"\x4a\x90\xd9"] * 4])}
 
 
 def png(rows: Sequence[bytes]) -> bytes:
-    r"""A PNG of rows of pixels, 3 bytes each: red, green and blue.
+    r"""Encode rows of pixels as a PNG; each pixel has 3 bytes: red, green and blue.
 
     >>> png([b"\0\0\0"])[:8]
     b'\x89PNG\r\n\x1a\n'
@@ -322,12 +322,12 @@ def video() -> dict[str, Any]:
 
 
 def video_format() -> str:
-    """Its format."""
+    """The sample video's format."""
     return "mp4"
 
 
 def video_source() -> dict[str, Any]:
-    """The boxes that an MP4 file begins with; there is no picture in it."""
+    """The sample video's source: the first boxes of an MP4 file, without any picture."""
     brands = b"isom" + struct.pack(">I", 512) + b"isomiso2mp41"
     return {"bytes": b"".join(struct.pack(">I", 8 + len(data)) + kind + data for kind, data in _mp4(brands).items())}
 
@@ -338,7 +338,7 @@ def audio() -> dict[str, Any]:
 
 
 def wav() -> bytes:
-    """10 ms of silence, 8 kHz, 16 bit, one channel."""
+    """A WAV file with 10 ms of silence: 8 kHz, 16 bit, one channel."""
     data = bytes(160)
     form = struct.pack("<HHIIHH", 1, 1, 8000, 16000, 2, 16)
     body = b"WAVEfmt " + struct.pack("<I", len(form)) + form + b"data" + struct.pack("<I", len(data)) + data

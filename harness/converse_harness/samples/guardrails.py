@@ -1,4 +1,4 @@
-"""What a guardrail finds when the traveller asks about investments and gives an e-mail address."""
+"""Guardrail samples: findings when the traveller asks about investments and gives an e-mail address."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _BLOCKED: Final = "Sorry, I cannot help with that."
 PII: Final[Mapping[str, str]] = {
     "ADDRESS": "33959 Lisa Way, North Jerry, PA 93033",
     "AGE": "42 years",
-    # The two that stand in AWS's own documentation.
+    # Both appear in AWS's own documentation.
     "AWS_ACCESS_KEY": "AKIAIOSFODNN7EXAMPLE",
     "AWS_SECRET_KEY": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
     "CA_HEALTH_NUMBER": "9628-797-293",
-    # On the Canadian government's own specimens; numbers that begin with 0 are not given to people.
+    # Taken from the Canadian government's specimens; no person gets a number that begins with 0.
     "CA_SOCIAL_INSURANCE_NUMBER": "046 454 286",
     "CREDIT_DEBIT_CARD_CVV": "355",
     "CREDIT_DEBIT_CARD_EXPIRY": "04/32",
-    # The number that payment providers take for tests.
+    # The number that payment providers use for tests.
     "CREDIT_DEBIT_CARD_NUMBER": "4111 1111 1111 1111",
     "DRIVER_ID": "D1268686",
     "EMAIL": "veronica00@example.com",
@@ -53,7 +53,7 @@ are right.
 
 
 def config() -> dict[str, Any]:
-    """Which guardrail a streaming request asks for."""
+    """A guardrailConfig for a streaming request."""
     return {
         "guardrailIdentifier": _ID,
         "guardrailVersion": _VERSION,
@@ -63,72 +63,72 @@ def config() -> dict[str, Any]:
 
 
 def topic() -> dict[str, Any]:
-    """The forbidden topic."""
+    """A Topic: the forbidden one that was found."""
     return {"name": "Investment advice", "type": "DENY", "action": "BLOCKED"}
 
 
 def topic_policy() -> dict[str, Any]:
-    """The topics that were found."""
+    """A TopicPolicy with the topics that were found."""
     return {"topics": [topic()]}
 
 
 def content_filter() -> dict[str, Any]:
-    """The insult."""
+    """A ContentFilter that found an insult."""
     return {"type": "INSULTS", "confidence": "HIGH", "action": "BLOCKED"}
 
 
 def content_policy() -> dict[str, Any]:
-    """The harmful content that was found."""
+    """A ContentPolicy with the harmful content that was found."""
     return {"filters": [content_filter()]}
 
 
 def custom_word() -> dict[str, Any]:
-    """A word of the guardrail's own list."""
+    """A CustomWord of the guardrail's own list."""
     return {"match": "crypto", "action": "BLOCKED"}
 
 
 def managed_word() -> dict[str, Any]:
-    """A word of a list of AWS."""
+    """A ManagedWord of AWS's list."""
     return {"match": "damn", "type": "PROFANITY", "action": "BLOCKED"}
 
 
 def word_policy() -> dict[str, Any]:
-    """The words that were found."""
+    """A WordPolicy with the words that were found."""
     return {"customWords": [custom_word()], "managedWordLists": [managed_word()]}
 
 
 def pii(kind: str) -> dict[str, Any]:
-    """Personal data of a kind, as the guardrail tells of it."""
+    """A PIIEntity of this type, as a guardrail reports it."""
     return {"type": kind, "match": PII[kind], "action": "ANONYMIZED"}
 
 
 def email() -> dict[str, Any]:
-    """An e-mail address."""
+    """A PIIEntity with an e-mail address."""
     return pii("EMAIL")
 
 
 def regex() -> dict[str, Any]:
-    """The number of a booking."""
+    """A Regex finding: the number of a booking."""
     return {"name": "Booking", "match": "BK-482913", "regex": "BK-[0-9]{6}", "action": "ANONYMIZED"}
 
 
 def sensitive_information_policy() -> dict[str, Any]:
-    """The personal data that was found."""
+    """A SensitiveInformationPolicy with the personal data that was found."""
     return {"piiEntities": [email()], "regexes": [regex()]}
 
 
 def grounding_filter() -> dict[str, Any]:
-    """An answer that leans on no source."""
+    """A ContextualGroundingFilter for an answer without support in the sources."""
     return {"type": "GROUNDING", "threshold": 0.75, "score": 0.25, "action": "BLOCKED"}
 
 
 def grounding_policy() -> dict[str, Any]:
-    """The checks against the sources."""
+    """A ContextualGroundingPolicy with the checks against the sources."""
     return {"filters": [grounding_filter()]}
 
 
 def assessment() -> dict[str, Any]:
-    """All policies, each with a finding."""
+    """A GuardrailAssessment with a finding of every policy."""
     return {
         "topicPolicy": topic_policy(),
         "contentPolicy": content_policy(),
@@ -139,7 +139,7 @@ def assessment() -> dict[str, Any]:
 
 
 def guardrail_trace() -> dict[str, Any]:
-    """What was found in the question and in the answer, and the answer as the model wrote it."""
+    """A GuardrailTrace with findings in the question and in the answer, and the model's original answer."""
     return {
         "modelOutput": ["Buy crypto, damn it."],
         "inputAssessment": {_ID: assessment()},
@@ -148,12 +148,12 @@ def guardrail_trace() -> dict[str, Any]:
 
 
 def trace() -> dict[str, Any]:
-    """The same under its tag."""
+    """A Trace with the sample GuardrailTrace."""
     return {"guardrail": guardrail_trace()}
 
 
 def detected_trace() -> dict[str, Any]:
-    """A guardrail that only detects, as the AWS API tells of it: each finding is `detected`, and nothing is done."""
+    """The trace of a guardrail in detect mode, in the AWS API's form: every finding is `detected`, with action NONE."""
     finding = {"name": "Investment advice", "type": "DENY", "action": "NONE", "detected": True}
     usage = {
         "topicPolicyUnits": 1,

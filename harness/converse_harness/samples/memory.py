@@ -1,4 +1,4 @@
-"""Sessions and what the agent remembers of the traveller, where, and how that gets into a request."""
+"""Memory and session samples: what the agent remembers of the traveller, where, and how requests include it."""
 
 from __future__ import annotations
 
@@ -10,46 +10,46 @@ _STORE: Final = "travellers"
 
 
 def entry() -> Any:
-    """What the agent remembers."""
+    """A MemoryEntry about the traveller."""
     from converse_harness.types.memory import MemoryEntry
 
     return MemoryEntry(f"{content.TRAVELLER} travels with one bag.", store_name=_STORE, metadata={"score": 0.87})
 
 
 def store() -> Any:
-    """A store in memory that holds it."""
+    """A memory store that contains the sample entry."""
     from converse_harness.types.memory import InMemoryStore
 
     return InMemoryStore(name=_STORE, description="What travellers told us", max_search_results=5, entries=[entry()])
 
 
 def store_config() -> dict[str, Any]:
-    """What the store is made with."""
+    """The MemoryStoreConfig of the sample store."""
     return {"name": _STORE, "description": "What travellers told us", "max_search_results": 5, "writable": True}
 
 
 def search_options() -> dict[str, Any]:
-    """How to search one store."""
+    """SearchOptions for one store."""
     return {"max_search_results": 3}
 
 
 def memory_search_options() -> dict[str, Any]:
-    """How to search all stores."""
+    """MemorySearchOptions for all stores."""
     return {"max_search_results": 3, "stores": [_STORE]}
 
 
 def add_options() -> dict[str, Any]:
-    """How to add to all stores."""
+    """MemoryAddOptions for all stores."""
     return {"metadata": {"source": "chat"}, "stores": [_STORE]}
 
 
 def tool_config() -> dict[str, Any]:
-    """The tool that searches."""
+    """The MemoryToolConfig of the search tool."""
     return {"name": "recall", "description": "Look up what the traveller told us before."}
 
 
 def add_tool_config() -> dict[str, Any]:
-    """The tool that adds."""
+    """The MemoryAddToolConfig of the add tool."""
     return {
         "name": "remember",
         "description": "Keep what the traveller told us.",
@@ -59,47 +59,47 @@ def add_tool_config() -> dict[str, Any]:
 
 
 def add_context() -> Any:
-    """The places of the messages in the conversation."""
+    """An AddMessagesContext with the messages' sequence numbers."""
     from converse_harness.types.memory import AddMessagesContext
 
     return AddMessagesContext(sequence_numbers=[0, 1, 2, 3])
 
 
 def query_context() -> Any:
-    """What a query is made of."""
+    """An InjectionQueryContext with the sample conversation."""
     from converse_harness.types.memory import InjectionQueryContext
 
     return InjectionQueryContext(cast("Any", content.messages()))
 
 
 def query() -> Any:
-    """Makes a query of it."""
+    """A query callback: returns the search query for a conversation."""
     from converse_harness.types.memory import last_user_text
 
     return last_user_text
 
 
 def format_context() -> Any:
-    """What the injected text is made of."""
+    """An InjectionFormatContext with the sample entry."""
     from converse_harness.types.memory import InjectionFormatContext
 
     return InjectionFormatContext([entry()])
 
 
 def as_text() -> Any:
-    """Makes the text of it."""
+    """A format callback: returns the text to inject."""
     from converse_harness.types.memory import as_list
 
     return as_list
 
 
 def injection() -> dict[str, Any]:
-    """When and how memories get into a request."""
+    """An InjectionConfig: when memories are injected."""
     return {"trigger": "userTurn", "max_entries": 5, "query": query(), "format": as_text()}
 
 
 def manager_config() -> dict[str, Any]:
-    """An agent's memory."""
+    """The MemoryManagerConfig of an agent."""
     return {
         "stores": [store()],
         "search_tool_config": tool_config(),
@@ -113,21 +113,21 @@ _UPDATED: Final = "2026-03-13T09:24:11.038815+00:00"
 
 
 def session_type() -> Any:
-    """The only type there is."""
+    """The SessionType; there is only one."""
     from converse_harness.types.session import SessionType
 
     return SessionType.AGENT
 
 
 def session() -> Any:
-    """A session."""
+    """A Session of the agent."""
     from converse_harness.types.session import Session
 
     return Session("07d11351-698e-4e18-bb16-229a2e77d2ae", session_type(), _CREATED, _UPDATED)
 
 
 def agent() -> Any:
-    """The agent of the session."""
+    """The SessionAgent of the session."""
     from converse_harness.types.session import SessionAgent
 
     manager = {"__name__": "SlidingWindowConversationManager", "removed_message_count": 0}
@@ -141,19 +141,19 @@ def agent() -> Any:
 
 
 def message() -> Any:
-    """The second message of the session."""
+    """The second SessionMessage of the session."""
     from converse_harness.types.session import SessionMessage
 
     return SessionMessage(cast("Any", content.message()), 1, created_at=_CREATED, updated_at=_UPDATED)
 
 
 def with_bytes() -> dict[str, Any]:
-    """A message with the bytes of an image."""
+    """A message with an image as bytes."""
     return {"role": "user", "content": [{"text": "What is this?"}, {"image": content.image()}]}
 
 
 def without_bytes() -> dict[str, Any]:
-    """The same message as it is kept: JSON, the bytes as marked base64."""
+    """The same message in its stored form: JSON with the bytes as marked base64."""
     from converse_harness.types.session import encode_bytes_values
 
     kept: dict[str, Any] = encode_bytes_values(with_bytes())

@@ -13,58 +13,58 @@ _WEB: Final = "www.example.com"
 
 
 def document_char() -> dict[str, Any]:
-    """The passage's first character in the document, and the one after its last."""
+    """A DocumentCharLocation of the cited passage, from its first character to one after its last."""
     start = RULES.index(_PASSAGE)
     return {"documentIndex": 0, "start": start, "end": start + len(_PASSAGE)}
 
 
 def document_page() -> dict[str, Any]:
-    """The document's only page."""
+    """A DocumentPageLocation of the document's only page."""
     return {"documentIndex": 0, "start": 1, "end": 2}
 
 
 def document_chunk() -> dict[str, Any]:
-    """The second paragraph, where the paragraphs are the chunks."""
+    """A DocumentChunkLocation of the second paragraph, with paragraphs as chunks."""
     return {"documentIndex": 0, "start": 1, "end": 2}
 
 
 def search_result_location() -> dict[str, Any]:
-    """The first block of the first search result."""
+    """A SearchResultLocation of the first block of the first search result."""
     return {"searchResultIndex": 0, "start": 0, "end": 1}
 
 
 def web() -> dict[str, Any]:
-    """The page on the web."""
+    """A WebLocation of the cited web page."""
     return {"url": f"https://{_WEB}/baggage", "domain": _WEB}
 
 
 def location() -> dict[str, Any]:
-    """Characters of the document."""
+    """A CitationLocation of characters of the document."""
     return {"documentChar": document_char()}
 
 
 def source_content() -> dict[str, Any]:
-    """The passage as the document has it."""
+    """A CitationSourceContent with the cited passage."""
     return {"text": _PASSAGE}
 
 
 def generated_content() -> dict[str, Any]:
-    """What the model makes of it."""
+    """A CitationGeneratedContent: the model's own words for the passage."""
     return {"text": _ANSWER}
 
 
 def citation() -> dict[str, Any]:
-    """The passage, where it stands, and in what."""
+    """A Citation with passage, location and title."""
     return {"location": location(), "sourceContent": [source_content()], "title": DOCUMENT_NAME}
 
 
 def block() -> dict[str, Any]:
-    """An answer with its citation; it can be streamed."""
+    """A ContentBlock with an answer and its citation; it can be streamed."""
     return {"citations": [citation()], "content": [generated_content()]}
 
 
 def search_result() -> dict[str, Any]:
-    """A search result that holds the passage."""
+    """A search result that contains the passage."""
     return {
         "source": web()["url"],
         "title": DOCUMENT_NAME,
@@ -74,7 +74,7 @@ def search_result() -> dict[str, Any]:
 
 
 def usage() -> dict[str, Any]:
-    """Tokens of the answer; a part of the question came from a cache."""
+    """The Usage of the answer; part of the question was read from a cache."""
     return {
         "inputTokens": 97,
         "outputTokens": 58,
@@ -85,7 +85,7 @@ def usage() -> dict[str, Any]:
 
 
 def usage_by_age() -> dict[str, Any]:
-    """Tokens of an answer whose question was written into a cache, by how long that keeps it."""
+    """A TokenUsage with cache writes itemised by ttl."""
     written = {"inputTokens": 1024, "ttl": "1h"}
     return {
         "inputTokens": 97,
@@ -98,77 +98,77 @@ def usage_by_age() -> dict[str, Any]:
 
 
 def metrics() -> dict[str, Any]:
-    """How long the answer took."""
+    """The Metrics of the answer."""
     return {"latencyMs": 1184}
 
 
 def measured_metrics() -> dict[str, Any]:
-    """The same, and how long it was to the first content block."""
+    """Metrics with the time to the first content block."""
     return {**metrics(), "timeToFirstByteMs": 327}
 
 
 def stop_reason() -> str:
-    """Why the model stopped."""
+    """The answer's stop reason."""
     return "tool_use"
 
 
 def message_start() -> dict[str, Any]:
-    """The answer begins."""
+    """A MessageStartEvent."""
     return {"role": "assistant"}
 
 
 def block_start() -> dict[str, Any]:
-    """The tool use begins."""
+    """A ContentBlockStartEvent of a tool use."""
     return {"contentBlockIndex": 1, "start": content.start()}
 
 
 def tool_use_delta() -> dict[str, Any]:
-    """A piece of the JSON of the tool's input."""
+    """A ContentBlockDeltaToolUse with a piece of the input's JSON."""
     return {"input": '{"city":"Zür'}
 
 
 def citation_source_delta() -> dict[str, Any]:
-    """The cited passage."""
+    """A CitationSourceContentDelta with the cited passage."""
     return {"text": _PASSAGE}
 
 
 def citation_delta() -> dict[str, Any]:
-    """The citation as it is streamed."""
+    """A CitationsDelta, the streamed form of the citation."""
     return {**citation(), "sourceContent": [citation_source_delta()]}
 
 
 def reasoning_delta() -> dict[str, Any]:
-    """A piece of reasoning."""
+    """A ReasoningContentBlockDelta with a piece of reasoning."""
     return {"text": "They did not say"}
 
 
 def delta_event() -> dict[str, Any]:
-    """The text goes on."""
+    """A ContentBlockDeltaEvent with a piece of the text."""
     return {"contentBlockIndex": 0, "delta": content.delta()}
 
 
 def block_stop() -> dict[str, Any]:
-    """The text is complete."""
+    """A ContentBlockStopEvent of the text."""
     return {"contentBlockIndex": 0}
 
 
 def message_stop() -> dict[str, Any]:
-    """The content is complete."""
+    """A MessageStopEvent."""
     return {"stopReason": stop_reason()}
 
 
 def metadata() -> dict[str, Any]:
-    """What the answer cost, how long it took, and what the guardrail found."""
+    """A MetadataEvent: usage, metrics, and the guardrail's trace."""
     return {"usage": usage(), "metrics": metrics(), "trace": guardrails.trace()}
 
 
 def exception() -> dict[str, Any]:
-    """The stream fails: too many requests."""
+    """An ExceptionEvent for too many requests."""
     return {"message": "Too many tokens, please wait before trying again."}
 
 
 def model_stream_error() -> dict[str, Any]:
-    """The stream fails because the model did."""
+    """A ModelStreamErrorEvent with the model's own error."""
     return {
         "message": "The model stopped unexpectedly.",
         "originalMessage": "upstream connect error",
@@ -177,7 +177,7 @@ def model_stream_error() -> dict[str, Any]:
 
 
 def redact_content() -> dict[str, Any]:
-    """A guardrail stepped in: what the traveller and the model wrote gives way."""
+    """A RedactContentEvent: a guardrail replaced the messages of user and model."""
     return {
         "redactUserContentMessage": "[User input redacted.]",
         "redactAssistantContentMessage": "[Assistant output redacted.]",
@@ -185,7 +185,7 @@ def redact_content() -> dict[str, Any]:
 
 
 def event() -> dict[str, Any]:
-    """The text goes on, under its tag."""
+    """A StreamEvent with a piece of the text."""
     return {"contentBlockDelta": delta_event()}
 
 
@@ -197,14 +197,14 @@ def events() -> list[dict[str, Any]]:
 
 
 def context_window_overflow() -> Exception:
-    """The conversation is too long."""
+    """A ContextWindowOverflowException."""
     from converse_harness.types.exceptions import ContextWindowOverflowException
 
     return ContextWindowOverflowException("Input is too long for requested model.")
 
 
 def event_loop() -> Exception:
-    """The agent's loop failed since its tool did."""
+    """An EventLoopException whose cause is a failed tool."""
     from converse_harness.types.exceptions import EventLoopException
 
     state: dict[str, Any] = {"booking": "BK-482913"}
@@ -212,21 +212,21 @@ def event_loop() -> Exception:
 
 
 def mcp_client_initialization() -> Exception:
-    """The tool's server did not start."""
+    """An MCPClientInitializationError: the tool's server did not start."""
     from converse_harness.types.exceptions import MCPClientInitializationError
 
     return MCPClientInitializationError("the client initialization failed")
 
 
 def model_throttled() -> Exception:
-    """Too many requests."""
+    """A ModelThrottledException for too many requests."""
     from converse_harness.types.exceptions import ModelThrottledException
 
     return ModelThrottledException("Too many requests, please wait before trying again.")
 
 
 def session() -> Exception:
-    """The session is not there."""
+    """A SessionException for a missing session."""
     from converse_harness.types.exceptions import SessionException
 
     return SessionException("there is no session with this id")

@@ -1,7 +1,7 @@
 """Every sample value and every set of variants, with its fixture, as one literal table.
 
-pytest reads it whenever it starts, so it is quick to read: text, and nothing is imported. What makes the values is in
-`builders.py` and `unions.py`.
+pytest loads it at every start, so it contains only text and imports nothing. The functions that build the values are in
+`builders.py`.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 
 class SampleRow(NamedTuple):
-    """The fixture that gives a sample or variants, and in one sentence what it is."""
+    """A fixture that provides a sample or variants, and one sentence about the value."""
 
     fixture: str
     doc: str

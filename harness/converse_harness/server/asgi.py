@@ -1,6 +1,6 @@
 """The ASGI transport: the same fake under an existing server, with its workers, TLS and protocols.
 
-ASGI 3 over asyncio. That a connection closes, an application says there by raising; a TCP reset it cannot say.
+It needs ASGI 3 over asyncio. An application closes a connection by raising an exception; it cannot reset one.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ class _AsgiFake(Fake):
 
 
 class ConverseApp:
-    """An ASGI 3 application that answers as a fake Bedrock does; `fake` is the Fake that it asks.
+    """An ASGI 3 application that answers with a fake Bedrock; `fake` is its Fake.
 
-    Replies are scripted as anywhere: `app.fake.when(...)`, `app.fake.always(...)`. Each worker of a server has an app
-    of its own, which knows nothing of the others' calls. `rules` says how strictly requests are held to what Bedrock
-    refuses, `history` what becomes of those that change what the model said before. Functions of a script run
-    in threads of the event loop's pool.
+    Replies are scripted as anywhere: `app.fake.when(...)`, `app.fake.always(...)`. Each worker of a server has its own
+    app, which does not see the calls of other workers. `rules` is the level at which Bedrock's rules for requests are
+    enforced, `history` the treatment of requests that change earlier answers. Functions of a script run in threads of
+    the event loop's pool.
 
     >>> import asyncio, httpx
     >>> from converse_harness import reply
@@ -82,7 +82,9 @@ class ConverseApp:
         self.fake: Fake = _AsgiFake(*replies, seed=seed, rules=rules, history=history, cache_minimum=cache_minimum)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """What a server calls, once for each request. Raises TransportError for what is neither HTTP nor lifespan."""
+        """Handle one connection; servers call this. Raises TransportError for a scope that is neither HTTP nor
+        lifespan.
+        """
         if scope["type"] == "lifespan":
             await _live(receive, send)
             return
@@ -113,7 +115,7 @@ class ConverseApp:
 
 
 class _Answer:
-    """One exchange on its way to the server; `leaving` is done when the client is gone."""
+    """One exchange that is sent to the server; `leaving` is done when the client has disconnected."""
 
     def __init__(self, exchange: TransportExchange, started: float, leaving: asyncio.Future[None], send: Send) -> None:
         self._exchange = exchange
@@ -124,7 +126,9 @@ class _Answer:
         self._headed = False
 
     async def give(self) -> None:
-        """To the end, or until the client leaves. Raises ConnectionAbortedError where the script breaks it."""
+        """Send the answer until the end or until the client leaves. Raises ConnectionAbortedError if the script breaks
+        it.
+        """
         reader, response = self._reader, self._response
         try:
             if response.failure == "connection closed":
@@ -148,13 +152,13 @@ class _Answer:
             reader.end("cut")  # the server gave it up; what has ended has ended
 
     async def _late(self) -> bool:
-        """Wait before the head, where the script says so; False if the client left."""
+        """Wait before the head, if the script has such a wait; False if the client left."""
         if self._response.wait:
             await self._pause(self._reader.started + self._response.wait)
         return not self._leaving.done()
 
     async def _sent(self) -> bool:
-        """Send what comes before the end; False if the client left."""
+        """Send all chunks before the end; False if the client left."""
         with suppress(OSError):  # newer servers say so that the client is gone
             if any(name == "Transfer-Encoding" for name, _ in self._response.headers):
                 await self._head()
@@ -180,12 +184,12 @@ class _Answer:
             await self._send(_start(self._response))
 
     async def _pause(self, due: float) -> None:
-        """Until then, or until the client leaves."""
+        """Sleep until this time, or until the client leaves."""
         await asyncio.wait({self._leaving}, timeout=max(0.0, due - monotonic()))
 
 
 async def _live(receive: Receive, send: Send) -> None:
-    """There is nothing to start or to stop."""
+    """Confirm startup and shutdown; nothing has to be started or stopped."""
     while True:
         message = await receive()
         await send({"type": f"{message['type']}.complete"})
@@ -194,7 +198,7 @@ async def _live(receive: Receive, send: Send) -> None:
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """The request's body, as far as it may be long; None if the client left in the middle of it."""
+    """The request's body up to the size limit; None if the client left before its end."""
     body = bytearray()
     while True:
         message = await receive()
@@ -206,7 +210,7 @@ async def _body(receive: Receive) -> bytes | None:
 
 
 async def _left(receive: Receive) -> None:
-    """Until the client is gone."""
+    """Wait until the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -226,9 +230,9 @@ def _start(response: HttpResponse) -> Message:
 
 
 def _target(scope: Scope) -> str:
-    """The path as the client sent it, with its query and without what the app is mounted at.
+    """The path and query as the client sent them, without the app's mount path.
 
-    An ARN in a path has `%2F`, which `scope["path"]` has lost; only a server without `raw_path` is taken at that.
+    `scope["path"]` has lost the `%2F` of an ARN, so it is used only for a server without `raw_path`.
     """
     raw: bytes | None = scope.get("raw_path")
     path = quote(scope["path"], safe="/") if raw is None else raw.partition(b"?")[0].decode("latin-1")

@@ -1,4 +1,4 @@
-"""One connection of a client: finds out which protocol it speaks, and moves bytes."""
+"""One client connection: detects the protocol and moves bytes."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ InThread = Callable[[Callable[[], TransportExchange], Callable[[TransportExchang
 
 
 def failed(loop: asyncio.AbstractEventLoop, error: Exception) -> TransportExchange:
-    """The answer where we made a mistake ourselves: told to the event loop, which logs it."""
+    """The answer to a call in which our own code failed; the event loop logs the error."""
     loop.call_exception_handler({"message": "converse-harness could not answer a request", "exception": error})
     body = json.dumps({"message": f"converse-harness could not answer: {type(error).__name__}: {error}"}).encode()
     return PlainExchange(error_response("InternalServerException", 500, body, NO_REQUEST_ID))
 
 
 def _on_its_way(number: int) -> int:
-    """Bytes that were written to a socket and are not acknowledged, where the system tells."""
+    """The bytes in a socket that the peer has not acknowledged, if the system reports them."""
     if sys.platform != "linux":
         return 0
     return int.from_bytes(fcntl.ioctl(number, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
 
 
 class Connection(asyncio.Protocol):
-    """Reads requests, has the mounts answer them, and delivers the answers."""
+    """Reads requests, gets their answers from the mounts, and delivers them."""
 
     def __init__(
         self,
@@ -87,17 +87,17 @@ class Connection(asyncio.Protocol):
         self._draining = 0
         """How much more is read before the connection closes."""
 
-    # What asyncio says
+    # Callbacks of asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A client connected."""
+        """Called when a client has connected."""
         self._transport = cast("asyncio.Transport", transport)
         self._open_ones.add(self)
         self._heard = self.loop.time()
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """Bytes came."""
+        """Called when bytes have arrived."""
         if self._draining:
             self._draining = max(0, self._draining - len(data))
             if not self._draining:
@@ -117,17 +117,17 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def eof_received(self) -> None:
-        """The client said that it will send no more: none of the clients that we know still reads then."""
+        """Called when the client half-closes: no client that we know reads an answer after this."""
         if self._chosen:
             self.http.receive(b"")
 
     def pause_writing(self) -> None:
-        """The client does not read as fast as we write: nor do we read what it asks meanwhile."""
+        """Called when the client reads more slowly than we write: stop reading its requests, too."""
         self.writable = False
         self._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """The client has read."""
+        """Called when the client has read enough: continue."""
         self.writable = True
         if self._resetting:
             self._reset_when_sent()
@@ -137,7 +137,7 @@ class Connection(asyncio.Protocol):
             delivery.run()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is over, whoever ended it."""
+        """Called when the connection has ended, on either side."""
         self._open_ones.discard(self)
         self.writable = False
         if self._timer is not None:
@@ -146,14 +146,14 @@ class Connection(asyncio.Protocol):
             delivery.drop("closed by client")
         self._deliveries.clear()
 
-    # What deliveries need
+    # The interface for deliveries
 
     def date(self) -> str:
         """The value of the Date header."""
         return http_date()
 
     def flush(self) -> None:
-        """Write what the protocol has to say; after its last word, close."""
+        """Write the protocol's pending bytes; after its last message, close."""
         out = self.http.take()
         if out and not (self._draining or self._transport.is_closing()):
             self._transport.write(out)
@@ -168,14 +168,16 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def _drain(self) -> None:
-        """To close on a client that still sends would reset the connection, and it could not read what was sent."""
+        """Read and discard before closing: closing on a client that still sends would reset the connection and lose our
+        answer.
+        """
         if not (self._draining or self._transport.is_closing()):
             self._draining = _DRAIN_LIMIT
             self._transport.write_eof()
             self._transport.resume_reading()
 
     def finished(self, delivery: SocketDelivery, arrived: list[Event]) -> None:
-        """An answer is written in full, or its stream reset; what arrived meanwhile."""
+        """An answer was written in full, or its stream reset; handle the requests that arrived meanwhile."""
         self._heard = self.loop.time()
         self._stale = self._stale or delivery.exchange.response.stale
         self._deliveries.pop(delivery.stream, None)
@@ -186,7 +188,7 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def hang_up(self) -> None:
-        """Close the connection regularly once everything is written (FIN); for its other streams it is over, too."""
+        """Close the connection normally (FIN) once everything is written; this ends its other streams, too."""
         self.flush()
         for delivery in self._deliveries.values():
             delivery.drop("cut")
@@ -205,7 +207,7 @@ class Connection(asyncio.Protocol):
             self._reset_when_sent()
 
     def _reset_when_sent(self) -> None:
-        """A reset takes back what a slow client has no room for yet."""
+        """Reset later if a slow client has no room yet, because a reset discards unsent bytes."""
         if self._transport.is_closing():
             return
         if _on_its_way(self.fileno()):
@@ -216,7 +218,7 @@ class Connection(asyncio.Protocol):
     # Cutting
 
     def cut(self, owner: object = None) -> None:
-        """Reset the answers of one owner, or the whole connection."""
+        """Reset all answers of one owner, or the whole connection."""
         for stream, delivery in [*self._deliveries.items()]:
             if owner is None or delivery.owner is owner:
                 delivery.drop("cut")
@@ -237,7 +239,7 @@ class Connection(asyncio.Protocol):
             self._reset_now()
 
     def answers_for(self, owner: object) -> bool:
-        """Whether something is still to be said in its name, even if that is nothing; asked from any thread."""
+        """Whether an answer of this owner is still in progress, even a silent one; any thread may ask."""
         return any(delivery.owner is owner for delivery in [*self._deliveries.values()])
 
     def fileno(self) -> int:
@@ -250,7 +252,7 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
 
     def _close_by(self, linger: bytes) -> None:
-        """What becomes of the connection when the socket is closed, by us or by the kernel: an end or a reset."""
+        """Set how closing the socket, by us or by the kernel, ends the connection: FIN or reset."""
         connected: socket.socket | None = self._transport.get_extra_info("socket")
         if linger is not self._linger and connected is not None and not self._transport.is_closing():
             self._linger = linger
@@ -268,7 +270,7 @@ class Connection(asyncio.Protocol):
             self.http = Http1(self._limits)
 
     def _handle(self, events: list[Event]) -> None:
-        # Not by calling itself: a peer may send any number of requests ahead, and each answer brings out the next.
+        # A loop and not recursion: a peer may send any number of requests ahead, and each answer releases the next.
         self._events += events
         if self._handling:
             return
@@ -323,8 +325,8 @@ class Connection(asyncio.Protocol):
         self._deliveries[stream] = delivery
         delivery.start()
         if stream in self._deliveries:
-            # If this process is killed now, the kernel closes the socket: Node takes a regular end of an HTTP/2
-            # connection for that of its streams, so let it be a reset.
+            # If this process is killed now, the kernel closes the socket. Node takes a normal close of an HTTP/2
+            # connection for the end of its streams, so make it a reset.
             self._close_by(_LINGER_NOT)
 
     def _left(self, stream: int) -> None:
@@ -333,10 +335,10 @@ class Connection(asyncio.Protocol):
         if delivery is not None:
             delivery.drop("closed by client")
 
-    # Time
+    # Timeouts
 
     def _watch(self) -> None:
-        """Look again when the peer may have been silent for too long."""
+        """Check again when the peer's silence may have reached the limit."""
         mid_request = not self._chosen or self.http.mid_request
         limit = self._limits.silence if mid_request or self._draining else self._limits.idle
         if self._deliveries or self._thinking:

@@ -1,4 +1,4 @@
-"""One answer on its way: chunks are written when they are due, as many at a time as are."""
+"""The sending of one answer: chunks are written when they are due, as many together as are due."""
 
 from __future__ import annotations
 
@@ -22,15 +22,17 @@ WAITING: Final = Chunk(b"", math.inf)
 
 
 class Arriving(Iterator[Chunk]):
-    """Chunks that come from elsewhere while the answer is sent: the next one may be WAITING."""
+    """Chunks that arrive from elsewhere while the answer is being sent; WAITING in place of a chunk that is not there
+    yet.
+    """
 
     def set_waker(self, waker: Callable[[], None]) -> None:
-        """Call `waker`, in any thread, when it is worth asking again after WAITING."""
+        """Set a function that is called, in any thread, when a new attempt after WAITING is useful."""
         raise NotImplementedError
 
 
 class Link(Protocol):
-    """What a delivery needs of its connection."""
+    """The interface of a connection for deliveries."""
 
     loop: AbstractEventLoop
     http: HttpProtocol
@@ -41,23 +43,23 @@ class Link(Protocol):
         ...
 
     def flush(self) -> None:
-        """Write what the protocol has to say."""
+        """Write the protocol's pending bytes."""
 
     def finished(self, delivery: SocketDelivery, arrived: list[Event]) -> None:
-        """The answer is written in full, or its stream reset; what arrived meanwhile."""
+        """Note that an answer was written in full, or its stream reset, and handle requests that arrived meanwhile."""
 
     def hang_up(self) -> None:
-        """Close the connection regularly once everything is written (FIN)."""
+        """Close the connection normally (FIN) once everything is written."""
 
     def reset(self) -> None:
         """Reset the connection once everything is written (RST)."""
 
 
 class SocketDelivery:
-    """Moves one exchange; has no task and no thread: `run` goes on until it has to wait for something.
+    """Sends one exchange without a task or thread of its own: `run` continues until it has to wait.
 
-    It waits for a timer, for the socket (`Link.writable`), for the client's window or for chunks that are still to
-    come; whoever sees that change calls `run` again. `owner` is whoever may cut it: the fake that answers.
+    It waits for a timer, for the socket (`Link.writable`), for the client's window or for chunks from elsewhere; the
+    code that notices the change calls `run` again. `owner` is the fake that answers, which may cut the delivery.
     """
 
     __slots__ = (
@@ -95,10 +97,10 @@ class SocketDelivery:
         self._batch = 0
 
     def start(self) -> None:
-        """Send the head of a stream at once, that of a whole body with it; and go on."""
+        """Send the head: a stream's at once, a whole body's together with the body; then continue."""
         response = self.exchange.response
         if response.failure is not None:
-            # The two that a peer can have which has accepted the connection: it says nothing, or hangs up.
+            # The two failures that are possible after the connection was accepted: silence, and hanging up.
             self.exchange.ended("cut")
             self.over = True
             if response.failure == "connection closed":
@@ -128,7 +130,7 @@ class SocketDelivery:
         self.run()
 
     def _write_whole(self, stream: StreamChunks) -> bool:
-        """Write a stream that is ready in one piece, if the protocol can and nobody has to wait for anything."""
+        """Write a stream that is ready in one piece, if the protocol can and there is nothing to wait for."""
         link, taken = self.link, self.exchange.taken
         if self.exchange.response.broken is not None or not link.writable:
             return False
@@ -146,7 +148,7 @@ class SocketDelivery:
         return True
 
     def run(self) -> None:
-        """Write until there is a reason to wait, or the end."""
+        """Write until something has to be waited for, or until the end."""
         link = self.link
         while not self.over and self._timer is None:
             chunk = self._chunk
@@ -181,7 +183,7 @@ class SocketDelivery:
         self._batch += size
 
     def _write_due(self, chunk: Chunk, room: int) -> None:
-        """Write the rest of a chunk, and what follows without a delay as far as there is room."""
+        """Write the rest of a chunk, and following chunks without a delay while there is room."""
         body, stream = self.link.http.body, self.stream
         body(stream, chunk.data[self._at :])
         size = len(chunk.data) - self._at
@@ -203,7 +205,7 @@ class SocketDelivery:
         self.link.http.head(self.stream, self.exchange.response, self.link.date())
 
     def _waits(self, chunk: Chunk) -> bool:
-        """Whether the chunk is not due yet; its delay counts from when the one before it was due."""
+        """Whether the chunk is not due yet; its delay starts when the previous chunk was due."""
         if self._ripe:
             return False
         self._due += chunk.delay
@@ -249,7 +251,7 @@ class SocketDelivery:
         link.flush()
 
     def drop(self, outcome: CallOutcome) -> None:
-        """The client is gone, or the fake: nothing more is written."""
+        """The client has disconnected or the fake was closed: write nothing more."""
         self.over = True
         self._chunks, self._chunk = iter(()), None
         if self._timer is not None:

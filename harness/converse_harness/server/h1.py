@@ -1,8 +1,8 @@
-"""HTTP/1.1 without I/O: h11 reads requests, answers are written here.
+"""HTTP/1.1 without I/O: h11 parses requests; answers are written here.
 
-h11 for the answers as well would be slower than the loopback may be (each part of a body through its state machine),
-and would put their headers into an order of its own. So it is not told of them: each request has a reader of its own,
-which begins with the bytes that the one before it left.
+Writing answers through h11 would be too slow (each part of a body passes its state machine) and would reorder headers.
+So h11 does not see the answers: each request has a new h11 reader, which begins with the bytes that the previous one
+left over.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WITHOUT_LIMIT = 1 << 30
 
 
 class Http1:
-    """One connection, one request at a time; requests that come before their turn wait in h11's buffer."""
+    """One connection with one request at a time; further requests wait in h11's buffer."""
 
     def __init__(self, limits: Limits = LIMITS) -> None:
         self.done = False
@@ -48,16 +48,16 @@ class Http1:
 
     @property
     def mid_request(self) -> bool:
-        """Whether part of a request is there."""
+        """Whether a part of a request has arrived."""
         return not self._answering and (self._head is not None or bool(self._h11.trailing_data[0]))
 
     @property
     def backlog(self) -> int:
-        """Bytes that wait for an answer before them."""
+        """The number of bytes that wait for an earlier answer."""
         return len(self._h11.trailing_data[0]) if self._answering else 0
 
     def receive(self, data: bytes) -> list[Event]:
-        """Bytes from the peer, b"" at their end."""
+        """Process bytes from the peer, b"" at their end; return the events."""
         if self.done:
             return []
         try:
@@ -112,7 +112,7 @@ class Http1:
         return Arrived(self._stream, request)
 
     def _too_long(self, head: h11.Request) -> int:
-        """The status for a head that is too long (h11 sees that only where it comes in parts), or promises too much."""
+        """The status for a head that is too long (h11 detects this only for partial heads), or for too long a body."""
         items = head.headers.raw_items()
         if sum([len(name) + len(value) for name, value in items]) + len(head.target) > self._limits.head:
             return 431
@@ -128,7 +128,7 @@ class Http1:
         return [HttpRefused(self._stream, refusal(status, problem, self._limits))]
 
     def head(self, stream: int, response: HttpResponse, date: str) -> None:
-        """The head of an answer, headers in the recorded order."""
+        """Write the head of an answer, headers in the recorded order."""
         self._chunked = not self._last and any(name == "Transfer-Encoding" for name, _ in response.headers)
         status = _STATUS_LINES.get(response.status, f"HTTP/1.1 {response.status} \r\n")
         lines = [status, f"Date: {date}\r\n"]
@@ -140,23 +140,23 @@ class Http1:
         self._out.append("".join(lines).encode("latin-1"))
 
     def room(self, stream: int) -> int:
-        """The socket's own flow control is enough."""
+        """Unlimited: the socket's own flow control is enough."""
         return _WITHOUT_LIMIT if stream == self._stream and not self.done else -1
 
     def body(self, stream: int, data: bytes) -> None:
-        """A part of a body, as one chunk if the answer is chunked."""
+        """Write a part of a body, as one chunk if the answer is chunked."""
         if self._silent or not data:
             return
         self._out.append(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
 
     def frames(self, stream: int, frames: Frames) -> bool:
-        """The frames of a stream in one piece."""
+        """Write the frames of a stream in one piece."""
         if not self._silent:
             self._out.append(frames.chunked if self._chunked else b"".join(frames))
         return True
 
     def end(self, stream: int) -> list[Event]:
-        """The end of an answer; a request that waited for it."""
+        """End an answer; returns the request that waited for this."""
         if self._chunked and not self._silent:
             self._out.append(b"0\r\n\r\n")
         self._answering = False
@@ -172,22 +172,22 @@ class Http1:
         return self._read() if ahead or closed else []
 
     def reset(self, stream: int) -> bool:
-        """Only the connection itself can be reset."""
+        """Return False: only the connection itself can be reset."""
         self.done = True
         return False
 
     def time_out(self) -> list[Event]:
-        """The peer was silent in the middle of a request."""
+        """Handle a peer that was silent in the middle of a request."""
         return self._refuse(408, "")
 
     def take(self) -> bytes:
-        """What is to be sent."""
+        """Return the bytes to send, and remove them."""
         out, self._out = b"".join(self._out), []
         return out
 
 
 def _origin_form(target: str) -> str:
-    """The path and query of a target; a client that takes us for a proxy sends a whole URL."""
+    """The path and query of a target; clients that use us as a proxy send a whole URL."""
     _, scheme, rest = target.partition("://")
     if target.startswith("/") or not scheme:
         return target

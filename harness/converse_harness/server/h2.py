@@ -1,4 +1,4 @@
-"""HTTP/2 without I/O, on the library h2: prior knowledge, as the AWS SDK for JavaScript opens its connections."""
+"""HTTP/2 without I/O, on the library h2, with prior knowledge, as the AWS SDK for JavaScript uses it."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ _LENGTH = 3
 
 
 class _Connection(H2Connection):
-    """h2, for a client that says it will open no more streams while it still waits for answers.
+    """h2's connection, for clients that send GOAWAY while they still wait for answers.
 
-    The AWS SDK for JavaScript sends an error-free GOAWAY right after the head of a response; h2 takes it for the end of
+    The AWS SDK for JavaScript sends an error-free GOAWAY right after the head of a response; h2 treats it as the end of
     the connection and refuses to send the rest: https://github.com/python-hyper/h2/issues/1181.
     """
 
@@ -58,9 +58,9 @@ class _Connection(H2Connection):
 
 
 class _Frames(FrameBuffer):
-    """h2's buffer; without this it would wait for all of a frame, up to 16 MB, before it says that it is too long.
+    """h2's buffer with an early check: h2 itself waits for a whole frame, up to 16 MB, before it rejects the length.
 
-    It takes only so many frames that carry nothing, as each costs as much work as one that does.
+    The number of empty frames is limited, because each costs as much work as a full one.
     """
 
     def __init__(self, patience: int) -> None:
@@ -82,16 +82,16 @@ class _Frames(FrameBuffer):
         return frame
 
     def asked(self) -> None:
-        """A request came."""
+        """Allow more empty frames, because a request arrived."""
         self._patience = min(self._patience + _FRAMES_OF_A_REQUEST, self._most)
 
     def sent(self) -> None:
-        """A DATA frame was sent: clients open both windows again."""
+        """Allow two window updates: clients send these after a DATA frame."""
         self._updates += 2
 
 
 class _Request:
-    """A request that is coming in."""
+    """A request that is being received."""
 
     __slots__ = ("body", "headers")
 
@@ -100,7 +100,7 @@ class _Request:
         self.body = bytearray()
 
     def says(self, name: str) -> str:
-        """The value of a header that is there once, or empty."""
+        """The value of a header that occurs exactly once; otherwise empty."""
         return next((value for known, value in self.headers if known == name), "")
 
 
@@ -138,16 +138,16 @@ class Http2:
 
     @property
     def mid_request(self) -> bool:
-        """Whether part of a request is there."""
+        """Whether a part of a request has arrived."""
         return bool(self._coming) and not self._open
 
     @property
     def backlog(self) -> int:
-        """Requests do not wait for each other."""
+        """Always 0: requests do not wait for each other."""
         return 0
 
     def receive(self, data: bytes) -> list[Event]:
-        """Bytes from the peer, b"" at their end."""
+        """Process bytes from the peer, b"" at their end; return the events."""
         if self.done or not data:
             self.done = True
             return []
@@ -208,7 +208,7 @@ class Http2:
         return HttpRefused(stream, refusal(status, "", self._limits))
 
     def _give_up(self, events: list[Event]) -> None:
-        """Everybody who waits for the connection is told that it is over."""
+        """Report the end of the connection to all streams that wait for it."""
         self.done = True
         events[:] = [Left(stream) for stream in sorted(self._open)]
 
@@ -233,7 +233,7 @@ class Http2:
         if stream in self._headless or stream not in self._open:
             self._patience -= 1
         self._forget(stream)
-        # A flood of requests that are taken back at once never gets further than here.
+        # A flood of requests that are reset at once is always stopped here.
         before = len(events)
         events[:] = [event for event in events if event.stream != stream]
         if len(events) == before:
@@ -243,7 +243,7 @@ class Http2:
             self._give_up(events)
 
     def head(self, stream: int, response: HttpResponse, date: str) -> None:
-        """The head of an answer."""
+        """Write the head of an answer."""
         if not self._gone_meanwhile(stream):
             headers = [(":status", str(response.status)), ("date", date)]
             headers += [(name.lower(), value) for name, value in response.headers]
@@ -251,13 +251,13 @@ class Http2:
             self._headless.discard(stream)
 
     def room(self, stream: int) -> int:
-        """What the client's windows, of the stream and of the connection, leave; -1 where the stream is gone."""
+        """The room in the client's windows, of the stream and of the connection; -1 if the stream is gone."""
         if self._gone_meanwhile(stream):
             return -1
         return self._h2.local_flow_control_window(stream)
 
     def body(self, stream: int, data: bytes) -> None:
-        """A part of a body, in DATA frames of its own."""
+        """Write a part of a body in DATA frames of its own."""
         if stream in self._silent:
             return
         largest = self._h2.max_outbound_frame_size
@@ -266,11 +266,11 @@ class Http2:
             self._frames.sent()
 
     def frames(self, stream: int, frames: Frames) -> bool:
-        """No: each goes as far as the client's windows are open."""
+        """Return False: each frame must respect the client's windows."""
         return False
 
     def end(self, stream: int) -> list[Event]:
-        """The end of an answer."""
+        """End an answer."""
         if not self._gone_meanwhile(stream):
             self._h2.end_stream(stream)
             if stream in self._unfinished:
@@ -287,12 +287,12 @@ class Http2:
         return True
 
     def time_out(self) -> list[Event]:
-        """The peer was silent in the middle of a request."""
+        """Handle a peer that was silent in the middle of a request."""
         self._leaving = True
         return [self._refuse(stream, 408) for stream in list(self._coming)]
 
     def take(self) -> bytes:
-        """What is to be sent."""
+        """Return the bytes to send, and remove them."""
         return self._h2.data_to_send()
 
     def _forget(self, stream: int) -> None:

@@ -1,4 +1,4 @@
-"""The loopback server: one thread with one event loop, and a fake for each path prefix."""
+"""The loopback server: one thread with one event loop, and one fake per path prefix."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _NOT_AIMED: Final = (
 class ConverseServer:
     """A loopback server, HTTP/1.1 and HTTP/2 on one port, that holds any number of fakes; `with`, or start and stop.
 
-    `port` 0 is a free one. Raises TransportError where no socket can be opened. A `host` off the loopback warns. The
-    control API answers under the loopback's names and `host`, and under those of `allow_hosts`; Bedrock's own paths
-    answer under any.
+    `port` 0 picks a free port. Raises TransportError if no socket can be opened. A `host` outside the loopback causes a
+    warning. The control API answers under the loopback's names and `host`, and under those of `allow_hosts`; Bedrock's
+    own paths answer under any.
 
     >>> import urllib.error, urllib.request
     >>> from converse_harness import ConverseServer
@@ -66,19 +66,19 @@ class ConverseServer:
         self._mounts = Mounts(self._control)
         self._thread = ServerThread(host, port, limits, self._mounts, self.stop)
 
-    # What a test says
+    # Methods for tests
 
     def script(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> ServerFake:
-        """Open a fake with a URL of its own; `settings` are those of a Fake: unused, unexpected, rules, history, seed.
+        """Open a fake with its own URL; `settings` are those of a Fake: unused, unexpected, rules, history, seed.
 
-        Raises ReplyError for what is no reply, TransportError if the server is not running.
+        Raises ReplyError for a value that is not a reply, TransportError if the server is not running.
         """
         fake = self._fake_at(self._mounts.prefix(), *replies, **settings)
         self.recent.append(fake)
         return fake
 
     def answer_all(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> ServerFake:
-        """The same with the server's own URL: a fake that answers whatever is no other's."""
+        """Open a fake at the server's own URL: it answers every request that no other fake's URL matches."""
         return self._fake_at("", *replies, **settings)
 
     def record(
@@ -93,14 +93,14 @@ class ConverseServer:
         redaction: Redaction | None = None,
         **settings: Unpack[Settings],
     ) -> ServerFake:
-        """Open a fake with a URL of its own that passes on what it is asked to Bedrock, live, and records it.
+        """Open a fake with its own URL that forwards its calls to Bedrock, live, and records them.
 
-        What it passes on is signed anew with the credentials of this environment, as boto3 finds them, or sent with
-        AWS_BEARER_TOKEN_BEDROCK; `upstream` is a URL in place of Bedrock's in the `region` (default: the
-        environment's). `mode`, `match` and `pace` are as for the function `record`, and `redaction` says what is
-        replaced in the file. That is written anew after each call that ended, and when the fake closes; however the
-        test ends, what was recorded is kept. Raises TransportError without credentials or a region, and ReplyError
-        where the file is not there to be played, or cannot be written, with the place where it is instead.
+        Calls are signed anew with this environment's credentials, as boto3 finds them, or sent with
+        AWS_BEARER_TOKEN_BEDROCK; `upstream` is a URL to use in place of Bedrock's in the `region` (default: the
+        environment's). `mode`, `match` and `pace` are as for the function `record`, and `redaction` are the
+        replacements in the file. The file is rewritten after each call and when the fake closes; the recording is kept
+        however the test ends. Raises TransportError without credentials or a region, and ReplyError where the file is
+        not there to be played, or cannot be written, with the place where it is instead.
         """
         where: Options = {"upstream": upstream, "region": region, "redaction": redaction}
         options: Options = {**where, "mode": mode, "match": match, "pace": pace}
@@ -109,7 +109,9 @@ class ConverseServer:
         return fake
 
     def record_all(self, path: str | Path, **options: Unpack[Options]) -> RecordingFake:
-        """The same with the server's own URL: whatever is no other fake's is forwarded and recorded."""
+        """As `record`, at the server's own URL: every request that no other fake's URL matches is forwarded and
+        recorded.
+        """
         return self._recording_at("", {}, path, **options)
 
     def _recording_at(
@@ -132,7 +134,7 @@ class ConverseServer:
 
     @property
     def url(self) -> str:
-        """Where the server listens. Raises TransportError if it does not."""
+        """The server's own URL. Raises TransportError if the server is not running."""
         url = self._thread.url
         if url is None:
             raise TransportError("the server is not running: use it in `with`, or call start().")
@@ -141,14 +143,14 @@ class ConverseServer:
     # Running
 
     def start(self) -> Self:
-        """Listen from now on. Raises TransportError if it cannot."""
+        """Start to listen. Raises TransportError if no socket can be opened."""
         self._thread.start()
         return self
 
     def stop(self) -> None:
-        """Close every fake, without a check, every connection and the thread; stopping twice does nothing.
+        """Close every fake (without checking it), every connection and the thread; stopping twice does nothing.
 
-        Raises ReplyError for a recording that cannot be written, when all is closed.
+        Raises ReplyError, after closing everything, if a recording cannot be written.
         """
         with ExitStack() as closing:
             closing.callback(self._thread.stop)
@@ -166,7 +168,7 @@ class ConverseServer:
     def __repr__(self) -> str:
         return f"<ConverseServer {self._thread.url or 'stopped'}>"
 
-    # The fakes' side
+    # Callbacks of the fakes
 
     def _control(self, request: Request) -> HttpResponse:
         from converse_harness.server.control import ControlApi
@@ -187,7 +189,7 @@ class ConverseServer:
             self._cut(fake)
 
     def _cut(self, fake: Fake) -> None:
-        """End what a closed fake still says, so that no client waits for it and no event comes after its end."""
+        """Cut the running answers of a closed fake, so that no client waits for them and no event follows the close."""
         runs = any(call.outcome == "still running" for call in fake.calls)
         if runs or any(each.answers_for(fake) for each in [*self._thread.connections]):
             self._thread.cut(fake)

@@ -1,4 +1,4 @@
-"""Which fake of a server a path belongs to, and the fake itself, with a URL of its own."""
+"""The mapping of paths to a server's fakes, and the fake with its own URL."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Mount = Callable[["ServerFake"], AbstractContextManager[object]]
 
 
 class ServerFake(Fake):
-    """A fake Bedrock with a URL of its own on a ConverseServer; any client that is told the URL is answered.
+    """A fake Bedrock with its own URL on a ConverseServer; it answers every client that uses the URL.
 
-    It is open from the start; leaving its `with` block, or `close`, ends it and what it was still saying.
+    It is open from the start; leaving its `with` block, or `close`, closes it and cuts its running answers.
     """
 
     transport = "server"
@@ -40,24 +40,24 @@ class ServerFake(Fake):
 
     @property
     def url(self) -> str:
-        """The endpoint URL: `boto3.client("bedrock-runtime", endpoint_url=fake.url)`."""
+        """The endpoint URL, for example for `boto3.client("bedrock-runtime", endpoint_url=fake.url)`."""
         return self._url
 
     @property
     def environ(self) -> dict[str, str]:
-        """The variables by which clients find it, of this process or another.
+        """Environment variables that lead clients to this fake, in this process or another.
 
-        Those that AWS's SDKs, the AI SDK and litellm read an endpoint from, dummy keys, a region, no proxy:
+        They are the endpoint variables of AWS's SDKs, the AI SDK and litellm, dummy keys, a region, and no proxy:
         `subprocess.run(command, env={**os.environ, **fake.environ})`.
         """
         return environ(self._url, os.environ)
 
     def answer(self, request: Request) -> TransportExchange:
-        """What the server sends for a request; in a thread where that may take its time."""
+        """The server's answer to a request; may be slow, so it runs in a thread if needed."""
         return self.exchange(request)
 
     def open(self) -> Self:
-        """It is open already."""
+        """Do nothing: the fake is open from the start."""
         return self
 
 
@@ -72,25 +72,25 @@ _NO_FAKE_THERE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class PlainExchange:
-    """The exchange of a request that is no fake's."""
+    """The exchange of a request that belongs to no fake."""
 
     response: HttpResponse
     taken: SentChunks = field(default_factory=SentChunks)
 
     @property
     def captured(self) -> None:
-        """Nothing: it is answered."""
+        """Always None: the request is answered here."""
         return
 
     def ended(self, outcome: CallOutcome) -> None:
-        """Nobody asks."""
+        """Do nothing: nothing depends on the end."""
 
 
 class MountedAnswer(NamedTuple):
-    """Who answers a request and how.
+    """The responder of a request, and how to run it.
 
-    `slow`: it may take its time, so not in the event loop; `forwards`: the time of somebody else, for whom nobody waits
-    when the server stops.
+    `slow`: it must not run in the event loop. `forwards`: the answer comes from an upstream service; stop() does not
+    wait for it.
     """
 
     owner: object
@@ -100,27 +100,27 @@ class MountedAnswer(NamedTuple):
 
 
 class Mounts:
-    """The open fakes of a server by their prefix; "" is the one that answers all other paths."""
+    """The open fakes of a server by prefix; the fake at "" answers all other paths."""
 
     def __init__(self, control: Callable[[Request], HttpResponse]) -> None:
         self.fakes: dict[str, ServerFake] = {}
         self._control = control
 
     def prefix(self) -> str:
-        """A prefix that was never used before, and that nobody guesses who was not told."""
+        """A new prefix that cannot be guessed."""
         return f"/fake-{secrets.token_urlsafe(12)}"
 
     def mount(self, fake: ServerFake, prefix: str) -> None:
-        """Answer with a fake at a prefix."""
+        """Mount a fake at a prefix."""
         self.fakes[prefix] = fake
 
     def unmount(self, fake: ServerFake, prefix: str) -> None:
-        """Take a fake away; where another has come to its prefix, that one stays."""
+        """Remove a fake; if another fake is at its prefix by now, that one stays."""
         if self.fakes.get(prefix) is fake:
             del self.fakes[prefix]
 
     def answer(self, request: Request) -> MountedAnswer:
-        """Who answers a request, with the prefix taken off its target."""
+        """The responder of a request, with the prefix removed from the target."""
         prefix = "/" + request.target[1:].partition("/")[0].partition("?")[0]
         if prefix == _CONTROL:
             return MountedAnswer(

@@ -1,4 +1,4 @@
-"""What HTTP/1.1 and HTTP/2 have in common, without I/O: events, limits, refusals."""
+"""The common parts of HTTP/1.1 and HTTP/2, without I/O: events, limits, refusals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a peer may ask for before it is refused; sizes in bytes, times in seconds.
+    """The limits for requests; sizes in bytes, times in seconds.
 
     A real request with documents and videos may carry 25 MB.
     """
@@ -46,7 +46,7 @@ SMALL: Final = 64
 
 
 class HttpRefusal(NamedTuple):
-    """An HTTP status with AWS's name for it, and what is said."""
+    """An HTTP status with AWS's error name and a message."""
 
     status: int
     name: str
@@ -66,21 +66,21 @@ _REFUSALS: Final[Mapping[int, HttpRefusal]] = {
 
 
 class Arrived(NamedTuple):
-    """A whole request, on a stream of the connection (HTTP/1.1 numbers them itself)."""
+    """A whole request arrived, on this stream of the connection (Http1 numbers its requests)."""
 
     stream: int
     request: Request
 
 
 class HttpRefused(NamedTuple):
-    """A request that cannot be taken: answer with this."""
+    """A request that cannot be accepted, with the answer to send."""
 
     stream: int
     response: HttpResponse
 
 
 class Left(NamedTuple):
-    """The client gave up one stream."""
+    """The client reset or closed one stream."""
 
     stream: int
 
@@ -89,7 +89,7 @@ Event = Arrived | HttpRefused | Left
 
 
 def refusal(status: int, problem: str, limits: Limits) -> HttpResponse:
-    """The answer to a request that cannot be taken: AWS-shaped, as every client can read it."""
+    """The answer to a request that cannot be accepted, in AWS's form, so that every client can read it."""
     known = _REFUSALS.get(status, _MALFORMED)
     said = known.message.format(problem=problem, silence=limits.silence, body=limits.body, head=limits.head)
     body = json.dumps({"message": said}).encode()
@@ -99,8 +99,8 @@ def refusal(status: int, problem: str, limits: Limits) -> HttpResponse:
 class HttpProtocol(Protocol):
     """One connection, without I/O: bytes in, events out; answers in, bytes out.
 
-    `done`: nothing more will be said or heard; close when what is there is sent. `unread`: the peer may be in the
-    middle of saying something for all that.
+    `done`: nothing more will be sent or received; close after the pending bytes were written. `unread`: the peer may
+    still be sending.
     """
 
     done: bool
@@ -108,44 +108,46 @@ class HttpProtocol(Protocol):
 
     @property
     def mid_request(self) -> bool:
-        """Whether part of a request is there, and no answer is due."""
+        """Whether a part of a request has arrived and no answer is due."""
         ...
 
     @property
     def backlog(self) -> int:
-        """Bytes that wait for an answer before them."""
+        """The number of bytes that wait for an earlier answer."""
         ...
 
     def receive(self, data: bytes) -> list[Event]:
-        """Bytes from the peer, b"" at their end. Never raises: what cannot be read is a Refused, or the end."""
+        """Process bytes from the peer, b"" at their end. Never raises: unreadable input yields HttpRefused or the
+        end.
+        """
         ...
 
     def head(self, stream: int, response: HttpResponse, date: str) -> None:
-        """The head of an answer."""
+        """Write the head of an answer."""
 
     def room(self, stream: int) -> int:
-        """How many bytes of a body may be sent now; negative: the stream is gone."""
+        """The number of bytes of a body that may be sent now; negative if the stream is gone."""
         ...
 
     def body(self, stream: int, data: bytes) -> None:
-        """A part of a body, not longer than there is room."""
+        """Write a part of a body that is not longer than `room`."""
 
     def frames(self, stream: int, frames: Frames) -> bool:
-        """The frames of a stream in one piece; False where they have to wait for room one by one."""
+        """Write the frames of a stream in one piece; False if they must wait for room one by one."""
         ...
 
     def end(self, stream: int) -> list[Event]:
-        """The end of an answer; what arrived meanwhile."""
+        """End an answer; return the events of requests that waited for this."""
         ...
 
     def reset(self, stream: int) -> bool:
-        """Reset the stream; False where only the connection itself can be reset."""
+        """Reset the stream; False if only the connection itself can be reset."""
         ...
 
     def time_out(self) -> list[Event]:
-        """The peer was silent in the middle of a request."""
+        """Handle a peer that was silent in the middle of a request."""
         ...
 
     def take(self) -> bytes:
-        """What is to be sent."""
+        """Return the bytes to send, and remove them."""
         ...

@@ -58,7 +58,7 @@ _NOT_REACHED: Final = "converse-harness passes calls on to {url}, and no answer 
 
 
 class _Pieces(Arriving):
-    """The pieces of a body as they are heard. What a slow client has not taken yet is kept by the recording anyway."""
+    """The pieces of a forwarded body in order of arrival. The recording keeps them all, however slow the client is."""
 
     def __init__(self, pieces: list[tuple[bytes, float]]) -> None:
         self._pieces = pieces
@@ -68,7 +68,7 @@ class _Pieces(Arriving):
         self._waker: Callable[[], None] | None = None
 
     def set_waker(self, waker: Callable[[], None]) -> None:
-        """Call this after WAITING, when there is something."""
+        """Set a function that is called when a piece is there after WAITING."""
         self._waker = waker
 
     def __next__(self) -> Chunk:
@@ -85,19 +85,19 @@ class _Pieces(Arriving):
             self._asleep = True  # and look again: what came in between has woken nobody
 
     def came(self) -> None:
-        """There is one more."""
+        """Add a piece."""
         if self._asleep and self._waker is not None:
             self._asleep = False
             self._waker()
 
     def end(self) -> None:
-        """There will be no more."""
+        """Mark the end of the body."""
         self._over = True
         self.came()
 
 
 class _Relay:
-    """One call on its way to the service and back."""
+    """One call that is forwarded to the service, and its answer."""
 
     def __init__(self, passed: ForwardedExchange, over: Callable[[Call], None]) -> None:
         self._call = passed.call
@@ -113,18 +113,18 @@ class _Relay:
 
     @property
     def captured(self) -> None:
-        """Nothing: this one answers."""
+        """Always None: the relay itself answers."""
         return
 
     @property
     def taken(self) -> SentChunks:
-        """Nothing: what came is heard."""
+        """A list that is ignored: the relay records the pieces itself."""
         return SentChunks()
 
     def ask(self, upstream: Upstream, request: Request) -> None:
-        """Ask, until there is a head; a body that comes in pieces is then read on in a thread.
+        """Forward the request and wait for the head; a streamed body is then read in a thread.
 
-        Raises TransportError where the credentials of the proxy are lost: then nobody was asked.
+        Raises TransportError if the proxy has lost its credentials; the request was then not sent.
         """
         from botocore.exceptions import BotoCoreError
 
@@ -149,7 +149,7 @@ class _Relay:
             self._give_length()
 
     def ended(self, outcome: CallOutcome) -> None:
-        """The client has it all, or is gone, or the proxy stops."""
+        """The client has the whole answer, or has disconnected, or the proxy stops."""
         self._end(self._hearing.complete if outcome == "complete" or self._whole else self._hearing.left)
         with self._lock:
             if self._answer is not None:
@@ -174,7 +174,7 @@ class _Relay:
             self._pieces.end()
 
     def _end(self, end: Callable[[], None]) -> None:
-        """The first end counts."""
+        """End the recording of the call; only the first end counts."""
         with self._lock:
             ran = self._heard.running
             end()
@@ -182,7 +182,7 @@ class _Relay:
             self._over(self._call)
 
     def _give_length(self) -> None:
-        """A body that ended with its connection gets one, as that of the client goes on."""
+        """Add a Content-Length to a body that ended with its connection, because the client's connection stays open."""
         headers = self.response.headers
         if not any(name.lower() == "content-length" for name, _ in headers):
             length = str(sum(len(data) for data, _ in self._heard.pieces))
@@ -207,10 +207,10 @@ _REST: Final = 4.0
 
 
 class _Saver:
-    """Writes a session anew whenever a call has ended, in a thread: if the process is killed, what ended is on disk.
+    """Writes a session again after each call, in a thread: if the process is killed, the finished calls are on disk.
 
-    All of it is written each time, so in a long session that takes a while; then others get most of the time, and the
-    calls that end meanwhile are written together.
+    The whole file is written each time, which is slow in a long session; so it pauses between writes, and calls that
+    end meanwhile are written together.
     """
 
     def __init__(self, writer: SessionWriter, on_saved: OnSaved) -> None:
@@ -223,14 +223,16 @@ class _Saver:
         registry.exempt(self._thread)
 
     def ended(self, call: Call) -> None:
-        """A call has ended."""
+        """Note that a call has ended."""
         self._ended.put(call)
 
     def __enter__(self) -> None:
         self._thread.start()
 
     def __exit__(self, *_: object) -> None:
-        """Write what is not written yet. Raises ReplyError where that cannot be, and says where it is instead."""
+        """Write the rest. Raises ReplyError if that fails; the message names the place where the data was saved
+        instead.
+        """
         self._ended.put(None)
         self._thread.join()
         if self._unsaved or self._failed:
@@ -248,7 +250,7 @@ class _Saver:
             rested = monotonic() + _REST * (monotonic() - started)
 
     def _collect(self, until: float) -> bool:
-        """Wait for a call that ended, and for more until then; whether the session goes on."""
+        """Wait for a call that ends, and until a set time for more; False when the session is over."""
         self._unsaved = []
         wait: float | None = None
         while True:
@@ -271,7 +273,7 @@ class _Saver:
         self._tell(failure)
 
     def _tell(self, failure: Exception | None) -> None:
-        """Say it of the calls that ended; that one was left out is said of that one."""
+        """Report the calls that ended, also one that was left out of the recording."""
         left_out = {id(each.request) for each in self._writer.left_out}
         for call in self._unsaved:
             of_others = isinstance(failure, SecretFound) and id(call.request) not in left_out
@@ -279,10 +281,10 @@ class _Saver:
 
 
 class RecordingFake(ServerFake):
-    """A fake whose calls are passed on to the real service, and recorded.
+    """A fake that forwards its calls to the real service and records them.
 
-    Its file is written anew after each call that ended, and when it closes; of what is still coming then it keeps what
-    came. Closing raises ReplyError where the file cannot be written.
+    Its file is rewritten after each call and when the fake closes; of answers still running then, the received part is
+    kept. Closing raises ReplyError if the file cannot be written.
     """
 
     def __init__(
@@ -308,18 +310,18 @@ class RecordingFake(ServerFake):
 
     @property
     def upstream(self) -> str:
-        """The URL that calls are passed on to; empty where none is."""
+        """The URL to which calls are forwarded; empty if there is none."""
         return "" if self._upstream is None else self._upstream.url
 
     @property
     def environ(self) -> dict[str, str]:
-        """As of any fake, with the region in which it records: clients choose models by it."""
+        """The variables of any fake, plus the region in which it records: clients choose models by it."""
         region = "" if self._upstream is None else self._upstream.region
         regions = dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION"), region) if region else {}
         return {**super().environ, **regions}
 
     def answer(self, request: Request) -> TransportExchange:
-        """Answer one request with what was recorded, or pass it on, which takes as long as the real service does."""
+        """Answer a request from the recording, or forward it, which takes as long as the real service does."""
         exchange = self.exchange(request)
         if self._upstream is None or self._saver is None or not isinstance(exchange, ForwardedExchange):
             return exchange
@@ -332,7 +334,7 @@ class RecordingFake(ServerFake):
 
 
 class Options(TypedDict, total=False):
-    """How it is recorded: see `ConverseServer.record`."""
+    """The options of a recording: see `ConverseServer.record`."""
 
     upstream: str | None
     region: str | None
@@ -344,14 +346,14 @@ class Options(TypedDict, total=False):
 
 
 def _ignored(call: Call, failure: Exception | None) -> None:
-    """What failed is raised when the fake closes."""
+    """Ignore the error: closing the fake raises it."""
 
 
 def open_recording(
     url: str, mount: Mount, settings: Settings, path: str | Path, **options: Unpack[Options]
 ) -> RecordingFake:
-    """A fake at a URL that records. Raises TransportError without credentials or a region, and what `open_session`
-    does.
+    """A recording fake at a URL. Raises TransportError without credentials or region, and the errors of
+    `open_session`.
     """
     try:
         opened = open_session(

@@ -1,4 +1,4 @@
-"""The thread of a server: a listening socket, one event loop, and threads for the functions of scripts."""
+"""The server's thread: a listening socket, one event loop, and worker threads for scripted functions."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _FAREWELL: Final = 1.0
 
 
 class ServerThread:
-    """Listens at a port and answers for `mounts`, in a thread of its own, until it is stopped.
+    """Listens on a port and serves `mounts` in its own thread until it is stopped.
 
-    `stop_all` is called where the process ends before that.
+    `stop_all` is called if the process exits before that.
     """
 
     def __init__(self, host: str, port: int, limits: Limits, mounts: Mounts, stop_all: Callable[[], None]) -> None:
@@ -59,14 +59,14 @@ class ServerThread:
 
     @property
     def url(self) -> str | None:
-        """Where it listens; None where it does not."""
+        """The server's URL; None if it is not running."""
         if self._socket is None:
             return None
         host, port = self._socket.getsockname()[:2]
         return f"http://{_in_url(host)}:{port}"
 
     def start(self) -> None:
-        """Listen from now on. Raises TransportError if it cannot."""
+        """Start to listen. Raises TransportError if no socket can be opened."""
         if self._thread is not None:
             return
         self._socket, self._loop = self._listen()
@@ -99,7 +99,7 @@ class ServerThread:
         self._wait_for_functions()
 
     def cut(self, owner: object) -> None:
-        """Reset every answer of one owner, and wait until that is done."""
+        """Reset all answers of one owner, and wait until this is done."""
         loop = self._loop
         if loop is None:
             return
@@ -146,8 +146,8 @@ class ServerThread:
             loop.call_soon(ready.set)
             loop.run_forever()
             loop.remove_reader(bound)
-            # Those that were accepted this moment appear after a turn or two, as the end does of those that are cut.
-            # Were the server closed before them, asyncio would forget them with their sockets open.
+            # Connections accepted just now appear after a turn or two of the event loop, and so does the end of those
+            # that are cut. If the server closed before, asyncio would lose track of their open sockets.
             while self.connections or asyncio.all_tasks(loop):
                 for connection in [*self.connections]:
                     connection.cut()
@@ -159,7 +159,7 @@ class ServerThread:
             loop.close()
 
     def let_go(self) -> None:
-        """Drop the copies of the sockets that a forked child has."""
+        """Close the copies of the sockets in a forked child."""
         nowhere = os.open(os.devnull, os.O_RDWR)
         try:
             for number in [self._socket.fileno() if self._socket else -1, *(c.fileno() for c in self.connections)]:
@@ -172,7 +172,7 @@ class ServerThread:
     def _in_thread(
         self, give: Callable[[], TransportExchange], answered: Callable[[TransportExchange], None], forwards: bool
     ) -> None:
-        """Run functions of a script, or ask somebody else, where that blocks nobody."""
+        """Run scripted functions, and forward calls, in threads where they block nothing."""
         loop = self._loop
         assert loop is not None  # it runs this
 
@@ -214,7 +214,7 @@ _real_time: Final = (
 
 
 class _EventLoop(asyncio.SelectorEventLoop):
-    """An event loop whose timers ring while the test has stopped the time."""
+    """An event loop whose timers still fire when the test has frozen the time."""
 
     def time(self) -> float:
         return _real_time()
@@ -225,7 +225,7 @@ def _in_url(host: str) -> str:
 
 
 def _bind(host: str, port: int) -> socket.socket:
-    """A listening socket made with IPPROTO_TCP: without it asyncio would not set TCP_NODELAY (40 ms a stream)."""
+    """A listening socket created with IPPROTO_TCP: otherwise asyncio would not set TCP_NODELAY (40 ms per stream)."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
@@ -242,7 +242,7 @@ _RUNNING: WeakSet[ServerThread] = WeakSet()
 
 
 def _after_fork_in_child() -> None:
-    """A forked child has copies of the sockets, and clients would see no end while it holds them open."""
+    """In a forked child: close the copies of the sockets, because clients see no end while any copy is open."""
     for server in _RUNNING:
         server.let_go()
 

@@ -1,4 +1,4 @@
-"""The real service behind a proxy that records: where it is, whose keys sign what is asked, and how it answers."""
+"""The real service behind a recording proxy: its endpoint, the signing of requests, and its answers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ LOST: Final = "the credentials of this environment could not be renewed: {error}
 
 
 class UpstreamAnswer:
-    """What the service answers: the head is there, the body comes while `pieces` is read."""
+    """An answer of the service: the head is there; iterating over `pieces` reads the body."""
 
     def __init__(self, raw: Any, session: Any) -> None:
         self._raw = raw
@@ -69,7 +69,7 @@ class UpstreamAnswer:
         """Whether it comes in chunks, which are then the pieces; else there is one piece."""
 
     def pieces(self) -> Iterator[bytes]:
-        """The parts of the body as they arrive, as they are. Raises what urllib3 raises where it breaks."""
+        """The parts of the body as they arrive, undecoded. Raises urllib3's exception if the body breaks off."""
         try:
             if self.chunked:
                 yield from self._raw.read_chunked(decode_content=False)
@@ -81,13 +81,15 @@ class UpstreamAnswer:
             raise
 
     def hang_up(self) -> None:
-        """Let whoever reads see the end, from any thread: closing alone would leave them waiting."""
+        """Shut the connection down, from any thread, so that a reading thread sees the end: closing alone would not
+        wake it.
+        """
         if self._wire is not None:
             with suppress(OSError):
                 self._wire.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Close the connection; from the thread that reads."""
+        """Close the connection; only from the reading thread."""
         self._raw.close()
         self._session.close()
         if self._wire is not None:
@@ -95,17 +97,17 @@ class UpstreamAnswer:
 
 
 def _connection_of(raw: Any) -> socket.socket | None:
-    """A handle of our own on the connection."""
+    """The connection's socket, as a handle of our own."""
     with suppress(OSError, ValueError):  # the body is empty, and the connection closed already
         return socket.fromfd(raw.fileno(), socket.AF_INET, socket.SOCK_STREAM)
     return None
 
 
 class Upstream:
-    """A service that can be asked, from any thread.
+    """A service to which calls are forwarded, from any thread.
 
-    Each call has a connection of its own: none that was idle for too long, and none that a client who leaves could
-    take from another.
+    Each call has its own connection, so that none is stale from idling, and a client that leaves cannot break
+    another's.
     """
 
     def __init__(self, url: str | None, region: str, session: Any, token: str) -> None:
@@ -120,7 +122,7 @@ class Upstream:
         """Where Bedrock Runtime is."""
 
     def ask(self, request: Request) -> UpstreamAnswer:
-        """Sign a request anew and send it. Raises BotoCoreError where no answer comes, TransportError without keys."""
+        """Sign a request anew and send it. Raises BotoCoreError if no answer comes, TransportError without keys."""
         from botocore import httpsession, utils
 
         signed = self._signed(request)
@@ -160,7 +162,9 @@ class Upstream:
         return made.prepare()
 
     def _resolve(self, service: str) -> str:
-        """The endpoint of a service; not the one that the environment names, which may well be the proxy itself."""
+        """The endpoint of a service, ignoring the endpoint variables of the environment, which may lead to the proxy
+        itself.
+        """
         if self._url is not None:
             return self._url
         from botocore.config import Config
@@ -173,9 +177,9 @@ class Upstream:
 
 
 def find(url: str | None, region: str | None) -> Upstream:
-    """The service that this environment reaches, or the one at `url`.
+    """Find the service for this environment, or the one at `url`.
 
-    Raises TransportError where there are no credentials or no region.
+    Raises TransportError without credentials or region.
     """
     from botocore.exceptions import BotoCoreError, ClientError
     from botocore.session import Session
@@ -223,5 +227,5 @@ def _passed_on(headers: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 
 def _normal(target: str) -> str:
-    """The target as urllib3 will send it: what is signed must not change any more."""
+    """The target as urllib3 will send it: the signed target must not change any more."""
     return re.sub("%[0-9a-f]{2}", lambda found: found[0].upper(), target, flags=re.IGNORECASE)

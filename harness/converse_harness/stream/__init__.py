@@ -1,1 +1,1 @@
-"""Events in order and as bytes: the grammar, cutting and joining, frames, and what transports move."""
+"""Streams as events and as bytes: the grammar of their order, cutting and joining, frames, and HTTP messages."""

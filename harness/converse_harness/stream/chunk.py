@@ -1,4 +1,4 @@
-"""`chunk(message)` -> the events of a stream, cut as a model family does it, as the test says, or as a Cutter likes."""
+"""`chunk(message)` -> the events of a stream, cut as a model family does, as `pieces` give it, or as a Cutter does."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Deltas(NamedTuple):
     pieces: Sequence[str]
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """Each delta as an event."""
+        """Convert each delta to an event."""
         index, carrier = self.block, self.member
         inner = CARRIED.get(carrier)
         for piece in self.pieces:
@@ -58,7 +58,7 @@ _PART_OF_A_RUN: Final = 64
 
 
 def short_runs(runs: Iterable[Run]) -> Iterator[Run]:
-    """The same stream with runs of many characters in parts, so that a client which does not read costs no memory."""
+    """The same stream with long runs split, so that a slow client costs no memory."""
     for run in runs:
         if isinstance(run, Deltas) and sum(map(len, run.pieces)) > _LONG_RUN:
             for start in range(0, len(run.pieces), _PART_OF_A_RUN):
@@ -87,10 +87,10 @@ def chunk(
 ) -> list[dict[str, Any]]:
     """Cut an AWS Message into the events of a complete ConverseStream, messageStart to metadata.
 
-    `stop_reason` is `tool_use` where the message asks for a tool, else `end_turn`; `pieces` gives for the index of a
-    text, toolUse, reasoning or citations block the exact deltas, of a last tool use that max_tokens cut off perhaps
-    only the first; `family` is how everything else is cut; `usage` and `metrics` are estimated from the message. Raises
-    ReplyError for a block that cannot be streamed.
+    `stop_reason` defaults to `tool_use` if the message asks for a tool, otherwise to `end_turn`. `pieces` are the exact
+    deltas of text, toolUse, reasoning or citations blocks by index; for a last tool use that max_tokens cut off they
+    may be incomplete. `family` decides how other blocks are cut; `usage` and `metrics` are estimated from the message.
+    Raises ReplyError for a block that cannot be streamed.
 
     >>> for event in chunk({"role": "assistant", "content": [{"text": "Hi there"}]})[1:-2]:
     ...     print(event)
@@ -115,7 +115,7 @@ def message_runs(
     stop_reason: str | None = None,
     strict: bool = True,
 ) -> Iterator[Run]:
-    """The stream of a message alone, messageStart to the last contentBlockStop; not `strict`, of any block."""
+    """The stream of a message alone, messageStart to the last contentBlockStop; with `strict=False`, of any blocks."""
     blocks = cast("Sequence[Mapping[str, Any]]", message["content"])
     for index in pieces or {}:
         if not (0 <= index < len(blocks) and blocks[index].keys() & set(_CUT)):
@@ -129,31 +129,32 @@ def message_runs(
 
 
 class Cutter(Protocol):
-    """How the blocks of a message are cut into deltas; `index` is the block's place in the message."""
+    """The interface for cutting a message's blocks into deltas; `index` is the block's position in the message."""
 
     def text(self, index: int, text: str) -> Iterable[Sequence[str]]:
-        """The deltas of a text, or of a text with citations, in runs; there is at least one."""
+        """The deltas of a text, with or without citations, in runs; at least one."""
         ...
 
     def reasoning(self, index: int, text: str) -> Iterable[Sequence[str]]:
-        """The deltas of the text of a reasoning, in runs; there is at least one."""
+        """The deltas of a reasoning text, in runs; at least one."""
         ...
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
-        """The deltas of the JSON of a tool's input."""
+        """The deltas of a tool input's JSON."""
         ...
 
     def tool_result(self, index: int, content: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping[str, Any]]]:
-        """The deltas of what a server tool returned, each with one item or more of its content."""
+        """The deltas of a server tool's result, each with one or more items of its content."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ByFamily:
-    """Cuts as a model family does; `pieces` are the exact deltas of blocks by index, which joined must be the block.
+    """Cuts as a model family does; `pieces` are the exact deltas of blocks by index, which must join to the block's
+    text.
 
-    A tool's input may be spelled as any JSON of it; that of the block `unfinished` may be only the beginning. The text
-    `ending` has an empty delta at its end.
+    The pieces of a tool's input may be any JSON spelling of it, and only its beginning for the block `unfinished`. The
+    text of the block `ending` ends with an empty delta.
     """
 
     family: Family
@@ -170,12 +171,12 @@ class ByFamily:
         return chain(runs, ([""],)) if index == self.ending else runs
 
     def reasoning(self, index: int, text: str) -> Iterable[Sequence[str]]:
-        """The deltas of the text of a reasoning."""
+        """The deltas of a reasoning text."""
         given = self._given(index, text, text.__eq__)
         return (given,) if given else reasoning_runs(text, self.family)
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
-        """The deltas of a tool's input; none, if no pieces are what was given for a tool without input."""
+        """The deltas of a tool's input; none if the given pieces are empty and the tool has no input."""
         text = _tool_input_json(value)
         if value == {} and len(self.pieces.get(index, text)) == 0:
             return ()
@@ -193,7 +194,7 @@ class ByFamily:
         return given or cut_tool_input(spell_tool_input(value, self.family), self.family)
 
     def tool_result(self, index: int, content: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping[str, Any]]]:
-        """A delta for each item."""
+        """One delta per item."""
         return ([item] for item in content)
 
     def _given(self, index: int, text: str, fits: Callable[[str], bool], more: str = "") -> Sequence[str] | None:
@@ -204,7 +205,7 @@ class ByFamily:
 
 
 def _spells(joined: str, text: str) -> bool:
-    """Whether it is the JSON that `_tool_input_json` would write so."""
+    """Whether a text is exactly the JSON that `_tool_input_json` would write for the value."""
     try:
         return _tool_input_json(json.loads(joined)) == text
     except ValueError:
@@ -212,9 +213,11 @@ def _spells(joined: str, text: str) -> bool:
 
 
 def cut_message(message: Mapping[str, object], cutter: Cutter, *, strict: bool = True) -> Iterator[dict[str, Any]]:
-    """The events of a message alone, as a cutter cuts its blocks. Raises ReplyError for one that cannot be streamed.
+    """The events of a message alone, with blocks cut by a Cutter. Raises ReplyError for a block that cannot be
+    streamed.
 
-    Not `strict`, a block that has no delta in AWS's model is one delta of its own name, as one of the future may be.
+    With `strict=False`, a block without a delta in AWS's model becomes one delta of its own name, as a future kind
+    might.
     """
     return events_of(_cut_in_runs(message, cutter, strict=strict))
 
@@ -234,18 +237,18 @@ def _cut_in_runs(message: Mapping[str, object], cutter: Cutter, *, strict: bool)
 
 
 def default_stop_reason(blocks: Iterable[Mapping[str, Any]]) -> str:
-    """`tool_use` where a block asks the client for a tool, else `end_turn`; a server tool is not the client's."""
+    """`tool_use` if a block asks the client for a tool, otherwise `end_turn`; the service runs server tools itself."""
     asks = any("toolUse" in block and block["toolUse"].get("type") != "server_tool_use" for block in blocks)
     return "tool_use" if asks else "end_turn"
 
 
 def estimate_tokens(value: object) -> int:
-    """A believable number of tokens, at least 1: a quarter of the characters of its text, 1,500 for each file."""
+    """Estimate the tokens of a value, at least 1: a quarter of the characters of its text, 1,500 for each file."""
     return max(1, round(weigh(value)))
 
 
 def weigh(value: object) -> float:
-    """The same before it is rounded; files may be bytes, as boto3 takes them, or base64, as they travel."""
+    """The estimate before rounding; files may be bytes, as in boto3, or base64, as in JSON."""
     if isinstance(value, str):
         return len(value) / 4
     if isinstance(value, Mapping):
@@ -274,14 +277,14 @@ def _weigh_members(value: Mapping[object, object]) -> float:
 
 
 def _tool_input_json(value: object) -> str:
-    """A tool input as most models write it: JSON with spaces, UTF-8 unescaped."""
+    """The JSON of a tool input as most models write it: with spaces, and with unescaped UTF-8."""
     return spell_tool_input(value, NEUTRAL)
 
 
 def _cut_block(
     index: int, block: Mapping[str, Any], cutter: Cutter, strict: bool
 ) -> tuple[dict[str, Any] | None, Iterable[Run]]:
-    """What the block starts with, if anything, and its deltas: runs of those with text, the others one by one."""
+    """The start of a block, if it has one, and its deltas: those with text in runs, all others one by one."""
     match block:
         case {"text": text}:
             return None, (Deltas(index, "text", pieces) for pieces in cutter.text(index, text))

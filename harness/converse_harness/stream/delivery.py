@@ -1,4 +1,6 @@
-"""The chunks of an event stream on their way: made lazily and in runs, and what a client took of them."""
+"""The chunks of an event stream during sending, made lazily and in runs, and the record of chunks that a client
+took.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ class SentEvent(NamedTuple):
 
 
 class Frames(list[bytes]):
-    """The frames of a stream but the last one, all of them once the stream was sent; nobody changes them then.
+    """The frames of a stream except the last one. Complete, and never changed again, once the stream was sent.
 
     `chunked` is their HTTP/1.1 form in one piece, made when it is first asked for.
     """
@@ -32,7 +34,7 @@ class Frames(list[bytes]):
 
     @property
     def chunked(self) -> bytes:
-        """Each frame as one chunk of the transfer encoding `chunked`."""
+        """The frames in the transfer encoding `chunked`, one chunk each."""
         if not self._chunked:
             self._chunked = b"".join([b"%x\r\n%b\r\n" % (len(frame), frame) for frame in self])
         return self._chunked
@@ -43,11 +45,11 @@ _SHORT: Final = 128
 
 
 class StreamChunks(Iterable[Chunk]):
-    """The chunks of a stream that nothing breaks: one frame each, `first` and `each` are the pauses before them.
+    """The chunks of a stream without faults: one frame each; `first` and `each` are the pauses before them, in seconds.
 
-    `runs` are the frames but the last one, encoded when they are asked for, at most once; each is in the list `frames`
-    by then. `events` makes their events anew as often as it is called; `last` makes the chunk that ends the stream, if
-    there is one, out of the number of frames before it.
+    `runs` yields the frames except the last one, encoded on demand, at most once, and also appended to `frames`.
+    `events` makes their events anew at each call. `last` makes the final chunk, if there is one, from the number of
+    frames before it.
     """
 
     __slots__ = ("each", "events", "first", "frames", "last", "runs")
@@ -70,19 +72,19 @@ class StreamChunks(Iterable[Chunk]):
 
     @property
     def is_paced(self) -> bool:
-        """Whether there is a pause anywhere."""
+        """Whether the stream has any pause."""
         return bool(self.first or self.each)
 
     @property
     def is_ready(self) -> bool:
-        """Whether it was sent before, and is short and without pauses: it may be written in one piece."""
+        """Whether it was sent before, and is short and without pauses, so that it may be written in one piece."""
         return isinstance(self.runs, tuple) and len(self.frames) <= _SHORT and not self.is_paced
 
     def __iter__(self) -> Iterator[Chunk]:
         return self._with(iter(self.events()))
 
     def without_events(self) -> Iterator[Chunk]:
-        """The same chunks, of which only the last one has its event."""
+        """The same chunks without their events, except the last one's."""
         return self._with(repeat(None))
 
     def _with(self, events: Iterator[Event | None]) -> Iterator[Chunk]:
@@ -98,10 +100,10 @@ class StreamChunks(Iterable[Chunk]):
 
 
 class SentChunks:
-    """What a client took of an answer, and when.
+    """The chunks of an answer that a client took, with their times.
 
-    `begin` gives a reader its chunks, and it calls `add` for each that is taken. Of StreamChunks only the times are
-    kept, and what their events can be made of: nobody makes the events of a stream whose events nobody reads.
+    `begin` returns the chunks for a reader, which calls `add` for each chunk that the client took. For StreamChunks,
+    only the times and the source of the events are kept, so that events that nobody reads are never made.
     """
 
     __slots__ = ("_frames", "_make_events", "chunks", "started", "times")
@@ -116,7 +118,7 @@ class SentChunks:
         self._make_events: Callable[[], Iterable[Event]] = tuple
 
     def begin(self, chunks: Iterable[Chunk], started: float) -> Iterator[Chunk]:
-        """The chunks to read; `started` is when the request arrived."""
+        """Return the chunks to read; `started` is the arrival time of the request."""
         self.started = started
         if not isinstance(chunks, StreamChunks):
             return iter(chunks)
@@ -124,13 +126,13 @@ class SentChunks:
         return chunks.without_events()
 
     def add(self, chunk: Chunk, at: float) -> None:
-        """The client takes a chunk; `at` is on the same clock as `started`."""
+        """Note that the client took a chunk; `at` is on the same clock as `started`."""
         self.times.append(at)  # first: whoever reads meanwhile sees one chunk less
         if chunk.event is not None or self._frames is None:
             self.chunks.append(chunk)
 
     def extend(self, chunks: Iterable[Chunk], at: float = 0.0) -> None:
-        """The client takes some chunks at once."""
+        """Note that the client took several chunks at once."""
         for chunk in chunks:
             self.add(chunk, at)
 
@@ -143,7 +145,7 @@ class SentChunks:
 
     @property
     def events(self) -> Iterator[SentEvent]:
-        """The stream events in what was taken, with their times."""
+        """The events in the chunks taken, with their times."""
         ats = iter(list(self.times))
         for event, at in zip(islice(self._make_events(), self._framed), ats, strict=False):
             yield SentEvent(event, at - self.started)
@@ -154,12 +156,12 @@ class SentChunks:
 
     @property
     def data(self) -> list[bytes]:
-        """The bytes of each chunk that was taken."""
+        """The bytes of each chunk taken."""
         return [*(self._frames or ())[: self._framed], *(chunk.data for chunk in self.chunks)]
 
     @property
     def ends_with_metadata(self) -> bool:
-        """Whether the last of it is the metadata event."""
+        """Whether the last chunk taken is the metadata event."""
         if not self.chunks:
             return False
         last = self.chunks[-1]
@@ -167,5 +169,5 @@ class SentChunks:
 
     @property
     def last_at(self) -> float | None:
-        """Seconds from the request to the last chunk; None where none was taken."""
+        """Seconds from the request to the last chunk taken; None if none was taken."""
         return self.times[-1] - self.started if self.times else None

@@ -1,4 +1,4 @@
-"""One stream event as one frame, and back.
+"""Encode one stream event as one frame, and decode it.
 
 Recorded: header order `:event-type`, `:content-type`, `:message-type`; compact JSON with sorted keys; every event of
 every type padded with a top-level `p`, a prefix of 62 characters that is 2 to 61 long; exception frames without.
@@ -29,7 +29,7 @@ _ENDS: Final = tuple(f',"p":"{padding}"}}' for padding in _PADS)
 
 
 def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:
-    """The frame of an AWS event dict, its `p` padding that many characters long; an exception frame never has one.
+    """Encode an AWS event dict as a frame with a `p` padding of this many characters; exception frames have none.
 
     Any event with one key is encoded, also one that is not in AWS's model: a key that ends in `Exception` as an
     exception frame, `:error` as an unmodelled error frame, every other as an event.
@@ -50,9 +50,10 @@ def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:
 
 
 def encode_deltas(run: Deltas, paddings: bytes) -> list[bytes]:
-    """The frames of a run of deltas, each with as much padding as its byte of `paddings` says.
+    """Encode a run of deltas as frames; each byte of `paddings` is the padding length of one frame.
 
-    Equal to `encode_event` of each: by template, in one loop, since nearly every event of every stream passes here.
+    Equal to `encode_event` of each: it uses templates in one loop for speed, since it encodes nearly every event of
+    every stream.
     """
     inner = CARRIED.get(run.member)
     opened, closed = ("", "}") if inner is None else (f'{{"{inner}":', "}}")
@@ -66,12 +67,12 @@ def encode_deltas(run: Deltas, paddings: bytes) -> list[bytes]:
 
 
 def standard_frame(name: str, payload: bytes) -> bytes:
-    """The frame of an event or exception of that type around a payload that is taken as it is."""
+    """The frame of an event or exception of this type around a payload, which is used unchanged."""
     return frame_bytes(_header_block(name), payload)
 
 
 def decode_event(frame: Frame) -> tuple[dict[str, Any], int | None]:
-    """The AWS event dict of a frame, and the length of its padding (None where it has none).
+    """Decode a frame to its AWS event dict and the length of its padding (None if it has none).
 
     Blobs become bytes. Raises as `read_event` does.
     """
@@ -80,10 +81,11 @@ def decode_event(frame: Frame) -> tuple[dict[str, Any], int | None]:
 
 
 def read_event(frame: Frame) -> tuple[str, dict[str, Any], int | None]:
-    """The type of a frame's event, its JSON members as they travel, and the length of its padding (None without one).
+    """Read a frame's event type, its JSON members unconverted, and the length of its padding (None without padding).
 
-    A `p` that is no prefix of PADDING is a member. Raises DamagedData for a payload that is not a JSON object, and for
-    a frame that is neither event nor exception nor error, or does not say which one; it may be one of a newer service.
+    A `p` that is not a prefix of PADDING counts as a member. Raises DamagedData for a payload that is not a JSON
+    object, and for a frame that is not an event, exception or error, or has no type; a newer service may send such
+    frames.
     """
     message_type = frame.get(":message-type")
     if message_type == "error":
@@ -112,7 +114,7 @@ def read_event(frame: Frame) -> tuple[str, dict[str, Any], int | None]:
 
 
 def from_wire(name: str, members: dict[str, Any]) -> Any:
-    """The members of an event of that type from their JSON: blobs become bytes."""
+    """Convert the JSON members of an event of this type: blobs become bytes."""
     if name == "contentBlockDelta" and _is_textual(members.get("delta")):
         return members  # nearly every event is such a one, and none of them has a blob
     shape = _shape_of(name)
@@ -126,9 +128,9 @@ def _is_textual(delta: object) -> bool:
 
 
 def _delta_payload(event: Mapping[str, Any], padding: int) -> bytes | None:
-    """The three deltas that streams are made of, by template: eight times faster than a walk over the model.
+    """Encode the three usual deltas by template: eight times faster than a walk over the model.
 
-    None for every other event. What is usual is tried, not asked for.
+    None for every other event. The usual form is tried, and a failure caught, which is faster than checking first.
     """
     try:
         body = event["contentBlockDelta"]
@@ -155,7 +157,7 @@ def _header_block(name: str) -> bytes:
 
 
 def _error_headers(code: str, message: str) -> bytes:
-    """In the order of the event stream's specification: no such frame of Bedrock is recorded."""
+    """Headers in the order of the event stream's specification: no such frame of Bedrock is recorded."""
     pairs = ((":error-code", code), (":error-message", message), (":message-type", "error"))
     return encode_headers([Header(key, HeaderType.STRING, value) for key, value in pairs])
 

@@ -69,7 +69,7 @@ class Frame:
     payload: bytes
 
     def get(self, name: str) -> str | None:
-        """The value of the STRING header `name`, or None where the frame has none of that name and type."""
+        """The value of the STRING header `name`; None if the frame has no such header."""
         for header in self.headers:
             if header.name == name and isinstance(header.value, str):
                 return header.value
@@ -77,18 +77,18 @@ class Frame:
 
 
 def frame_bytes(header_block: bytes, payload: bytes) -> bytes:
-    """The frame around headers that are encoded already: the hot path, for callers that keep their header blocks.
+    """Build a frame from an already encoded header block: the hot path, for callers that cache header blocks.
 
-    The block is taken as it is, so that a deliberately broken one can be sent; only the limits on lengths hold.
+    The block is used unchanged, so that a deliberately broken one can be sent; only length limits are checked.
     """
     start, checksum = _frame_start(header_block, len(payload))
     return start + payload + _pack_checksum(crc32(payload, checksum))
 
 
 def run_of_frames(header_block: bytes, start: bytes, rests: list[bytes]) -> list[bytes]:
-    """A frame for each of the rests: all have the same headers, and payloads that begin with `start`.
+    """Build one frame per item of `rests`: all have the same headers, and payloads that begin with `start`.
 
-    For the deltas of a stream, which are many: what they have in common is made, and its CRC computed, once.
+    It serves a stream's many deltas: their common part and its CRC are computed once.
     """
     beginnings = _beginnings(header_block, start)
     return [
@@ -98,7 +98,7 @@ def run_of_frames(header_block: bytes, start: bytes, rests: list[bytes]) -> list
 
 
 class _Beginnings(dict[int, tuple[bytes, int]]):
-    """How a frame begins up to the end of `start`, and the CRC of that, by the length of the rest of its payload."""
+    """The bytes of a frame up to the end of `start`, and their CRC, by the length of the rest of the payload."""
 
     def __init__(self, header_block: bytes, start: bytes) -> None:
         super().__init__()
@@ -123,7 +123,7 @@ def _beginnings(header_block: bytes, start: bytes) -> _Beginnings:
 
 @lru_cache(maxsize=512)
 def _frame_start(header_block: bytes, payload_length: int) -> tuple[bytes, int]:
-    """Prelude and headers, which the frames of a stream share by the dozen, and their CRC."""
+    """The prelude and headers, equal for dozens of frames of a stream, and their CRC."""
     headers_length = len(header_block)
     if headers_length > MAX_HEADERS_LENGTH:
         raise UnwritableFrame(
@@ -145,7 +145,7 @@ def encode(frame: Frame) -> bytes:
 
 
 def decode(data: bytes) -> Frame:
-    """The one frame that `data` is; raises the `FrameError` of what is wrong with it."""
+    """Decode `data` as exactly one frame; raises the `FrameError` for the first mistake."""
     if len(data) < PRELUDE_LENGTH:
         raise _truncated(len(data), None, 0)
     total_length, headers_length = _read_prelude(data[:PRELUDE_LENGTH], 0)
@@ -180,10 +180,10 @@ class Decoder:
         self._damage: FrameError | None = None
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The frames that are complete with these bytes.
+        """Return the frames that these bytes complete.
 
-        A damaged frame raises its `FrameError` once all frames before it have been handed out: at once where there is
-        none to return, else from the next `feed` or `close`. After it nothing can be read, so it is raised again.
+        A damaged frame raises its `FrameError` after all earlier frames were returned: at once if there are none,
+        otherwise from the next `feed` or `close`. Nothing after it can be read, so every later call raises it again.
         """
         if self._damage is not None:
             raise self._damage
@@ -199,19 +199,19 @@ class Decoder:
             self._buffer.clear()
             if not frames:
                 raise
-        # Once for each feed, not for each frame: what is left to move is never more than what was just fed.
+        # Once per feed and not per frame: the bytes left to move are never more than those just fed.
         del self._buffer[:start]
         return frames
 
     def close(self) -> None:
-        """The stream has ended: raises damage that `feed` holds back, or `FrameError` if bytes are left over."""
+        """Report the end of the stream: raises damage that `feed` held back, or `FrameError` if bytes are left over."""
         if self._damage is None and self._buffer:
             self._damage = _truncated(len(self._buffer), self._lengths[0] if self._lengths else None, self._offset)
         if self._damage is not None:
             raise self._damage
 
     def _next(self, start: int) -> tuple[Frame, int] | None:
-        """The frame at `start` of the buffer and its end, or None where bytes of it are still to come."""
+        """The frame at `start` of the buffer, and its end; None if it is not complete yet."""
         available = len(self._buffer) - start
         if self._lengths is None:
             if available < PRELUDE_LENGTH:
@@ -233,7 +233,9 @@ def _truncated(available: int, total_length: int | None, offset: int) -> FrameEr
 
 
 def _read_prelude(prelude: bytes, offset: int) -> tuple[int, int]:
-    """Total and headers length, judged before the rest of the frame is there: no wrong length is waited for."""
+    """Read total and headers length, checked before the rest of the frame arrives, so that no wrong length is waited
+    for.
+    """
     total_length, headers_length, checksum = _PRELUDE.unpack(prelude)
     actual = crc32(prelude[: _LENGTHS.size])
     if checksum != actual:
@@ -267,12 +269,12 @@ def _read_prelude(prelude: bytes, offset: int) -> tuple[int, int]:
 
 
 def _read_frame(frame: bytes, headers_length: int, offset: int) -> Frame:
-    """The frame that exactly these bytes are, its prelude judged before."""
+    """Decode exactly these bytes as a frame, whose prelude was already checked."""
     checksum_at = len(frame) - _CHECKSUM_LENGTH
     (checksum,) = _CHECKSUM.unpack_from(frame, checksum_at)
     actual = crc32(frame[:checksum_at])
     headers_end = PRELUDE_LENGTH + headers_length
-    # Headers first, as in smithy-rs: where they are broken too, that says more than the CRC does.
+    # Headers first, as in smithy-rs: if they are broken too, their error is more precise than the CRC's.
     try:
         headers = decode_headers(frame[PRELUDE_LENGTH:headers_end], offset + PRELUDE_LENGTH)
     except FrameError as damage:

@@ -96,7 +96,7 @@ UNIONS: Final = {"contentBlockStart": "start", "contentBlockDelta": "delta"}
 
 
 def kind(event: Mapping[str, Any]) -> str:
-    """The one key of an event: its type, `contentBlockDelta` for instance.
+    """The only key of an event: its type, for example `contentBlockDelta`.
 
     >>> kind({"contentBlockStop": {"contentBlockIndex": 0}})
     'contentBlockStop'
@@ -111,7 +111,7 @@ def kind(event: Mapping[str, Any]) -> str:
 
 
 def symbol(event: Mapping[str, Any]) -> str:
-    """What the order depends on: the event's type and, for a block's start and delta, the member that it carries.
+    """The event's symbol in the grammar: its type and, for a block's start and delta, also its union member.
 
     >>> symbol({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"reasoningContent": {"signature": "c2ln"}}}})
     'contentBlockDelta.reasoningContent.signature'
@@ -131,18 +131,17 @@ ERROR_FRAME: Final = ":error"
 
 
 def is_exception(name: str) -> bool:
-    """Whether an event ends its stream as a failure.
+    """Whether an event is a failure that ends the stream.
 
-    That is an exception frame, as those travel whose type ends in `Exception` (in AWS's model just the exceptions), or
-    an unmodelled error frame.
+    That is an unmodelled error frame, or an exception frame: an event whose type ends in `Exception`.
     """
     return name.endswith("Exception") or name == ERROR_FRAME
 
 
 class StreamOrder:
-    """Walks the table, event by event.
+    """Checks a stream against the table, event by event.
 
-    `feed` raises StreamOrderError with the event, its position and what is legal there; `state` is a key of ORDER.
+    `feed` raises StreamOrderError with the event, its position and the legal events there; `state` is a key of ORDER.
     """
 
     def __init__(self) -> None:
@@ -164,9 +163,9 @@ class StreamOrder:
         self.position += 1
 
     def more_text(self, body: object) -> str | None:
-        """The text of a contentBlockDelta's members by which the open block goes on as it is, else None.
+        """The text of a contentBlockDelta, if it continues the open block; otherwise None.
 
-        A fast path: where it returns a text, `feed` would accept the event and stay in the same state.
+        It is a fast path: if it returns a text, `feed` would accept the event and stay in the same state.
         """
         member = GOES_ON.get(self.state)
         if member is None or type(body) is not dict:

@@ -52,11 +52,11 @@ _ADVICE: Final[Mapping[FrameProblem, str]] = {
 
 
 class UnwritableFrame(ReplyError):
-    """Headers or a payload that no frame can carry, found when a frame is written."""
+    """Headers or a payload that no frame can contain; raised when a frame is written."""
 
 
 class FrameError(DamagedData):
-    """Bytes that are not a frame: `kind` is what is wrong, `offset` where in the stream it stands, in bytes."""
+    """Bytes that are not a frame: `kind` is the mistake, `offset` its position in the stream, in bytes."""
 
     def __init__(self, kind: FrameProblem, message: str, offset: int = 0) -> None:
         super().__init__(message)
@@ -72,7 +72,7 @@ class FrameError(DamagedData):
 
 
 class HeaderType(IntEnum):
-    """What a header's value is; the number is its type byte."""
+    """The type of a header's value; the number is the type byte."""
 
     BOOL_TRUE = 0
     BOOL_FALSE = 1
@@ -106,7 +106,7 @@ class Header:
     """One header: `value` is the bool that the type names, an int, bytes, str or `uuid.UUID`.
 
     A TIMESTAMP is an int, milliseconds since 1970 in UTC: most 64-bit numbers are outside of what a datetime can hold.
-    Nothing is checked here, but in `encode_headers`.
+    Values are checked in `encode_headers`, not here.
     """
 
     name: str
@@ -115,7 +115,9 @@ class Header:
 
 
 def encode_headers(headers: Iterable[Header]) -> bytes:
-    """The header block of a frame; raises `UnwritableFrame` for what breaks a limit, a type or has its name twice."""
+    """Encode the header block of a frame; raises `UnwritableFrame` for a value beyond a limit, a wrong type or a
+    duplicate name.
+    """
     block = bytearray()
     names: set[str] = set()
     for header in headers:
@@ -133,7 +135,7 @@ def encode_headers(headers: Iterable[Header]) -> bytes:
 
 
 def decode_headers(block: bytes, offset: int = 0) -> tuple[Header, ...]:
-    """The headers in a block that starts at `offset` of the stream; raises the `FrameError` of what is wrong."""
+    """Decode the headers of a block that starts at `offset` of the stream; raises the `FrameError` for a mistake."""
     headers: dict[str, Header] = {}
     at = 0
     while at < len(block):
@@ -148,7 +150,7 @@ def decode_headers(block: bytes, offset: int = 0) -> tuple[Header, ...]:
 
 
 def _read_header(block: bytes, start: int, offset: int) -> tuple[Header, int]:
-    """The header at `start` of the block, and its end; `offset` is where in the stream the block starts."""
+    """Decode the header at `start` of the block; return it and its end. `offset` is the block's start in the stream."""
     name_length = block[start]
     if not name_length:
         raise FrameError(

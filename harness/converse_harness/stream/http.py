@@ -1,4 +1,4 @@
-"""What transports and Endpoint pass to each other: an HTTP request in, a timed HTTP response out."""
+"""The messages between transports and Endpoint: an HTTP request in, a timed HTTP response out."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ GATEWAY_ERRORS: Final = frozenset(
 class HttpResponse:
     """A timed HTTP response. `headers` are in wire order and lack `Date`, which transports put first.
 
-    `wait` seconds pass before its head, `failure` happens instead of it, `broken` after its last chunk. After a `stale`
-    one the connection stays open and is reset by the next request.
+    `wait` is the time before the head in seconds, `failure` replaces the whole response, `broken` follows its last
+    chunk. `stale`: the connection then stays open, and the next request resets it.
     """
 
     status: int
@@ -88,17 +88,17 @@ class HttpResponse:
 
 
 def json_response(body: bytes, request_id: str, *, delay: float = 0.0) -> HttpResponse:
-    """200 with a JSON body, due after `delay` seconds."""
+    """Make a 200 response with a JSON body, due after `delay` seconds."""
     return HttpResponse(200, _headers(JSON_HEADERS, body, request_id), (Chunk(body, delay),))
 
 
 def stream_response(chunks: Iterable[Chunk], request_id: str) -> HttpResponse:
-    """200 with an event stream."""
+    """Make a 200 response with an event stream."""
     return HttpResponse(200, _headers(STREAM_HEADERS, b"", request_id), chunks)
 
 
 def error_response(name: str, status: int, body: bytes, request_id: str, *, delay: float = 0.0) -> HttpResponse:
-    """An error before the stream, with the recorded form of x-amzn-ErrorType."""
+    """Make an error response before the stream, with the recorded form of x-amzn-ErrorType."""
     suffix = GATEWAY_ERROR if name in GATEWAY_ERRORS else SERVICE_ERROR
     headers = _headers(ERROR_HEADERS, body, request_id, error_type=name + suffix)
     return HttpResponse(status, headers, (Chunk(body, delay),))

@@ -1,10 +1,10 @@
-"""Citations: which passage of which document, search result or web page an answer leans on."""
+"""Citations: the passages of documents, search results and web pages that support an answer."""
 
 from typing import Literal, TypeAlias, TypedDict
 
 
 class CitationsConfig(TypedDict):
-    """Asks for citations of a document; `enabled` turns them on."""
+    """Settings for citations of a document; `enabled` turns them on."""
 
     enabled: bool
 
@@ -42,7 +42,7 @@ class SearchResultLocation(TypedDict, total=False):
 
 
 class WebLocation(TypedDict, total=False):
-    """A page of the web that a search found: its `url`, and the `domain` of that."""
+    """A web page that a search found: its `url` and `domain`."""
 
     url: str
     domain: str
@@ -74,13 +74,13 @@ CitationLocation: TypeAlias = (
 
 
 class CitationSourceContent(TypedDict, total=False):
-    """A passage as the source has it. A union: `text` is the only member so far."""
+    """A passage in the source's words. A union: `text` is the only member so far."""
 
     text: str
 
 
 class CitationGeneratedContent(TypedDict, total=False):
-    """A passage as the model wrote it, leaning on a source. A union: `text` is the only member so far."""
+    """The model's text for which a source is cited. A union: `text` is the only member so far."""
 
     text: str
 
@@ -97,7 +97,7 @@ class Citation(TypedDict, total=False):
 
 
 class CitationsContentBlock(TypedDict, total=False):
-    """A content block that names its sources: the generated `content`, and the `citations` it leans on."""
+    """A content block with sources: the generated `content`, and the `citations` that support it."""
 
     citations: list[Citation]
     content: list[CitationGeneratedContent]

@@ -15,34 +15,34 @@ GuardContentQualifier: TypeAlias = Literal["grounding_source", "query", "guard_c
 
 
 class GuardContentText(TypedDict):
-    """A text for a guardrail to look at; `qualifiers` need not be there any more in strands-agents 1.62."""
+    """A text for a guardrail to check; `qualifiers` is optional from strands-agents 1.62 on."""
 
     qualifiers: NotRequired[list[GuardContentQualifier]]
     text: str
 
 
 class GuardContent(TypedDict):
-    """A block that a guardrail should look at."""
+    """A block that a guardrail should check."""
 
     text: GuardContentText
 
 
 class ReasoningTextBlock(TypedDict, total=False):
-    """What a model thought before it answered; `signature` proves to the service that it wrote this `text`."""
+    """A model's reasoning before its answer; `signature` proves that the service's model wrote this `text`."""
 
     signature: str | None
     text: str
 
 
 class ReasoningContentBlock(TypedDict, total=False):
-    """Reasoning: legible, or encrypted by the model's provider. One of the two."""
+    """Reasoning, either as readable text or encrypted by the model's provider."""
 
     reasoningText: ReasoningTextBlock
     redactedContent: bytes
 
 
 class CachePoint(TypedDict):
-    """Up to here the request may be cached; `type` is `"default"`.
+    """A place up to which the request may be cached; `type` is `"default"`.
 
     `ttl` (`"5m"`, `"1h"`): in strands-agents 1.62, newer than the pages these types follow.
     """
@@ -71,7 +71,7 @@ class ContentBlock(TypedDict, total=False):
 
 
 class SystemContentBlock(TypedDict, total=False):
-    """A part of the system prompt: a text, or a place up to which it may be cached.
+    """A part of the system prompt: a text, or a cache point.
 
     strands-agents 1.62 has `cachePoint`, newer than the pages these types follow, and its `guardContent` is gone.
     """
@@ -88,7 +88,7 @@ class DeltaContent(TypedDict, total=False):
 
 
 class ContentBlockStartToolUse(TypedDict):
-    """A tool use begins: the tool's name, and the id that its result must name.
+    """The start of a tool use: the tool's name, and the id to which its result refers.
 
     `reasoningSignature`, which ties the reasoning to this use: in strands-agents 1.62, newer than the pages these types
     follow.
@@ -100,26 +100,26 @@ class ContentBlockStartToolUse(TypedDict):
 
 
 class ContentBlockStart(TypedDict, total=False):
-    """What a block begins with: only tool uses have something; for others it is empty or None."""
+    """The start of a block: only tool uses have content here; for others it is empty or None."""
 
     toolUse: ContentBlockStartToolUse | None
 
 
 class ContentBlockDelta(TypedDict):
-    """A piece of the block of this index. `streaming.ContentBlockDelta` is the piece alone."""
+    """A piece of the block with this index. `streaming.ContentBlockDelta` is the piece alone."""
 
     contentBlockIndex: int
     delta: DeltaContent
 
 
 class ContentBlockStop(TypedDict):
-    """The block of this index is complete."""
+    """The end of the block with this index."""
 
     contentBlockIndex: int
 
 
 class MessageMetadata(TypedDict, total=False):
-    """What an agent keeps beside a message and never sends: its cost, and `custom` data of the user's.
+    """Data that an agent keeps with a message and never sends: usage, metrics, and the user's `custom` data.
 
     In strands-agents 1.62, newer than the pages these types follow.
     """
@@ -130,7 +130,7 @@ class MessageMetadata(TypedDict, total=False):
 
 
 class Message(TypedDict):
-    """What one side says in its turn.
+    """A message of the user or the assistant.
 
     `tracking_id` (a UUID that stays with the message) and `metadata` are never sent to a model; both are in
     strands-agents 1.62, newer than the pages these types follow.

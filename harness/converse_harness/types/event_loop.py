@@ -1,10 +1,10 @@
-"""Why a model stopped, and what its answer cost."""
+"""The stop reason of an answer, its token usage and its times."""
 
 from typing import Literal, Required, TypeAlias, TypedDict
 
 
 class Usage(TypedDict, total=False):
-    """Tokens of one answer: in, out, both together, and, where a cache took part, read from and written to it."""
+    """Tokens of one answer: input, output and total, and, if a cache took part, those read from and written to it."""
 
     inputTokens: Required[int]
     outputTokens: Required[int]
@@ -14,7 +14,7 @@ class Usage(TypedDict, total=False):
 
 
 class Metrics(TypedDict, total=False):
-    """Times of one answer in milliseconds: all of it, and up to its first content block, which Strands measures."""
+    """Times of one answer in milliseconds: the whole answer, and up to its first content, which Strands measures."""
 
     latencyMs: Required[int]
     timeToFirstByteMs: int

@@ -1,14 +1,15 @@
-"""What an agent raises."""
+"""The exceptions of an agent."""
 
 from typing import Any
 
 
 class ContextWindowOverflowException(Exception):
-    """The conversation, system prompt and tools are more than the model's context window takes."""
+    """The conversation, system prompt and tools exceed the model's context window."""
 
 
 class EventLoopException(Exception):
-    """An agent's loop failed: `original_exception` says why, `request_state` what it had so far, `{}` for None.
+    """An agent's loop failed: `original_exception` is the cause, `request_state` the state so far, `{}` instead of
+    None.
 
     >>> str(EventLoopException(ValueError("no such tool")))
     'no such tool'
@@ -20,7 +21,7 @@ class EventLoopException(Exception):
         self.request_state: Any = {} if request_state is None else request_state
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # By default an exception is copied from its args: here that would be the text alone.
+        # By default an exception is copied from its `args`, which contain only the text.
         return type(self), (self.original_exception, self.request_state)
 
 
@@ -29,7 +30,7 @@ class MCPClientInitializationError(Exception):
 
 
 class ModelThrottledException(Exception):
-    """The service asks for fewer requests; `message` is what it says."""
+    """The service throttles requests; `message` is its text."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -37,4 +38,4 @@ class ModelThrottledException(Exception):
 
 
 class SessionException(Exception):
-    """A session could not be read or kept."""
+    """A session could not be read or stored."""

@@ -1,4 +1,4 @@
-"""What a guardrail is asked to do, and what it found."""
+"""The configuration of a guardrail, and its findings."""
 
 from typing import Literal, TypeAlias, TypedDict
 
@@ -42,7 +42,7 @@ PIIType: TypeAlias = Literal[
 
 
 class GuardrailConfig(TypedDict, total=False):
-    """Which guardrail looks at a request: while it streams (`async`) or before (`sync`), with a trace or not."""
+    """The guardrail for a request; it checks the answer while it streams (`async`) or before (`sync`)."""
 
     guardrailIdentifier: str
     guardrailVersion: str
@@ -51,7 +51,7 @@ class GuardrailConfig(TypedDict, total=False):
 
 
 class Topic(TypedDict):
-    """A forbidden topic that a text was found to be about."""
+    """A forbidden topic that was found in a text."""
 
     action: Literal["BLOCKED"]
     name: str
@@ -65,7 +65,7 @@ class TopicPolicy(TypedDict):
 
 
 class ContentFilter(TypedDict):
-    """Harmful content of one kind that was found, and how sure the guardrail is of that."""
+    """Harmful content of one kind, with the guardrail's confidence."""
 
     action: Literal["BLOCKED"]
     confidence: Literal["NONE", "LOW", "MEDIUM", "HIGH"]
@@ -79,14 +79,14 @@ class ContentPolicy(TypedDict):
 
 
 class CustomWord(TypedDict):
-    """A word of the guardrail's own list; `match` is as it stood in the text."""
+    """A word of the guardrail's own list; `match` is its form in the text."""
 
     action: Literal["BLOCKED"]
     match: str
 
 
 class ManagedWord(TypedDict):
-    """A word of a list that AWS keeps; `match` is as it stood in the text."""
+    """A word of AWS's list; `match` is its form in the text."""
 
     action: Literal["BLOCKED"]
     match: str
@@ -101,7 +101,7 @@ class WordPolicy(TypedDict):
 
 
 class PIIEntity(TypedDict):
-    """A piece of personal data; `match` is as it stood in the text."""
+    """A piece of personal data; `match` is its form in the text."""
 
     action: GuardrailAction
     match: str
@@ -109,7 +109,7 @@ class PIIEntity(TypedDict):
 
 
 class Regex(TypedDict):
-    """What a regular expression of the guardrail found: the `match`, and the expression with its name."""
+    """A match of the guardrail's regular expression: the `match`, and the expression with its name."""
 
     action: GuardrailAction
     match: str
@@ -118,14 +118,16 @@ class Regex(TypedDict):
 
 
 class SensitiveInformationPolicy(TypedDict):
-    """The personal data, and what matched the guardrail's own expressions."""
+    """Personal data that was found, and matches of the guardrail's own expressions."""
 
     piiEntities: list[PIIEntity]
     regexes: list[Regex]
 
 
 class ContextualGroundingFilter(TypedDict):
-    """How far an answer leans on its sources, or answers the question: `score` and `threshold` are from 0 to 1."""
+    """How well an answer is grounded in its sources, or answers the question: `score` and `threshold` are from 0 to
+    1.
+    """
 
     action: Literal["BLOCKED", "NONE"]
     score: float
@@ -140,7 +142,7 @@ class ContextualGroundingPolicy(TypedDict):
 
 
 class GuardrailAssessment(TypedDict):
-    """All that a guardrail found in one text, a member for each of its policies."""
+    """All findings of a guardrail in one text, one member per policy."""
 
     contentPolicy: ContentPolicy
     contextualGroundingPolicy: ContextualGroundingPolicy
@@ -150,7 +152,7 @@ class GuardrailAssessment(TypedDict):
 
 
 class GuardrailTrace(TypedDict):
-    """What a guardrail did to one request: findings by guardrail id, and the texts that the model wrote first."""
+    """The actions of a guardrail on one request: findings by guardrail id, and the model's original texts."""
 
     inputAssessment: dict[str, GuardrailAssessment]
     modelOutput: list[str]
@@ -158,6 +160,6 @@ class GuardrailTrace(TypedDict):
 
 
 class Trace(TypedDict):
-    """What the service tells of its own work on a request: so far, of the guardrail's."""
+    """The service's report on its processing of a request: so far only the guardrail's."""
 
     guardrail: GuardrailTrace

@@ -34,13 +34,13 @@ AudioFormat: TypeAlias = Literal[
 
 
 class Location(TypedDict):
-    """Somewhere else than in the request; `type` says what kind of place, and so who can read it."""
+    """A place outside the request; `type` is the kind of place, which decides who can read it."""
 
     type: str
 
 
 class S3Location(TypedDict):
-    """An object in Amazon S3: its `uri` (`s3://...`) and, where that is another account's bucket, `bucketOwner`."""
+    """An object in Amazon S3: its `uri` (`s3://...`), and `bucketOwner` if another account owns the bucket."""
 
     type: Literal["s3"]
     uri: str
@@ -52,7 +52,7 @@ SourceLocation: TypeAlias = Location | S3Location
 
 
 class DocumentSource(TypedDict, total=False):
-    """A document's content: `bytes`, or (in strands-agents 1.62) the `location` of it."""
+    """A document's content: `bytes`, or (in strands-agents 1.62) its `location`."""
 
     bytes: bytes
     location: SourceLocation
@@ -73,7 +73,7 @@ class DocumentContent(TypedDict, total=False):
 
 
 class ImageSource(TypedDict, total=False):
-    """An image's content: `bytes`, or (in strands-agents 1.62) the `location` of it."""
+    """An image's content: `bytes`, or (in strands-agents 1.62) its `location`."""
 
     bytes: bytes
     location: SourceLocation
@@ -87,7 +87,7 @@ class ImageContent(TypedDict):
 
 
 class VideoSource(TypedDict, total=False):
-    """A video's content: `bytes`, or (in strands-agents 1.62) the `location` of it."""
+    """A video's content: `bytes`, or (in strands-agents 1.62) its `location`."""
 
     bytes: bytes
     location: SourceLocation
@@ -101,7 +101,7 @@ class VideoContent(TypedDict):
 
 
 class AudioSource(TypedDict, total=False):
-    """Audio's content: `bytes`, or the `location` of it."""
+    """The content of audio: `bytes`, or its `location`."""
 
     bytes: bytes
     location: SourceLocation

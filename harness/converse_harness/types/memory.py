@@ -1,4 +1,4 @@
-"""What an agent remembers between conversations: entries, the stores that keep them, and how they get into a request.
+"""An agent's memory between conversations: entries, the stores that keep them, and their injection into requests.
 
 `InMemoryStore`, `last_user_text` and `as_list` are small implementations of the protocols, for tests.
 """
@@ -31,7 +31,7 @@ MemoryContentBlockType: TypeAlias = Literal[
 
 @dataclass
 class MemoryEntry:
-    """Something remembered; whoever searches several stores says in `store_name` which it came from."""
+    """A remembered text; a search over several stores puts the store's name into `store_name`."""
 
     content: str
     store_name: str | None = None
@@ -39,16 +39,16 @@ class MemoryEntry:
 
 
 class SearchOptions(TypedDict, total=False):
-    """How to search one store: the most entries to give."""
+    """Options for a search in one store: the maximum number of entries."""
 
     max_search_results: int
 
 
 @dataclass
 class AddMessagesContext:
-    """What a store is told beside the messages to keep.
+    """Further information for a store about the messages to keep.
 
-    `sequence_numbers`, one for each message, stay the same when a batch is tried again; None where there are none. In
+    `sequence_numbers`, one for each message, stay the same when a batch is tried again; None if there are none. In
     strands-agents 1.62, newer than the pages these types follow.
     """
 
@@ -56,13 +56,13 @@ class AddMessagesContext:
 
 
 class MemorySearchOptions(SearchOptions, total=False):
-    """How to search all stores: only those of these names, all if not given."""
+    """Options for a search over stores: only the named ones, or all if not given."""
 
     stores: list[str]
 
 
 class MemoryAddOptions(TypedDict, total=False):
-    """How to add to all stores: only to those of these names, all that can be written if not given.
+    """Options for adding to stores: only the named ones, or all writable ones if not given.
 
     `metadata`: in strands-agents 1.62, newer than the pages these types follow.
     """
@@ -72,7 +72,7 @@ class MemoryAddOptions(TypedDict, total=False):
 
 
 class MemoryToolConfig(TypedDict, total=False):
-    """How a tool for the memory is called and described."""
+    """The name and description of a tool for the memory."""
 
     name: str
     description: str
@@ -80,7 +80,7 @@ class MemoryToolConfig(TypedDict, total=False):
 
 @dataclass
 class ExtractionResult:
-    """Something worth remembering that was found in messages."""
+    """A text worth remembering that was found in messages."""
 
     content: str
     metadata: Metadata | None = None
@@ -88,36 +88,36 @@ class ExtractionResult:
 
 @dataclass
 class ExtractorContext:
-    """What an Extractor is told beside the messages: the model to use if it has none of its own."""
+    """Further information for an Extractor: the model to use if the Extractor has none of its own."""
 
     default_model: Any = None
 
 
 class Extractor(Protocol):
-    """Finds what is worth remembering in messages."""
+    """Finds texts worth remembering in messages."""
 
     async def extract(self, messages: list[Message], context: ExtractorContext | None = None) -> list[ExtractionResult]:
-        """What is worth remembering."""
+        """Return the texts worth remembering."""
         ...
 
 
 @dataclass
 class MemoryMessageFilter:
-    """Leaves blocks of these kinds out before anything is extracted, and messages that have none other."""
+    """Removes blocks of these kinds before the extraction, and messages that are then empty."""
 
     exclude: list[MemoryContentBlockType]
 
 
 @dataclass
 class ExtractionTriggerContext:
-    """What an ExtractionTrigger can do: look at the agent, and `fire` the extraction."""
+    """The means of an ExtractionTrigger: it can look at the agent, and call `fire` to start the extraction."""
 
     agent: Any
     fire: Callable[[], None]
 
 
 class ExtractionTrigger(ABC):
-    """Says when to extract; `name` stands in logs."""
+    """Decides when to extract; `name` appears in logs."""
 
     name: str
 
@@ -127,7 +127,7 @@ class ExtractionTrigger(ABC):
 
 
 class ExtractionConfig(TypedDict, total=False):
-    """When a store takes in messages by itself, what finds the entries in them, and what is left out."""
+    """A store's automatic extraction: when it runs, what finds the entries, and what is left out."""
 
     trigger: ExtractionTrigger | list[ExtractionTrigger]
     extractor: Extractor
@@ -135,14 +135,14 @@ class ExtractionConfig(TypedDict, total=False):
 
 
 def _not_there(store: object, method: str) -> Any:
-    # A bare `raise NotImplementedError` would make the method abstract to mypy.
+    # With a bare `raise NotImplementedError`, mypy would treat the method as abstract.
     raise NotImplementedError(f"{type(store).__name__} has no {method}(): nothing can be written to it that way.")
 
 
 class MemoryStore(Protocol):
-    """Where memories are kept: the fields of MemoryStoreConfig as attributes, a search, and ways to write.
+    """A store for memories: the fields of MemoryStoreConfig as attributes, a search, and methods for writing.
 
-    All methods but `search` have defaults: whoever only reads leaves them out. `InMemoryStore` is one.
+    All methods but `search` have defaults, so a read-only store can leave them out. `InMemoryStore` is an example.
     """
 
     name: str
@@ -152,35 +152,35 @@ class MemoryStore(Protocol):
     extraction: ExtractionConfig | bool | None
 
     async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
-        """The entries that fit a query, the best first."""
+        """Return the entries that match a query, the best first."""
         ...
 
     async def add(self, content: str, metadata: Metadata | None = None) -> Any:
-        """Keep one entry; the same may come twice. Raises NotImplementedError where that is not possible."""
+        """Keep one entry; equal entries may be added. Raises NotImplementedError if the store cannot write."""
         return _not_there(self, "add")
 
     async def add_messages(self, messages: list[Message], context: AddMessagesContext | None = None) -> Any:
-        """Keep messages, with who said what. Raises NotImplementedError where that is not possible."""
+        """Keep messages with their roles. Raises NotImplementedError if the store cannot write."""
         return _not_there(self, "add_messages")
 
     async def initialize(self) -> None:
-        """Get ready, before an agent starts. In strands-agents 1.62, newer than the pages these types follow."""
+        """Prepare the store before an agent starts. In strands-agents 1.62, newer than the pages these types follow."""
         return
 
     def get_tools(self) -> list[AgentTool]:
-        """Tools of its own that agents should have; none here."""
+        """Return the store's own tools for agents; none by default."""
         return []
 
 
 class MemoryAddToolConfig(MemoryToolConfig, total=False):
-    """How the tool that adds to the memory is called, which stores it may write to, and whether it waits for them."""
+    """The tool that adds to the memory: its name, the stores that it may write to, and whether it waits for them."""
 
     stores: list[str | MemoryStore]
     wait_for_writes: bool
 
 
 class MemoryStoreConfig(TypedDict, total=False):
-    """What a store is made with: the fields of MemoryStore; `extraction` is True for the defaults."""
+    """The settings of a store: the fields of MemoryStore; `extraction` is True for the defaults."""
 
     name: Required[str]
     description: str
@@ -195,7 +195,7 @@ InjectionTrigger: TypeAlias = Literal["userTurn", "everyTurn"]
 
 @dataclass
 class InjectionContext:
-    """What decides on an injection: the conversation, the agent's state, the agent."""
+    """The arguments of a TriggerCallback: the conversation, the agent's state, the agent."""
 
     messages: Messages
     state: Any
@@ -203,10 +203,10 @@ class InjectionContext:
 
 
 class TriggerCallback(Protocol):
-    """Decides on an injection, call by call."""
+    """Decides, for each model call, whether to inject memories."""
 
     def __call__(self, context: InjectionContext, **kwargs: Any) -> bool:
-        """Whether to put memories into this request."""
+        """Return whether to inject memories into this request."""
         ...
 
 
@@ -215,38 +215,38 @@ InjectionTriggerPredicate: TypeAlias = InjectionTrigger | Callable[[InjectionCon
 
 
 class InjectionConfig(TypedDict, total=False):
-    """When something is put into requests."""
+    """When to inject memories into requests."""
 
     trigger: InjectionTriggerPredicate
 
 
 @dataclass
 class InjectionQueryContext:
-    """What a query is made of: the conversation."""
+    """The argument of an InjectionQueryCallback: the conversation."""
 
     messages: Messages
 
 
 @dataclass
 class InjectionFormatContext:
-    """What the injected text is made of: the entries that were found."""
+    """The argument of an InjectionFormatCallback: the entries that were found."""
 
     entries: list[MemoryEntry]
 
 
 class InjectionQueryCallback(Protocol):
-    """Makes a query of a conversation. `last_user_text` is one."""
+    """Makes a search query from a conversation. `last_user_text` is one."""
 
     def __call__(self, context: InjectionQueryContext, **kwargs: Any) -> str | None:
-        """What to search for; None or "" to put nothing into this request."""
+        """Return the query; None or "" injects nothing into this request."""
         ...
 
 
 class InjectionFormatCallback(Protocol):
-    """Makes a text of what was found. `as_list` is one."""
+    """Makes a text from the entries that were found. `as_list` is one."""
 
     def __call__(self, context: InjectionFormatContext, **kwargs: Any) -> str:
-        """The text to put into the request."""
+        """Return the text to inject into the request."""
         ...
 
 
@@ -258,7 +258,7 @@ InjectionFormat: TypeAlias = Callable[[InjectionFormatContext], str] | Injection
 
 
 class MemoryInjectionConfig(InjectionConfig, total=False):
-    """How memories get into requests: when, how many at most (5 if not given), what is searched, how it is written."""
+    """How memories are injected: when, how many at most (5 if not given), the search query, and the format."""
 
     max_entries: int
     query: InjectionQuery
@@ -276,10 +276,10 @@ class MemoryManagerConfig(TypedDict, total=False):
 
 @dataclass
 class InMemoryStore:
-    """A MemoryStore for tests: `entries` is what it keeps, and two of its searches never differ.
+    """A MemoryStore for tests: `entries` are its contents, and equal searches give equal results.
 
     It finds entries that share a word with the query, those with the most first, then those added first; all of them
-    for a query without words. Writing raises ValueError where `writable` is False.
+    for a query without words. Writing raises ValueError if `writable` is False.
 
     >>> import asyncio
     >>> store = InMemoryStore(entries=[MemoryEntry("likes tea"), MemoryEntry("lives in Zürich")])
@@ -295,7 +295,9 @@ class InMemoryStore:
     entries: list[MemoryEntry] = field(default_factory=list[MemoryEntry])
 
     async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
-        """The entries that share a word with the query, the most first; at most `max_search_results`."""
+        """Return the entries that share words with the query, those with the most first; at most
+        `max_search_results`.
+        """
         wanted = _words(query)
         shared = [(len(wanted & _words(entry.content)), entry) for entry in self.entries]
         found = [entry for count, entry in sorted(shared, key=lambda pair: -pair[0]) if count or not wanted]
@@ -314,7 +316,7 @@ class InMemoryStore:
     async def add_messages(
         self, messages: list[Message], context: AddMessagesContext | None = None
     ) -> list[MemoryEntry]:
-        """Keep each text block as an entry, with the role, and the sequence number if there is one, in its metadata."""
+        """Keep each text block as an entry; its metadata has the role, and the sequence number if there is one."""
         numbers = context.sequence_numbers if context else None
         return [
             await self.add(
@@ -327,15 +329,15 @@ class InMemoryStore:
         ]
 
     async def initialize(self) -> None:
-        """Nothing to get ready."""
+        """Do nothing: the store needs no preparation."""
 
     def get_tools(self) -> list[AgentTool]:
-        """It has no tools of its own."""
+        """Return no tools: the store has none of its own."""
         return []
 
 
 def last_user_text(context: InjectionQueryContext, **kwargs: Any) -> str | None:
-    """An InjectionQueryCallback: the texts of the latest user message that has one, None if there is none.
+    """An InjectionQueryCallback: returns the text of the latest user message with text, None if there is none.
 
     >>> last_user_text(InjectionQueryContext([{"role": "user", "content": [{"text": "Tea?"}]}]))
     'Tea?'
@@ -348,7 +350,7 @@ def last_user_text(context: InjectionQueryContext, **kwargs: Any) -> str | None:
 
 
 def as_list(context: InjectionFormatContext, **kwargs: Any) -> str:
-    r"""An InjectionFormatCallback: a line for each entry.
+    r"""An InjectionFormatCallback: returns one line per entry.
 
     >>> as_list(InjectionFormatContext([MemoryEntry("likes tea"), MemoryEntry("lives in Zürich")]))
     '- likes tea\n- lives in Zürich'

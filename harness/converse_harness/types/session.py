@@ -1,6 +1,6 @@
-"""What an agent's session keeps: the session, the agent's state, its messages, each as a dict that is JSON.
+"""The stored parts of an agent's session: the session, the agent's state and its messages, each convertible to JSON.
 
-Classes can be changed after they were made, as those of Strands; a session that either wrote is one that both read.
+Instances are mutable, as in Strands; each library can read sessions that the other wrote.
 """
 
 from base64 import b64decode, b64encode
@@ -20,12 +20,12 @@ def _now() -> str:
 
 
 def _known(cls: type, env: Mapping[str, Any]) -> dict[str, Any]:
-    """The members of a dict that are fields of a class: newer and older writers are read alike."""
+    """The members of a dict that are fields of a class, so that data of newer and older writers can be read."""
     return {place.name: env[place.name] for place in fields(cls) if place.name in env}
 
 
 class SessionType(str, Enum):  # noqa: UP042  (as in Strands: str() of it is 'SessionType.AGENT')
-    """What a session is of: so far, of one agent."""
+    """The subject of a session: so far only one agent."""
 
     AGENT = "AGENT"
 
@@ -70,7 +70,7 @@ def decode_bytes_values(obj: Any) -> Any:
 class SessionMessage:
     """A message of a session, at its place (`message_id`, from 0) in the conversation; times are ISO 8601, UTC.
 
-    `redact_message`, where there is one, is what the message gave way to since a guardrail stepped in.
+    `redact_message`, if given, replaces the message because a guardrail intervened.
     """
 
     message: Message
@@ -81,11 +81,11 @@ class SessionMessage:
 
     @classmethod
     def from_message(cls, message: Message, index: int) -> "SessionMessage":
-        """The message at this place of the conversation, kept now."""
+        """Make a SessionMessage for the message at this position, with the current time."""
         return cls(message=message, message_id=index)
 
     def to_message(self) -> Message:
-        """The message for the conversation: what it gave way to, if it did.
+        """The message for the conversation: the redacted one if there is one.
 
         >>> secret = {"role": "user", "content": [{"text": "my pin is 1234"}]}
         >>> redacted = {"role": "user", "content": [{"text": "[removed]"}]}
@@ -96,19 +96,19 @@ class SessionMessage:
 
     @classmethod
     def from_dict(cls, env: dict[str, Any]) -> "SessionMessage":
-        """What `to_dict` gave, with its bytes; other keys are passed over."""
+        """Make the object from the result of `to_dict`, with its bytes; unknown keys are ignored."""
         return cls(**decode_bytes_values(_known(cls, env)))
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, bytes as marked base64."""
+        """All fields as a dict, bytes as marked base64."""
         return cast("dict[str, Any]", encode_bytes_values(asdict(self)))
 
 
 @dataclass
 class SessionAgent:
-    """An agent of a session: the user's `state`, that of what shortens its conversation, and times in ISO 8601, UTC.
+    """An agent of a session: the user's `state`, the conversation manager's state, and times in ISO 8601, UTC.
 
-    `_internal_state` is what Strands keeps for itself: in strands-agents 1.62, newer than the pages these types follow.
+    `_internal_state` is Strands' own state: in strands-agents 1.62, newer than the pages these types follow.
     """
 
     agent_id: str
@@ -120,10 +120,10 @@ class SessionAgent:
 
     @classmethod
     def from_agent(cls, agent: Any) -> "SessionAgent":
-        """What is to be kept of an agent: anything with the attributes of Strands' Agent.
+        """Make the object from an agent: any object with the attributes of Strands' Agent.
 
-        They are `agent_id`, `state.get()` and, where it has them, `conversation_manager.get_state()`,
-        `_interrupt_state.to_dict()` and `_model_state`. Raises ValueError where `agent_id` is None.
+        They are `agent_id`, `state.get()` and, if it has them, `conversation_manager.get_state()`,
+        `_interrupt_state.to_dict()` and `_model_state`. Raises ValueError if `agent_id` is None.
         """
         if agent.agent_id is None:
             raise ValueError(
@@ -145,7 +145,7 @@ class SessionAgent:
         )
 
     def initialize_internal_state(self, agent: Any) -> None:
-        """Give an agent of Strands back what `from_agent` kept of its own state."""
+        """Restore, in a Strands agent, the internal state that `from_agent` saved."""
         if not hasattr(agent, "_interrupt_state"):
             return
         if "interrupt_state" in self._internal_state:
@@ -155,17 +155,17 @@ class SessionAgent:
 
     @classmethod
     def from_dict(cls, env: dict[str, Any]) -> "SessionAgent":
-        """What `to_dict` gave, with its bytes; other keys are passed over."""
+        """Make the object from the result of `to_dict`, with its bytes; unknown keys are ignored."""
         return cls(**decode_bytes_values(_known(cls, env)))
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, bytes as marked base64."""
+        """All fields as a dict, bytes as marked base64."""
         return cast("dict[str, Any]", encode_bytes_values(asdict(self)))
 
 
 @dataclass
 class Session:
-    """A session: its id, what it is of, and times in ISO 8601, UTC."""
+    """A session: its id, its type, and times in ISO 8601, UTC."""
 
     session_id: str
     session_type: SessionType
@@ -174,7 +174,7 @@ class Session:
 
     @classmethod
     def from_dict(cls, env: dict[str, Any]) -> "Session":
-        """What `to_dict` gave; other keys are passed over.
+        """Make the object from the result of `to_dict`; unknown keys are ignored.
 
         >>> Session.from_dict({"session_id": "s1", "session_type": "AGENT", "color": "red"}).session_type
         <SessionType.AGENT: 'AGENT'>
@@ -183,5 +183,5 @@ class Session:
         return cls(**{**known, "session_type": SessionType(known["session_type"])})
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields; JSON writes the type as a string."""
+        """All fields as a dict; JSON writes the type as a string."""
         return asdict(self)

@@ -1,4 +1,4 @@
-"""The events of a streamed answer: those of ConverseStream, and what Strands adds to them."""
+"""The events of a streamed answer: those of ConverseStream, and those that Strands adds."""
 
 from typing import Any, NotRequired, TypeAlias, TypedDict
 
@@ -12,13 +12,13 @@ JSONValue: TypeAlias = dict[str, Any] | list[Any] | int | float | str | bool | N
 
 
 class MessageStartEvent(TypedDict):
-    """An answer begins."""
+    """The start of an answer."""
 
     role: Role
 
 
 class ContentBlockStartEvent(TypedDict, total=False):
-    """A block begins. The index may be missing or None: other providers than Bedrock do not count."""
+    """The start of a block. The index may be missing or None: providers other than Bedrock do not count."""
 
     contentBlockIndex: int | None
     start: ContentBlockStart
@@ -49,7 +49,7 @@ class CitationSourceContentDelta(TypedDict, total=False):
 
 
 class CitationsDelta(TypedDict, total=False):
-    """A citation as it is streamed: where the passage stands, the passage, the source's title."""
+    """A streamed citation: the location, the passage, the source's title."""
 
     location: CitationLocation
     sourceContent: list[CitationSourceContentDelta]
@@ -57,7 +57,7 @@ class CitationsDelta(TypedDict, total=False):
 
 
 class ReasoningContentBlockDelta(TypedDict, total=False):
-    """A piece of reasoning: legible, its signature, or encrypted. None says that a member has nothing."""
+    """A piece of reasoning: text, signature, or encrypted content. None means that a member has no value."""
 
     redactedContent: bytes | None
     signature: str | None
@@ -74,27 +74,27 @@ class ContentBlockDelta(TypedDict, total=False):
 
 
 class ContentBlockDeltaEvent(TypedDict, total=False):
-    """A block goes on. The index may be missing or None."""
+    """The next piece of a block. The index may be missing or None."""
 
     contentBlockIndex: int | None
     delta: ContentBlockDelta
 
 
 class ContentBlockStopEvent(TypedDict, total=False):
-    """A block is complete. The index may be missing or None."""
+    """The end of a block. The index may be missing or None."""
 
     contentBlockIndex: int | None
 
 
 class MessageStopEvent(TypedDict, total=False):
-    """The content is complete: why the model stopped, and the extra fields of the answer that the request asked for."""
+    """The end of the content: the stop reason, and the additional response fields that the request asked for."""
 
     additionalModelResponseFields: JSONValue
     stopReason: StopReason
 
 
 class MetadataEvent(TypedDict, total=False):
-    """What the answer cost, how long it took, and what the guardrail did."""
+    """The usage, metrics and guardrail trace of the answer."""
 
     metrics: Metrics
     trace: Trace | None
@@ -102,20 +102,20 @@ class MetadataEvent(TypedDict, total=False):
 
 
 class ExceptionEvent(TypedDict):
-    """The stream fails; `message` says why."""
+    """A failure of the stream; `message` states the reason."""
 
     message: str
 
 
 class ModelStreamErrorEvent(ExceptionEvent):
-    """The stream fails because the model did: its own message and HTTP status."""
+    """A failure of the model during the stream: the model's own message and HTTP status."""
 
     originalMessage: str
     originalStatusCode: int
 
 
 class RedactContentEvent(TypedDict, total=False):
-    """Strands' own: what the user wrote, or the model, gives way to this text, since a guardrail stepped in."""
+    """An event of Strands itself: a guardrail replaced the user's text, or the model's, with this text."""
 
     redactUserContentMessage: str | None
     redactAssistantContentMessage: str | None
@@ -124,7 +124,7 @@ class RedactContentEvent(TypedDict, total=False):
 class StreamEvent(TypedDict, total=False):
     """One event of a streamed answer: a dict with exactly one of these members.
 
-    `redactContent` is Strands' own; all others are those of ConverseStream.
+    `redactContent` is Strands' own; all others are events of ConverseStream.
     """
 
     contentBlockDelta: ContentBlockDeltaEvent

@@ -1,4 +1,4 @@
-"""Tools: what a model is told of them, what it asks of them, what they answer, and the tools themselves."""
+"""Tools: their specifications, uses and results, and the tools themselves."""
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -16,10 +16,10 @@ JSONSchema: TypeAlias = dict[str, Any]
 
 
 class ToolSpec(TypedDict):
-    """What a model is told of a tool: its name, what it is for, and the JSON Schema of its input.
+    """A tool's description for the model: its name, its purpose, and the JSON Schema of its input.
 
     Strands takes `inputSchema` bare or, as the AWS API has it, as `{"json": schema}`. `outputSchema` and `annotations`
-    (hints of the tool's provider; in strands-agents 1.62, newer than the pages these types follow) need not be there.
+    (hints of the tool's provider; in strands-agents 1.62, newer than the pages these types follow) are optional.
     """
 
     description: str
@@ -36,7 +36,7 @@ class Tool(TypedDict):
 
 
 class ToolUse(TypedDict):
-    """A model asks for a tool: by name, with an input, under an id that the result must name.
+    """A model's request to use a tool: the tool's name, the input, and the id to which the result refers.
 
     `reasoningSignature`: in strands-agents 1.62, newer than the pages these types follow.
     """
@@ -48,7 +48,7 @@ class ToolUse(TypedDict):
 
 
 class ToolResultContent(TypedDict, total=False):
-    """A part of what a tool answers: a dict with exactly one of these members."""
+    """A part of a tool's result: a dict with exactly one of these members."""
 
     document: DocumentContent
     image: ImageContent
@@ -61,7 +61,7 @@ ToolResultStatus: TypeAlias = Literal["success", "error"]
 
 
 class ToolResult(TypedDict):
-    """What a tool answers to the use of this id."""
+    """The result of the tool use with this id."""
 
     content: list[ToolResultContent]
     status: ToolResultStatus
@@ -96,7 +96,7 @@ ToolChoice: TypeAlias = ToolChoiceAutoDict | ToolChoiceAnyDict | ToolChoiceToolD
 
 
 class ToolConfig(TypedDict):
-    """The tools of a request, and which of them the model must use."""
+    """The tools of a request, and the choice among them."""
 
     tools: list[Tool]
     toolChoice: ToolChoice
@@ -115,13 +115,13 @@ class ToolFunc(Protocol):
     __name__: str
 
     def __call__(self, *args: Any, **kwargs: Any) -> ToolResult | Awaitable[ToolResult]:
-        """Do what the tool is for."""
+        """Run the tool."""
         ...
 
 
 @dataclass
 class Interrupt:
-    """A question to a person: `reason` is what to show them, `response` their answer, None as long as there is none."""
+    """A question to a person: `reason` is the text to show, `response` the answer, None until there is one."""
 
     id: str
     name: str
@@ -130,7 +130,7 @@ class Interrupt:
 
 
 class InterruptException(Exception):
-    """A person has to answer `interrupt` before the tool can go on."""
+    """A person must answer `interrupt` before the tool can continue."""
 
     def __init__(self, interrupt: Interrupt) -> None:
         super().__init__(interrupt)
@@ -138,20 +138,20 @@ class InterruptException(Exception):
 
 
 class _Interruptible(Protocol):
-    """What can stop to ask a person. `ToolContext` can."""
+    """An object that can stop to ask a person, such as `ToolContext`."""
 
     def interrupt(self, name: str, reason: Any = None, response: Any = None) -> Any:
-        """The person's answer to the question of this name; raises InterruptException as long as there is none."""
+        """Return the person's answer to the question of this name; raises InterruptException until there is one."""
         ...
 
 
 @dataclass
 class ToolContext(_Interruptible, Generic[AgentT]):
-    """What a tool is told beside its input: the tool use, the agent, what the caller of the agent gave it.
+    """A tool's context besides its input: the tool use, the agent, and the arguments of the agent's caller.
 
     `cancel_signal` is set when the tool should stop (in strands-agents 1.62, newer than the pages these types follow).
-    `interrupts` are the questions asked so far, by id: give them to the next context, and the tool gets its answers. It
-    is no field of Strands, which keeps them in its agent.
+    `interrupts` are the questions asked so far, by id: pass them to the next context, and the tool gets its answers.
+    Strands has no such field; it keeps the questions in its agent.
 
     >>> delete = {"toolUseId": "tooluse_1", "name": "delete", "input": {"key": "k"}}
     >>> context = ToolContext(tool_use=delete, agent=None, invocation_state={})
@@ -170,11 +170,11 @@ class ToolContext(_Interruptible, Generic[AgentT]):
     interrupts: dict[str, Interrupt] = field(default_factory=dict[str, Interrupt], repr=False, compare=False)
 
     def interrupt(self, name: str, reason: Any = None, response: Any = None) -> Any:
-        """The person's answer to the question of this name, `response` if that is known beforehand.
+        """Return the person's answer to the question of this name; `response` is an answer known beforehand.
 
-        Raises InterruptException as long as there is no answer; the answer belongs into its `interrupt.response`.
+        Raises InterruptException until there is an answer, which must be stored in its `interrupt.response`.
         """
-        # The id is the one that Strands gives: the same question of the same tool use has it again.
+        # The id is built as Strands does: the same question of the same tool use always has the same id.
         key = f"v1:tool_call:{self.tool_use['toolUseId']}:{uuid5(NAMESPACE_OID, name)}"
         question = self.interrupts.setdefault(key, Interrupt(key, name, reason, response))
         if question.response is None:
@@ -183,7 +183,7 @@ class ToolContext(_Interruptible, Generic[AgentT]):
 
 
 class AgentTool(ABC):
-    """A tool that an agent can use; `FunctionTool` is the least of them."""
+    """A tool that an agent can use; `FunctionTool` is the simplest implementation."""
 
     _is_dynamic: bool
 
@@ -193,49 +193,49 @@ class AgentTool(ABC):
     @property
     @abstractmethod
     def tool_name(self) -> str:
-        """The name by which models ask for it."""
+        """The name by which models call the tool."""
 
     @property
     @abstractmethod
     def tool_spec(self) -> ToolSpec:
-        """What models are told of it."""
+        """The tool's specification for models."""
 
     @property
     @abstractmethod
     def tool_type(self) -> str:
-        """How it is made, such as `"python"`."""
+        """The kind of tool, such as `"python"`."""
 
     @property
     def supports_hot_reload(self) -> bool:
-        """Whether it is loaded again when its source changes; False here."""
+        """Whether the tool is reloaded when its source changes; False here."""
         return False
 
     @abstractmethod
     def stream(self, tool_use: ToolUse, invocation_state: dict[str, Any], **kwargs: Any) -> ToolGenerator:
-        """Do what the tool is for; the last of what is yielded is the ToolResult.
+        """Run the tool; the last item yielded is the ToolResult.
 
-        `invocation_state` are the keyword arguments that the agent was called with.
+        `invocation_state` are the keyword arguments of the agent's call.
         """
 
     @property
     def is_dynamic(self) -> bool:
-        """Whether it was loaded while the agent was at work already."""
+        """Whether the tool was loaded while the agent was already running."""
         return self._is_dynamic
 
     def mark_dynamic(self) -> None:
-        """Say that it was loaded while the agent was at work already."""
+        """Mark the tool as loaded while the agent was already running."""
         self._is_dynamic = True
 
     def get_display_properties(self) -> dict[str, str]:
-        """What to show people of it: `Name` and `Type`."""
+        """The properties to show to people: `Name` and `Type`."""
         return {"Name": self.tool_name, "Type": self.tool_type}
 
 
 class FunctionTool(AgentTool):
     """A tool that calls a function with the ToolUse and the keyword arguments that the agent was called with.
 
-    `function` returns a ToolResult, or awaits one; what it raises is raised. An Agent of Strands takes it once
-    `strands.types.tools.AgentTool.register(FunctionTool)` was called.
+    `function` returns a ToolResult, or awaits one; its exceptions are not caught. A Strands Agent accepts the tool
+    after `strands.types.tools.AgentTool.register(FunctionTool)`.
 
     >>> spec = {"name": "echo", "description": "Says it again.", "inputSchema": {"type": "object"}}
     >>> FunctionTool(spec, echo).get_display_properties()
@@ -252,12 +252,12 @@ class FunctionTool(AgentTool):
 
     @property
     def tool_name(self) -> str:
-        """The name of its specification."""
+        """The name in its specification."""
         return self._spec["name"]
 
     @property
     def tool_spec(self) -> ToolSpec:
-        """The specification it was made with."""
+        """The specification given at construction."""
         return self._spec
 
     @property
@@ -266,13 +266,13 @@ class FunctionTool(AgentTool):
         return "function"
 
     async def stream(self, tool_use: ToolUse, invocation_state: dict[str, Any], **kwargs: Any) -> ToolGenerator:
-        """Call the function; the only thing yielded is its ToolResult."""
+        """Call the function; the only item yielded is its ToolResult."""
         result = self._function(tool_use, **invocation_state, **kwargs)
         yield await result if isinstance(result, Awaitable) else result
 
 
 def echo(tool_use: ToolUse, **kwargs: Any) -> ToolResult:
-    """The least ToolFunc: the result is the input.
+    """The simplest ToolFunc: its result is its input.
 
     >>> echo({"toolUseId": "tooluse_1", "name": "echo", "input": {"city": "Zürich"}})
     {'content': [{'json': {'city': 'Zürich'}}], 'status': 'success', 'toolUseId': 'tooluse_1'}

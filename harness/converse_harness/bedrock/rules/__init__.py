@@ -1,4 +1,4 @@
-"""What Bedrock refuses in a request: `RULES`, `refusal_of` a request, and `notes_of` what it may refuse."""
+"""The requests that Bedrock refuses: `RULES`, `refusal_of` a request, and `notes_of` for doubtful cases."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 
 def refusal_of(asked: RuleRequest, level: RuleLevel = "default") -> Refusal | None:
-    """What Bedrock says of a request that it refuses; None where it accepts it.
+    """The refusal with which Bedrock answers a request; None if Bedrock accepts the request.
 
     >>> blank = {"role": "user", "content": [{"text": " "}]}
     >>> refusal_of(RuleRequest("Converse", "us.amazon.nova-lite-v1:0", {"messages": [blank]})).rule.name
@@ -40,12 +40,14 @@ def refusal_of(asked: RuleRequest, level: RuleLevel = "default") -> Refusal | No
 
 
 def refusals_of(asked: RuleRequest, level: RuleLevel = "default") -> Iterator[Refusal]:
-    """Each rule that a request breaks, with the first place where it does; Bedrock says the first of them."""
+    """Each rule that a request breaks, with the first place that breaks it; Bedrock reports the first of these
+    rules.
+    """
     yield from _broken(asked, _rules_for(asked.model.id, _REFUSING[level], asked.parts))
 
 
 def notes_of(asked: RuleRequest) -> Iterator[Refusal]:
-    """Each rule that a request breaks of which it is not sure that Bedrock still refuses it: at no level it does here.
+    """Each broken rule that Bedrock may no longer enforce; such a rule is noted, never refused.
 
     >>> asked = {"messages": [{"role": "user", "content": [{"text": "Hello?"}]}] * 2}
     >>> [each.rule.name for each in notes_of(RuleRequest("Converse", "anthropic.claude-3-haiku-20240307-v1:0", asked))]
@@ -72,7 +74,7 @@ _REFUSING: Final[Mapping[RuleLevel, tuple[Verdict, ...]]] = {
 
 @lru_cache(512)
 def _rules_for(name: str, verdicts: tuple[Verdict, ...], parts: frozenset[str]) -> tuple[Rule, ...]:
-    """The rules of a model that may find something in a request with these parts."""
+    """The rules of a model that can match a request with these parts."""
     return tuple(rule for rule in _rules_of(name, verdicts) if has_to_look(rule.find, parts))
 
 

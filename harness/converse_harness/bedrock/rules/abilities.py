@@ -1,4 +1,4 @@
-"""What models can be shown and told, and which model ids there are."""
+"""Rules about the abilities of models (system prompts, parameters, signatures and so on) and about model ids."""
 
 from __future__ import annotations
 
@@ -37,41 +37,41 @@ _OTHER_ARN: Final = re.compile(r"arn:aws[a-z-]*:(?:bedrock|sagemaker):[a-z0-9-]+
 
 
 def ids_of_no_model(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The model id is no ARN, and no provider of Bedrock has models of such a name."""
+    """The model id is not an ARN, and no provider on Bedrock has models of this name."""
     if not _OTHER_ARN.fullmatch(asked.model_id) and not _MODEL_ID.fullmatch(bare(asked.model_id)):
         yield RuleViolation("modelId")
 
 
 def ids_that_do_not_converse(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The model is one that other operations are for."""
+    """The model does not support Converse, only other operations."""
     model = asked.model.model
     if model is not None and not model.converses:
         yield RuleViolation("modelId")
 
 
 def ids_of_the_retired(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The model is at the end of its life."""
+    """The model has reached its end of life."""
     model = asked.model.model
     if model is not None and model.retired and not asked.model.inferred:
         yield RuleViolation("modelId")
 
 
 def ids_of_no_profile(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The model id says nothing of where the model is to run."""
+    """The model id has no inference profile prefix, such as `us.`."""
     if bare(asked.model_id) == asked.model_id:
         yield RuleViolation("modelId", {"model_id": asked.model_id})
 
 
 @needs("inferenceConfig")
 def too_many_tokens(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The answer may be longer than the model makes it."""
+    """`maxTokens` is larger than the model's limit."""
     model = asked.model.model
     if model is not None and model.most_tokens and asked.inference.get("maxTokens", 0) > model.most_tokens:
         yield RuleViolation("inferenceConfig.maxTokens", {"most": model.most_tokens})
 
 
 def inference(name: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
-    """A parameter of the inference is given, be it empty."""
+    """An inference parameter is given, even if empty."""
 
     @needs("inferenceConfig")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -98,7 +98,7 @@ def statuses(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("reasoningContent")
 def signatures(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A thought in the conversation has a signature."""
+    """A reasoning block in the conversation has a signature."""
     for n, m, thought in asked.blocks("reasoningContent"):
         if "signature" in thought.get("reasoningText", {}):
             yield RuleViolation(at(n, m, "reasoningContent.reasoningText.signature"))
@@ -106,7 +106,7 @@ def signatures(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("serviceTier")
 def tiers_that_are_none(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The service tier is one that AWS's model does not have."""
+    """The service tier is not one of AWS's model."""
     tier = (
         asked.body.get("serviceTier", {}).get("type") if bedrock.has_member("ConverseRequest", "serviceTier") else None
     )

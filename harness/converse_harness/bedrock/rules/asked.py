@@ -20,7 +20,7 @@ Block = tuple[int, int, Any]
 
 
 class RuleViolation(NamedTuple):
-    """A place where a rule is broken: its path for people, and what the message of the rule says of it."""
+    """A place where a request breaks a rule: its path for people, and the values for the rule's message."""
 
     path: str
     values: Mapping[str, object] = {}
@@ -28,9 +28,9 @@ class RuleViolation(NamedTuple):
 
 @dataclass(frozen=True)
 class RuleRequest:
-    """What a request asks: its operation, the model id (decoded), and its body as AWS reads it, without nulls.
+    """A request as the rules see it: operation, decoded model id, and the JSON body without nulls.
 
-    `stands_for` is the model behind the id, where that says nothing of it.
+    `stands_for` is the model behind an id that does not name its model.
     """
 
     operation: str
@@ -40,7 +40,7 @@ class RuleRequest:
 
     @property
     def model(self) -> Standing:
-        """What is known of the model."""
+        """The row of the models table for the request's model."""
         return standing(self.stands_for or self.model_id)
 
     @property
@@ -50,13 +50,13 @@ class RuleRequest:
 
     @cached_property
     def violations(self) -> Sequence[Violation]:
-        """What AWS's model says against the body. Looked for once: several rules are about it."""
+        """The body's violations of AWS's model. Computed once, because several rules read them."""
         sent = {**dict.fromkeys(labels(self.operation), "m"), **self.body}
         return bedrock.validate(self.shape, sent, checks=bedrock.JSON_CHECKS)
 
     @cached_property
     def messages(self) -> Sequence[Message]:
-        """The conversation, blobs as base64; of a model that merges them, messages of one role in a row are one."""
+        """The messages, blobs as base64; consecutive messages of one role are merged if the model merges them."""
         found: Sequence[Message] = self.body.get("messages", ())
         model = self.model.model
         return found if model is None or not model.merges else [*_merged(found)]
@@ -81,20 +81,20 @@ class RuleRequest:
 
     @property
     def tools(self) -> Sequence[Mapping[str, Any]]:
-        """The tools that are offered, and what stands between them."""
+        """The entries of the toolConfig's `tools`: tools and cache points."""
         found: Sequence[Mapping[str, Any]] = self.tool_config.get("tools", ())
         return found
 
     @property
     def thinking(self) -> Mapping[str, Any]:
-        """How Claude is to think, empty where that is not said."""
+        """The `thinking` settings of a Claude request, empty if absent."""
         fields = self.body.get("additionalModelRequestFields")
         found = fields.get("thinking") if is_object(fields) else None
         return found if is_object(found) else {}
 
     @cached_property
     def parts(self) -> frozenset[str]:
-        """What there is in the request, as far as a finder `needs` it."""
+        """The parts of the request, by which `needs` decides whether a finder has to run."""
         found = {*self.body, *self._blocks}
         found.update([f"role {message.get('role')}" for message in self.messages])
         if self.violations:
@@ -105,16 +105,16 @@ class RuleRequest:
         return frozenset(found & _NEEDED)
 
     def blocks(self, kind: str) -> Sequence[Block]:
-        """The content blocks of a kind, in their order."""
+        """The values of all blocks of one kind in `content`, in order."""
         return self._blocks.get(kind, ())
 
     def block(self, n: int, m: int) -> Mapping[str, Any]:
-        """A content block; an empty one where there is none."""
+        """The content block at these indexes; an empty one if there is none."""
         content: Sequence[Mapping[str, Any]] = self.messages[n].get("content", ())
         return content[m] if 0 <= m < len(content) else {}
 
     def shown(self, kind: str) -> Iterator[tuple[str, Any]]:
-        """What is of a kind in messages and in the results of tools, with its path."""
+        """All blocks of one kind in messages and in tool results, each with its path."""
         for n, m, value in self.blocks(kind):
             yield at(n, m, kind), value
         for n, m, result in self.blocks("toolResult"):
@@ -124,7 +124,7 @@ class RuleRequest:
 
     @cached_property
     def _blocks(self) -> Mapping[str, Sequence[Block]]:
-        """Looked through once: most rules are about kinds that few requests have."""
+        """All blocks by kind. Collected in one pass, because most rules are about kinds that few requests contain."""
         found: dict[str, list[Block]] = {}
         for n, message in enumerate(self.messages):
             for m, block in enumerate(message.get("content", ())):
@@ -141,7 +141,7 @@ _NEEDS: dict[Finder, frozenset[str]] = {}
 
 
 def needs(*parts: str) -> Callable[[Finder], Finder]:
-    """Mark a finder that finds nothing in a request which has none of these parts, so that it need not be asked.
+    """Mark a finder that can match only requests with one of these parts, so that it is skipped for all others.
 
     A part is a member of the request's body, a kind of content block in its messages or tool results, "role X" for a
     message of that role, or "a violation of AWS's model".
@@ -156,14 +156,14 @@ def needs(*parts: str) -> Callable[[Finder], Finder]:
 
 
 def has_to_look(find: Finder, parts: frozenset[str]) -> bool:
-    """Whether a finder may find something in a request with these parts."""
+    """Whether a finder can match a request with these parts."""
     needed = _NEEDS.get(find)
     return needed is None or not needed.isdisjoint(parts)
 
 
 @cache
 def labels(operation: str) -> frozenset[str]:
-    """The members of an operation's input that travel in the path, and not in the body."""
+    """The members of an operation's input that are sent in the URL path and not in the body."""
     members = bedrock.operation(operation).input_shape.members
     return frozenset(name for name, each in members.items() if each.serialization.get("location") == "uri")
 
@@ -178,6 +178,6 @@ def _merged(messages: Sequence[Message]) -> Iterator[Message]:
 
 
 def at(n: int, m: int | None = None, *more: str) -> str:
-    """The path of a message, or of a content block."""
+    """The path of a message or of a content block."""
     block = f"messages[{n}]" if m is None else f"messages[{n}].content[{m}]"
     return ".".join((block, *more))

@@ -1,4 +1,4 @@
-"""Cache points: how many, where, and for how long."""
+"""Rules about cache points: their number, places and lifetimes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def too_many_points(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("cachePoint")
 def points_after_a_file(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A cache point comes right after a document that Claude gets as text."""
+    """A cache point directly follows a document that Claude receives as text."""
     for n, m, _ in asked.blocks("cachePoint"):
         if asked.block(n, m - 1).get("document", {}).get("format", "pdf") != "pdf":
             yield RuleViolation(at(n, m, "cachePoint"), {"n": n, "m": m})
@@ -28,7 +28,7 @@ def points_after_a_file(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("cachePoint")
 def points_after_a_thought(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A cache point comes right after reasoning."""
+    """A cache point directly follows reasoning."""
     for n, m, _ in asked.blocks("cachePoint"):
         if "reasoningContent" in asked.block(n, m - 1):
             yield RuleViolation(at(n, m, "cachePoint"))
@@ -52,7 +52,7 @@ def points_among_tools(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("toolConfig", "system", "cachePoint")
 def growing_times(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A cache point holds an hour, and one before it five minutes, which it does where it does not say."""
+    """A cache point with a lifetime of one hour follows one of five minutes (the default)."""
     short = False
     for path, told, point in _points(asked):
         if point.get("ttl", _SHORT) == _SHORT:
@@ -65,8 +65,8 @@ _SHORT: Final = "5m"
 
 
 def _points(asked: RuleRequest) -> Iterator[tuple[str, str, Any]]:
-    """The cache points in the order in which the service reads them: the path, the block before as the model is told
-    it, what the point says.
+    """The cache points in the service's order: the path, the block before it as the model receives it, and the cache
+    point.
     """
     for section, blocks in (("toolConfig.tools", asked.tools), ("system", asked.system)):
         count = 0

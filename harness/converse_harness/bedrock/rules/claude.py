@@ -1,4 +1,4 @@
-"""What Claude refuses of a conversation, through Bedrock: messages, thinking, sampling, cache points."""
+"""Rules of Claude on Bedrock about messages, thinking, sampling and cache points."""
 
 from __future__ import annotations
 

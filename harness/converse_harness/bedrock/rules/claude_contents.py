@@ -1,4 +1,4 @@
-"""What Claude refuses of tools, files and structured output, through Bedrock."""
+"""Rules of Claude on Bedrock about tools, files and structured output."""
 
 from __future__ import annotations
 

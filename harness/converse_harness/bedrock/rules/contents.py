@@ -1,4 +1,4 @@
-"""What the gateway refuses of tools, their results and files: before any model sees them."""
+"""Rules of the gateway, which apply to every model, about tools, their results and files."""
 
 from __future__ import annotations
 

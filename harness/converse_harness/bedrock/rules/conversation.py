@@ -1,4 +1,4 @@
-"""How messages follow each other, and the texts in them."""
+"""Rules about the order of messages and the texts in them."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at,
 
 
 def has_no_message(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The list of messages is empty, or not there although the model id is no stored prompt's."""
+    """The list of messages is empty, or it is missing and the model id is not that of a stored prompt."""
     if not asked.messages and ("messages" in asked.body or ":prompt/" not in asked.model_id):
         yield RuleViolation("messages")
 
 
 def starts_with_another(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The first message is not the user's."""
+    """The first message is not from the user."""
     turns = _turns(asked)
     if turns and turns[0][1].get("role") != "user":
         yield RuleViolation(at(turns[0][0], None, "role"))
 
 
 def repeats_a_role(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Two messages in a row have one role."""
+    """Two consecutive messages have the same role."""
     turns = _turns(asked)
     for (_, before), (n, message) in pairwise(turns):
         if before.get("role") == message.get("role"):
@@ -31,7 +31,7 @@ def repeats_a_role(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def _turns(asked: RuleRequest) -> list[tuple[int, Mapping[str, Any]]]:
-    """The messages of user and assistant: those of the role system stand between any others."""
+    """The messages of user and assistant; messages of role system may stand between any others."""
     return [(n, message) for n, message in enumerate(asked.messages) if message.get("role") != "system"]
 
 
@@ -68,7 +68,7 @@ def empty_contents(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("guardContent")
 def blank_guard_contents(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """What a guardrail is to look at is blank."""
+    """A block that a guardrail has to check (guardContent) is blank."""
     for n, m, guarded in asked.blocks("guardContent"):
         if "text" in guarded and not guarded["text"].get("text", "-").strip():
             yield RuleViolation(at(n, m, "guardContent.text.text"), {"n": n, "m": m})
@@ -76,21 +76,21 @@ def blank_guard_contents(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("reasoningContent")
 def any_reasoning(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """There is reasoning in the conversation."""
+    """The conversation contains reasoning."""
     for n, m, _ in asked.blocks("reasoningContent"):
         yield RuleViolation(at(n, m, "reasoningContent"))
 
 
 @needs("role assistant")
 def ends_with_the_assistant(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The last message is the assistant's."""
+    """The last message is from the assistant."""
     if asked.messages and asked.messages[-1].get("role") == "assistant":
         yield RuleViolation(at(len(asked.messages) - 1, None, "role"))
 
 
 @needs("role system")
 def messages_of_the_system(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message is the system's."""
+    """A message has the role system."""
     for n, message in enumerate(asked.messages):
         if message.get("role") == "system":
             yield RuleViolation(at(n, None, "role"), {"k": n + 1})
@@ -98,7 +98,7 @@ def messages_of_the_system(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("role assistant")
 def prefills_that_end_in_whitespace(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The last message is the assistant's, and ends in whitespace."""
+    """The last message is from the assistant, and its text ends in whitespace."""
     if asked.messages and asked.messages[-1].get("role") == "assistant":
         content = asked.messages[-1].get("content", ())
         text = content[-1].get("text", "") if content else ""

@@ -1,4 +1,4 @@
-"""How a rule is known: its witnesses, what speaks against it, and the verdict that people drew from both."""
+"""The evidence for a rule: its witnesses, the evidence against it, and the verdict that people drew from both."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WITNESS_KINDS: Final[Mapping[WitnessKind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """Who saw it: `where` is a repository's thread or test, `date` a day or a month, `of` the models it was seen of."""
+    """One observation of a rule: `where` is a thread, test or page, `date` a day or month, `of` the models observed."""
 
     kind: WitnessKind
     where: str
@@ -32,22 +32,22 @@ class Witness:
 
 
 def reported(where: str, date: str, of: str = "") -> Witness:
-    """A public thread."""
+    """A report in a public thread."""
     return Witness("report", where, date, of)
 
 
 def recorded(where: str, date: str, of: str = "") -> Witness:
-    """An answer that a public repository keeps."""
+    """A recorded answer in a public repository."""
     return Witness("recording", where, date, of)
 
 
 def documented(where: str, date: str, of: str = "") -> Witness:
-    """AWS's page or model, as read on a day."""
+    """AWS's page or model, as read on that date."""
     return Witness("page", where, date, of)
 
 
 def coded(where: str, date: str, of: str = "") -> Witness:
-    """Public source code."""
+    """The source code of a public client."""
     return Witness("code", where, date, of)
 
 

@@ -1,4 +1,4 @@
-"""What families of models other than Claude refuse, through Bedrock: `only` names them, as their witnesses do."""
+"""Rules of model families other than Claude on Bedrock: `only` lists the families, as their witnesses do."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the gateway refuses of a request and its messages: before any model sees them.
+"""Rules of the gateway about a request and its messages, applied before any model sees them.
 
-Where a request of a model was accepted that breaks one, `but` names the model and who saw it.
+If a model accepted a request that breaks a rule, `but` names this model and the witness.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an image is, by its first bytes: its format, its size in bytes and in pixels."""
+"""Read an image's format and size (bytes and pixels) from its first bytes, and the rules about images."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _HEAD: Final = 4096
 
 @needs("image")
 def of_another_format(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """An image is of another format than it is said to be. Of bytes that are no image nobody knows what is said."""
+    """An image's bytes have another format than the request declares. Bytes that are no known image are not judged."""
     for path, n, m, image, text in _images(asked):
         said, found = str(image.get("format")), format_of(_decoded(text[:_HEAD]))
         if found is not None and found != said:
@@ -40,7 +40,7 @@ def of_another_format(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("image")
 def that_are_texts(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """An image is of another format than it is said to be, or a text."""
+    """An image's bytes have another format than the request declares, or are text."""
     for path, n, m, image, text in _images(asked):
         head, said = _decoded(text[:_HEAD]), str(image.get("format"))
         found = format_of(head)
@@ -51,7 +51,7 @@ def that_are_texts(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("image")
 def too_large(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The base64 of an image is longer than Claude takes."""
+    """The base64 of an image is longer than Claude accepts."""
     for path, n, m, _, text in _images(asked):
         if len(text) > _MOST_BYTES:
             yield RuleViolation(f"{path}.source.bytes", {"n": n, "m": m, "size": len(text), "most": _MOST_BYTES})
@@ -59,7 +59,7 @@ def too_large(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("image", "document")
 def too_many(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The request has more images and documents than Claude once took."""
+    """The request has more images and documents than Claude accepted in the past."""
     images, documents = ([*asked.shown(kind)] for kind in ("image", "document"))
     if len(images) + len(documents) > _MANY:
         path, _ = (*images, *documents)[_MANY]
@@ -68,7 +68,7 @@ def too_many(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("image")
 def too_wide_among_many(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """There are many images, and one has a side that is too long for that."""
+    """A request with many images has one with a side longer than such requests allow."""
     images = [*_images(asked)]
     for path, _, _, _, text in images if len(images) > _MANY else ():
         size = size_of(_decoded(text))
@@ -77,7 +77,7 @@ def too_wide_among_many(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def _images(asked: RuleRequest) -> Iterator[tuple[str, int, int, Mapping[str, Any], str]]:
-    """The images whose bytes are in the request: the path, the indexes of the block, the image and its base64."""
+    """The images whose bytes are in the request: the path, the block's indexes, the image and its base64."""
     for kind in ("image", "toolResult"):
         for n, m, value in asked.blocks(kind):
             shown = [("", value)] if kind == "image" else _in_result(value)
@@ -104,7 +104,7 @@ def _is_text(head: bytes) -> bool:
 
 
 def format_of(head: bytes) -> str | None:
-    """The format of an image, by its first bytes; None for what is none of those that Bedrock takes.
+    """The format of an image, by its first bytes; None if it is not a format that Bedrock accepts.
 
     >>> format_of(bytes.fromhex("ffd8ffe0"))
     'jpeg'
@@ -115,7 +115,7 @@ def format_of(head: bytes) -> str | None:
 
 
 def size_of(data: bytes) -> tuple[int, int] | None:
-    """The width and height of a PNG, GIF or JPEG in pixels; None for another image, or where it is cut."""
+    """The width and height of a PNG, GIF or JPEG in pixels; None for other images and for truncated ones."""
     match format_of(data):
         case "png" if len(data) >= 24:
             return struct.unpack(">II", data[16:24])
@@ -128,7 +128,7 @@ def size_of(data: bytes) -> tuple[int, int] | None:
 
 
 def _size_of_jpeg(data: bytes) -> tuple[int, int] | None:
-    """The size stands in the first frame; what comes before it says how long it is."""
+    """The width and height of a JPEG, from its first frame header; each segment before it states its own length."""
     at = 2
     while at + 9 <= len(data) and data[at] == 0xFF:
         marker, length = data[at + 1], int.from_bytes(data[at + 2 : at + 4], "big")

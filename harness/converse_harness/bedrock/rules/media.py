@@ -1,4 +1,4 @@
-"""Images, documents, videos and sounds: where they may stand, what they are, and how large."""
+"""Rules about images, documents, videos and audio: their places, formats and sizes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MEDIA: Final = ("image", "document", "video", "audio")
 
 @needs("image", "document", "video", "audio")
 def media_of_the_assistant(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The assistant has an image, a document, a video or a sound."""
+    """A message of the assistant contains an image, a document, a video or audio."""
     for kind in _MEDIA:
         for n, m, _ in asked.blocks(kind):
             if asked.messages[n].get("role") == "assistant":
@@ -21,7 +21,7 @@ def media_of_the_assistant(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def any_of(kind: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
-    """There is a block of a kind, in a message or in the result of a tool."""
+    """A message or tool result contains a block of this kind."""
 
     @needs(kind)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -32,7 +32,7 @@ def any_of(kind: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
 
 
 def in_results(kind: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
-    """The result of a tool has a block of a kind."""
+    """A tool result contains a block of this kind."""
 
     @needs("toolResult")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -55,7 +55,7 @@ _NAME: Final = re.compile(r"(?: ?[A-Za-z0-9_\-()\[\]])* ?")
 
 @needs("document")
 def names_with_other_characters(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A name has a character that it may not have, or two spaces in a row."""
+    """A document's name has a forbidden character, or two spaces in a row."""
     for path, document in asked.shown("document"):
         if not _NAME.fullmatch(document.get("name", "")):
             yield RuleViolation(f"{path}.name")
@@ -63,7 +63,7 @@ def names_with_other_characters(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("document")
 def names_twice(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Two documents of the request have one name."""
+    """Two documents of the request have the same name."""
     seen: set[str] = set()
     for path, document in asked.shown("document"):
         name = document.get("name", "")
@@ -90,7 +90,7 @@ def without_text(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("document")
 def sources_for_citations(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A document is a text or blocks, and is not to be cited."""
+    """A document of text or content blocks has no citations enabled."""
     for n, m, document in asked.blocks("document"):
         cited = document.get("citations", {}).get("enabled", False)
         if not cited and any(name in document.get("source", {}) for name in _CITED_SOURCES):
@@ -99,7 +99,7 @@ def sources_for_citations(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("image")
 def images_in_s3(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """An image is said to be in S3."""
+    """An image is given as an S3 location."""
     for path, image in asked.shown("image"):
         if "s3Location" in image.get("source", {}):
             yield RuleViolation(f"{path}.source.s3Location")
@@ -107,7 +107,7 @@ def images_in_s3(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("toolResult")
 def results_with_files_in_s3(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The result of a tool has a document or a video that is in S3."""
+    """A tool result contains a document or a video in S3."""
     for n, m, result in asked.blocks("toolResult"):
         for k, inner in enumerate(result.get("content", ())):
             for kind in ("document", "video"):
@@ -117,7 +117,7 @@ def results_with_files_in_s3(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("document")
 def documents_in_s3(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message shows a document that is in S3."""
+    """A message contains a document in S3."""
     for n, m, document in asked.blocks("document"):
         if "s3Location" in document.get("source", {}):
             yield RuleViolation(at(n, m, "document.source.s3Location"), {"n": n, "m": m})
@@ -125,7 +125,7 @@ def documents_in_s3(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("document")
 def files_beside_results(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message has the result of a tool and a document that Claude gets as text."""
+    """A message contains both a tool result and a document that Claude receives as text."""
     files = {n for n, _, document in asked.blocks("document") if document.get("format", "pdf") != "pdf"}
     for n in sorted(files):
         ids = [result.get("toolUseId", "") for each, _, result in asked.blocks("toolResult") if each == n]

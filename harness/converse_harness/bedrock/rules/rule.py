@@ -1,4 +1,4 @@
-"""What a rule is: whom it is held against, what it looks for, its words, and how it is known."""
+"""The types of a rule: the models that it applies to, its finder, its message and its evidence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MODEL: Final = "The model returned the following errors: "
 
 
 def no_field(name: str) -> str:
-    """A model does not know a field.
+    """The message for a field that a model does not support.
 
     >>> no_field("status")
     "This model doesn't support the status field. Remove status and try again."
@@ -26,7 +26,7 @@ def no_field(name: str) -> str:
 
 
 def no_block(kind: str) -> str:
-    """A model does not take a kind of content block."""
+    """The message for a kind of content block that a model does not accept."""
     said = f"This model doesn't support the {kind} content block that you provided."
     return f"{said} Update the content block and try again."
 
@@ -45,7 +45,7 @@ LEVELS: Final[Mapping[RuleLevel, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Claude:
-    """The versions of Claude that a rule is known of: from `since` on, and `before` another one.
+    """The versions of Claude to which a rule applies: from `since` on, and `before` another version.
 
     >>> "anthropic.claude-sonnet-4-5-20250929-v1:0" in Claude(since=(4, 5))
     True
@@ -71,9 +71,10 @@ _CLAUDE: Final = re.compile(r"anthropic\.claude(?:-[a-z]+)*-v?([0-9]{1,2})(?:-([
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """Of which models a rule is known to hold: globs of model ids without region, and versions of Claude.
+    """The models to which a rule is known to apply: globs of model ids without region, and versions of Claude.
 
-    With `only`, of no others; of those in `but` it does not hold, as the witness in it saw, or another rule says.
+    `only` restricts the rule to these models. `but` lists exceptions, each with the witness or the other rule that
+    excludes it.
     """
 
     only: tuple[str | Claude, ...] = ()
@@ -86,7 +87,7 @@ class Models:
 
     @property
     def are_some(self) -> bool:
-        """Whether it is known of some models only, or not of some."""
+        """Whether the rule applies to some models only."""
         return bool(self.only or self.but)
 
 
@@ -99,12 +100,12 @@ ALL_MODELS: Final = Models()
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule for requests: what must hold, and what Bedrock answers where it does not: `message`, by the `error`.
+    """A rule for requests: `what` must hold, and the `message` and `error` that Bedrock answers otherwise.
 
-    `find` gives each breach; its values go into the braces of `message`. `models` are those that it is known of.
-    `witnesses` saw the message, the oldest first; without any the words are ours. What was seen of the same models and
-    speaks `against` it is there as well; `remark` is what else is to be known. People drew the `verdict` from them.
-    One that is `framed` comes in a stream as its first frame.
+    `find` yields each breach; its values fill the braces of `message`. `models` are the models to which the rule is
+    known to apply. `witnesses` observed the message, the oldest first; without a witness the wording is ours. `against`
+    are observations of the same models that contradict the rule; `remark` is any further knowledge. People derived the
+    `verdict` from them. With `framed`, a stream reports the refusal in its first frame and not as an HTTP error.
     """
 
     name: str
@@ -121,7 +122,7 @@ class Rule:
 
     @property
     def source(self) -> str:
-        """How it is known, in a line."""
+        """The rule's evidence in one line."""
         parts = [", ".join(map(str, self.witnesses)), self.remark]
         if self.against:
             parts.append(f"against it: {', '.join(map(str, self.against))}")
@@ -129,9 +130,9 @@ class Rule:
 
 
 class Refusal(NamedTuple):
-    """What Bedrock refuses in a request, or may: the rule that is broken, where, Bedrock's words, and of which model.
+    """A breach for which Bedrock refuses a request, or may: the broken rule, the path, Bedrock's message, the model.
 
-    The rule is known of `model`, from which what is said of the request's own is inferred where that is `inferred`.
+    If `model` is `inferred`, the rule was observed on an older model of the same line.
     """
 
     rule: Rule
@@ -141,6 +142,6 @@ class Refusal(NamedTuple):
 
     @property
     def inferred_from(self) -> str:
-        """The model from which it is inferred that the rule holds; empty where it is known."""
+        """The model from which the rule was inferred; empty if the rule was observed on the request's own model."""
         model = self.model.model
         return model.name if model is not None and self.model.inferred and self.rule.models.are_some else ""

@@ -1,4 +1,4 @@
-"""Schemas: of tools, as the gateway and Claude check them, and of structured output."""
+"""Rules about schemas: of tools, as the gateway and Claude check them, and of structured output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BEYOND_NOVA: Final = ("$defs", "definitions")
 
 
 def _schemas(asked: RuleRequest) -> Iterator[tuple[int, int, Any]]:
-    """The index of each tool, its index among those that the model is told of, and its schema."""
+    """The index of each tool, its index among the tools that the model receives, and its schema."""
     told = 0
     for n, tool in enumerate(asked.tools):
         if "toolSpec" in tool:
@@ -39,7 +39,7 @@ def _at(n: int, *steps: str) -> str:
 
 @needs("toolConfig")
 def of_other_types(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The root of a tool's schema is no object."""
+    """The root of a tool's schema has a type other than object."""
     for n, _, schema in _schemas(asked):
         if is_object(schema) and schema.get("type") != "object":
             yield RuleViolation(_at(n, "type"), {"n": n})
@@ -47,7 +47,7 @@ def of_other_types(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("toolConfig")
 def that_are_no_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A tool's schema is a text, a list, a number."""
+    """A tool's schema is a string, a list or a number."""
     for n, _, schema in _schemas(asked):
         if not isinstance(schema, Mapping):
             yield RuleViolation(_at(n), {"n": n})
@@ -55,7 +55,7 @@ def that_are_no_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("toolConfig")
 def with_properties_that_are_no_object(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The properties of a tool's schema are null, a list, a text."""
+    """The `properties` of a tool's schema are null, a list or a string."""
     for n, _, schema in _schemas(asked):
         if is_object(schema) and "properties" in schema and not is_object(schema["properties"]):
             yield RuleViolation(_at(n, "properties"), {"n": n, "found": _type_of(schema["properties"])})
@@ -63,7 +63,7 @@ def with_properties_that_are_no_object(asked: RuleRequest) -> Iterator[RuleViola
 
 @needs("toolConfig")
 def with_combinators_at_the_root(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The root of a tool's schema is a choice between others, or a sum of them."""
+    """The root of a tool's schema is a combinator (oneOf, anyOf or allOf)."""
     for n, told, schema in _schemas(asked):
         for keyword in _COMBINATORS:
             if is_object(schema) and keyword in schema:
@@ -72,7 +72,7 @@ def with_combinators_at_the_root(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("toolConfig")
 def with_other_keys(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A property at the root of a tool's schema has a name that is too long, or with other characters."""
+    """A property at the root of a tool's schema has a name that is too long or has forbidden characters."""
     for n, told, schema in _schemas(asked):
         properties = schema.get("properties") if is_object(schema) else None
         for name in properties if is_object(properties) else ():
@@ -82,7 +82,7 @@ def with_other_keys(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("toolConfig")
 def of_other_drafts(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A tool's schema is none of draft 2020-12."""
+    """A tool's schema is not valid under draft 2020-12."""
     for n, told, schema in _schemas(asked):
         broken = broken_keyword(schema)
         if broken is not None:
@@ -91,7 +91,7 @@ def of_other_drafts(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("toolConfig")
 def with_definitions(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A tool's schema defines others at its root."""
+    """A tool's schema has definitions at its root."""
     for n, _, schema in _schemas(asked):
         for keyword in _BEYOND_NOVA:
             if is_object(schema) and keyword in schema:
@@ -110,14 +110,14 @@ def _output_schema(asked: RuleRequest) -> str | None:
 
 @needs("outputConfig")
 def outputs_by_a_schema(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The answer is to be as a schema says."""
+    """The request asks for structured output (an answer that matches a schema)."""
     if "textFormat" in asked.body.get("outputConfig", {}):
         yield RuleViolation("outputConfig.textFormat")
 
 
 @needs("outputConfig")
 def outputs_by_no_json(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The schema of the answer is no JSON object."""
+    """The schema for structured output is not a JSON object."""
     text = _output_schema(asked)
     if text is not None and not is_object(_parsed(text)):
         yield RuleViolation(_OUTPUT)
@@ -125,7 +125,7 @@ def outputs_by_no_json(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("outputConfig")
 def outputs_by_open_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """An object in the schema of the answer may have properties beyond those that it names."""
+    """An object in the schema for structured output allows additional properties."""
     text = _output_schema(asked)
     for path, schema in _walk(_parsed(text)) if text is not None else ():
         if schema.get("type") == "object" and schema.get("additionalProperties") is not False:
@@ -140,7 +140,7 @@ def _parsed(text: str) -> Any:
 
 
 def _type_of(value: object) -> str:
-    """What the gateway calls the type of a JSON value."""
+    """The gateway's name for the type of a JSON value."""
     if value is None or isinstance(value, bool):
         return "null" if value is None else "boolean"
     names = {str: "string", int: "integer", float: "number", list: "array"}
@@ -148,7 +148,7 @@ def _type_of(value: object) -> str:
 
 
 def broken_keyword(schema: object) -> tuple[str, ...] | None:
-    """The path of the first keyword whose value draft 2020-12 does not allow; None for a schema of that draft.
+    """The path of the first keyword whose value draft 2020-12 does not allow; None for a valid schema.
 
     >>> broken_keyword({"type": "object", "properties": {"n": {"exclusiveMinimum": True}}})
     ('properties', 'n', 'exclusiveMinimum')
@@ -169,7 +169,7 @@ def broken_keyword(schema: object) -> tuple[str, ...] | None:
 
 
 def _walk(schema: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
-    """A schema and all that it holds."""
+    """Yield a schema and all schemas inside it."""
     if is_object(schema):
         yield path, schema
         for steps, inner in _inside(schema):

@@ -1,4 +1,4 @@
-"""Every rule as one table."""
+"""All rules in one table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How Claude is to think, what goes with that, and what must come back."""
+"""Rules about Claude's thinking: its settings, parameters that conflict with it, and reasoning that must come back."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _CALLED: Final = {"text": "text", "toolUse": "tool_use"}
 
 @needs("additionalModelRequestFields")
 def thinking_with_a_forced_tool(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Claude is to think, and must use a tool."""
+    """Thinking is enabled, and toolChoice forces a tool."""
     if asked.thinking.get("type") == "enabled" and _is_forced(asked):
         yield RuleViolation("toolConfig.toolChoice")
 
 
 @needs("additionalModelRequestFields")
 def adapting_with_a_forced_tool(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Claude is to think as much as it likes, and must use a tool."""
+    """Adaptive thinking is enabled, and toolChoice forces a tool."""
     if asked.thinking.get("type") == "adaptive" and _is_forced(asked):
         yield RuleViolation("toolConfig.toolChoice")
 
@@ -37,7 +37,7 @@ def _is_forced(asked: RuleRequest) -> bool:
 
 @needs("inferenceConfig")
 def temperatures(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A temperature is given, and not 1 while Claude thinks as much as it likes."""
+    """A temperature is given that is not 1 under adaptive thinking."""
     temperature = asked.inference.get("temperature")
     if temperature is not None and not (temperature == 1 and asked.thinking.get("type") == "adaptive"):
         yield RuleViolation("inferenceConfig.temperature")
@@ -45,7 +45,7 @@ def temperatures(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("additionalModelRequestFields")
 def thinking_with_a_temperature(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Claude is to think at another temperature than 1."""
+    """Thinking is enabled, and the temperature is not 1."""
     temperature = asked.inference.get("temperature", 1)
     if asked.thinking.get("type") == "enabled" and temperature != 1:
         yield RuleViolation("inferenceConfig.temperature")
@@ -53,7 +53,7 @@ def thinking_with_a_temperature(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("additionalModelRequestFields")
 def small_budgets(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Claude may think less than the least."""
+    """The thinking budget is below the minimum."""
     budget = asked.thinking.get("budget_tokens")
     if isinstance(budget, int) and budget < _LEAST_BUDGET:
         yield RuleViolation("additionalModelRequestFields.thinking.budget_tokens")
@@ -61,7 +61,7 @@ def small_budgets(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("additionalModelRequestFields")
 def budgets_beyond_the_answer(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Claude may think more tokens than it may answer."""
+    """The thinking budget is not smaller than `maxTokens`."""
     budget = asked.thinking.get("budget_tokens")
     most = asked.inference.get("maxTokens")
     if isinstance(budget, int) and isinstance(most, int) and most <= budget:
@@ -70,14 +70,14 @@ def budgets_beyond_the_answer(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("additionalModelRequestFields")
 def thinking_with_top_p(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Claude is to think, and to choose from the likeliest tokens only."""
+    """Thinking is enabled, and `topP` is given."""
     if asked.thinking.get("type") == "enabled" and "topP" in asked.inference:
         yield RuleViolation("inferenceConfig.topP")
 
 
 @needs("additionalModelRequestFields")
 def thinking_with_a_low_top_p(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Claude is to think, and to choose from too few tokens."""
+    """Thinking is enabled, and `topP` is too low."""
     top_p = asked.inference.get("topP", 1)
     if asked.thinking.get("type") in ("enabled", "adaptive") and top_p < _LEAST_TOP_P:
         yield RuleViolation("inferenceConfig.topP")
@@ -85,7 +85,7 @@ def thinking_with_a_low_top_p(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("additionalModelRequestFields")
 def tools_used_without_a_thought(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Claude is to think, and what it thought before it used the tools whose results come last is not given back."""
+    """Thinking is enabled, and the reasoning before the tool uses of the last tool results is missing."""
     if asked.thinking.get("type") != "enabled":
         return
     with_results = {n for n, _, _ in asked.blocks("toolResult")}
@@ -99,7 +99,7 @@ def tools_used_without_a_thought(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("reasoningContent")
 def nothing_but_thoughts(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Claude thought, and said nothing."""
+    """An assistant message contains reasoning and nothing more."""
     thought = {n for n, _, _ in asked.blocks("reasoningContent")}
     for n in sorted(thought):
         if all("reasoningContent" in block for block in asked.messages[n]["content"]):
@@ -108,7 +108,7 @@ def nothing_but_thoughts(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("reasoningContent")
 def thoughts_without_signature(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """What Claude thought before is given back without the signature that came with it."""
+    """A reasoning block came back without its signature."""
     for n, m, thought in asked.blocks("reasoningContent"):
         if "reasoningText" in thought and not thought["reasoningText"].get("signature"):
             yield RuleViolation(at(n, m, "reasoningContent.reasoningText.signature"), {"n": n, "m": m})
@@ -116,13 +116,13 @@ def thoughts_without_signature(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("inferenceConfig")
 def temperature_and_top_p(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Both ways to choose the next token are given."""
+    """Both `temperature` and `topP` are given."""
     if {"temperature", "topP"} <= asked.inference.keys():
         yield RuleViolation("inferenceConfig.topP")
 
 
 def thinking_so(kind: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
-    """Claude is to think in this way."""
+    """Thinking has this type."""
 
     @needs("additionalModelRequestFields")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:

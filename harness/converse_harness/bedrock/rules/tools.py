@@ -1,4 +1,4 @@
-"""Tools: what is offered, what was used, and what came of it."""
+"""Rules about tools: those offered, their uses and their results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SERVER_TOOL: Final = "server_tool_use"
 
 @needs("toolUse", "toolResult")
 def tools_without_config(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A tool was used in the conversation, and none is offered."""
+    """The conversation contains a tool use or result, but the request offers no tools."""
     if "toolConfig" not in asked.body:
         for kind in ("toolUse", "toolResult"):
             for n, m, _ in asked.blocks(kind):
@@ -23,7 +23,7 @@ def tools_without_config(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("toolResult")
 def duplicate_results(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message has two results with one id."""
+    """A message has two tool results with the same id."""
     for n, ids in sorted(_ids(asked, "toolResult").items()):
         twice = [each for each, count in Counter(ids).items() if count > 1]
         if twice:
@@ -32,7 +32,7 @@ def duplicate_results(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("toolUse")
 def duplicate_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message uses two tools under one id."""
+    """A message has two tool uses with the same id."""
     for n, ids in sorted(_ids(asked, "toolUse").items()):
         twice = [each for each, count in Counter(ids).items() if count > 1]
         if twice:
@@ -41,7 +41,7 @@ def duplicate_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("toolResult")
 def more_results_than_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message has more results than the turn before it used tools; ids that are there twice are another matter."""
+    """A message has more tool results than the turn before has tool uses; duplicate ids have a rule of their own."""
     uses = _ids(asked, "toolUse")
     for n, results in sorted(_ids(asked, "toolResult").items()):
         if len({*results}) > len(uses.get(_turn_before(asked, n), ())):
@@ -49,14 +49,14 @@ def more_results_than_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def _turn_before(asked: RuleRequest, n: int) -> int:
-    """The last message before one that has another role; -1 where there is none."""
+    """The index of the last earlier message with another role; -1 if there is none."""
     role = asked.messages[n].get("role")
     return next((k for k in range(n - 1, -1, -1) if asked.messages[k].get("role") != role), -1)
 
 
 @needs("toolUse")
 def missing_results(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A tool was used, and the next message does not have its result."""
+    """A tool use has no result in the next message."""
     results = _ids(asked, "toolResult")
     for n, uses in sorted(_ids(asked, "toolUse").items()):
         missing = [each for each in uses if each not in results.get(n + 1, ())]
@@ -65,7 +65,7 @@ def missing_results(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def _ids(asked: RuleRequest, kind: str) -> Mapping[int, Sequence[str]]:
-    """The ids of tools used, or of results, by message; those of tools that the service runs itself aside."""
+    """The ids of tool uses, or of results, by message; tools that the service runs itself are left out."""
     found: dict[int, list[str]] = {}
     for n, _, block in asked.blocks(kind):
         if block.get("type") != _SERVER_TOOL:
@@ -75,7 +75,7 @@ def _ids(asked: RuleRequest, kind: str) -> Mapping[int, Sequence[str]]:
 
 @needs("toolResult")
 def errors_without_content(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A result says that its tool failed, and not how."""
+    """A tool result has the status error and no content."""
     for n, m, result in asked.blocks("toolResult"):
         if result.get("status") == "error" and result.get("content") == []:
             yield RuleViolation(at(n, m, "toolResult.content"), {"n": n, "m": m})
@@ -83,7 +83,7 @@ def errors_without_content(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("toolResult")
 def results_that_are_no_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The JSON of a result is a list, a text, a number."""
+    """The JSON of a tool result is a list, a string or a number."""
     for n, m, result in asked.blocks("toolResult"):
         for k, content in enumerate(result.get("content", ())):
             if "json" in content and not isinstance(content["json"], Mapping):
@@ -92,7 +92,7 @@ def results_that_are_no_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("toolUse")
 def inputs_that_are_no_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The input of a tool is a list, a text, a number."""
+    """The input of a tool use is a list, a string or a number."""
     for n, m, use in asked.blocks("toolUse"):
         if "input" in use and not isinstance(use["input"], Mapping):
             yield RuleViolation(at(n, m, "toolUse.input"), {"n": n, "m": m})
@@ -100,7 +100,7 @@ def inputs_that_are_no_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("toolUse")
 def texts_beside_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message uses a tool, and says something."""
+    """A message contains both a tool use and a text."""
     uses = {n for n, _, _ in asked.blocks("toolUse")}
     for n, _, _ in asked.blocks("text"):
         if n in uses:
@@ -109,14 +109,14 @@ def texts_beside_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("toolResult")
 def blocks_beside_results(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message has the result of a tool, and something else."""
+    """A message contains a tool result and another block."""
     for n in sorted({n for n, _, _ in asked.blocks("toolResult")}):
         if {kind for block in asked.messages[n]["content"] for kind in block} - {"toolResult", "cachePoint"}:
             yield RuleViolation(at(n, None, "content"), {"n": n})
 
 
 def choices(kind: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
-    """The toolChoice is of a kind."""
+    """The toolChoice is of this kind."""
 
     @needs("toolConfig")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -128,14 +128,14 @@ def choices(kind: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
 
 @needs("toolConfig")
 def forced(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A tool must be used."""
+    """The toolChoice forces a tool."""
     for kind in ("any", "tool"):
         if kind in asked.tool_config.get("toolChoice", {}):
             yield RuleViolation(f"toolConfig.toolChoice.{kind}")
 
 
 def offered(operation: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
-    """Tools are offered to an operation."""
+    """The request offers tools to this operation."""
 
     @needs("toolConfig")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -147,7 +147,7 @@ def offered(operation: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
 
 @needs("toolUse")
 def uses_of_the_user(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message of the user uses a tool."""
+    """A message of the user contains a tool use."""
     for n, m, _ in asked.blocks("toolUse"):
         if asked.messages[n].get("role") == "user":
             yield RuleViolation(at(n, m, "toolUse"))
@@ -155,7 +155,7 @@ def uses_of_the_user(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("toolConfig")
 def names_twice(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Two tools are offered under one name."""
+    """Two tools have the same name."""
     seen: set[str] = set()
     for n, tool in enumerate(asked.tools):
         name = tool.get("toolSpec", {}).get("name")
@@ -167,7 +167,7 @@ def names_twice(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("toolConfig")
 def names_with_hyphens(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A tool is offered under a name with a hyphen."""
+    """A tool's name contains a hyphen."""
     for n, tool in enumerate(asked.tools):
         if "-" in tool.get("toolSpec", {}).get("name", ""):
             yield RuleViolation(f"toolConfig.tools[{n}].toolSpec.name")
@@ -175,7 +175,7 @@ def names_with_hyphens(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("toolResult")
 def results_without_content(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The result of a tool is an empty list."""
+    """The content of a tool result is an empty list."""
     for n, m, result in asked.blocks("toolResult"):
         if result.get("content") == [] and result.get("status") != "error":
             yield RuleViolation(at(n, m, "toolResult.content"), {"n": n, "m": m})
@@ -183,7 +183,7 @@ def results_without_content(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("toolAddition", "toolRemoval")
 def added_or_removed(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message adds a tool, or takes one away."""
+    """A message adds or removes a tool."""
     for kind in ("toolAddition", "toolRemoval"):
         for n, m, _ in asked.blocks(kind):
             yield RuleViolation(at(n, m, kind), {"kind": kind})

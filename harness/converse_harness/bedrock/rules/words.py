@@ -1,7 +1,8 @@
-"""The words in which services of AWS report where a value breaks their model: the same for all of them.
+"""The messages with which all AWS services report values that break their models.
 
-`Value 'x' at 'toolConfig.tools.1.member.toolSpec.name' failed to satisfy constraint: Member must ...`. What is in a
-list or a map of plain values is told of the whole: `Map value must satisfy constraint: [Member must ..., ...]`.
+`Value 'x' at 'toolConfig.tools.1.member.toolSpec.name' failed to satisfy constraint: Member must ...`. For an item in a
+list or map of plain values the message is about the whole list or map: `Map value must satisfy constraint: [Member must
+..., ...]`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _PLAIN: Final = (FindingKind.LENGTH, FindingKind.RANGE, FindingKind.ENUM, Findin
 
 
 def _told(shape_name: str, value: Mapping[str, Any], violations: Sequence[Violation]) -> list[str]:
-    """A sentence for each constraint that a value of a shape breaks.
+    """One sentence for each constraint that a value breaks.
 
     >>> request = {"inferenceConfig": {"maxTokens": 0}, "modelId": "m"}
     >>> _told("ConverseRequest", request, bedrock.validate("ConverseRequest", request))
@@ -52,13 +53,13 @@ equal to 1"]
 
 
 def _steps_of(violation: Violation) -> Steps:
-    """The steps to the member that a violation is about, also where that is not there, or should not be."""
+    """The path to the member that a violation is about, even if the member is missing or unknown."""
     about = (str(violation.limit),) if violation.kind in (FindingKind.REQUIRED, FindingKind.UNKNOWN) else ()
     return (*violation.steps, *about)
 
 
 def _at_steps(value: Any, steps: Steps) -> Any:
-    """What the steps lead to; None where it is not there."""
+    """The value at this path; None if there is none."""
     for step in steps:
         try:
             value = value[step]
@@ -68,7 +69,7 @@ def _at_steps(value: Any, steps: Steps) -> Any:
 
 
 def _constraints(shape_name: str, value: Any, violation: Violation) -> tuple[Steps, Sequence[str]]:
-    """What is broken there, and where that is told."""
+    """The path that the service reports for a violation, and the constraints in its words."""
     steps = _steps_of(violation)
     if violation.kind in _PLAIN:
         *_, holder, broken = _shapes(shape_name, steps)
@@ -80,7 +81,7 @@ def _constraints(shape_name: str, value: Any, violation: Violation) -> tuple[Ste
 
 
 def _shapes(shape_name: str, steps: Steps) -> Iterator[Shape]:
-    """The shape and those that the steps lead through; of a member beyond the model that of its structure again."""
+    """The shape and those along the path; for a member outside the model, the shape of its structure again."""
     shape = bedrock.shape(shape_name)
     yield shape
     for step in steps:
@@ -92,7 +93,9 @@ def _shapes(shape_name: str, steps: Steps) -> Iterator[Shape]:
 
 
 def _all_of(shape_name: str) -> str:
-    """All constraints of a shape of plain values, whichever is broken."""
+    """All constraints of a shape of plain values: for list items the service reports all of them, not only the broken
+    one.
+    """
     shape = bedrock.shape(shape_name)
     what = "length" if shape.type_name == "string" else "value"
     texts = [*_limits(what, shape.metadata.get("min"), shape.metadata.get("max"))]
@@ -104,7 +107,7 @@ def _all_of(shape_name: str) -> str:
 
 
 def _path(steps: Steps) -> str:
-    """As the service writes it: lists count from 1.
+    """The path as the service writes it: list indexes count from 1.
 
     >>> _path(("messages", 72, "content", 1, "toolUse", "name"))
     'messages.73.member.content.2.member.toolUse.name'
@@ -120,7 +123,7 @@ def _repeated(value: Any, steps: Steps) -> str:
 
 
 def _text(value: Any) -> str:
-    """A value as the service prints it, which is written in Java."""
+    """A value as the service prints it (the service is written in Java)."""
     if isinstance(value, list):
         return f"[{', '.join(map(_text, cast('list[object]', value)))}]"
     if isinstance(value, Mapping):
@@ -130,7 +133,7 @@ def _text(value: Any) -> str:
 
 
 def _comes_last(text: str) -> bool:
-    """Of a name that is too long and has other characters the length is told first, of an empty one last."""
+    """Sort key: the service reports the length first for a name that is too long, and last for an empty one."""
     return text.startswith("Member must have length greater")
 
 
@@ -155,7 +158,7 @@ def _one_of(values: Sequence[str]) -> str:
 
 
 def _outside(what: str, measure: Callable[[Any], float]) -> Callable[[Violation, Any], Iterator[str]]:
-    """The one of two limits that a value is beyond."""
+    """Make a function that words the limit, minimum or maximum, that a value exceeds."""
 
     def words(violation: Violation, value: Any) -> Iterator[str]:
         low, high = cast("tuple[float | None, float | None]", violation.limit)
@@ -166,7 +169,7 @@ def _outside(what: str, measure: Callable[[Any], float]) -> Callable[[Violation,
 
 
 def _saying(words: Callable[[Any], str]) -> Callable[[Violation, Any], Iterator[str]]:
-    """What only depends on what is allowed."""
+    """Make a function whose words depend only on the limit and not on the value."""
     return lambda violation, _: iter([words(violation.limit)])
 
 
@@ -200,14 +203,14 @@ _VIOLATION: Final = "a violation of AWS's model"
 
 @needs(_VIOLATION)
 def broken_constraints(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The constraints on the body that are broken, in one message."""
+    """All broken constraints of the body, in one message."""
     about_members = (FindingKind.UNKNOWN, FindingKind.UNION)
     found = [each for each in _violations(asked) if each.kind not in about_members and each.steps != _TIER]
     yield from _breach(asked, asked.body, found)
 
 
 def broken_labels(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The constraints on the model id that are broken."""
+    """The broken constraints of the model id."""
     yield from _breach(asked, {"modelId": asked.model_id}, _broken_labels(asked.shape, asked.model_id))
 
 
@@ -219,7 +222,7 @@ def _broken_labels(shape: str, model_id: str) -> Sequence[Violation]:
 
 @needs(_VIOLATION)
 def unknown_members(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The members that AWS's model does not have, in one message; a union that has no other is another matter."""
+    """The members that AWS's model lacks, in one message, except those in a union without a known member."""
     unset = {steps for steps, _ in _unset_unions(asked)}
     found = [each for each in _violations(asked) if each.kind is FindingKind.UNKNOWN and each.steps not in unset]
     yield from _breach(asked, asked.body, found)
@@ -227,7 +230,7 @@ def unknown_members(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs(_VIOLATION)
 def unset_unions(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A union has no member, or none that AWS's model has."""
+    """A union has no member that AWS's model has."""
     for steps, shape in _unset_unions(asked):
         yield _about_union(steps, shape)
 
@@ -239,7 +242,7 @@ def _about_union(steps: Steps, shape: str) -> RuleViolation:
 
 @needs(_VIOLATION)
 def unions_of_several(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A union has several members."""
+    """A union has several known members."""
     for each in _violations(asked):
         if each.kind is FindingKind.UNION and len(_known(asked, each)) > 1:
             yield _about_union(each.steps, each.shape)
@@ -255,13 +258,13 @@ def _unset_unions(asked: RuleRequest) -> Iterator[tuple[Steps, str]]:
 
 
 def _known(asked: RuleRequest, violation: Violation) -> Sequence[str]:
-    """The members of a structure that the model has."""
+    """The members of a structure that AWS's model has."""
     value: Mapping[str, Any] = _at_steps(asked.body, violation.steps)
     return [name for name in value if name in bedrock.shape(violation.shape).members]
 
 
 def _violations(asked: RuleRequest) -> Sequence[Violation]:
-    """What the body breaks of the model; the members that travel in the path aside."""
+    """The body's violations of the model, without members that are sent in the URL path."""
     in_path = labels(asked.operation)
     return [each for each in asked.violations if _steps_of(each)[0] not in in_path]
 

@@ -1,8 +1,8 @@
-"""The control API: what a test in any language says to the server over HTTP, without I/O.
+"""The control API for tests in any language, over HTTP; this code does no I/O.
 
-This module has the routes as one table. `callers.py` says who may ask, `vocabulary.py` has the words of a reply and
-reads what a body scripts, `arguments.py` reads bodies, `patterns.py` searches, `openapi.json` describes it all for
-people and generators; tests hold them together.
+This module has the routes as one table. `callers.py` checks callers, `vocabulary.py` defines the JSON form of replies
+and scripts, `arguments.py` reads bodies, `patterns.py` searches, `openapi.json` describes everything for people and
+generators; tests keep them consistent.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["ROUTES", "ControlApi", "Fakes"]
 
 
 class Fakes(Protocol):
-    """The fakes of a server."""
+    """The interface to a server's fakes."""
 
     def script(
         self,
@@ -47,20 +47,20 @@ class Fakes(Protocol):
         history: HistoryLevel = "note",
         keep_calls: int | None = None,
     ) -> ServerFake:
-        """Open one."""
+        """Open a fake with this script."""
         ...
 
     @property
     def fakes(self) -> Iterable[ServerFake]:
-        """Those that are open; closing one takes it away."""
+        """The open fakes by id; closing one removes it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ControlApi:
-    """What a test in any language says over HTTP; `openapi.json` beside this file describes it.
+    """The control API for tests in any language; `openapi.json` beside this file describes it.
 
-    Every mistake of the client's is answered with an error in AWS's shape, and changes nothing.
+    Invalid requests get an error in AWS's shape and change nothing.
     """
 
     server: Fakes
@@ -68,7 +68,7 @@ class ControlApi:
     """The hosts by whose names it may be asked, beside the loopback's."""
 
     def answer(self, request: Request) -> HttpResponse:
-        """Carry a request out. `Date` is for the transport to add, as everywhere."""
+        """Handle one request. The transport adds `Date`, as for all answers."""
         request_id = str(
             uuid.UUID(bytes=shake_256(f"{request.method} {request.target}".encode()).digest(16), version=4)
         )
@@ -101,11 +101,11 @@ class ControlApi:
         return 200, {"fakes": [_fake_json(id_of(fake), fake) for fake in self.server.fakes]}
 
     def read_fake(self, request: Request, id: str) -> tuple[int, object]:
-        """The state of one."""
+        """The state of one fake."""
         return 200, _fake_json(id, self._fake(id))
 
     def close_fake(self, request: Request, id: str) -> tuple[int, object]:
-        """Close it, and say what must fail the test."""
+        """Close a fake, and report the problems that must fail the test."""
         fake = self._fake(id)
         fake.close()
         failures = fake.failures()
@@ -113,7 +113,7 @@ class ControlApi:
         return 200, {"ok": not failures, "unused": left, "problems": [_problem_text(each) for each in failures]}
 
     def script_fake(self, request: Request, id: str) -> tuple[int, object]:
-        """Script more."""
+        """Add to a fake's script."""
         fake = self._fake(id)
         body = parse(request.body)
         read_settings(body, _nothing_else)
@@ -121,7 +121,7 @@ class ControlApi:
         return 200, _fake_json(id, fake)
 
     def list_calls(self, request: Request, id: str) -> tuple[int, object]:
-        """What it was asked, a page of it."""
+        """A page of a fake's calls."""
         after, limit = _page(request)
         kept = self._fake(id).calls
         there = [call for call in kept if call.number > after]
@@ -152,7 +152,7 @@ Handler = Callable[[ControlApi, Request, str], tuple[int, object]]
 
 
 class _ControlRoute(NamedTuple):
-    """A method and a path, and what answers them."""
+    """A method and a path, and their handler."""
 
     method: str
     path: str
@@ -182,7 +182,7 @@ _PAGE: Final[Mapping[str, tuple[int, int, int]]] = {"after": (0, 0, 10**_DIGITS 
 
 
 def id_of(fake: ServerFake) -> str:
-    """How a fake is called in paths: by the last part of its URL, by ROOT where that is the server's own."""
+    """A fake's id in paths: the last part of its URL, or ROOT for the fake at the server's own URL."""
     return urlsplit(fake.url).path.strip("/") or ROOT
 
 
@@ -193,11 +193,11 @@ def openapi() -> bytes:
 
 
 def _nothing_else() -> None:
-    """The settings of a fake that is open: none can be changed."""
+    """Placeholder for the settings of an open fake: none can be changed."""
 
 
 def _routed(request: Request) -> tuple[Handler, str]:
-    """The handler of a request and the id in its path, decoded. Raises Refused."""
+    """The handler of a request and the decoded id in its path. Raises ControlRefused."""
     parts = request.target.partition("?")[0].split("/")
     there = [(route, named) for route in ROUTES if (named := _named(route.path.split("/"), parts)) is not None]
     for route, named in there:
@@ -212,7 +212,7 @@ def _routed(request: Request) -> tuple[Handler, str]:
 
 
 def _named(pattern: list[str], parts: list[str]) -> str | None:
-    """The id in a path that follows the pattern, empty where the pattern has none; None if it does not follow it."""
+    """The id in a path that matches the pattern, "" if the pattern has no id; None if the path does not match."""
     if len(pattern) != len(parts):
         return None
     named = ""
@@ -225,7 +225,7 @@ def _named(pattern: list[str], parts: list[str]) -> str | None:
 
 
 def _page(request: Request) -> tuple[int, int]:
-    """After which call a page begins, and how many it may have. Raises Refused."""
+    """The number after which a page of calls starts, and its maximum size. Raises ControlRefused."""
     given = dict(parse_qsl(urlsplit(request.target).query, keep_blank_values=True))
     known(given, [*_PAGE], "the query")
     for name, (_, lowest, highest) in _PAGE.items():
@@ -240,7 +240,9 @@ def _page(request: Request) -> tuple[int, int]:
 
 
 def _call_json(call: Call) -> dict[str, Any]:
-    """A call: the request as JSON carried it (blobs in base64), secret headers masked, and the answer so far."""
+    """A call as JSON: the request as it was sent (blobs in base64) with secret headers masked, and the answer so
+    far.
+    """
     conversation = _conversation(call)
     return {
         "number": call.number,
@@ -267,12 +269,12 @@ def _call_json(call: Call) -> dict[str, Any]:
 
 
 def _dropped(calls: Sequence[Call]) -> int:
-    """How many calls came before those that are kept."""
+    """The number of calls that are no longer kept."""
     return calls[0].number - 1 if calls else 0
 
 
 def _conversation(call: Call) -> Mapping[str, Any]:
-    """The part of the body that has the messages, as it came."""
+    """The part of the body that contains the messages, unchanged."""
     if call.operation not in CONVERSATIONS or too_deep(call.body):
         return {}
     if call.operation == "CountTokens":
@@ -296,11 +298,11 @@ def _fake_json(id: str, fake: ServerFake) -> dict[str, Any]:
 
 
 def unused(slots: list[Slot]) -> list[str]:
-    """The replies that were due and not used, one text each."""
+    """The required replies that were not used, as texts."""
     return [mask(slot.summary) for slot in slots]
 
 
 def _problem_text(problem: Exception) -> str:
-    """A failure as Python would say it."""
+    """A problem as Python would print it."""
     name = "" if isinstance(problem, ConverseHarnessError) else f"{type(problem).__name__}: "
     return mask(f"{name}{problem}")

@@ -1,4 +1,4 @@
-"""Bodies of the control API read strictly, bound to arguments; and what is said when they are wrong."""
+"""Strict reading of control API bodies: conversion to arguments, and error messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from converse_harness.server.control.patterns import LONGEST, PatternTooLarge, R
 
 
 class ControlRefusal(Enum):
-    """Why a request is not carried out: the HTTP status, and the AWS error whose shape the answer has."""
+    """The reasons to refuse a request, each with its HTTP status and AWS error name."""
 
     WRONG = (400, "ValidationException")
     NOT_ALLOWED = (403, "AccessDeniedException")
@@ -43,7 +43,7 @@ class ControlRefusal(Enum):
 
 
 class ControlRefused(ReplyError):
-    """A request to the control API that is not carried out; nothing has changed."""
+    """The control API refuses a request; nothing has changed."""
 
     def __init__(
         self, message: str, refusal: ControlRefusal = ControlRefusal.WRONG, headers: tuple[tuple[str, str], ...] = ()
@@ -60,7 +60,7 @@ _BODY: Final = "the body"
 
 
 def parse(body: bytes) -> dict[str, Any]:
-    """The JSON object of a request body; an empty body is an empty object. Raises Refused."""
+    """The JSON object of a request body; an empty body is an empty object. Raises ControlRefused."""
     try:
         parsed: object = json.loads(body or b"{}", parse_constant=_no_number, parse_float=_finite)
     except (ValueError, RecursionError) as error:
@@ -75,21 +75,21 @@ _EXAMPLE: Final = '{"script": [{"text": "hi"}]}'
 
 
 def an_object(value: object, path: str, *, like: str) -> dict[str, Any]:
-    """The value, which must be an object; `like` is an example of one. Raises Refused."""
+    """Check that a value is an object, and return it; `like` is an example for the message. Raises ControlRefused."""
     if not isinstance(value, dict):
         raise ControlRefused(f"{path or _BODY} is {came(value)}; it must be an object, for instance {like}.")
     return cast("dict[str, Any]", value)
 
 
 def a_list(value: object, path: str, *, like: str) -> Sequence[Any]:
-    """The value, which must be a list; `like` is an example of one. Raises Refused."""
+    """Check that a value is a list, and return it; `like` is an example for the message. Raises ControlRefused."""
     if not is_array(value):
         raise ControlRefused(f"{path} is {came(value)}; it must be a list, for instance {like}.")
     return value
 
 
 def known(given: dict[str, Any], allowed: Sequence[str], path: str) -> None:
-    """Raise Refused for a member that is none of the allowed ones."""
+    """Raise ControlRefused for a member that is not allowed."""
     for name in given:
         if name not in allowed:
             close = nearest(name, allowed)
@@ -104,7 +104,7 @@ def under(path: str, name: str) -> str:
 
 
 def came(value: object) -> str:
-    """A JSON value in a message, in a few words."""
+    """A JSON value in a few words, for messages."""
     if isinstance(value, str):
         return shorten(value)
     if isinstance(value, dict | list):
@@ -116,7 +116,7 @@ def came(value: object) -> str:
 
 
 def too_deep(value: object) -> bool:
-    """Whether a JSON value has more than DEEPEST levels."""
+    """Whether a JSON value is nested deeper than DEEPEST."""
     level = [value]
     for _ in range(DEEPEST):
         inner: list[object] = []
@@ -132,7 +132,7 @@ def too_deep(value: object) -> bool:
 
 
 def to_bytes(value: object) -> bytes:
-    """A value as the JSON of an answer: UTF-8, a number that JSON does not have as null, half a character escaped."""
+    """Encode a value as JSON in UTF-8; NaN and infinity become null, lone surrogates are escaped."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except ValueError:
@@ -184,7 +184,7 @@ FAULT: Final = ("name", "lasting")
 
 @lru_cache(maxsize=64)
 def parameters(function: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
-    """The named parameters of a function that JSON can give, with the types of their values."""
+    """The named parameters of a function that JSON can express, with their types."""
     signature = inspect.signature(function, eval_str=True)
     variadic = inspect.Parameter.VAR_KEYWORD
     return {
@@ -194,7 +194,7 @@ def parameters(function: Callable[..., object]) -> Mapping[str, inspect.Paramete
 
 @lru_cache(maxsize=64)
 def is_open(function: Callable[..., object]) -> bool:
-    """Whether a function takes members beyond its named parameters."""
+    """Whether a function accepts members besides its named parameters."""
     return any(each.kind is each.VAR_KEYWORD for each in inspect.signature(function).parameters.values())
 
 
@@ -205,7 +205,7 @@ def first(function: Callable[..., object]) -> str:
 
 
 def bind(function: Callable[..., object], given: dict[str, Any], path: str) -> dict[str, Any]:
-    """The keyword arguments that an object stands for. Raises Refused for a member that does not fit."""
+    """Convert an object to keyword arguments. Raises ControlRefused for a member that does not fit."""
     named = parameters(function)
     known({name: value for name, value in given.items() if name in _HIDDEN or not is_open(function)}, [*named], path)
     for name, parameter in named.items():
@@ -218,7 +218,7 @@ def bind(function: Callable[..., object], given: dict[str, Any], path: str) -> d
 
 
 def convert(value: Any, hint: Any, path: str) -> Any:
-    """A JSON value as a parameter's type asks for it. Raises Refused where it does not fit."""
+    """Convert a JSON value to a parameter's type. Raises ControlRefused if it does not fit."""
     if hint is object or (value is None and type(None) in get_args(hint)):
         return value
     for option in _options(hint):
@@ -228,7 +228,7 @@ def convert(value: Any, hint: Any, path: str) -> Any:
 
 
 def expected(hint: Any) -> str:
-    """What a value of this type is in JSON, for messages."""
+    """The JSON form of a type, for messages."""
     return " or ".join(_expected(option) for option in _options(hint))
 
 
@@ -310,7 +310,7 @@ def _pattern(regex: object, path: str) -> TimedPattern:
 
 
 def check_length(pattern: str, path: str) -> None:
-    """Raise Refused for a glob or a regular expression that is too long."""
+    """Raise ControlRefused for a glob or regular expression that is too long."""
     if len(pattern) > LONGEST:
         raise ControlRefused(
             f"{path} has {len(pattern)} characters; a pattern may have {LONGEST}. Write a part of it between two *."

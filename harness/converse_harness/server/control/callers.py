@@ -1,7 +1,7 @@
-"""Who may use the control API: a program of this machine, or one that knows the server's own name.
+"""Access checks of the control API: callers must run on this machine, or use the server's own name.
 
-A browser that shows somebody else's page sends what that page says, to the loopback too. It tells by `Origin` where the
-page is from, and by `Host` under which name it found the server; and without asking first it sends no JSON.
+A foreign page in a browser can send requests to the loopback. `Origin` shows where the page is from, and `Host` the
+name it used for the server; without a preflight the browser sends no JSON.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def check_caller(request: Request, hosts: Collection[str]) -> None:
 
 
 def check_json(request: Request) -> None:
-    """Raise Refused for a body that does not say that it is JSON."""
+    """Raise ControlRefused for a body without the content type of JSON."""
     given = _header(request, "content-type")
     if request.body and given.partition(";")[0].strip().lower() != _JSON:
         raise ControlRefused(
@@ -58,7 +58,7 @@ def check_json(request: Request) -> None:
 
 
 def host_name(authority: str) -> str:
-    """The host of `host:port`, in small letters and without brackets; empty where there is none."""
+    """The host of `host:port`, in lower case and without brackets; empty if there is none."""
     try:
         return urlsplit(f"//{authority}").hostname or ""
     except ValueError:

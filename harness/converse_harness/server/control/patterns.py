@@ -1,7 +1,7 @@
-"""A regular expression that came over HTTP.
+"""Search with regular expressions that came over HTTP, with a time limit.
 
-Python's `re` holds the interpreter's lock until it has found something or nothing, so one expression that backtracks
-stops every fake of the process, and no thread helps. The package `regex` lets go of it, and gives up in time.
+Python's `re` holds the interpreter's lock during a search, so one expression that backtracks would stop every fake of
+the process, even from another thread. The package `regex` releases the lock and has timeouts.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ class RegexMissing(Exception):
 
 
 class PatternTooLarge(ValueError):
-    """An expression that would take too much to compile."""
+    """An expression that would be too expensive to compile."""
 
 
 class TimedPattern:
-    """A compiled expression that is searched for a second at most, while other threads run."""
+    """A compiled expression whose search lasts at most one second, while other threads run."""
 
     def __init__(self, compiled: Any, pattern: str) -> None:
         self._compiled = compiled
         self.pattern = pattern
 
     def search(self, text: str, /) -> bool:
-        """Whether it is found in the text. Raises CallError where a second is not enough to tell."""
+        """Whether the pattern is found in the text. Raises CallError if one second is not enough."""
         try:
             return self._compiled.search(text, timeout=_SECONDS, concurrent=True) is not None
         except TimeoutError:
@@ -61,7 +61,7 @@ class TimedPattern:
 
 
 def timed(pattern: str) -> TimedPattern:
-    """Compile an expression that `re` takes. Raises RegexMissing, PatternTooLarge, and whatever `re.compile` raises."""
+    """Compile an expression that `re` accepts. Raises RegexMissing, PatternTooLarge, and all errors of `re.compile`."""
     try:
         engine = import_module("regex")
     except ImportError:

@@ -1,6 +1,6 @@
-"""The words of a reply in JSON as two tables, those that make one and those that change it; and scripts made of them.
+"""The JSON form of replies and scripts: a table of members that make a reply, and one of members that change it.
 
-They are the functions of `reply` and the methods of Reply under their own names, with their own arguments; and `case`.
+They are `case`, the functions of `reply` and the methods of Reply, with the same names and arguments.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ is an object of them, or the first alone, or true where none is needed.
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A member of a reply. `function` makes or changes it; its parameters are the arguments.
+    """A member of a reply in JSON. `function` makes or changes the reply; its parameters are the member's arguments.
 
-    `shape` is the AWS shape of the items of its first argument, whose blobs are base64. `places` says which place in
-    the JSON it is that the function's errors call otherwise, by the first characters of their texts.
+    `shape` is the AWS shape of the first argument's items, whose blobs are base64. `places` maps the beginnings of the
+    function's error texts to paths in the JSON, where the two differ.
     """
 
     function: Callable[..., Reply]
@@ -53,13 +53,13 @@ class Word:
 
     @property
     def beside(self) -> list[str]:
-        """The arguments that stand beside the word."""
+        """The arguments that are members beside this one."""
         named = list(parameters(self.function))
         return named[1:] if self.form == "value" else []
 
 
 def _of_case(case: str) -> Reply:
-    """The first reply of a case of the catalogue. Raises ReplyError for an unknown one, and one no server can send."""
+    """The first reply of a case. Raises ReplyError for an unknown case, and for one that a server cannot send."""
     made = CASES[case].reply
     made.check_transport("server")
     return made
@@ -118,12 +118,12 @@ _LIKE: Final = '{"text": "hi"}'
 
 
 def members(word: str) -> list[str]:
-    """Every member that a reply made by this word may have."""
+    """All members that are allowed in a reply made by this one."""
     return [word, *REPLIES[word].beside, *MODIFIERS]
 
 
 def read_reply(value: object, path: str) -> Reply:
-    """The Reply that a JSON value stands for. Raises Refused, with the path of what is wrong."""
+    """Convert a JSON value to a Reply. Raises ControlRefused with the path of the mistake."""
     given = an_object(value, path, like=_LIKE)
     names = [name for name in given if name in REPLIES]
     if len(names) != 1:
@@ -182,7 +182,7 @@ def _arguments(name: str, word: Word, given: dict[str, Any], path: str) -> dict[
 
 
 def _located(text: str, name: str, word: Word, path: str) -> str:
-    """What a function says is wrong, with the path in the JSON."""
+    """The message of a function's error, with the path in the JSON."""
     head, *more = text.splitlines()
     if more:  # several mistakes, each on a line of its own
         return "\n  ".join([f"{path}.{name}: {head}", *(_located(line.strip(), name, word, path) for line in more)])
@@ -203,13 +203,13 @@ ANSWERS: Final = ("script", "always")
 
 
 def conditions() -> list[str]:
-    """The parts of a condition: those of `Fake.when`, but for the predicate."""
+    """The parts of a condition: those of `Fake.when`, except the predicate."""
     return list(parameters(Fake.when))
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Replies in order, then one any number of times."""
+    """Replies in order, then one reply for any number of calls."""
 
     replies: list[Reply] = field(default_factory=list[Reply])
     always: Reply | None = None
@@ -217,13 +217,13 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Scripting:
-    """A body that was read: `whens` are conditions as keyword arguments of `Fake.when`, with what answers them."""
+    """A parsed body: `whens` are conditions, as keyword arguments of `Fake.when`, with their answers."""
 
     answers: Answers
     whens: list[tuple[dict[str, Any], Answers]]
 
     def apply(self, fake: Fake) -> None:
-        """Say all of it to a fake."""
+        """Add all of it to a fake's script."""
         for condition, answers in self.whens:
             when = fake.when(**condition)
             when.script(*answers.replies)
@@ -235,13 +235,13 @@ class Scripting:
 
 
 def read_scripting(body: dict[str, Any]) -> Scripting:
-    """The scripting members of a body. Raises Refused, with the path of what is wrong."""
+    """Read the scripting members of a body. Raises ControlRefused with the path of the mistake."""
     whens = a_list(body.get("when", []), "when", like='[{"turn": 1, "script": [{"text": "hi"}]}]')
     return Scripting(_answers(body, ""), [_when(value, f"when[{index}]") for index, value in enumerate(whens)])
 
 
 def read_settings(body: dict[str, Any], function: Callable[..., object]) -> dict[str, Any]:
-    """The other members of a body, as keyword arguments of a function. Raises Refused."""
+    """Read the other members of a body as keyword arguments of a function. Raises ControlRefused."""
     known(body, [*SCRIPTING, *parameters(function)], "")
     return bind(function, {name: value for name, value in body.items() if name not in SCRIPTING}, "")
 
