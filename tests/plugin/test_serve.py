@@ -190,7 +190,8 @@ def test_the_file_may_have_functions_and_modules_beside_it_and_be_a_script(scrip
     script.write_text(
         "from words import GREETING\n"
         "from converse_harness import reply\n"
-        "from converse_harness.endpoint.script import Condition, Script\n"
+        "from converse_harness.endpoint.condition import Condition\n"
+        "from converse_harness.endpoint.script import Script\n"
         "script = Script()\n"
         "script.when(Condition(operation='ConverseStream')).add([reply.throttled()], endless=True)\n"
         "script.fallback.add([lambda call: reply.text(f'{GREETING} {call.last_user_text}')], endless=True)\n",

@@ -14,6 +14,7 @@ from converse_harness.endpoint import operations
 from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.call import Call, CallOutcome
 from converse_harness.endpoint.changes import HISTORY_CHANGES, changed_answer
+from converse_harness.endpoint.condition import NAMED, SCRIPTED, check_answer
 from converse_harness.endpoint.conversation import HISTORY_LEVELS, Conversation, HistoryLevel
 from converse_harness.endpoint.failure_texts import (
     noted_request,
@@ -25,7 +26,7 @@ from converse_harness.endpoint.failure_texts import (
 from converse_harness.endpoint.operations import control_route, output_response, route
 from converse_harness.endpoint.render import Occasion, Renderer, error_json
 from converse_harness.endpoint.rewrites import cache_use
-from converse_harness.endpoint.script import NAMED, SCRIPTED, Replies, Responder, Script, Slot, check_answer
+from converse_harness.endpoint.script import Replies, Responder, Script, Slot
 from converse_harness.endpoint.usage import count_tokens
 from converse_harness.errors import (
     CallError,

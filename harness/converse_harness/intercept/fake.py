@@ -14,10 +14,11 @@ from converse_harness import bedrock
 from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.endpoint import Endpoint, Handler
 from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.condition import Condition, Pattern
 from converse_harness.endpoint.conversation import HistoryLevel
 from converse_harness.endpoint.failure_texts import no_handler, shortened, transcript, unused_replies
 from converse_harness.endpoint.rewrites import CacheSummary
-from converse_harness.endpoint.script import Condition, Pattern, Replies, Responder
+from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.errors import (
     BlockedConnection,
     FakeNotOpenWarning,

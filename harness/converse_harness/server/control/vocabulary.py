@@ -14,7 +14,8 @@ from typing import Any, Final, Literal, cast
 
 from converse_harness import bedrock, reply
 from converse_harness.cases import CASES
-from converse_harness.endpoint.script import Condition, Queue
+from converse_harness.endpoint.condition import Condition
+from converse_harness.endpoint.script import Queue
 from converse_harness.errors import ReplyError
 from converse_harness.intercept.fake import Fake
 from converse_harness.reply.reply import Reply
