@@ -1,8 +1,8 @@
 """Hypothesis strategies for what travels over Amazon Bedrock's Converse API: messages, tools, streams, whole replies.
 
-What they draw are plain dicts of the AWS API; those of Strands' vocabulary are in `converse_strategies.strands`, a
-strategy for any shape of AWS's model in `converse_strategies.shapes`. The names in `__init__.pyi` are loaded when they
-are first used, so that importing the package costs nothing.
+They draw plain dicts of the AWS API. Strategies for Strands' types are in `converse_strategies.strands`, a strategy for
+any shape of AWS's model in `converse_strategies.shapes`. The names in `__init__.pyi` are loaded when they are first
+used, so that importing the package costs nothing.
 """
 
 from converse_harness.imports import lazily

@@ -1,4 +1,4 @@
-"""Content blocks that ConverseStream can send: what an answer is made of."""
+"""Strategies for content blocks that ConverseStream can send."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ def streamable_blocks(draw: st.DrawFn, *, kinds: Collection[str] | None = None, 
 
 @lru_cache
 def contents(kinds: tuple[str, ...], texts: Texts, min_blocks: int, max_blocks: int) -> st.SearchStrategy[list[Block]]:
-    """The content of one assistant message: tool use ids differ, a server tool's result answers its use."""
+    """Strategy for the content of one assistant message: tool use ids are unique, a server tool's result follows its
+    use.
+    """
     return st.lists(_parts(kinds, texts), min_size=min_blocks, max_size=max_blocks).map(_joined)
 
 
@@ -68,7 +70,7 @@ def _parts(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts) -> list[Block]
 
 
 def draw_part(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts) -> list[Block]:
-    """One block of some kind; where it is the result of a server tool, after the use that it answers."""
+    """Draw one block of some kind; a result of a server tool is drawn together with the use before it."""
     kind = draw(_sampled(kinds))
     block = draw_block(draw, kind, texts)
     return [*_server_tool(draw, block)] if kind == "toolResult" else [block]
@@ -80,7 +82,7 @@ def _joined(parts: list[list[Block]]) -> list[Block]:
 
 
 def rename_tools(parts: Iterable[Iterable[dict[str, Any] | None]]) -> None:
-    """Give every tool use an id of its own; what is in one part, a server tool's use and result, keeps one id."""
+    """Give every tool use a unique id; a server tool's use and result keep a common id."""
     used: set[str] = set()
     for part in parts:
         members = [member for member in part if member]
@@ -101,7 +103,7 @@ def _sampled(kinds: tuple[str, ...]) -> st.SearchStrategy[str]:
 
 
 def draw_block(draw: st.DrawFn, kind: str, texts: Texts) -> Block:
-    """One streamable block of a kind."""
+    """Draw one streamable block of this kind."""
     return _BLOCKS[kind](draw, texts)
 
 

@@ -1,4 +1,4 @@
-"""How each rule of requests is broken, in a request that breaks no other."""
+"""How to break each rule for requests, with requests that break no other rule."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _S3: Final = {"s3Location": {"uri": "s3://abc/file"}}
 
 
 def _png(width: int = 1) -> bytes:
-    """The beginning of a PNG, as far as anybody looks at it."""
+    """The beginning of a PNG file, as far as the rules read it."""
     return b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + width.to_bytes(4, "big") + b"\0\0\0\1\x08\0\0\0\0"
 
 
@@ -58,13 +58,13 @@ _CACHE_POINT: Final[Json] = {"cachePoint": {"type": "default"}}
 
 
 def _offer(request: Json, schema: Any = None, choice: Json | None = None) -> None:
-    """Offer one tool."""
+    """Add one tool to the request."""
     spec = {"name": "look", "inputSchema": {"json": {"type": "object"} if schema is None else schema}}
     request["toolConfig"] = {"tools": [{"toolSpec": spec}], **({"toolChoice": choice} if choice else {})}
 
 
 def _add(*messages: Json, tools: bool = False) -> Break:
-    """Say more in the end, perhaps with a tool."""
+    """Add a message with further blocks at the end, and perhaps a tool."""
 
     def add(draw: st.DrawFn, request: Json) -> None:
         request["messages"] = [*request["messages"], *messages]
@@ -75,7 +75,7 @@ def _add(*messages: Json, tools: bool = False) -> Break:
 
 
 def _tell(*content: Json) -> Break:
-    """Say more in the last message."""
+    """Add blocks to the last message."""
 
     def tell(draw: st.DrawFn, request: Json) -> None:
         *others, last = request["messages"]
@@ -85,12 +85,12 @@ def _tell(*content: Json) -> Break:
 
 
 def _used(uses: Collection[Json], results: Collection[Json]) -> Break:
-    """Say more in the end: tools were used, and this came of it."""
+    """Add messages at the end in which tools were used, with these results."""
     return _add(_assistant(*uses), _user(*results), tools=True)
 
 
 def _say(values: st.SearchStrategy[Json]) -> Break:
-    """Members of the request."""
+    """Set members of the request."""
 
     def say(draw: st.DrawFn, request: Json) -> None:
         request.update(draw(values))
@@ -107,7 +107,7 @@ def _inference(**values: st.SearchStrategy[Any]) -> st.SearchStrategy[Json]:
 
 
 def _offered(schemas: st.SearchStrategy[Any] | None = None, choice: Json | None = None) -> Break:
-    """Offer a tool, with another schema or a choice."""
+    """Add a tool, perhaps with another schema or a toolChoice."""
 
     def offer(draw: st.DrawFn, request: Json) -> None:
         _offer(request, None if schemas is None else draw(schemas), choice)
@@ -116,7 +116,7 @@ def _offered(schemas: st.SearchStrategy[Any] | None = None, choice: Json | None 
 
 
 def _thinks(how: st.SearchStrategy[Json], *more: Break) -> Break:
-    """Claude is to think so."""
+    """Enable thinking in this way."""
 
     def think(draw: st.DrawFn, request: Json) -> None:
         request.pop("inferenceConfig", None)
@@ -130,7 +130,7 @@ def _thinks(how: st.SearchStrategy[Json], *more: Break) -> Break:
 
 
 def _offered_as(*names: str, more: Iterable[Json] = ()) -> Break:
-    """Offer tools under these names, and what stands between them."""
+    """Add tools with these names, and then other entries of the list of tools."""
 
     def offer(draw: st.DrawFn, request: Json) -> None:
         specs = [{"toolSpec": {"name": name, "inputSchema": {"json": {"type": "object"}}}} for name in names]
@@ -140,7 +140,7 @@ def _offered_as(*names: str, more: Iterable[Json] = ()) -> Break:
 
 
 def _answered_by(schema: str) -> Break:
-    """The answer is to be as a schema says."""
+    """Ask for structured output that matches this schema."""
     json_schema = {"name": "answer", "schema": schema}
     return _say(
         _members(outputConfig={"textFormat": {"type": "json_schema", "structure": {"jsonSchema": json_schema}}})
@@ -317,5 +317,5 @@ _NEEDS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def breakable() -> list[str]:
-    """The rules that a request of the installed boto can break."""
+    """The rules that a request from the installed boto can break."""
     return [name for name in BREAKS if name not in _NEEDS or bedrock.has_member(*_NEEDS[name])]

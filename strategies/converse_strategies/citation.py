@@ -1,4 +1,4 @@
-"""AWS Citations: what an answer says that it leans on, and where that stands."""
+"""Strategies for AWS Citations: passages of documents, search results and web pages, with their locations."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def citations_content_blocks(
     [{'text': ''}]
     """
     some = leaves.texts() if texts is None else texts
-    # Checked here: what max_citations or the kinds lack should name this function.
+    # Checked here, so that an error about max_citations or the kinds names this function.
     known = _kinds("citations_content_blocks", document, kinds)
     if max_citations < 1:
         raise InvalidArgument(
@@ -154,7 +154,7 @@ def _draw_web(draw: st.DrawFn) -> dict[str, Any]:
 def _draw_range(
     draw: st.DrawFn, cited: Source, index: int | None, length: int | None = None
 ) -> tuple[dict[str, Any], int, int]:
-    """A location that is a range, and where it starts and ends if counted from 0."""
+    """Draw a location that is a range; return it with its start and end, both counted from 0."""
     if index is not None and index < 0:
         raise InvalidArgument(
             f"index={index!r}: a document's place is counted from 0. Leave it out, or give 0 or more."
@@ -204,7 +204,7 @@ def _sampled(kinds: tuple[str, ...]) -> st.SearchStrategy[str]:
 
 
 def _kinds(function: str, document: Document | None, kinds: Collection[str] | None) -> tuple[str, ...]:
-    """The kinds of location that are asked for and possible. Raises InvalidArgument."""
+    """The requested kinds of locations that are possible here. Raises InvalidArgument."""
     possible = _known() if document is None else (_read(function, document).kind,)
     if kinds is None:
         return possible
@@ -219,7 +219,7 @@ def _kinds(function: str, document: Document | None, kinds: Collection[str] | No
 
 
 def _read(function: str, document: Document) -> Source:
-    """What can be cited of a document or search result. Raises InvalidArgument."""
+    """Read a document or search result as a citable Source. Raises InvalidArgument."""
     try:
         return read_source(document)
     except ReplyError as error:

@@ -44,9 +44,9 @@ _MODULES: Final = frozenset({*(f"{_TYPES}{subject}" for subject in _SUBJECTS), *
 
 
 def register() -> None:
-    """Tell hypothesis of every class that has a strategy, now or as soon as its module is imported.
+    """Register the strategy of every class with hypothesis, now or as soon as its module is imported.
 
-    Hypothesis calls it; to call it again changes nothing.
+    Hypothesis calls it; further calls change nothing.
     """
     if _HOOK not in sys.meta_path:
         sys.meta_path.insert(0, _HOOK)
@@ -62,10 +62,10 @@ def _register_classes(module: ModuleType) -> None:
 
 
 def _strategies(module: ModuleType) -> dict[str, Callable[[Any], SearchStrategy[Any]]]:
-    """What draws each class of a module, by the class's name."""
+    """The strategies of a module's classes, by class name."""
     if module.__name__ in _OTHERS:
         name, place, function = _OTHERS[module.__name__]
-        # Another thread may be in the middle of importing it.
+        # Another thread may be importing it right now.
         return {name: _late(name, f"converse_strategies.{place}", function)} if name in vars(module) else {}
     subject = module.__name__.removeprefix(_TYPES)
     return {
@@ -76,14 +76,14 @@ def _strategies(module: ModuleType) -> dict[str, Callable[[Any], SearchStrategy[
 
 
 def _late(key: str, place: str, name: str) -> Callable[[Any], SearchStrategy[Any]]:
-    """Makes a strategy that is loaded when it is drawn from: a function of a module, or what the table has."""
+    """Make a strategy that is loaded at its first draw: a module's function, or an entry of the table."""
 
     def load(_: object) -> SearchStrategy[Any]:
         found = getattr(import_module(place), name)
         strategy: SearchStrategy[Any] = (found[key] if name == "TABLE" else found)()
         return strategy
 
-    # `hypothesis write` takes the repr of a strategy for code, unless it cannot be Python: then it writes
+    # `hypothesis write` copies the repr of a strategy as code, unless it is not valid Python: then it writes
     # st.from_type(...), which is right.
     load.__name__ = f"<{key}>"
 

@@ -1,4 +1,4 @@
-"""What goes wrong in an answer: errors before the stream, errors in it, and breaches of the protocol."""
+"""Strategies for failing answers: errors before the stream, errors in it, and faults of the protocol."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class FaultyReply:
 
     @property
     def placement(self) -> FaultPlacement:
-        """The fault in its place: its `fault`, after `after` of the `events` events that there would be."""
+        """The fault with its position: after `after` of the reply's `events` events."""
         (placement,) = self.reply.placements
         return placement
 
@@ -174,7 +174,7 @@ def faulty_replies(
     """
     wanted = chosen("faulty_replies", "kinds", kinds, streamable())
     selected = _selected("faulty_replies", names, levels, transports, operations)
-    # First, since what comes last is often the smallest.
+    # Listed first, since hypothesis shrinks towards it.
     fault, where = draw(st.sampled_from(selected)), draw(PLACES)
     answer = draw(responses.replies(kinds=wanted) if replies is None else replies)
     if answer.placements:
@@ -192,7 +192,7 @@ def faulty_replies(
 
 
 def _broken(answer: Reply, fault: Fault, where: int, kinds: tuple[str, ...]) -> Reply:
-    """The reply with the fault at one of its places; with blocks more if it has none for it."""
+    """Place the fault somewhere in the reply; adds blocks if the reply has no position for it."""
     if isinstance(fault, EventOrderFault):
         events = list(answer.events())
         positions: Sequence[int] = fault.order.applicable_at(events)
@@ -278,7 +278,7 @@ _STRIKES_LATER: Final = ("stale_connection",)
 def _of(
     names: tuple[str, ...], levels: tuple[str, ...], transports: tuple[str, ...], operations: tuple[str, ...]
 ) -> tuple[Fault, ...]:
-    """The faults of these names and levels that every one of these transports and operations can express."""
+    """The faults of these names and levels that all of these transports and operations can express."""
     able = set(transports)
     whole = "Converse" in operations
     return tuple(
@@ -289,7 +289,7 @@ def _of(
 
 
 def _may_wait(names: Collection[str] | None, transports: Collection[str] | None) -> bool:
-    """Whether the client may have to wait for as long as it is ready to: in process that takes no time."""
+    """Whether faults may last for the whole timeout: in process, where this takes no time, or if chosen by name."""
     return names is not None or transports is None or set(transports) <= IN_PROCESS
 
 
@@ -319,7 +319,7 @@ def _messages(name: str) -> Texts:
 
 
 def _members(draw: st.DrawFn, name: str) -> dict[str, Any]:
-    """What an error says beside its message."""
+    """Draw the members of an error besides its message."""
     if bedrock.all_errors()[name].members == ("message",):
         return {}
     members: dict[str, Any] = draw(shapes.values(name))

@@ -1,6 +1,7 @@
-"""What guardrails found: AWS GuardrailTraceAssessments with every policy and action, and how guardrails are asked for.
+"""Strategies for AWS GuardrailTraceAssessments with every policy and action, and for guardrail configurations.
 
-Policies, their entries and all enums come from the installed botocore's model; what hangs together is said here.
+Policies, their entries and all enums come from the installed botocore's model; this module adds the dependencies
+between values.
 """
 
 from __future__ import annotations
@@ -141,7 +142,7 @@ def guardrail_policies() -> tuple[str, ...]:
 
 
 def _known(policy: str, shape: bedrock.Shape) -> bool:
-    """Whether a policy is made of lists of entries with an action, as all are but automated reasoning."""
+    """Whether a policy consists of lists of entries with an action; all do but automated reasoning."""
     lists = [each for each in shape.members.values() if each.type_name == "list"]
     actions = ["action" in getattr(each.member, "members", {}) for each in lists]
     return policy == _REASONING or (all(actions) and len(lists) == len(shape.members))
@@ -215,7 +216,7 @@ _Layout = tuple[tuple[str, str, bool], ...]
 
 @cache
 def _layouts(policy: str, actions: frozenset[str]) -> tuple[_Layout, ...]:
-    """The ways in which a policy's lists can be filled, at least one; none where no entry has such an action."""
+    """The ways to fill a policy's lists, each with at least one entry; empty if no entry can have such an action."""
     shape = bedrock.member("GuardrailAssessment", policy)
     if policy == _REASONING:
         return ((),) if "NONE" in actions else ()
@@ -223,7 +224,7 @@ def _layouts(policy: str, actions: frozenset[str]) -> tuple[_Layout, ...]:
     fillable = [name for name, entry in lists.items() if _forms(entry, actions)]
     filled = chain.from_iterable(combinations(fillable, size) for size in range(1, len(fillable) + 1))
     whole = [tuple((name, entry, name in chosen) for name, entry in lists.items()) for chosen in filled]
-    # AWS is recorded to leave `regexes` out where none matched, against its own model.
+    # AWS is recorded to leave out an empty `regexes`, against its own model.
     bare = [tuple(each for each in layout if each[0] != "regexes" or each[2]) for layout in whole]
     return tuple(dict.fromkeys(chain(whole, bare)))
 
@@ -239,7 +240,7 @@ _Form = tuple[tuple[str, Any], ...]
 
 @cache
 def _forms(entry: str, actions: frozenset[str]) -> tuple[_Form, ...]:
-    """What an entry can be but for its texts and numbers, the simplest first."""
+    """The possible entries of a list without their texts and numbers, the simplest first."""
     members = bedrock.shape(entry).members
     required = bedrock.shape(entry).metadata.get("required", ())
     enums = {name: bedrock.enum(each.name) for name, each in members.items() if bedrock.enum(each.name)}
@@ -259,7 +260,7 @@ def _forms(entry: str, actions: frozenset[str]) -> tuple[_Form, ...]:
 
 
 def _sound(form: Mapping[str, str | None], *, detected: bool) -> bool:
-    """A content filter of high strength detects what is harmful with low confidence, one of low only with high."""
+    """Whether the values fit: a filter of high strength detects even low confidence, one of low strength only high."""
     confidence, strength = form.get("confidence"), form.get("filterStrength")
     if confidence is None or (strength is None and confidence != "NONE"):
         return True
@@ -269,7 +270,7 @@ def _sound(form: Mapping[str, str | None], *, detected: bool) -> bool:
 
 @cache
 def _entry_lists(entry: str, actions: frozenset[str], texts: Texts) -> st.SearchStrategy[list[dict[str, Any]]]:
-    # One filter of a type is all that a guardrail has; a word or a name may be found again and again.
+    # A guardrail has only one filter of each type; a word or a name may be found several times.
     once = entry in ("GuardrailContentFilter", "GuardrailContextualGroundingFilter")
     return st.lists(_entries(entry, actions, texts), min_size=1, max_size=2, unique_by=_type if once else None)
 
@@ -321,7 +322,7 @@ def _all_units() -> st.SearchStrategy[int]:
 
 
 def _usage(number: int, used: frozenset[str]) -> dict[str, int]:
-    """Units by policy. One number is one draw, where nine would be nine: each of its digits counts a policy."""
+    """Draw the units of all policies as one number, one digit per policy, instead of nine draws."""
     shape = bedrock.shape("GuardrailUsage")
     usage: dict[str, int] = {}
     for name in shape.members:

@@ -1,4 +1,4 @@
-"""Streams with exactly one breach of the order of events."""
+"""Strategies for streams with exactly one fault in the order of events."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ PLACES: Final = st.integers(0, 2**16)
 
 @dataclass(frozen=True)
 class HostileStream:
-    """A stream that ConverseStream never sends, what is wrong with it, and at which of its events it was put in."""
+    """A stream that ConverseStream never sends, the fault in it, and the position of the fault."""
 
     events: list[Event]
     fault: OrderFault
     position: int
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Print code that makes it: hypothesis, for counterexamples, would print the fault field by field."""
+        """Print code that makes the stream: hypothesis, in counterexamples, would print the fault field by field."""
         del cycle  # it cannot hold itself
         with printer.group(14, "HostileStream(", ")"):
             printer.text("events=")
@@ -51,11 +51,11 @@ def hostile_stream_events(
     max_blocks: int = 3,
     texts: Texts | None = None,
 ) -> HostileStream:
-    """Streams with exactly one breach of the order of events, the breach returned with the stream.
+    """Streams with exactly one fault in the order of events, drawn together with the fault.
 
-    `faults` are names from `converse_harness.faults.order.ORDER_FAULTS`, all that a stream of these kinds can have
-    if not given; the other arguments are those of `stream_events`. A consumer should raise, or keep what it has and say
-    that the stream is broken; it should never report success. Raises InvalidArgument, when drawn, for an unknown
+    `faults` are names from `converse_harness.faults.order.ORDER_FAULTS`, all that a stream of these kinds can have if
+    not given; the other arguments are those of `stream_events`. A consumer should raise, or keep the received part and
+    report that the stream is broken; it should never report success. Raises InvalidArgument, when drawn, for an unknown
     breach, and for one that no stream of these kinds can have.
 
     >>> from hypothesis import find
@@ -86,7 +86,7 @@ def _sampled(names: tuple[str, ...], kinds: tuple[str, ...]) -> st.SearchStrateg
 
 @cache
 def witness(name: str, kinds: tuple[str, ...]) -> tuple[Block, ...] | None:
-    """The fewest blocks of these kinds with which a stream can have the fault; None where it never can."""
+    """The smallest list of these kinds of blocks in which a stream can have the fault; None if there is none."""
     known = [block for kind, blocks in _WITNESSES.items() if kind in kinds for block in blocks]
     for more in ((), *((block,) for block in known), *pairwise([*known[:1], *known])):
         if ORDER_FAULTS[name].applicable_at(with_blocks(_BARE, more)):
@@ -95,7 +95,7 @@ def witness(name: str, kinds: tuple[str, ...]) -> tuple[Block, ...] | None:
 
 
 def with_blocks(events: Sequence[Event], blocks: Sequence[Block]) -> list[Event]:
-    """A whole stream with some blocks more, cut as the simplest stream has them; those that it has stay."""
+    """A whole stream with further blocks, cut in the simplest way; existing blocks stay."""
     offset = sum("contentBlockStop" in event for event in events)
     added = list(cut_message({"role": "assistant", "content": copy.deepcopy(blocks)}, ByFamily(NEUTRAL, {})))[1:]
     for event in added:
@@ -107,7 +107,7 @@ def with_blocks(events: Sequence[Event], blocks: Sequence[Block]) -> list[Event]
 
 
 def stop_reason_with(reason: str, blocks: Sequence[Block]) -> str:
-    """Why an answer stopped that has these blocks as well: it never ends its turn when it asks for a tool."""
+    """The stop reason for an answer that also has these blocks: never end_turn if it asks for a tool."""
     return default_stop_reason(blocks) if reason == "end_turn" else reason
 
 

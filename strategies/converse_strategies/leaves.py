@@ -1,4 +1,4 @@
-"""What other strategies are made of: texts, names, ids, JSON, and choices of the installed model."""
+"""Strategies on which others build: texts, names, ids, JSON, and choices from the installed model."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from converse_harness import bedrock
 
 
 def chosen(function: str, argument: str, asked: Collection[str] | None, known: Sequence[str]) -> tuple[str, ...]:
-    """What was asked for in the order of what is known, all of it for None.
+    """The requested items in the order of the known ones; all known ones for None.
 
-    Raises InvalidArgument for what is not known, for nothing at all, and for a bare string, which would be a choice of
-    its characters.
+    Raises InvalidArgument for an unknown item, for an empty choice, and for a bare string, whose characters would be
+    taken as items.
 
     >>> chosen("images", "formats", ["gif", "png"], ("png", "jpeg", "gif"))
     ('png', 'gif')
@@ -70,7 +70,7 @@ def texts(*, min_size: int = 0, max_size: int | None = None) -> st.SearchStrateg
 def made(draw: st.DrawFn, values: st.SearchStrategy[Drawn], make: Callable[[Drawn], Made]) -> Made:
     """`values.map(make)`, for what ends up in a counterexample.
 
-    hypothesis prints what comes out of `map` and `builds` as a call of our function, which nobody could paste.
+    hypothesis prints values of `map` and `builds` as calls of our private function, which users could not paste.
 
     >>> from hypothesis import find
     >>> find(made(texts(), str.upper), lambda text: "A" in text)
@@ -91,7 +91,7 @@ def visible_texts(texts: st.SearchStrategy[str] | None = None) -> st.SearchStrat
 
 
 def visible(text: str) -> str:
-    """A text that is not blank: the same, with a character more where there is none that can be seen.
+    """The text, with one character added if it is blank.
 
     >>> visible(" ")
     ' 0'
@@ -135,7 +135,8 @@ def json_values() -> st.SearchStrategy[Any]:
     >>> find(json_values(), lambda value: isinstance(value, dict) and value)
     {'': None}
     """
-    # Not st.recursive, which takes twice as long: two of seven values hold others, two at the most, so it ends.
+    # Not st.recursive, which takes twice as long: two of seven values are containers with at most two items, so it
+    # ends.
     nested = st.deferred(_nested)
     return _SCALARS | texts() | st.lists(nested, max_size=2) | st.dictionaries(texts(), nested, max_size=2)
 
@@ -157,7 +158,7 @@ def json_objects() -> st.SearchStrategy[dict[str, Any]]:
 
 @cache
 def bits() -> st.SearchStrategy[int]:
-    """Thirty-two decisions as one draw, a bit each, all of them shrinking to no.
+    """Thirty-two yes/no decisions as one draw, one bit each; all shrink to no.
 
     >>> from hypothesis import find
     >>> find(bits(), lambda number: number & 4)

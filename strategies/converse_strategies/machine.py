@@ -1,4 +1,4 @@
-"""Stateful tests of an agent: whole conversations, with tools and trouble, that hypothesis makes up and shortens."""
+"""Stateful tests of an agent: hypothesis generates whole conversations, with tools and trouble, and shrinks them."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _SPARES: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What became of one thing that was said: `answer` is what the agent returned, or `error` what it raised.
+    """The result of one user input: `answer` is the agent's return value, or `error` its exception.
 
-    `trouble` is the name of the rule in which something went wrong, else empty; `calls` are what reached the fake.
+    `trouble` is the name of the step that caused trouble, otherwise empty; `calls` are the calls that reached the fake.
     """
 
     text: str
@@ -57,10 +57,11 @@ class _Options:
 
 
 class ConversationMachine(RuleBasedStateMachine):
-    """One conversation of an agent with a fake Bedrock, as hypothesis leads it: what `conversation_machine` returns.
+    """The base of the state machines that `conversation_machine` returns: one conversation of an agent with a fake
+    Bedrock.
 
-    Invariants find the open `fake`, the `agent`, and what happened so far: `turns`, `calls`, `answers`, `errors`. The
-    methods are the steps that a failure prints; a rule of your own may call them, too.
+    Invariants can read the open `fake`, the `agent`, and the history: `turns`, `calls`, `answers`, `errors`. The
+    methods are the steps that a failure prints; your own rules may call them, too.
     """
 
     _options: ClassVar[_Options]
@@ -81,15 +82,17 @@ class ConversationMachine(RuleBasedStateMachine):
             self._opened = stack.pop_all()
 
     def teardown(self) -> None:
-        """Close the fake. Raises what the agent did to it that no step noticed."""
+        """Close the fake. Raises problems that no step noticed."""
         self._opened.close()
         self.fake.check_problems()
 
     def ask(self, text: str) -> Any:
-        """Say something to the agent; what it answers. Override it where `agent(text)` is not how that is done."""
+        """Send a user input to the agent and return its answer. Override it if the agent is not called as
+        `agent(text)`.
+        """
         return self.agent(text)
 
-    # What happened
+    # The history
 
     @property
     def calls(self) -> list[Call]:
@@ -98,22 +101,22 @@ class ConversationMachine(RuleBasedStateMachine):
 
     @property
     def answers(self) -> list[Any]:
-        """What the agent returned, turn by turn, leaving out those in which it raised."""
+        """The agent's answers by turn, without the turns in which it raised."""
         return [turn.answer for turn in self.turns if turn.error is None]
 
     @property
     def errors(self) -> list[Exception]:
-        """What the agent raised when there was trouble."""
+        """The agent's exceptions in turns with trouble."""
         return [turn.error for turn in self.turns if turn.error is not None]
 
     # The steps
 
     def chat(self, text: str, answer: str) -> None:
-        """The user says something, and the model answers."""
+        """The user sends a text, and the model answers."""
         self._play(text, [reply.text(answer)])
 
     def use_tools(self, text: str, uses: Sequence[ToolUse], answer: str, *, at_once: bool = True) -> None:
-        """The model asks for tools, in one message or one after the other, and answers when it has the results."""
+        """The model asks for tools, in one message or one after another, and answers after it has the results."""
         groups = [uses] if at_once else [[use] for use in uses]
         self._play(text, [*map(_asking, groups), reply.text(answer)])
 
@@ -122,19 +125,21 @@ class ConversationMachine(RuleBasedStateMachine):
         self._play(text, [*_before(uses), reply.throttled().times(times), reply.text(answer)], trouble="throttle")
 
     def overflow(self, text: str, answer: str, uses: Sequence[ToolUse] = ()) -> None:
-        """The conversation is too long; if the agent asks again, the model answers."""
+        """The conversation is too long; if the agent calls again, the model answers."""
         trouble = [reply.context_overflow(), reply.text(answer).times(_SPARES)]
         self._play(text, [*_before(uses), *trouble], trouble="overflow", may_fail=True)
 
     def break_stream(self, text: str, answer: str, after: int, exception: str, uses: Sequence[ToolUse] = ()) -> None:
-        """The stream ends in an exception after that many events, or less if it is shorter; then as for `overflow`."""
+        """The stream fails after this many events, or at its end; if the agent calls again, the model answers."""
         whole = reply.text(answer)
         broken = whole.fails_after(min(after, sum(1 for _ in whole.events()) - 1), exception)
         replies = [*_before(uses), broken, whole.times(_SPARES)]
         self._play(text, replies, trouble="break_stream", may_fail=True)
 
     def misuse_tool(self, text: str, use: ToolUse, answer: str) -> None:
-        """The model asks for a tool that is not there, or gives it a wrong input; then as for `overflow`."""
+        """The model asks for an unknown tool, or sends it a wrong input; if the agent calls again, the model
+        answers.
+        """
         replies = [_asking([use]), reply.text(answer).times(_SPARES)]
         self._play(text, replies, trouble="misuse_tool", may_fail=True)
 
@@ -158,7 +163,7 @@ class ConversationMachine(RuleBasedStateMachine):
 
 
 def _asking(uses: Sequence[ToolUse]) -> Reply:
-    # Without an id: the fake gives each its own, different in the whole conversation.
+    # Without an id: the fake gives each tool use an id that is unique in the conversation.
     return reply.message(*({"toolUse": {"name": use["name"], "input": use["input"]}} for use in uses))
 
 
@@ -248,7 +253,7 @@ def conversation_machine(
     answered = leaves.visible_texts() if answers is None else answers
     uses = st.one_of([tool_uses(spec).map(_without_id) for spec in tools])
     wrong = st.one_of([invalid_tool_uses(spec).map(_without_id) for spec in tools])
-    # Before the trouble the model may use tools.
+    # The model may use tools before the trouble.
     some = {"uses": st.lists(uses, max_size=2)} if tools else {}
     exchange: dict[str, st.SearchStrategy[Any]] = {"text": said, "answer": answered}
     arguments: dict[str, dict[str, st.SearchStrategy[Any]]] = {

@@ -1,7 +1,8 @@
-"""Images, documents, videos and audios: a tiny file of every format of AWS's model, and documents of drawn text.
+"""Strategies for images, documents, videos and audio: a tiny file of every format of AWS's model, and documents of
+drawn text.
 
-Sounds and moving pictures are the container that their format is known by, empty: nobody who only passes it on decodes
-it. What is long is base64 of what zlib packed.
+Audio and video files are empty containers of their format, since consumers only pass them on. Long files are stored as
+base64 of zlib data.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Text = Callable[[Sequence[str]], bytes]
 
 
 def _txt(paragraphs: Sequence[str]) -> bytes:
-    r"""The paragraphs, a line each, in UTF-8.
+    r"""The paragraphs as UTF-8 text, one per line.
 
     >>> _txt(["one", "two"])
     b'one\ntwo'
@@ -39,7 +40,7 @@ def _txt(paragraphs: Sequence[str]) -> bytes:
 
 
 def _md(paragraphs: Sequence[str]) -> bytes:
-    r"""Markdown: the first paragraph is the heading.
+    r"""The paragraphs as Markdown; the first one is the heading.
 
     >>> _md(["one", "two"])
     b'# one\n\ntwo'
@@ -48,7 +49,7 @@ def _md(paragraphs: Sequence[str]) -> bytes:
 
 
 def html(paragraphs: Sequence[str]) -> bytes:
-    """HTML: the first paragraph is the title.
+    """The paragraphs as HTML; the first one is the title.
 
     >>> html(["a < b"])
     b'<!DOCTYPE html><html><head><meta charset="utf-8"><title>a &lt; b</title></head><body></body></html>'
@@ -60,7 +61,7 @@ def html(paragraphs: Sequence[str]) -> bytes:
 
 
 def csv(paragraphs: Sequence[str]) -> bytes:
-    r"""CSV as in RFC 4180: a header, and for each paragraph a row of its number and itself.
+    r"""The paragraphs as CSV (RFC 4180): a header, and one row with number and text per paragraph.
 
     >>> csv(["one, two"])
     b'number,text\r\n1,"one, two"\r\n'
@@ -97,7 +98,7 @@ TEXTS: Final[Mapping[str, Text]] = {"txt": _txt, "md": _md, "csv": csv, "html": 
 """Writers of the formats of AWS's DocumentFormat that are plain text, the simplest first."""
 
 DOCUMENTS: Final[Mapping[str, bytes]] = {
-    # Three pages.
+    # A PDF of three pages.
     "pdf": _unpacked("""
 eNq9ktFKwzAUhu/zFOemoBfapmmaFsbA6Yag4tgKXgwvsjXbOmYibabTl/TCN9AXMc3mNhYHgmAph/bPyX/OdxKve9E5wacR8j4+394RhgDUcIYa
 DfCzl0cB/jnXfK4m4Hf5RFQQmoQeNJtIyLxODJ0Nqzz/qsgrGEQ2PbYxqeO9cVQLqYHsmBDHpKNMit9fDLX9rUUMfotXYrVyKeZPQhcjDn5bjlRe
@@ -105,7 +106,7 @@ SNPhXSHPZFVshG2B6Mcu61gKY7eC8m9EXvCWWsIgMAJNKSRRaBruiUotypGhqvfbBuwHBrKeRv0aLqmN
 4RCyMbAQGAsgy+HI9qikOIZsBu2stlvvWBvH/4rF9rDYX7D0szqIlfwrVrqHlbpYEf411rQUh89rWYoxCgAHKNg8EFNKKIxho2FzX+yK3Gpx5GiY
 EEcLSeBohMaOFkVuDcqwo8Wx68eSHT9d8mIuSjusfvEqDJs5AaU04O+xVpqX2pInjCHPa9920BdT8C4Y
 """),
-    # One paragraph or cell, "text".
+    # A document with one paragraph or cell, "text".
     "docx": _unpacked("""
 eNqdVM2O0zAQTunChROiD2B8Q6hxFyRAVZMVYkFarQQVWk4IrUwybSMS27K9/RGXfY99Bh6AJ+HGgSMnXgCJmaTdkmwWUB15HHs834y/z/L4uLvX
 C6p2L1ipR18/d4KA+l1cefdcKw/Kn56sDLj34bLIRwdo2Bysy7SK+H444AxUotNMTSP+9uRl/ylnzkuVylwriPgKHD+IRyUCw1jlIj7z3gyFcMkM
@@ -125,7 +126,7 @@ B99/rAG3qt0odXoG6CKC1ZK4sGJzbbWJJJ7Lk2ObK0F5rq8GD9Ro6DVcPIQd+/nsQyAdqAlZFDK6LznY
 KRAMYQqR6rglO0BkZWm9OvsDXTxvK9b0z7UJYN7BJcDrpYkb2XQ0L5vS8XP1zNVjOpsnrHT+tXzeeTNxTCWVOM9XZ+uqs7eyqqxW4LcDnp+uqLe/
 WtvWsw==
 """),
-    # The compound file of an old office, with an empty stream of Word's or Excel's name.
+    # A compound file of old Office versions, with an empty stream of Word's or Excel's name.
     "doc": _unpacked("""
 eNq7cF7wwcKNUg8Z0IAdAzPDv/+cDGxIYoxQDAYCDED5//9BTBgNAv9HwZACf4H432gwjFgQxJAPhCUMCgyuDHlAuoihkoEUIMbAyggzi5FIPcjl
 RTjQ9iKGFAYXIJ3MUMqQy5AKdgexQIqBiRHZP6TaTwVAsv1UBhTZDwBNMPhk
@@ -215,7 +216,7 @@ def images(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
     source, form = draw(_pairs("images", "Image", _names(formats), _names(sources)))
     if source == "s3Location":
         return {"format": form, "source": _draw_s3(draw, form)}
-    # Drawn for every format: hypothesis takes what has the fewest draws for the simplest.
+    # Drawn for every format, because hypothesis takes the value with the fewest draws for the simplest.
     height, width = divmod(draw(_SIZES), _SIDE)
     row = draw(_COLOURS).to_bytes(3) * (width + 1)
     return {"format": form, "source": {"bytes": png([row] * (height + 1)) if form == "png" else IMAGES[form]}}
@@ -316,7 +317,7 @@ _SOURCES: Final = ("bytes", "text", "content", "s3Location")
 def _pairs(
     function: str, kind: str, formats: tuple[str, ...] | None, sources: tuple[str, ...] | None
 ) -> st.SearchStrategy[_Pair]:
-    """The sources and formats that go together. Raises InvalidArgument."""
+    """The valid pairs of source and format. Raises InvalidArgument."""
     if not bedrock.has_shape(f"{kind}Block"):
         raise InvalidArgument(
             f"{function}(): botocore {bedrock.botocore_version()} has no {kind}Block. Upgrade (pip install --upgrade "
@@ -341,7 +342,7 @@ def _pairs(
 
 
 def _names(asked: Iterable[str] | None) -> Any:
-    """An argument as what a cache takes."""
+    """An argument in hashable form, for a cache."""
     return asked if asked is None or isinstance(asked, str) else tuple(asked)
 
 

@@ -1,4 +1,4 @@
-"""AWS Messages, one at a time and as whole conversations that Bedrock takes."""
+"""Strategies for AWS Messages, single ones and whole conversations that Bedrock accepts."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def messages(
 
 
 class Used:
-    """What the messages of one request share: the names of documents, how many there are of what is limited."""
+    """The state that the messages of one request share: document names, and counts of limited blocks."""
 
     def __init__(self) -> None:
         self.documents: set[str] = set()
@@ -101,7 +101,7 @@ class Used:
         self.cache_points = 0
 
     def has_room(self, block: Block) -> bool:
-        """Count a block in, a document under a name of its own; False if there are too many of its kind."""
+        """Count a block, and give a document a unique name; False if the request has too many of its kind."""
         match block:
             case {"document": document}:
                 if len(self.documents) == MAX_DOCUMENTS:
@@ -125,7 +125,7 @@ class Used:
 
 
 def _user_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
-    """The members of ContentBlock that a user may send and the installed botocore knows. Raises InvalidArgument."""
+    """The members of ContentBlock that a user may send and the installed botocore has. Raises InvalidArgument."""
     known = tuple(name for name in _USER if bedrock.has_member("ContentBlock", name))
     return chosen("user_messages", "kinds", kinds, known)
 
@@ -133,7 +133,7 @@ def _user_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
 def _draw_user_content(
     draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, max_blocks: int, used: Used
 ) -> list[Block]:
-    """The content of one message of a user, within what its request has left of what is limited."""
+    """Draw the content of one user message, within the remaining limits of its request."""
     content: list[Block] = []
     for block in draw(_user_blocks(kinds, texts, max_blocks)):
         if used.has_room(block) and (content or "cachePoint" not in block):
@@ -257,7 +257,7 @@ def conversations(
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """An answer and what the user says to it; `tools` are its uses, each with its result."""
+    """An answer and the user's reply to it; `tools` are the tool uses, each with its result."""
 
     messages: list[Message]
     tools: list[tuple[dict[str, Any], dict[str, Any]]]
@@ -284,12 +284,12 @@ def _turn(
 
 
 def _specs(tools: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The tools that an assistant can ask its client for."""
+    """The tools that the assistant can ask its client to run."""
     return [tool for tool in tools if "toolSpec" in tool or "inputSchema" in tool]
 
 
 def _place(block: Block) -> int:
-    """The order in which models answer: first they think, and last they ask for tools."""
+    """Sort key for blocks in the order of models: reasoning first, tool uses last."""
     return {"reasoningContent": 0, "toolUse": 2}.get(next(iter(block)), 1)
 
 
@@ -315,7 +315,7 @@ def _result(draw: st.DrawFn, use: Mapping[str, Any], used: Used) -> dict[str, An
 def _kinds_of(
     kinds: Collection[str] | None, tools: Sequence[Mapping[str, Any]] | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The kinds of the assistant and of the user; a role for which none is left has text."""
+    """The kinds for the assistant and for the user; a role without any has text."""
     streamed = [kind for kind in streamable() if kind in _ANSWERED]
     said = _user_kinds(None)
     wanted = chosen("conversations", "kinds", kinds, [*streamed, *(kind for kind in said if kind not in streamed)])

@@ -1,4 +1,4 @@
-"""What an answer says about itself beside its message: tokens, time, traces, the tier that served it."""
+"""Strategies for an answer's metadata: token usage, times, traces, service tier."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def token_usages(draw: st.DrawFn, *, cached: bool | None = None) -> dict[str, An
 
 
 def _cache_details(draw: st.DrawFn, written: int) -> list[dict[str, Any]]:
-    """What was written to the cache, by how long it stays there."""
+    """Draw the cacheDetails of a cache write: tokens by time to live."""
     times_to_live = draw(_times_to_live())
     first = written if len(times_to_live) == 1 else draw(st.integers(1, written))
     counts = (first, written - first)

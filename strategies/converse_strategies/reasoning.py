@@ -1,4 +1,4 @@
-"""What automated reasoning found: AWS GuardrailAutomatedReasoningFindings, all that the installed botocore has."""
+"""Strategies for AWS GuardrailAutomatedReasoningFindings: all kinds that the installed botocore has."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FEW: Final = st.integers(0, 2)
 
 
 def draw_findings(draw: st.DrawFn, texts: Texts) -> list[dict[str, Any]]:
-    """One or two findings; statements are of `texts`, cut to what the model allows."""
+    """Draw one or two findings; statements are from `texts`, cut to the model's limit."""
     return draw(_findings(texts))
 
 

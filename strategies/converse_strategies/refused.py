@@ -1,4 +1,4 @@
-"""Requests that Bedrock refuses, each by one rule."""
+"""Strategies for requests that Bedrock refuses, each because of one rule."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ Json = dict[str, Any]
 class Refused(NamedTuple):
     """A request that Bedrock refuses: the keyword arguments of boto3's `converse`, or of `converse_stream`.
 
-    `operation` says of which of the two, Converse or ConverseStream; `rule` is the name of the rule that it breaks,
-    `message` what Bedrock says. `unmodified` is the request before it was broken, which Bedrock takes.
+    `operation` is Converse or ConverseStream; `rule` is the name of the broken rule, `message` Bedrock's message.
+    `unmodified` is the request before it was broken, which Bedrock accepts.
     """
 
     request: Json

@@ -1,4 +1,4 @@
-"""Whole requests: the keyword arguments of boto3's `converse` and `converse_stream`."""
+"""Strategies for whole requests: the keyword arguments of boto3's `converse` and `converse_stream`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def converse_requests(
     >>> find(converse_requests(), lambda request: True)
     {'modelId': 'amazon.nova-lite-v1:0', 'messages': [{'role': 'user', 'content': [{'text': '0'}]}]}
     """
-    # Whose model it is, is drawn first and decided last, among those that take the request.
+    # The maker is drawn first and the model is decided last, among the maker's models that accept the request.
     which = draw(_MODELS if tool_configs is not None else _MODELS_AND_PROMPTS) if model_ids is None else 0
     model_id = draw(model_ids) if model_ids is not None else PROMPT if which == len(leaves.MODEL_IDS) else ""
     from_prompt = ":prompt/" in model_id
@@ -99,7 +99,7 @@ def _sent(request: Json) -> Json:
 
 
 def draw_names(draw: st.DrawFn, names: tuple[str, ...]) -> list[str]:
-    """Some of the names in their order, few of them more often than many."""
+    """Draw some of the names, in their order; few names are more likely than many."""
     chosen: Mapping[str, None] = shapes.draw_structure(
         [], [(name, _nothing) for name in names], _places(len(names)), draw
     )
@@ -135,7 +135,7 @@ def _guarded(text: str) -> Json:
 
 
 def _cached_after_something(blocks: list[Json]) -> list[Json]:
-    """A cache point comes after what it caches."""
+    """The blocks without those cache points at the beginning, which have nothing to cache."""
     while blocks and "cachePoint" in blocks[0]:
         blocks = blocks[1:]
     return blocks
@@ -178,7 +178,7 @@ def output_configs(*, texts: Texts | None = None) -> st.SearchStrategy[Json]:
 
 @cache
 def _field_paths() -> st.SearchStrategy[list[str]]:
-    """JSON pointers of one step, the only ones that Bedrock takes."""
+    """JSON pointers with one step, the only ones that Bedrock accepts."""
     return st.lists(leaves.made(leaves.tool_names(), lambda name: f"/{name}"), max_size=3, unique=True)
 
 
@@ -189,7 +189,7 @@ def _prompt_variables(texts: Texts | None) -> st.SearchStrategy[Json]:
 
 
 def _limit_cache_points(request: Json) -> None:
-    """Take away the cache points of tools and system prompts that are more than a request may have."""
+    """Remove cache points of tools and system prompts beyond the limit of a request."""
     left = MAX_CACHE_POINTS - sum("cachePoint" in block for each in request["messages"] for block in each["content"])
     for holder, name in ((request.get("toolConfig", {}), "tools"), (request, "system")):
         kept: list[Json] = []

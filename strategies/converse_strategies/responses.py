@@ -1,4 +1,4 @@
-"""Whole answers: boto3's responses, Reply values ready to script, and what was received of them."""
+"""Strategies for whole answers: boto3's responses, Reply values ready to script, and received answers."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def calls(draw: st.DrawFn, *, texts: Texts | None = None) -> Call:
 
 
 def responses(*, texts: Texts | None = None) -> st.SearchStrategy[Response]:
-    """Responses: what `assemble` makes of a complete stream.
+    """Responses: the results of `assemble` for complete streams.
 
     >>> from hypothesis import find
     >>> find(responses(), lambda response: True).message

@@ -1,4 +1,4 @@
-"""Values of any shape of AWS's model, derived from the installed botocore, with strings of its Java patterns."""
+"""Strategies for any shape of AWS's model, derived from the installed botocore, with strings for its Java patterns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ANYTHING: Final = r"[\s\S]*"
 def strings(pattern: str | None, low: int = 0, high: int | None = None) -> Strings:
     """Strings that match a Java pattern as a whole, of some length in characters; any strings without a pattern.
 
-    A pattern that Python cannot read refuses nothing, as in `converse_harness.bedrock.validate`.
+    A pattern that Python cannot compile is ignored, as in `converse_harness.bedrock.validate`.
 
     >>> from hypothesis import find
     >>> find(strings("arn:aws:bedrock:[a-z0-9-]{1,20}:[0-9]{12}:guardrail/[a-z0-9]+"), lambda text: True)
@@ -118,7 +118,7 @@ def _check_type(value: object, expected: type, name: str, allowed: str) -> None:
 
 
 class _Compiler:
-    """Makes of shapes the functions that draw them, under the overrides of one strategy."""
+    """Compiles shapes to functions that draw their values, with the overrides of one strategy."""
 
     def __init__(self, overrides: Mapping[str, Strategy], texts: st.SearchStrategy[str] | None) -> None:
         self._overrides = overrides
@@ -126,7 +126,7 @@ class _Compiler:
         self._made: dict[str, Draw] = {}
 
     def of(self, shape: bedrock.Shape) -> Draw:
-        """The function that draws a shape; of a shape that holds itself, one that is looked up when it is called."""
+        """The function that draws a shape; for a recursive shape, one that looks the function up at each call."""
         if shape.name not in self._made:
             self._made[shape.name] = partial(self._draw_later, shape.name)
             self._made[shape.name] = self._compile(shape)
@@ -185,9 +185,10 @@ def draw_structure(
     places: st.SearchStrategy[int],
     draw: st.DrawFn,
 ) -> dict[str, Any]:
-    """The required members and some of the optional ones, by their places: a place that is not after the last ends it.
+    """Draw the required members, and optional ones at rising positions; the first that does not rise ends the list.
 
-    That is fewer draws than one for each member, few members are drawn, and without its draws a member is gone.
+    This takes fewer draws than one per member, makes few members likely, and lets shrinking remove a member with its
+    draws.
     """
     value = {name: draw_member(draw) for name, draw_member in required}
     last = 0
@@ -222,7 +223,7 @@ def _sizes(shape: bedrock.Shape, most: int) -> tuple[int, int]:
 
 
 def _documents() -> Strategy:
-    """JSON, of which most are objects. AWS leaves members out rather than send null."""
+    """Draw JSON values, mostly objects; nulls only inside, because AWS leaves out members rather than send null."""
     return leaves.json_objects() | leaves.json_values().filter(_is_said)
 
 
@@ -266,7 +267,7 @@ def _blob(shape: bedrock.Shape) -> Strategy:
 
 
 def _timestamp(shape: bedrock.Shape) -> Strategy:
-    """Of this century and to the millisecond, as they are in JSON."""
+    """Draw a time of this century with milliseconds, as JSON has them."""
     times = st.datetimes(datetime(2000, 1, 1), datetime(2099, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001
     return leaves.made(times, lambda time: time.replace(microsecond=time.microsecond // 1000 * 1000))
 

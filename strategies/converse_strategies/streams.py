@@ -1,4 +1,4 @@
-"""Every way to cut a message into events, and whole legal streams."""
+"""Strategies for all ways to cut a message into events, and for whole legal streams."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _JSON_STYLES: Final[Sequence[Mapping[str, Any]]] = (
 
 @dataclass(frozen=True)
 class ChunkedMessage:
-    """A message and one way to cut it: `assemble(case.events).message == case.message`."""
+    """A message and its events, cut in one way: `assemble(case.events).message == case.message`."""
 
     message: dict[str, Any]
     events: list[Event]
@@ -91,20 +91,20 @@ def chunked_messages(
 
 @dataclass(frozen=True, slots=True)
 class _DrawnCutter:
-    """Cuts as hypothesis likes, shrinking towards one delta for each block."""
+    """A Cutter that hypothesis drives; it shrinks towards one delta per block."""
 
     draw: st.DrawFn
 
     def text(self, index: int, text: str) -> Iterable[Sequence[str]]:
-        """A text in any pieces."""
+        """Cut a text anywhere."""
         return (cut(text, self.draw(_CUTS)),)
 
     def reasoning(self, index: int, text: str) -> Iterable[Sequence[str]]:
-        """A reasoning in any pieces."""
+        """Cut a reasoning text anywhere."""
         return self.text(index, text)
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
-        """The JSON in any style and pieces; no delta at all, or an empty one, for an input without arguments."""
+        """Cut the JSON, in any spelling, anywhere; an input without arguments may have no delta or an empty one."""
         drawn = self.draw(_CUTS)
         form, cuts = sum(drawn[:1]), drawn[1:]
         if value == {}:
@@ -112,7 +112,7 @@ class _DrawnCutter:
         return cut(json.dumps(value, **_JSON_STYLES[form % len(_JSON_STYLES)]), cuts)
 
     def tool_result(self, index: int, content: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping[str, Any]]]:
-        """The items in any groups."""
+        """Group the items in any way."""
         groups: list[list[Mapping[str, Any]]] = []
         together = self.draw(leaves.bits())
         for place, item in enumerate(content):
@@ -126,9 +126,9 @@ class _DrawnCutter:
 def cut(text: str, cuts: bytes) -> list[str]:
     """Cut a text by a string of bytes; joined the pieces are the text, and there is at least one.
 
-    A byte under 224 ends a piece after 1 to 16 more characters, one from 240 on ends it where it is, which is an empty
-    one between pieces; those between make it 16 to 256 characters longer. So every way to cut is reachable, and no
-    bytes are the whole text.
+    A byte below 224 ends a piece after 1 to 16 more characters; one from 240 on ends it at once, so that two in a row
+    make an empty piece; bytes between them lengthen the piece by 16 to 256 characters. So every way to cut is
+    reachable, and no bytes give the whole text.
 
     >>> cut("forty-two", bytes([4, 0, 255, 1]))
     ['forty', '-', '', 'tw', 'o']
@@ -216,7 +216,7 @@ def _blocks(
 def _streamed(
     draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, family: Family | None
 ) -> list[tuple[Block, list[Event]]]:
-    """A block, or the two of a server tool, with its events: what is drawn together shrinks together."""
+    """Draw a block, or a server tool's two blocks, together with the events, so that they shrink together."""
     cutter = _DrawnCutter(draw) if family is None else ByFamily(family, {})
     blocks = draw_part(draw, kinds, texts)
     return [(block, list(cut_message({"role": "assistant", "content": [block]}, cutter))[1:]) for block in blocks]
@@ -238,7 +238,7 @@ def _tool_start(event: Event) -> dict[str, Any] | None:
 
 
 def draw_options(draw: st.DrawFn, traces: st.SearchStrategy[dict[str, Any]] | None = None) -> dict[str, Any]:
-    """What a ConverseResponse says beside its message, under its names: usage and metrics always, the rest at times."""
+    """Draw the members of a ConverseResponse besides its message: usage and metrics always, others at times."""
     tail = draw(_TAIL)  # one draw where five numbers would be five: they are most of what a short stream costs
     chosen = tail[0] if tail[0] < 1 << len(_EXTRA) else 0
     given, answered = int.from_bytes(tail[1:4], "big") % _CONTEXT, int.from_bytes(tail[4:6], "big")
@@ -264,6 +264,6 @@ def _family(name: str | None) -> Family | None:
 
 @cache
 def stop_reasons_after(usual: str) -> st.SearchStrategy[str]:
-    """Why a stream may stop, the usual first: `tool_use` only with a client's tool, and then never `end_turn`."""
+    """Stop reasons, `usual` first: any of AWS's, except that `tool_use` and `end_turn` exclude each other."""
     other = {"end_turn": "tool_use", "tool_use": "end_turn"}[usual]
     return st.sampled_from([usual, *(name for name in bedrock.enum("StopReason") if name not in (usual, other))])

@@ -1,4 +1,4 @@
-"""Tools, how they are used, and what they answer."""
+"""Strategies for tools, their uses and their results."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ def _mapping(value: object) -> Mapping[str, Any] | None:
 
 
 def _read(function: str, spec: object) -> tuple[str | None, Json]:
-    """The name of a tool, if it has one, and its schema. Raises InvalidArgument."""
+    """The name of a tool, if it has one, and its schema. Raises InvalidArgument for other values."""
     inner = _mapping(spec)
     if inner is not None and "toolSpec" in inner:
         inner = _mapping(inner["toolSpec"])
@@ -292,7 +292,7 @@ def _id(tool_use: object) -> str:
 
 
 def _without_doubles(content: list[Json]) -> list[Json]:
-    """Documents of one request have names of their own: of two with the same, the first."""
+    """Keep documents with different names: of two with the same name, the first."""
     names = [item["document"]["name"] if "document" in item else None for item in content]
     return [item for index, item in enumerate(content) if names[index] is None or names[index] not in names[:index]]
 

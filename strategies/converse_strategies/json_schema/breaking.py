@@ -1,4 +1,4 @@
-"""Values that break a JSON Schema in one place, and say which."""
+"""Values that break a JSON Schema in exactly one place, with the place and the keyword."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class BrokenValue:
-    """A value that would satisfy a schema but for one place.
+    """A value that satisfies a schema except at one place.
 
-    `path` leads there by names and indexes, `keyword` is what the value there does not satisfy.
+    `path` leads to the place by names and indexes; `keyword` is the keyword that the value there breaks.
     """
 
     value: Any
@@ -65,7 +65,7 @@ def broken_values(
 
 
 def draw_broken(drawing: Drawing, function: str, schema: object, *, objects: bool = False) -> BrokenValue | None:
-    """A value that breaks a schema, an object if asked; None if the schema asks nothing that such a value can break."""
+    """Draw a value that breaks a schema, an object if asked; None if no such value can break it."""
     compiler, choice = chosen(function, schema, objects=objects)
     root = compiler.schema.root
     if not _asks(compiler, root, objects):
@@ -79,7 +79,7 @@ def draw_broken(drawing: Drawing, function: str, schema: object, *, objects: boo
 
 
 def _asks(compiler: Compiler, root: Node, objects: bool) -> bool:
-    """Whether there is anything to break, other than that the value is an object."""
+    """Whether the schema has any constraint besides the type object at its root."""
     for node in compiler.schema.nodes():
         said = {keyword: value for keyword, value in node.keywords.items() if _can_break(keyword, value)}
         if objects and node is root:
@@ -120,13 +120,13 @@ def _broken(drawing: Drawing, schema: Schema, choice: Choice, objects: bool) -> 
 
 
 def _from(drawing: Drawing, some: list[_T]) -> list[_T]:
-    """All of some things, in their order from a drawn one on."""
+    """All of some items, in their order, starting at a drawn one and wrapping around."""
     first = drawing.draw(st.integers(0, len(some) - 1)) if len(some) > 1 else 0
     return some[first:] + some[:first]
 
 
 def _places(path: Path, nodes: Iterable[Node], schema: Schema, value: Any) -> Iterator[tuple[Path, Node, Any]]:
-    """Every place of a value with each node that it has to satisfy."""
+    """Yield every place of a value with each schema node that applies there."""
     here = list(dict.fromkeys(each for node in nodes for each in applying(schema, node, value)))
     for node in here:
         yield path, node, value
@@ -141,7 +141,7 @@ def _places(path: Path, nodes: Iterable[Node], schema: Schema, value: Any) -> It
 
 
 def _replaced(value: Any, path: Path, other: Any) -> Any:
-    """A copy of a value with something else in one place."""
+    """A copy of a value with another value at one place."""
     if not path:
         return other
     copied = value.copy()
@@ -155,12 +155,12 @@ def _other_types(said: Any, value: Any) -> Iterator[Any]:
 
 
 def _samples() -> Iterator[Any]:
-    """One value of each kind."""
+    """One sample value of each kind."""
     yield from (None, False, 0, 0.5, "", [], {})
 
 
 def _others(said: Any, value: Any) -> Iterator[Any]:
-    """Values beside a value, of its own type first."""
+    """Values that differ from a value, those of its own type first."""
     if isinstance(value, str):
         yield value + "0"
     elif is_number(value):
@@ -169,7 +169,7 @@ def _others(said: Any, value: Any) -> Iterator[Any]:
 
 
 def _below(said: Any, value: Any) -> tuple[()]:
-    """Nothing: what the keyword says is broken below it."""
+    """Nothing to change here: the keyword's constraints apply to values below it."""
     return ()
 
 
@@ -190,7 +190,7 @@ def _longer(said: Any, value: Any) -> list[str]:
 
 
 def _shorter(said: Any, value: Any) -> list[Any]:
-    """A text or an array, cut."""
+    """A shortened string or array."""
     return [value[: said - 1]] if said and (isinstance(value, str) or is_array(value)) else []
 
 
@@ -216,7 +216,7 @@ def _fewer(said: Any, value: Any) -> list[Any]:
 
 
 def _more(said: Any, value: Any) -> list[Any]:
-    """An object with more members than allowed."""
+    """An object with too many members."""
     if not is_object(value) or said >= _FAR:
         return []
     return [{**value, **dict.fromkeys(_free(value, said + 1 - len(value)))}]

@@ -1,8 +1,8 @@
-"""Turns a schema into what values are drawn from.
+"""Compile a JSON Schema into a plan from which values are drawn.
 
-The unit is a conjunction: a set of nodes that a value must satisfy together. References and `allOf` make it larger,
-`anyOf` and `oneOf` make alternatives of it; what is left is one plain set of keywords per alternative, of which each
-kind of value takes its own.
+The unit is a conjunction: a set of nodes that a value must satisfy together. References and `allOf` enlarge it, `anyOf`
+and `oneOf` split it into alternatives. The result is one plain set of keywords per alternative, from which each kind of
+value uses its own.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _APPLICATORS: Final = ("$ref", "allOf", "anyOf", "oneOf", "not")
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """Nodes whose own keywords a value must satisfy, and nodes that it must not."""
+    """Nodes whose own keywords a value must satisfy, and nodes that it must not satisfy."""
 
     nodes: tuple[Node, ...] = ()
     wrong: tuple[Node, ...] = ()
@@ -51,7 +51,7 @@ class Plain:
 
 
 class Compiler:
-    """The Choices of one schema, each made once."""
+    """Compiles one schema into Choices; each Choice is made only once."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
@@ -59,7 +59,7 @@ class Compiler:
         self._forms: dict[Node, list[Plain] | None] = {}
 
     def choice(self, *nodes: Node) -> Choice:
-        """What values that satisfy all of some nodes are drawn from; its height is infinite if there are none."""
+        """The Choice for values that satisfy all of some nodes; its height is infinite if there are none."""
         known = len(self._choices)
         try:
             found = self._choice(nodes)
@@ -87,7 +87,7 @@ class Compiler:
         return choice
 
     def _settle(self) -> None:
-        """Find the heights of all Choices, and which lead back to themselves."""
+        """Compute the heights of all Choices, and find those that lead back to themselves."""
         changed = True
         while changed:
             before = [choice.height for choice in self._choices.values()]
@@ -98,7 +98,7 @@ class Compiler:
             choice.is_recursive = _leads_back(choice)
 
     def _forms_of(self, node: Node) -> list[Plain]:
-        """The plain sets of keywords that a node amounts to."""
+        """The plain sets of keywords to which a node reduces."""
         if node in self._forms:
             forms = self._forms[node]
             if forms is None:
@@ -127,7 +127,7 @@ class Compiler:
         return forms
 
     def _target(self, node: Node) -> Node:
-        """What a node that is nothing but a reference refers to."""
+        """The target of a node that consists only of a reference."""
         seen = {node}
         while set(node.keywords) == {"$ref"}:
             node = self.schema.target(node)
@@ -176,7 +176,7 @@ class Compiler:
         return not any(is_valid(self.schema, node, value) for node in wrong)
 
     def _kinds(self, nodes: Sequence[Node], wrong: Sequence[Node]) -> frozenset[str]:
-        """The kinds of values that are allowed; without `type`, those that the keywords speak of. Contradiction."""
+        """The allowed kinds of values; without `type`, those that the keywords limit. Raises Contradiction."""
         kinds = frozenset(KINDS)
         types = said(nodes, "type")
         for _, allowed in types:
@@ -265,7 +265,7 @@ class Compiler:
         return all(is_valid(self.schema, self.schema.child(node, "propertyNames"), name) for node in _naming(nodes))
 
     def _others(self, nodes: Sequence[Node]) -> Others:
-        """Members without a name of their own: of the names that a pattern asks for, or of any."""
+        """Members that the schema does not name: with names that match a pattern, or with any names."""
         schema = self.schema
         found: list[Name] = []
         parts: list[Choice] = []
@@ -306,7 +306,7 @@ def _compiler(text: str) -> Compiler:
 
 
 def compile_schema(schema: object) -> Compiler:
-    """What a JSON Schema is made into, once however often it is given. Raises InvalidArgument for what is not JSON."""
+    """Compile a JSON Schema; equal schemas are compiled once. Raises InvalidArgument for a value that is not JSON."""
     try:
         text = json.dumps(schema, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -327,7 +327,7 @@ def _of_pattern(schema: Schema, node: Node, pattern: str) -> list[Node]:
 
 
 def _is_type(node: Node) -> bool:
-    """Whether a schema speaks of nothing but the type: what it does not hold of is known without trying."""
+    """Whether a schema only restricts the type, so that the excluded values are known without trying."""
     return not node.never and set(node.keywords) <= {"type"}
 
 

@@ -1,4 +1,4 @@
-"""How objects and arrays of a compiled schema are drawn."""
+"""Drawing of objects and arrays of a compiled schema."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Name = Callable[[Drawing], str]
 
 
 def any_name(drawing: Drawing) -> str:
-    """Any name."""
+    """Draw any name."""
     return drawing.draw(leaves.texts())
 
 
 def name_of(texts: st.SearchStrategy[str], drawing: Drawing) -> str:
-    """A name that is one of some texts."""
+    """Draw one of these texts as a name."""
     return drawing.draw(texts)
 
 
@@ -39,8 +39,8 @@ def name_of(texts: st.SearchStrategy[str], drawing: Drawing) -> str:
 class Others:
     """The members of an object that its schema does not name.
 
-    `names` are ways to draw a name, `of` what a member of a name may be, `parts` all that it may be; `asked` says that
-    there are such members even where none is needed.
+    `names` are functions that draw a name, `of` returns the Choice for a name, `parts` are all possible Choices;
+    `asked`: the schema mentions such members, so they are drawn even if none is needed.
     """
 
     names: Sequence[Name]
@@ -49,13 +49,13 @@ class Others:
     asked: bool
 
     def height(self) -> float:
-        """That of the smallest."""
+        """The height of the smallest Choice in `parts`; infinite if there is none."""
         return min((choice.height for choice in self.parts), default=math.inf)
 
 
 @dataclass(eq=False, slots=True)
 class Members:
-    """Objects: what their schema says of each name, which it requires, how many there are, what others there are."""
+    """Objects: the Choice of each name, the required names, the number of members, and the other members."""
 
     members: dict[str, Choice]
     required: frozenset[str]
@@ -64,7 +64,7 @@ class Members:
     others: Others
 
     def height(self) -> float:
-        """One more than that of the members that it needs."""
+        """One more than the height of the tallest member that the smallest object needs."""
         needed = [self.members[name].height for name in self.required]
         missing = max(self.low - len(needed), 0)
         spare = sorted(choice.height for name, choice in self.members.items() if name not in self.required)
@@ -72,22 +72,22 @@ class Members:
         return 1 + max([*needed, *sorted(spare)[:missing]], default=0)
 
     def parts(self) -> Iterator[Choice]:
-        """The members, and what others may be."""
+        """The Choices of the members, and of the others."""
         yield from self.members.values()
         yield from self.others.parts
 
     def needs(self) -> Iterator[Choice]:
-        """The members without which there is no object."""
+        """The Choices of the required members."""
         return (self.members[name] for name in self.required)
 
     def lack(self) -> Iterator[str]:
-        """Too few members are allowed."""
+        """Why no object is possible: the limit on members is too low; otherwise empty."""
         allowed = sum(choice.height < math.inf for choice in self.members.values())
         if allowed < self.low and self.others.height() == math.inf:
             yield f"minProperties is {self.low}, and no more than {allowed} members are allowed"
 
     def value(self, drawing: Drawing) -> dict[str, Any]:
-        """Draw one, its members in the order of the schema."""
+        """Draw an object, its members in the order of the schema."""
         chosen = self._chosen(drawing)
         value = {name: choice.value(drawing) for name, choice in self.members.items() if name in chosen}
         self._add(drawing, value)
@@ -134,7 +134,9 @@ def _bits(count: int) -> st.SearchStrategy[int]:
 
 @dataclass(eq=False, slots=True)
 class Items:
-    """Arrays: what the first items are, what the rest is, what has to be among the rest, how many there are."""
+    """Arrays: the Choices of the first items, of the rest, the items that must be contained, and the number of
+    items.
+    """
 
     prefix: list[Choice]
     rest: Choice
@@ -147,19 +149,19 @@ class Items:
     )
 
     def height(self) -> float:
-        """One more than that of the items that it needs."""
+        """One more than the largest height among the required items."""
         if next(self.lack(), None) is not None:
             return math.inf
         return 1 + max((choice.height for choice in self.needs()), default=0)
 
     def parts(self) -> Iterator[Choice]:
-        """The items."""
+        """The Choices of the items."""
         yield from self.prefix
         yield self.rest
         yield from self.contains
 
     def needs(self) -> Iterator[Choice]:
-        """The items without which there is no array."""
+        """The Choices of the required items."""
         yield from self.prefix[: self.low]
         if self.low > len(self.prefix):
             yield self.rest
@@ -172,7 +174,7 @@ class Items:
         return self.high if self.rest.height < math.inf else min(len(self.prefix), self.high)
 
     def lack(self) -> Iterator[str]:
-        """Too few items are allowed, or too few differ."""
+        """Why no array is possible: too few items are allowed, or too few differ; otherwise empty."""
         if not any(choice.height == math.inf for choice in self.needs()):
             low = max(self.low, len(self.prefix) + len(self.contains) if self.contains else 0)
             domain = self.rest.domain()
@@ -182,7 +184,7 @@ class Items:
                 yield f"minItems is {self.low} with uniqueItems, and its items have only {len(domain)} values"
 
     def value(self, drawing: Drawing) -> list[Any]:
-        """Draw one."""
+        """Draw an array."""
         if not self.unique or not (self.prefix or self.contains):
             return self._value(drawing)
         return until(lambda items: len(set(map(key, items))) == len(items), lambda: self._value(drawing))
@@ -222,7 +224,9 @@ class Items:
         return drawing.draw(self._lists[low, high])
 
     def _branches(self, drawing: Drawing, low: int, high: int) -> list[Any]:
-        """Items that may hold more of the same, drawn in one count with what is around them."""
+        """Items that may contain more of the same kind; their number is drawn together with that of the surrounding
+        items.
+        """
         count = drawing.draw(st.integers(low, high)) if low < high else low
         items = [self.rest.value(drawing) for _ in range(count)]
         if self.unique:

@@ -1,7 +1,7 @@
-"""How values of a compiled schema are drawn: a Choice of alternatives, each of one kind of value.
+"""The plan for drawing values of a compiled schema: a Choice of alternatives, each for one kind of value.
 
-A Choice may lead back to itself. `height` is how many containers its smallest value has inside each other; once a
-Choice is inside itself often enough, or the value is large enough, only what is smallest is drawn: every value ends.
+A Choice may lead back to itself. `height` is the nesting depth of its smallest value. When a Choice is nested in itself
+often enough, or the value is large enough, only the smallest values are drawn, so every value ends.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What is drawn with: `texts` instead of any text, `full` for all that is optional, `smallest` for nothing else.
+    """The state of a draw: `texts` replaces any text, `full` includes all optional parts, `smallest` excludes them.
 
-    `path` are the Choices around that lead back to themselves, `turns` counts how many there were in the whole value.
+    `path` are the surrounding Choices that lead back to themselves, `turns` is their number in the whole value so far.
     """
 
     draw: st.DrawFn
@@ -42,21 +42,21 @@ class Drawing:
     turns: list[None] = field(default_factory=list[None])
 
     def inside(self, choice: Choice) -> Drawing:
-        """What is drawn with inside a Choice that leads back to itself."""
+        """The state for the inside of a Choice that leads back to itself."""
         smallest = self.path.count(choice) >= _AGAIN or len(self.turns) >= _TURNS
         self.turns.append(None)
         return Drawing(self.draw, self.texts, self.full and not self.path, (*self.path, choice), smallest, self.turns)
 
 
 class Alternative(Protocol):
-    """One kind of values that satisfy a schema."""
+    """The interface of one kind of values that satisfy a schema."""
 
     def height(self) -> float:
-        """How many containers its smallest value has inside each other; infinite if there is no value."""
+        """The nesting depth of the smallest value; infinite if there is no value."""
         ...
 
     def parts(self) -> Iterator[Choice]:
-        """The Choices of its members or items."""
+        """The Choices of the members or items."""
         ...
 
     def needs(self) -> Iterator[Choice]:
@@ -64,17 +64,19 @@ class Alternative(Protocol):
         ...
 
     def lack(self) -> Iterator[str]:
-        """Why there is no value, other than for want of those."""
+        """Why there is no value, apart from missing `needs`; empty if there is one."""
         ...
 
     def value(self, drawing: Drawing) -> Any:
-        """Draw one."""
+        """Draw a value."""
         ...
 
 
 @dataclass(eq=False, slots=True)
 class Choice:
-    """The alternatives of a schema, or why it has none. `live` are those that have values, the smallest first."""
+    """The alternatives of a schema, or the reason why there are none. `live` are those with values, the smallest
+    first.
+    """
 
     path: str
     alternatives: list[Alternative] = field(default_factory=list["Alternative"])
@@ -95,14 +97,14 @@ class Choice:
         return drawing.draw(self._which).value(drawing)
 
     def settle(self) -> None:
-        """Take what is known of the parts into account."""
+        """Update `live` and the height from the heights of the parts."""
         found = [each for each in self.alternatives if each.height() < math.inf]
         found.sort(key=lambda each: (each.height(), not isinstance(each, Constants)))
         self.live = tuple(found)
         self.height = found[0].height() if found else math.inf
 
     def lack(self, inside: tuple[Choice, ...] = ()) -> str:
-        """Why there is no value."""
+        """Why there is no value; empty if there is one."""
         if self in inside:
             return f"{self.path} needs another of itself inside, without end"
         found = list(self.reasons)
@@ -112,7 +114,7 @@ class Choice:
         return "; ".join(dict.fromkeys(found)) or f"{self.path} allows no value"
 
     def domain(self) -> list[Any] | None:
-        """All the values, if they are few and known."""
+        """All possible values, if they are known and few; otherwise None."""
         if not self.live:
             return None
         known = [each.values for each in self.live if isinstance(each, Constants)]
@@ -120,12 +122,12 @@ class Choice:
 
 
 class Scalar:
-    """What has neither members nor items."""
+    """The base of alternatives without members or items."""
 
     __slots__ = ()
 
     def height(self) -> float:
-        """Nothing inside."""
+        """0: nothing is nested."""
         return 0
 
     def parts(self) -> Iterator[Choice]:
@@ -133,23 +135,23 @@ class Scalar:
         return iter(())
 
     def needs(self) -> Iterator[Choice]:
-        """No parts."""
+        """No needed parts."""
         return iter(())
 
     def lack(self) -> Iterator[str]:
-        """There always is a value."""
+        """Empty: there is always a value."""
         return iter(())
 
 
 @dataclass(eq=False, slots=True)
 class Constants(Scalar):
-    """Some known values, the first the simplest; each is drawn as a copy."""
+    """A list of known values, the simplest first; each draw returns a copy."""
 
     values: Sequence[Any]
     _which: st.SearchStrategy[Any] | None = None
 
     def value(self, drawing: Drawing) -> Any:
-        """Draw one."""
+        """Draw one of the values."""
         if len(self.values) == 1:
             return copy.deepcopy(self.values[0])
         if self._which is None:
@@ -159,24 +161,24 @@ class Constants(Scalar):
 
 @dataclass(eq=False, slots=True)
 class Drawn(Scalar):
-    """Values of a strategy."""
+    """Values of a given strategy."""
 
     strategy: st.SearchStrategy[Any]
 
     def value(self, drawing: Drawing) -> Any:
-        """Draw one."""
+        """Draw a value from the strategy."""
         return drawing.draw(self.strategy)
 
 
 @dataclass(eq=False, slots=True)
 class Texts(Scalar):
-    """Texts of which nothing but the length matters."""
+    """Texts for which only the length is limited."""
 
     low: int
     high: int | None
 
     def value(self, drawing: Drawing) -> str:
-        """Draw one, from `texts` if they are given."""
+        """Draw a text, from the `texts` of the state if given."""
         if drawing.texts is None:
             return drawing.draw(of_length(self.low, self.high))
         return fitted(drawing.draw(drawing.texts), self.low, self.high)
@@ -184,34 +186,34 @@ class Texts(Scalar):
 
 @dataclass(eq=False, slots=True)
 class Unless:
-    """Values of an alternative that something else does not hold of: drawn again if it does, a few times."""
+    """Values of an alternative for which a condition does not hold; redrawn a few times if it does."""
 
     inner: Alternative
     is_right: Callable[[Any], bool]
 
     def height(self) -> float:
-        """That of what it is about."""
+        """The height of the wrapped alternative."""
         return self.inner.height()
 
     def parts(self) -> Iterator[Choice]:
-        """Those of what it is about."""
+        """The parts of the wrapped alternative."""
         return self.inner.parts()
 
     def needs(self) -> Iterator[Choice]:
-        """Those of what it is about."""
+        """The needs of the wrapped alternative."""
         return self.inner.needs()
 
     def lack(self) -> Iterator[str]:
-        """That of what it is about."""
+        """The lack of the wrapped alternative."""
         return self.inner.lack()
 
     def value(self, drawing: Drawing) -> Any:
-        """Draw one."""
+        """Draw a value from the wrapped alternative."""
         return until(self.is_right, lambda: self.inner.value(drawing))
 
 
 def until(is_right: Callable[[_T], bool], make: Callable[[], _T]) -> _T:
-    """The first of some values that is right; if there is none, this example is given up."""
+    """The first of some values that is acceptable; rejects this example if there is none."""
     for _ in range(_TRIES):
         value = make()
         if is_right(value):

@@ -1,6 +1,6 @@
-"""A JSON Schema read: the keywords that tool schemas contain, as one table, and the nodes of a schema.
+"""Read JSON Schemas: the keywords of tool schemas as one table, and the nodes of a schema.
 
-Source: JSON Schema 2020-12, and what pydantic, strands-agents and langchain write into the schemas of tools.
+Source: JSON Schema 2020-12, and the tool schemas of pydantic, strands-agents and langchain.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TYPES: Final[Mapping[str, frozenset[str]]] = {
 
 
 class Takes(Enum):
-    """What the value of a keyword has to be."""
+    """The kinds of values that a keyword can have."""
 
     ANYTHING = "any JSON value"
     BOOLEAN = "true or false"
@@ -55,7 +55,7 @@ class Takes(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
-    """What a keyword takes, and the type of values that it limits: any if empty."""
+    """The kind of a keyword's value, and the type of values that it limits; empty for any type."""
 
     takes: Takes
     about: str = ""
@@ -147,7 +147,7 @@ def kind(value: object) -> str:
 
 
 def key(value: Any) -> object:
-    """Something hashable that two values share if JSON Schema holds them for equal: 1 and 1.0, not 1 and true.
+    """A hashable key; two values have the same key if JSON Schema treats them as equal: 1 and 1.0, but not 1 and true.
 
     >>> key({"a": 1, "b": [2]}) == key({"b": [2.0], "a": 1.0}), key(1) == key(True)
     (True, False)
@@ -166,7 +166,7 @@ _SUPPORTED: Final = ", ".join(KEYWORDS)
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A part of a schema that is a schema: `path` is its place, `#/properties/city` for instance.
+    """A node: a part of a schema that is itself a schema; `path` is its place, for example `#/properties/city`.
 
     `keywords` are those that limit values; `never` marks the schema `false`.
     """
@@ -181,7 +181,7 @@ STRING: Final = Node("#(a name)", {"type": "string"})
 
 
 class Schema:
-    """One JSON Schema and its parts. Raises InvalidArgument for a keyword that is not understood, with its path."""
+    """One JSON Schema and its nodes. Raises InvalidArgument for an unsupported keyword, with its path."""
 
     def __init__(self, document: object) -> None:
         self.document = document
@@ -189,7 +189,7 @@ class Schema:
         self.root = self._node("#", document)
 
     def child(self, node: Node, *steps: str | int) -> Node:
-        """The schema below a node: `child(node, "properties", "city")`."""
+        """The node below a node: `child(node, "properties", "city")`."""
         path = node.path + "".join("/" + _escaped(str(step)) for step in steps)
         if path in self._nodes:
             return self._nodes[path]
@@ -199,11 +199,11 @@ class Schema:
         return self._node(path, value)
 
     def children(self, node: Node, keyword: str) -> list[Node]:
-        """The schemas that a keyword lists."""
+        """The nodes that a keyword lists."""
         return [self.child(node, keyword, index) for index in range(len(node.keywords.get(keyword, ())))]
 
     def target(self, node: Node) -> Node:
-        """What the `$ref` of a node refers to."""
+        """The node to which a `$ref` refers."""
         reference = str(node.keywords["$ref"])
         path = "#" + unquote(reference[1:])
         if path in self._nodes:
@@ -221,7 +221,7 @@ class Schema:
         return self._node(path, value)
 
     def nodes(self) -> list[Node]:
-        """All the parts that were looked at so far."""
+        """All nodes that were read so far."""
         return list(self._nodes.values())
 
     def _definitions(self) -> Iterator[str]:
@@ -242,9 +242,9 @@ class Schema:
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    r"""A pattern of JSON Schema as one of Python's: `$` is the end of the text, `\d` and `\w` are ASCII.
+    r"""Compile a pattern of JSON Schema for Python: `$` is the end of the text, `\d` and `\w` are ASCII.
 
-    Raises InvalidArgument for what Python's re cannot read, `\p{L}` for instance.
+    Raises InvalidArgument for a pattern that Python's re cannot read, for example `\p{L}`.
 
     >>> bool(compiled(r"^\d+$").search("12\n")), bool(compiled("b").search("abc"))
     (False, True)

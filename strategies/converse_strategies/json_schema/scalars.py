@@ -1,4 +1,4 @@
-"""Strategies for the numbers and texts that keywords limit, and what contradicts itself."""
+"""Strategies for numbers and texts limited by keywords, and the detection of contradictions."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ class Contradiction(Exception):
 
 
 def said(nodes: Iterable[Node], keyword: str) -> list[tuple[str, Any]]:
-    """What each of some nodes says by a keyword, and where."""
+    """The values of a keyword in some nodes, with the nodes."""
     return [(f"{node.path}/{keyword}", node.keywords[keyword]) for node in nodes if keyword in node.keywords]
 
 
 def _largest(nodes: Sequence[Node], keyword: str) -> int:
-    """The lower bound that holds for all, 0 if there is none."""
+    """The largest of the lower bounds; 0 if there is none."""
     return max((number for _, number in said(nodes, keyword)), default=0)
 
 
 def _smallest(nodes: Sequence[Node], keyword: str) -> int | None:
-    """The upper bound that holds for all."""
+    """The smallest of the upper bounds; None if there is none."""
     return min((number for _, number in said(nodes, keyword)), default=None)
 
 
 def sizes(nodes: Sequence[Node], low: str, high: str) -> tuple[int, int | None]:
-    """The bounds of a length. Raises Contradiction."""
+    """The bounds for a length. Raises Contradiction."""
     lowest, highest = _largest(nodes, low), _smallest(nodes, high)
     if highest is not None and lowest > highest:
         raise Contradiction(f"{_where(nodes)}: {low} {lowest} is above {high} {highest}")
@@ -56,7 +56,7 @@ def _where(nodes: Sequence[Node]) -> str:
 
 
 class _Bounds:
-    """Between what numbers lie, each bound with whether it is one of them."""
+    """The bounds for numbers, each either inclusive or exclusive."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         lows = [(x, True) for _, x in said(nodes, "minimum")] + [(x, False) for _, x in said(nodes, "exclusiveMinimum")]
@@ -67,7 +67,7 @@ class _Bounds:
         self.high = min(highs, default=None)
 
     def steps(self, step: Fraction, far: int) -> tuple[int, int]:
-        """The first and the last multiple of a step within the bounds; `far` steps where there is no bound."""
+        """The first and the last multiple of a step within the bounds; an open bound is `far` steps away."""
         low, high = -far, far
         if self.low is not None:
             at = _exact(self.low[0]) / step
@@ -96,7 +96,7 @@ class _Bounds:
 
 
 def numbers(nodes: Sequence[Node], kinds: frozenset[str]) -> st.SearchStrategy[Any]:
-    """Numbers of the kinds integer and fraction, or one of them. Raises Contradiction."""
+    """Numbers of the kinds integer and fraction, or of one of them. Raises Contradiction."""
     bounds = _Bounds(nodes)
     steps = [_exact(number) for _, number in said(nodes, "multipleOf")]
     found = [*_integers(bounds, steps, kinds), *_fractions(bounds, steps, kinds)]
@@ -152,12 +152,12 @@ def _floats(bounds: _Bounds, alone: bool) -> list[st.SearchStrategy[Any]]:
 
 
 def _exact(number: float) -> Fraction:
-    """A number as it was written: 0.1 is a tenth."""
+    """A number as an exact fraction of its decimal form: 0.1 is a tenth."""
     return Fraction(int(number)) if number == int(number) else Fraction(str(number))
 
 
 def _common(steps: list[Fraction]) -> Fraction:
-    """The smallest number that is a multiple of all."""
+    """The least common multiple of some numbers."""
     return Fraction(math.lcm(*(each.numerator for each in steps)), math.gcd(*(each.denominator for each in steps)))
 
 
@@ -174,7 +174,7 @@ _MANY_OF: Final[Mapping[str | None, tuple[int, int | None]]] = {
 
 @lru_cache(maxsize=512)
 def _characters(pattern: str) -> tuple[str, int, int | None] | None:
-    """What a pattern of one class of characters allows: the printable ASCII ones, and how many."""
+    """The printable ASCII characters of a pattern that is one class, with least and greatest count; otherwise None."""
     found = _CLASS.fullmatch(pattern)
     if found is None:
         return None
@@ -189,7 +189,7 @@ def _characters(pattern: str) -> tuple[str, int, int | None] | None:
 
 
 def texts(nodes: Sequence[Node]) -> st.SearchStrategy[str] | None:
-    """Texts that satisfy keywords; None if there is nothing but bounds of the length. Raises Contradiction."""
+    """Texts that satisfy keywords; None if only the length is limited. Raises Contradiction."""
     low, high = sizes(nodes, "minLength", "maxLength")
     patterns = list(dict.fromkeys(pattern for _, pattern in said(nodes, "pattern")))
     formats = list(dict.fromkeys(name for _, name in said(nodes, "format") if name in FORMATS))
@@ -227,12 +227,12 @@ _TEXTUAL: Final = ("pattern", "minLength", "maxLength")
 
 
 def _filled(drawn: st.SearchStrategy[str], low: int, letters: Sequence[str] = "0") -> st.SearchStrategy[str]:
-    """Texts that are long enough without a draw for every character."""
+    """Make texts long enough without one draw per character."""
     return drawn.map(lambda text: text + letters[0] * (low - len(text))) if low >= _LONG else drawn
 
 
 def _room(low: int, high: int | None) -> int | None:
-    """How much may be drawn of a text that is filled up to `low`."""
+    """How many characters may be drawn for a text that is padded to `low`."""
     if low < _LONG:
         return high
     return _LONG if high is None else min(high, _LONG)
@@ -240,25 +240,25 @@ def _room(low: int, high: int | None) -> int | None:
 
 @lru_cache(maxsize=512)
 def of_length(low: int, high: int | None) -> st.SearchStrategy[str]:
-    """Any text of a length."""
+    """Any text with a length in these bounds."""
     return _filled(st.text(min_size=0 if low >= _LONG else low, max_size=_room(low, high)), low)
 
 
 def fitted(text: str, low: int, high: int | None) -> str:
-    """A text that somebody else drew, cut or filled up to a length."""
+    """A text from another strategy, cut or padded to a length."""
     return text[:high] + "0" * (low - len(text))
 
 
 @lru_cache(maxsize=512)
 def of_pattern(pattern: str) -> st.SearchStrategy[str]:
-    """Texts in which a pattern is found: printable ASCII, unless the pattern itself asks for something else.
+    """Texts that contain a match of a pattern, in printable ASCII unless the pattern itself contains other characters.
 
-    Dialects of regular expressions differ over what is beyond: white space, letters, the end of a line.
+    Beyond ASCII, dialects of regular expressions differ over white space, letters and line ends.
     """
     found = _characters(pattern)
     if found is not None and found[0]:
         return st.text(found[0], min_size=found[1], max_size=found[2])
     if pattern.isascii() and not re.search(r"\\[uUxnrtfv0]", pattern):
         return st.from_regex(compiled(pattern), alphabet=st.characters(min_codepoint=32, max_codepoint=126))
-    # Older versions of hypothesis take re.ASCII for a limit of the literals, too.
+    # Older versions of hypothesis apply re.ASCII to literals too.
     return st.from_regex(re.compile(compiled(pattern).pattern)).filter(compiled(pattern).search)

@@ -1,4 +1,4 @@
-"""JSON Schemas such as tools have, and values of one."""
+"""JSON Schemas such as tools have, and values that satisfy a schema."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def json_schemas(draw: st.DrawFn, *, max_properties: int = 4) -> Json:
 
 
 def draw_schema(draw: st.DrawFn, max_properties: int, *, strict: bool) -> Json:
-    """A schema of an object; a strict one has neither limits nor members beyond those that it names."""
+    """Draw a schema of an object; a strict one has no limits, and allows no members beyond the named ones."""
     schema = _draw_object(draw, max_properties, strict, _SCALARS() if strict else _SIMPLE(), 1)
     used = [name for name in _DEFINITIONS if f"'#/$defs/{name}'" in repr(schema)]
     if used:
@@ -165,7 +165,9 @@ def schema_values(
 
 
 def chosen(function: str, schema: object, *, objects: bool = False) -> tuple[Compiler, Choice]:
-    """What the values of a schema are drawn from, objects alone if asked. Raises InvalidArgument, with the function."""
+    """The compiled Choice of a schema, for objects only if asked. Raises InvalidArgument, with the name of the
+    function.
+    """
     try:
         compiler = compile_schema(schema)
         root = compiler.schema.root

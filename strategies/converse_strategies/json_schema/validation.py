@@ -1,6 +1,6 @@
-"""Whether a value satisfies a schema, and the formats of strings, as one table: how they are drawn and recognised.
+"""Check whether a value satisfies a schema, and draw and recognise string formats (one table).
 
-Source: JSON Schema 2020-12, section 7.3. A format that is not here is an annotation, as JSON Schema has it.
+Source: JSON Schema 2020-12, section 7.3. An unknown format is only an annotation, as in JSON Schema.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DURATION: Final = r"P(?!\Z)(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(?!\Z)(\d+H)?(\d+M)?(\d
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format: a function that gives the strategy for it, and whether a text has it."""
+    """A string format: a function that returns its strategy, and a function that recognises its texts."""
 
     texts: Callable[[], st.SearchStrategy[str]]
     holds: Callable[[str], object]
@@ -35,7 +35,7 @@ class Format:
 
 @cache
 def _words(max_size: int = 12) -> st.SearchStrategy[str]:
-    """Words of lower-case letters and digits, which are right in every format that has words."""
+    """Words of lower-case letters and digits, which are valid in every format that contains words."""
     return st.text(_WORD, min_size=1, max_size=max_size)
 
 
@@ -140,7 +140,7 @@ def is_valid(schema: Schema, node: Node, value: Any) -> bool:
 
 
 def satisfies(schema: Schema, node: Node, keyword: str, value: Any) -> bool:
-    """Whether a value satisfies one keyword; one that speaks of another type of values lets it pass."""
+    """Whether a value satisfies one keyword; values of other types than the keyword's always do."""
     about = KEYWORDS[keyword].about
     return bool(about and kind(value) not in TYPES[about]) or CHECKS[keyword](
         schema, node, node.keywords[keyword], value
@@ -152,7 +152,7 @@ def _all(schema: Schema, node: Node, keyword: str, value: Any) -> list[bool]:
 
 
 def schemas_of(schema: Schema, node: Node, name: str) -> list[Node]:
-    """What an object schema says of the member of a name."""
+    """The schemas that an object schema applies to the member of this name."""
     found: list[Node] = []
     if name in node.keywords.get("properties", {}):
         found.append(schema.child(node, "properties", name))
@@ -164,7 +164,7 @@ def schemas_of(schema: Schema, node: Node, name: str) -> list[Node]:
 
 
 def schemas_at(schema: Schema, node: Node, index: int) -> list[Node]:
-    """What an array schema says of the item of an index."""
+    """The schemas that an array schema applies to the item at this index."""
     if index < len(node.keywords.get("prefixItems", ())):
         return [schema.child(node, "prefixItems", index)]
     return [schema.child(node, "items")] if "items" in node.keywords else []
@@ -183,7 +183,7 @@ def _members(schema: Schema, node: Node, said: Any, value: Mapping[str, Any]) ->
 
 
 def is_multiple(number: float, of: float) -> bool:
-    """Whether both ways to tell agree: exactly as decimals, and as floats divide.
+    """Whether a number is a multiple of another both exactly, as decimals, and in float division.
 
     >>> is_multiple(0.75, 0.25), is_multiple(0.07, 0.01), is_multiple(7, 7.5)
     (True, False, False)
@@ -236,12 +236,12 @@ CHECKS: Final[Mapping[str, Check]] = {
 
 
 def names(said: str | list[str]) -> list[str]:
-    """What `type` says, as a list."""
+    """The value of `type` as a list."""
     return [said] if isinstance(said, str) else said
 
 
 def applying(schema: Schema, node: Node, value: Any) -> Iterator[Node]:
-    """A node and the nodes that it puts upon the same value: references, and the branches that the value satisfies."""
+    """A node and all nodes that apply to the same value: references, and the branches that the value satisfies."""
     yield node
     if "$ref" in node.keywords:
         yield from applying(schema, schema.target(node), value)

@@ -1,4 +1,4 @@
-"""Strategies for `converse_harness.types.citations`: all five locations, whatever the installed botocore knows."""
+"""Strategies for `converse_harness.types.citations`: all five locations, regardless of the installed botocore."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _spans(index: str) -> Values:
 
 @cached
 def citations_configs() -> Values:
-    """CitationsConfigs."""
+    """CitationsConfigs: `enabled` is true or false."""
     return tagged("enabled", st.booleans())
 
 
@@ -41,19 +41,19 @@ def document_char_locations() -> Values:
 
 @cached
 def document_chunk_locations() -> Values:
-    """DocumentChunkLocations, as document_char_locations()."""
+    """DocumentChunkLocations: no span ends before it starts, and nothing is negative."""
     return _spans("documentIndex")
 
 
 @cached
 def document_page_locations() -> Values:
-    """DocumentPageLocations, as document_char_locations()."""
+    """DocumentPageLocations: no span ends before it starts, and nothing is negative."""
     return _spans("documentIndex")
 
 
 @cached
 def search_result_locations() -> Values:
-    """SearchResultLocations, as document_char_locations()."""
+    """SearchResultLocations: no span ends before it starts, and nothing is negative."""
     return _spans("searchResultIndex")
 
 
@@ -91,26 +91,26 @@ def citation_locations() -> Values:
 
 @cached
 def citation_source_contents(*, texts: Texts | None = None) -> Values:
-    """CitationSourceContents."""
+    """CitationSourceContents: a `text` of any content."""
     return tagged("text", some(texts))
 
 
 @cached
 def citation_generated_contents(*, texts: Texts | None = None) -> Values:
-    """CitationGeneratedContents."""
+    """CitationGeneratedContents: a `text` of any content."""
     return tagged("text", some(texts))
 
 
 @cached
 def citations(*, texts: Texts | None = None) -> Values:
-    """Citations: a location, and passages and a title where the provider gives them."""
+    """Citations: a location; at times also passages and a title."""
     passages = st.lists(citation_source_contents(texts=texts), max_size=2)
     return dicts({"location": citation_locations()}, sourceContent=passages, title=some(texts))
 
 
 @cached
 def citations_content_blocks(*, texts: Texts | None = None) -> Values:
-    """CitationsContentBlocks: generated texts and the citations that they lean on, one or more of each.
+    """CitationsContentBlocks: generated texts and their citations, one or more of each.
 
     >>> from hypothesis import find
     >>> find(citations_content_blocks(), lambda block: True)["content"]

@@ -35,32 +35,32 @@ _MOST_TURNS: Final = 4
 
 @cached
 def roles() -> st.SearchStrategy[str]:
-    """Roles."""
+    """Roles: `"user"` or `"assistant"`."""
     return st.sampled_from(get_args(types.Role))
 
 
 @cached
 def guard_content_texts(*, texts: Texts | None = None) -> Values:
-    """GuardContentTexts."""
+    """GuardContentTexts: a text and its qualifiers."""
     qualifiers = st.lists(st.sampled_from(get_args(types.GuardContentQualifier)), max_size=3, unique=True)
     return dicts({"text": some(texts)}, qualifiers=qualifiers)
 
 
 @cached
 def guard_contents(*, texts: Texts | None = None) -> Values:
-    """GuardContents."""
+    """GuardContents: dicts with a GuardContentText under `text`."""
     return tagged("text", guard_content_texts(texts=texts))
 
 
 @cached
 def reasoning_text_blocks(*, texts: Texts | None = None) -> Values:
-    """ReasoningTextBlocks: with a signature, with None for it, or without."""
+    """ReasoningTextBlocks: with a signature, with the signature None, or without one."""
     return dicts({"text": some(texts)}, signature=or_none(_SIGNATURES))
 
 
 @cached
 def reasoning_content_blocks(*, texts: Texts | None = None) -> Values:
-    r"""ReasoningContentBlocks: legible or encrypted.
+    r"""ReasoningContentBlocks: readable or encrypted.
 
     >>> from hypothesis import find
     >>> find(reasoning_content_blocks(), lambda block: "redactedContent" in block)
@@ -74,7 +74,7 @@ def reasoning_content_blocks(*, texts: Texts | None = None) -> Values:
 
 @cached
 def cache_points() -> Values:
-    """CachePoints, with a time to live or not."""
+    """CachePoints, with or without a time to live."""
     return dicts({"type": st.just("default")}, ttl=st.sampled_from(("5m", "1h")))
 
 
@@ -91,7 +91,7 @@ def content_blocks(*, texts: Texts | None = None) -> Values:
 
 @cached
 def _blocks(texts: Texts | None) -> dict[str, st.SearchStrategy[Any]]:
-    """What the members of a ContentBlock are drawn from, the simplest first."""
+    """The strategies for the members of a ContentBlock, the simplest first."""
     return {
         "text": some(texts),
         "toolUse": tool_uses(),
@@ -123,13 +123,13 @@ def _said_by(role: str, texts: Texts | None, least: int) -> st.SearchStrategy[li
 
 @cached
 def system_content_blocks(*, texts: Texts | None = None) -> Values:
-    """SystemContentBlocks: a text, or a place up to which it may be cached."""
+    """SystemContentBlocks: a text or a cache point."""
     return st.one_of(tagged("text", some(texts)), tagged("cachePoint", cache_points()))
 
 
 @cached
 def delta_contents(*, texts: Texts | None = None) -> Values:
-    """DeltaContents: a piece of a text, or of the JSON of a tool's input (any text: pieces are cut anywhere)."""
+    """DeltaContents: a piece of a text, or of a tool input's JSON (any text, since pieces are cut anywhere)."""
     return st.one_of(tagged("text", some(texts)), tagged("toolUse", tagged("input", some(texts))))
 
 
@@ -142,7 +142,7 @@ def content_block_start_tool_uses() -> Values:
 
 @cached
 def content_block_starts() -> Values:
-    """ContentBlockStarts: empty, of a tool use, or of None.
+    """ContentBlockStarts: empty, with a tool use, or with None.
 
     >>> from hypothesis import find
     >>> find(content_block_starts(), lambda start: start.get("toolUse"))["toolUse"]["name"]
@@ -153,13 +153,13 @@ def content_block_starts() -> Values:
 
 @cached
 def content_block_deltas(*, texts: Texts | None = None) -> Values:
-    """ContentBlockDeltas with the block's index; for those without see `streaming`."""
+    """ContentBlockDeltas with the block's index; `streaming` has deltas without it."""
     return dicts({"contentBlockIndex": INDEXES, "delta": delta_contents(texts=texts)})
 
 
 @cached
 def content_block_stops() -> Values:
-    """ContentBlockStops."""
+    """ContentBlockStops: the index of a block."""
     return dicts({"contentBlockIndex": INDEXES})
 
 
@@ -171,7 +171,7 @@ def message_metadata() -> Values:
 
 @cached
 def messages(*, texts: Texts | None = None) -> Values:
-    """Messages of either side, with blocks that this side says; rarely with a tracking id and metadata.
+    """Messages of either role, with blocks that fit the role; rarely with a tracking id and metadata.
 
     >>> from hypothesis import find
     >>> find(messages(), lambda message: message["content"])
@@ -188,14 +188,15 @@ def _message(draw: st.DrawFn, texts: Texts | None) -> Value:
 
 @cached
 def _extras() -> Values:
-    # A number rather than st.uuids(), which draws so that no two are the same.
+    # A number instead of st.uuids(), which spends draws on making all values differ.
     ids = leaves.made(st.integers(0, 2**64 - 1), lambda number: str(UUID(int=number, version=4)))
     return dicts({}, tracking_id=ids, metadata=message_metadata())
 
 
 @st.composite
 def conversations(draw: st.DrawFn, *, texts: Texts | None = None) -> list[Value]:
-    """Messages: conversations that the user begins, in turns; the user answers every tool use with a result first.
+    """Lists of Messages: conversations that the user begins, with alternating roles; every tool use gets a result in
+    the next message.
 
     >>> from hypothesis import find
     >>> [message["role"] for message in find(conversations(), lambda messages: len(messages) == 3)]

@@ -15,7 +15,7 @@ _MILLISECONDS: Final = st.integers(0, 60_000)
 
 @st.composite
 def usages(draw: st.DrawFn) -> Value:
-    """Usages: the total is the sum, and what a cache did is there rarely.
+    """Usages: the total is the sum; cache counts are rare.
 
     >>> from hypothesis import find
     >>> find(usages(), lambda usage: usage["totalTokens"] > 0)
@@ -26,14 +26,14 @@ def usages(draw: st.DrawFn) -> Value:
     if draw(RARELY):
         usage["cacheReadInputTokens"] = read = draw(_TOKENS)
         usage["cacheWriteInputTokens"] = written = draw(_TOKENS)
-        # Bedrock counts them in the total, and not among the tokens that came in.
+        # Bedrock counts cache tokens in the total, but not as input tokens.
         usage["totalTokens"] += read + written
     return usage
 
 
 @st.composite
 def metrics(draw: st.DrawFn) -> Value:
-    """Metrics: the first byte, where its time is there, came before the last.
+    """Metrics: the time to the first byte, if present, is not longer than the whole time.
 
     >>> from hypothesis import find
     >>> find(metrics(), lambda metrics: True)
@@ -48,7 +48,7 @@ _SHARES: Final = st.integers(0, 100)
 
 @cached
 def stop_reasons() -> st.SearchStrategy[str]:
-    """Why an answer or an agent's loop ended: the reasons of models first, then those that only agents have.
+    """StopReasons of an answer or an agent's loop: those of models first, then those that only agents have.
 
     >>> from hypothesis import find
     >>> find(stop_reasons(), lambda reason: reason.startswith("i"))

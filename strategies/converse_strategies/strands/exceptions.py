@@ -1,4 +1,4 @@
-"""Strategies for `converse_harness.types.exceptions`: exceptions as they are made, not raised."""
+"""Strategies for `converse_harness.types.exceptions`: exception objects that were not raised."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from converse_strategies.strands.making import Texts, cached, some
 def context_window_overflow_exceptions(
     *, texts: Texts | None = None
 ) -> st.SearchStrategy[exceptions.ContextWindowOverflowException]:
-    """ContextWindowOverflowExceptions with a text."""
+    """ContextWindowOverflowExceptions with any text."""
     return st.builds(exceptions.ContextWindowOverflowException, some(texts))
 
 
 @cached
 def event_loop_exceptions(*, texts: Texts | None = None) -> st.SearchStrategy[exceptions.EventLoopException]:
-    """EventLoopExceptions: a cause that agents meet, and the state of the request, `{}` where there is none.
+    """EventLoopExceptions: a typical cause, and the state of the request, often `{}`.
 
     >>> from hypothesis import find
     >>> find(event_loop_exceptions(), lambda error: True).request_state
@@ -34,7 +34,7 @@ def event_loop_exceptions(*, texts: Texts | None = None) -> st.SearchStrategy[ex
 def mcp_client_initialization_errors(
     *, texts: Texts | None = None
 ) -> st.SearchStrategy[exceptions.MCPClientInitializationError]:
-    """MCPClientInitializationErrors with a text."""
+    """MCPClientInitializationErrors with any text."""
     return st.builds(exceptions.MCPClientInitializationError, some(texts))
 
 
@@ -46,5 +46,5 @@ def model_throttled_exceptions(*, texts: Texts | None = None) -> st.SearchStrate
 
 @cached
 def session_exceptions(*, texts: Texts | None = None) -> st.SearchStrategy[exceptions.SessionException]:
-    """SessionExceptions with a text."""
+    """SessionExceptions with any text."""
     return st.builds(exceptions.SessionException, some(texts))

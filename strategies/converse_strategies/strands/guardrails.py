@@ -1,4 +1,4 @@
-"""Strategies for `converse_harness.types.guardrails`: every policy is there, as Strands' types want it, and small."""
+"""Strategies for `converse_harness.types.guardrails`: small values with every policy, as Strands' types require."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _MOST: Final = 2
 
 
 def _literals(kind: Any, name: str) -> st.SearchStrategy[Any]:
-    """What a member may say: the values of its Literal."""
+    """The values of a member's Literal."""
     return st.sampled_from(get_args(get_type_hints(kind)[name]))
 
 
 def _entries(kind: Any, texts: Texts | None) -> Values:
-    """Dicts of a type whose members are literals and texts."""
+    """Dicts of a TypedDict whose members are literals and texts."""
     hints = get_type_hints(kind)
     return dicts({name: some(texts) if hint is str else _literals(kind, name) for name, hint in hints.items()})
 
@@ -35,7 +35,7 @@ def _policies(texts: Texts | None, **lists: Values) -> Values:
 
 @cached
 def guardrail_configs() -> Values:
-    """GuardrailConfigs: an id and a version; how it streams and what is traced where that is said."""
+    """GuardrailConfigs: an id and a version; at times also the stream processing mode and the trace setting."""
     streaming = or_none(st.sampled_from(("sync", "async")))
     return dicts(
         {"guardrailIdentifier": _IDS, "guardrailVersion": _VERSIONS},
@@ -46,19 +46,19 @@ def guardrail_configs() -> Values:
 
 @cached
 def topics(*, texts: Texts | None = None) -> Values:
-    """Topics."""
+    """Topics: a name, the type and an action."""
     return _entries(guardrails.Topic, texts)
 
 
 @cached
 def topic_policies(*, texts: Texts | None = None) -> Values:
-    """TopicPolicies."""
+    """TopicPolicies: lists of Topics, perhaps empty."""
     return _policies(texts, topics=topics(texts=texts))
 
 
 @cached
 def content_filters() -> Values:
-    """ContentFilters.
+    """ContentFilters: every type, confidence and action.
 
     >>> from hypothesis import find
     >>> find(content_filters(), lambda found: found["confidence"] != "NONE")
@@ -69,49 +69,49 @@ def content_filters() -> Values:
 
 @cached
 def content_policies() -> Values:
-    """ContentPolicies."""
+    """ContentPolicies: lists of ContentFilters, perhaps empty."""
     return _policies(None, filters=content_filters())
 
 
 @cached
 def custom_words(*, texts: Texts | None = None) -> Values:
-    """CustomWords."""
+    """CustomWords: a match and an action."""
     return _entries(guardrails.CustomWord, texts)
 
 
 @cached
 def managed_words(*, texts: Texts | None = None) -> Values:
-    """ManagedWords."""
+    """ManagedWords: a match, a type and an action."""
     return _entries(guardrails.ManagedWord, texts)
 
 
 @cached
 def word_policies(*, texts: Texts | None = None) -> Values:
-    """WordPolicies."""
+    """WordPolicies: lists of CustomWords and ManagedWords, perhaps empty."""
     return _policies(texts, customWords=custom_words(texts=texts), managedWordLists=managed_words(texts=texts))
 
 
 @cached
 def pii_entities(*, texts: Texts | None = None) -> Values:
-    """PIIEntities of every kind; `match` is any text: `converse_harness.samples` has matches that look like one."""
+    """PIIEntities of every type; `match` is any text (`converse_harness.samples` has realistic matches)."""
     return _entries(guardrails.PIIEntity, texts)
 
 
 @cached
 def regexes(*, texts: Texts | None = None) -> Values:
-    """Regexes; `regex` is any text as well."""
+    """Regexes: name, expression, match and action; `regex` too is any text."""
     return _entries(guardrails.Regex, texts)
 
 
 @cached
 def sensitive_information_policies(*, texts: Texts | None = None) -> Values:
-    """SensitiveInformationPolicies."""
+    """SensitiveInformationPolicies: lists of PIIEntities and Regexes, perhaps empty."""
     return _policies(texts, piiEntities=pii_entities(texts=texts), regexes=regexes(texts=texts))
 
 
 @cached
 def contextual_grounding_filters() -> Values:
-    """ContextualGroundingFilters: BLOCKED where, and only where, the score is below the threshold; both from 0 to 1.
+    """ContextualGroundingFilters: BLOCKED if and only if the score is below the threshold; both are from 0 to 1.
 
     >>> from hypothesis import find
     >>> find(contextual_grounding_filters(), lambda found: found["action"] == "BLOCKED")
@@ -127,13 +127,13 @@ def contextual_grounding_filters() -> Values:
 
 @cached
 def contextual_grounding_policies() -> Values:
-    """ContextualGroundingPolicies."""
+    """ContextualGroundingPolicies: lists of ContextualGroundingFilters, perhaps empty."""
     return _policies(None, filters=contextual_grounding_filters())
 
 
 @cached
 def guardrail_assessments(*, texts: Texts | None = None) -> Values:
-    """GuardrailAssessments: all five policies, of which any may have found nothing."""
+    """GuardrailAssessments: all five policies, each perhaps without findings."""
     return dicts(
         {
             "contentPolicy": content_policies(),
@@ -147,7 +147,7 @@ def guardrail_assessments(*, texts: Texts | None = None) -> Values:
 
 @st.composite
 def guardrail_traces(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
-    """GuardrailTraces of one guardrail: what it found in the input, the model's text, what it found in that.
+    """GuardrailTraces of one guardrail: findings in the input, the model's text, and findings in this text.
 
     >>> from hypothesis import find
     >>> find(guardrail_traces(), lambda trace: trace["modelOutput"])["outputAssessments"].keys()
@@ -164,5 +164,5 @@ def guardrail_traces(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
 
 @cached
 def traces(*, texts: Texts | None = None) -> Values:
-    """Traces: what a guardrail did."""
+    """Traces: dicts with a GuardrailTrace under `guardrail`."""
     return dicts({"guardrail": guardrail_traces(texts=texts)})

@@ -1,4 +1,4 @@
-"""What the strategies of this package are made with: dicts, rare members, and each strategy built once."""
+"""Helpers for the strategies of this package: dicts, rare members, and caching of strategies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ INDEXES: Final = st.integers(0, 9)
 
 
 def cached(function: Callable[P, T]) -> Callable[P, T]:
-    """Build a strategy once for the same arguments: to build one takes longer than to draw from it."""
+    """Cache the strategies that a function builds, by arguments: building takes longer than drawing."""
     remembered: Callable[..., T] = lru_cache(function)
 
     @wraps(function)
@@ -37,7 +37,7 @@ def cached(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def some(texts: Texts | None) -> Texts:
-    """The texts that somebody asked for, or any; what is no strategy is refused when it is drawn from."""
+    """The given strategy for texts, or any texts; a value that is not a strategy raises when it is drawn from."""
     if texts is None:
         return leaves.texts()
     return texts if isinstance(cast("object", texts), st.SearchStrategy) else st.just(texts).map(_refuse)
@@ -51,7 +51,7 @@ def _refuse(texts: object) -> str:
 
 
 def dicts(required: Mapping[str, st.SearchStrategy[Any]], **optional: st.SearchStrategy[Any]) -> Values:
-    """Dicts with these members; the optional ones are there or not."""
+    """Dicts with these members; the optional ones are present or absent."""
     return st.fixed_dictionaries(dict(required), optional=optional)
 
 
@@ -61,18 +61,18 @@ def tagged(tag: str, values: st.SearchStrategy[Any]) -> Values:
 
 
 def or_none(values: st.SearchStrategy[T]) -> st.SearchStrategy[T | None]:
-    """Values, and None after them."""
+    """Values of a strategy, or None; shrinks towards the values."""
     return st.one_of(values, st.none())
 
 
 @st.composite
 def built(draw: st.DrawFn, make: Callable[..., T], *parts: st.SearchStrategy[Any]) -> T:
-    """`st.builds(make, *parts)`, printed in a counterexample as what it is, not as a call of our function."""
+    """As `st.builds(make, *parts)`, but counterexamples show the value's own repr and not a call of our function."""
     return make(*(draw(part) for part in parts))
 
 
 @st.composite
 def rarely(draw: st.DrawFn, values: Values, extra: Values) -> Value:
-    """Dicts of which one in four has further members: those that take long or that few providers send."""
+    """Dicts of which one in four has further members: those that are slow to draw or that few providers send."""
     value = draw(values)
     return {**value, **draw(extra)} if draw(RARELY) else value

@@ -1,4 +1,4 @@
-"""Strategies for `converse_harness.types.media`: bytes that are of their format, or a place in Amazon S3."""
+"""Strategies for `converse_harness.types.media`: bytes in the stated format, or a place in Amazon S3."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ def _formats(kind: Any) -> st.SearchStrategy[str]:
 
 @cached
 def document_formats() -> st.SearchStrategy[str]:
-    """DocumentFormats."""
+    """DocumentFormats: every format name of Strands' type."""
     return _formats(types.DocumentFormat)
 
 
 @cached
 def image_formats() -> st.SearchStrategy[str]:
-    """ImageFormats."""
+    """ImageFormats: every format name of Strands' type."""
     return _formats(types.ImageFormat)
 
 
 @cached
 def video_formats() -> st.SearchStrategy[str]:
-    """VideoFormats."""
+    """VideoFormats: every format name of Strands' type."""
     return _formats(types.VideoFormat)
 
 
 @cached
 def audio_formats() -> st.SearchStrategy[str]:
-    """AudioFormats."""
+    """AudioFormats: every format name of Strands' type."""
     return _formats(types.AudioFormat)
 
 
 @cached
 def locations(*, texts: Texts | None = None) -> Values:
-    """Locations: of a kind that a provider may know."""
+    """Locations: any kind of place that a provider may know."""
     return dicts({"type": some(texts)})
 
 
 @cached
 def s3_locations() -> Values:
-    """S3Locations: an URI, and the account of the bucket if it is another one.
+    """S3Locations: a URI, and at times the account that owns the bucket.
 
     >>> from hypothesis import find
     >>> find(s3_locations(), lambda location: True)["type"]
@@ -66,7 +66,7 @@ def s3_locations() -> Values:
 
 @cached
 def image_contents() -> Values:
-    """ImageContents.
+    """ImageContents: a format, and a source in this format.
 
     >>> from hypothesis import find
     >>> find(image_contents(), lambda image: image["format"] == "gif")["source"]["bytes"][:3]
@@ -77,13 +77,13 @@ def image_contents() -> Values:
 
 @cached
 def video_contents() -> Values:
-    """VideoContents."""
+    """VideoContents: a format, and a source in this format."""
     return made(media.videos(formats=get_args(types.VideoFormat), sources=_SOURCES), _content)
 
 
 @st.composite
 def audio_contents(draw: st.DrawFn) -> Value:
-    """AudioContents."""
+    """AudioContents: a format, and a source in this format."""
     return draw(_audios())
 
 
@@ -91,13 +91,15 @@ def audio_contents(draw: st.DrawFn) -> Value:
 def _audios() -> Values:
     if bedrock.has_shape("AudioBlock"):
         return made(media.audios(formats=get_args(types.AudioFormat), sources=_SOURCES), _content)
-    # The installed botocore is older than audio; Strands has it all the same, for other providers.
+    # The installed botocore may be too old for audio; Strands' type has it regardless, for other providers.
     return dicts({"format": audio_formats(), "source": dicts({"bytes": st.binary(min_size=1, max_size=48)})})
 
 
 @cached
 def document_contents(*, texts: Texts | None = None) -> Values:
-    """DocumentContents with a format, a name that Bedrock takes, and a source; rarely with citations and a context."""
+    """DocumentContents with a format, a name that Bedrock accepts, and a source; rarely with citations and a
+    context.
+    """
     whole = media.documents(formats=get_args(types.DocumentFormat), sources=_SOURCES, texts=some(texts))
     plain = made(whole, partial(_content, members=("format", "name", "source")))
     more = dicts({}, citations=or_none(citations_configs()), context=or_none(some(texts)))
@@ -106,30 +108,30 @@ def document_contents(*, texts: Texts | None = None) -> Values:
 
 @cached
 def document_sources() -> Values:
-    """DocumentSources."""
+    """DocumentSources: bytes or a location."""
     return made(document_contents(), lambda document: document["source"])
 
 
 @cached
 def image_sources() -> Values:
-    """ImageSources."""
+    """ImageSources: bytes or a location."""
     return made(image_contents(), lambda image: image["source"])
 
 
 @cached
 def video_sources() -> Values:
-    """VideoSources."""
+    """VideoSources: bytes or a location."""
     return made(video_contents(), lambda video: video["source"])
 
 
 @cached
 def audio_sources() -> Values:
-    """AudioSources."""
+    """AudioSources: bytes or a location."""
     return made(audio_contents(), lambda audio: audio["source"])
 
 
 def _content(block: Mapping[str, Any], members: tuple[str, ...] = ("format", "source")) -> Value:
-    """What AWS calls a block, in Strands' words."""
+    """The AWS media block in Strands' form."""
     return {name: _source(block[name]) if name == "source" else block[name] for name in members}
 
 

@@ -1,4 +1,4 @@
-"""Strategies for `converse_harness.types.memory`: entries, options, configurations, and stores that work."""
+"""Strategies for `converse_harness.types.memory`: entries, options, configurations, and working stores."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Never(types.ExtractionTrigger):
     name = "never"
 
     def attach(self, context: types.ExtractionTriggerContext) -> None:
-        """Nothing to wait for."""
+        """Do nothing: the trigger never fires."""
 
     def __repr__(self) -> str:
         return "Never()"
 
 
 class TextExtractor:
-    """An Extractor for tests: every text is worth remembering."""
+    """An Extractor for tests: every text becomes an entry."""
 
     async def extract(
         self, messages: list[Any], context: types.ExtractorContext | None = None
@@ -56,7 +56,7 @@ def _joined(context: types.InjectionFormatContext, **kwargs: Any) -> str:
 
 @cached
 def memory_entries(*, texts: Texts | None = None) -> st.SearchStrategy[types.MemoryEntry]:
-    """MemoryEntries; the store's name and metadata are there or None.
+    """MemoryEntries; the store's name and the metadata may be None.
 
     >>> from hypothesis import find
     >>> find(memory_entries(), lambda entry: True)
@@ -67,38 +67,38 @@ def memory_entries(*, texts: Texts | None = None) -> st.SearchStrategy[types.Mem
 
 @cached
 def search_options() -> Values:
-    """SearchOptions."""
+    """SearchOptions: a limit on the number of entries, present or absent."""
     return dicts({}, max_search_results=_LIMITS)
 
 
 @cached
 def memory_search_options() -> Values:
-    """MemorySearchOptions; names of stores differ, and there may be none."""
+    """MemorySearchOptions: different store names and a limit, each present or absent."""
     return dicts({}, max_search_results=_LIMITS, stores=_STORE_NAMES)
 
 
 @cached
 def memory_add_options() -> Values:
-    """MemoryAddOptions."""
+    """MemoryAddOptions: store names and metadata, each present or absent."""
     return dicts({}, metadata=leaves.json_objects(), stores=_STORE_NAMES)
 
 
 @cached
 def memory_tool_configs(*, texts: Texts | None = None) -> Values:
-    """MemoryToolConfigs."""
+    """MemoryToolConfigs: a tool name and a description, each present or absent."""
     return dicts({}, name=_NAMES, description=some(texts))
 
 
 @cached
 def memory_add_tool_configs(*, texts: Texts | None = None) -> Values:
-    """MemoryAddToolConfigs: stores by name or as they are."""
+    """MemoryAddToolConfigs: stores are given by name or as objects."""
     stores: st.SearchStrategy[Any] = st.lists(_NAMES | memory_stores(texts=texts), max_size=2)
     return dicts({}, name=_NAMES, description=some(texts), stores=stores, wait_for_writes=st.booleans())
 
 
 @st.composite
 def add_messages_contexts(draw: st.DrawFn) -> types.AddMessagesContext:
-    """AddMessagesContexts: None, or numbers that increase and may have gaps.
+    """AddMessagesContexts: sequence numbers that increase, perhaps with gaps, or None.
 
     >>> from hypothesis import find
     >>> find(add_messages_contexts(), lambda context: context.sequence_numbers)
@@ -115,7 +115,7 @@ _GAPS: Final = st.none() | st.lists(st.integers(0, 3), max_size=4)
 
 @cached
 def memory_stores(*, texts: Texts | None = None) -> st.SearchStrategy[types.InMemoryStore]:
-    """MemoryStores that work: InMemoryStores with a few entries.
+    """Working MemoryStores: InMemoryStores with a few entries.
 
     >>> from hypothesis import find
     >>> find(memory_stores(), lambda store: store.entries).entries
@@ -134,7 +134,7 @@ def memory_stores(*, texts: Texts | None = None) -> st.SearchStrategy[types.InMe
 
 @cached
 def memory_store_configs(*, texts: Texts | None = None) -> Values:
-    """MemoryStoreConfigs."""
+    """MemoryStoreConfigs: a name; other settings are present or absent."""
     extraction: st.SearchStrategy[Any] = st.one_of(st.booleans(), extraction_configs())
     return dicts(
         {"name": _NAMES},
@@ -160,13 +160,13 @@ def injection_format_contexts(*, texts: Texts | None = None) -> st.SearchStrateg
 
 @cached
 def injection_query_callbacks() -> st.SearchStrategy[types.InjectionQueryCallback]:
-    """InjectionQueryCallbacks: the latest text of the user, or nothing."""
+    """InjectionQueryCallbacks: `last_user_text`, or a function that returns no query."""
     return st.sampled_from((types.last_user_text, _nothing))
 
 
 @cached
 def injection_format_callbacks() -> st.SearchStrategy[types.InjectionFormatCallback]:
-    """InjectionFormatCallbacks: a list, or lines."""
+    """InjectionFormatCallbacks: `as_list`, or a function that joins lines."""
     return st.sampled_from((types.as_list, _joined))
 
 
@@ -179,20 +179,20 @@ def injection_contexts(*, texts: Texts | None = None) -> st.SearchStrategy[types
 
 @cached
 def trigger_callbacks() -> st.SearchStrategy[types.TriggerCallback]:
-    """TriggerCallbacks: one that always injects."""
+    """TriggerCallbacks: a function that always injects."""
     return st.just(_always)
 
 
 @cached
 def injection_configs() -> Values:
-    """InjectionConfigs: a trigger by name, or a function."""
+    """InjectionConfigs: a trigger given by name or as a function."""
     names: st.SearchStrategy[Any] = st.sampled_from(get_args(types.InjectionTrigger))
     return dicts({}, trigger=st.one_of(names, trigger_callbacks()))
 
 
 @cached
 def memory_injection_configs() -> Values:
-    """MemoryInjectionConfigs."""
+    """MemoryInjectionConfigs: every setting is present or absent."""
     names: st.SearchStrategy[Any] = st.sampled_from(get_args(types.InjectionTrigger))
     return dicts(
         {},
@@ -205,7 +205,7 @@ def memory_injection_configs() -> Values:
 
 @st.composite
 def memory_manager_configs(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
-    """MemoryManagerConfigs: one store or more, no two of the same name; the rest switched on, off, or configured."""
+    """MemoryManagerConfigs: one or more stores with different names; other settings are on, off, or configured."""
     return draw(_manager_configs(texts))
 
 
@@ -226,7 +226,7 @@ def _manager_configs(texts: Texts | None) -> Values:
 
 @cached
 def extraction_results(*, texts: Texts | None = None) -> st.SearchStrategy[types.ExtractionResult]:
-    """ExtractionResults."""
+    """ExtractionResults: a text worth remembering, and metadata or None."""
     return st.builds(types.ExtractionResult, some(texts), st.none() | leaves.json_objects())
 
 
@@ -238,7 +238,7 @@ def extractor_contexts() -> st.SearchStrategy[types.ExtractorContext]:
 
 @cached
 def extractors() -> st.SearchStrategy[types.Extractor]:
-    """Extractors: one that takes every text."""
+    """Extractors: `TextExtractor`, which keeps every text."""
     return st.builds(TextExtractor)
 
 
@@ -251,7 +251,7 @@ def memory_message_filters() -> st.SearchStrategy[types.MemoryMessageFilter]:
 
 @cached
 def extraction_triggers() -> st.SearchStrategy[types.ExtractionTrigger]:
-    """ExtractionTriggers: one that never fires."""
+    """ExtractionTriggers: `Never`, which never fires."""
     return st.builds(Never)
 
 
@@ -267,7 +267,7 @@ def _fire() -> None:
 
 @cached
 def extraction_configs() -> Values:
-    """ExtractionConfigs: a trigger or several."""
+    """ExtractionConfigs: one trigger or several."""
     triggers: st.SearchStrategy[Any] = st.one_of(
         extraction_triggers(), st.lists(extraction_triggers(), min_size=1, max_size=2)
     )

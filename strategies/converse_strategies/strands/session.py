@@ -1,4 +1,4 @@
-"""Strategies for `converse_harness.types.session`: what a session keeps, and what is written of it."""
+"""Strategies for `converse_harness.types.session`: sessions, agents and messages, and their stored form."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _TIMES: Final = built(_times, _SECONDS, _SECONDS)
 
 @cached
 def session_types() -> st.SearchStrategy[types.SessionType]:
-    """SessionTypes."""
+    """SessionTypes: the only member of the enum, AGENT."""
     return st.sampled_from(types.SessionType)
 
 
 @cached
 def sessions() -> st.SearchStrategy[types.Session]:
-    """Sessions: ids that can be file names, changed when they were made or later.
+    """Sessions: ids that are valid file names; the time of change is not before that of creation.
 
     >>> from hypothesis import find
     >>> find(sessions(), lambda session: True).created_at
@@ -61,7 +61,7 @@ def session_agents() -> st.SearchStrategy[types.SessionAgent]:
 
 @cached
 def session_messages(*, texts: Texts | None = None) -> st.SearchStrategy[types.SessionMessage]:
-    """SessionMessages, one in four of which gave way to another message."""
+    """SessionMessages, one in four of which has a redacted message."""
     found: st.SearchStrategy[Any] = messages(texts=texts)
 
     def message(said: Any, index: int, instead: Any, times: _Times) -> types.SessionMessage:
@@ -73,7 +73,7 @@ def session_messages(*, texts: Texts | None = None) -> st.SearchStrategy[types.S
 
 @cached
 def values_with_bytes() -> st.SearchStrategy[Any]:
-    """What `encode_bytes_values` takes: JSON that may have bytes in it.
+    """Arguments for `encode_bytes_values`: JSON values that may contain bytes.
 
     >>> from hypothesis import find
     >>> find(values_with_bytes(), lambda value: isinstance(value, list) and b"" in value)
@@ -89,7 +89,7 @@ def values_with_bytes() -> st.SearchStrategy[Any]:
 
 @cached
 def encoded_values() -> st.SearchStrategy[Any]:
-    """What `decode_bytes_values` takes: JSON in which bytes are marked dicts of base64.
+    """Arguments for `decode_bytes_values`: JSON values in which bytes are marked dicts of base64.
 
     >>> from hypothesis import find
     >>> find(encoded_values(), lambda value: isinstance(value, dict) and "__bytes_encoded__" in value)

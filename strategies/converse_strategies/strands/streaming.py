@@ -1,7 +1,7 @@
-"""Strategies for `converse_harness.types.streaming`: single events and what they hold.
+"""Strategies for `converse_harness.types.streaming`: single events and their contents.
 
-Indexes may be None or missing, as other providers than Bedrock have it. For complete streams that Bedrock could send
-take `converse_strategies.stream_events`.
+Indexes may be None or missing, as with providers other than Bedrock. For complete streams that Bedrock could send, use
+`converse_strategies.stream_events`.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ _STATUSES: Final = st.sampled_from((400, 408, 424, 429, 500, 503, 529))
 
 @cached
 def citation_locations() -> Values:
-    """CitationLocations: dicts of one of the five tags; as `citations.citation_locations`."""
+    """CitationLocations: dicts with one of the five tags; the same as `citations.citation_locations`."""
     return _citation_locations()
 
 
 @cached
 def message_start_events() -> Values:
-    """MessageStartEvents."""
+    """MessageStartEvents: a role."""
     return dicts({"role": roles()})
 
 
 @cached
 def content_block_start_events() -> Values:
-    """ContentBlockStartEvents."""
+    """ContentBlockStartEvents: a start, and an index that may be None or missing."""
     return dicts({"start": content_block_starts()}, contentBlockIndex=or_none(INDEXES))
 
 
 @cached
 def content_block_delta_texts(*, texts: Texts | None = None) -> Values:
-    """ContentBlockDeltaTexts."""
+    """ContentBlockDeltaTexts: a piece of text."""
     return tagged("text", some(texts))
 
 
@@ -54,13 +54,13 @@ def content_block_delta_tool_uses(*, texts: Texts | None = None) -> Values:
 
 @cached
 def citation_source_content_deltas(*, texts: Texts | None = None) -> Values:
-    """CitationSourceContentDeltas."""
+    """CitationSourceContentDeltas: a piece of a passage."""
     return tagged("text", some(texts))
 
 
 @cached
 def citations_deltas(*, texts: Texts | None = None) -> Values:
-    """CitationsDeltas: a location, and passages and a title where they come with it."""
+    """CitationsDeltas: a location; at times also passages and a title."""
     passages = st.lists(citation_source_content_deltas(texts=texts), max_size=2)
     return dicts({"location": citation_locations()}, sourceContent=passages, title=some(texts))
 
@@ -98,43 +98,43 @@ def content_block_deltas(*, texts: Texts | None = None) -> Values:
 
 @cached
 def content_block_delta_events(*, texts: Texts | None = None) -> Values:
-    """ContentBlockDeltaEvents."""
+    """ContentBlockDeltaEvents: a delta, and an index that may be None or missing."""
     return dicts({"delta": content_block_deltas(texts=texts)}, contentBlockIndex=or_none(INDEXES))
 
 
 @cached
 def content_block_stop_events() -> Values:
-    """ContentBlockStopEvents."""
+    """ContentBlockStopEvents: an index that may be None or missing."""
     return dicts({}, contentBlockIndex=or_none(INDEXES))
 
 
 @cached
 def message_stop_events() -> Values:
-    """MessageStopEvents: every reason that Strands knows; rarely with further fields of the answer, any JSON."""
+    """MessageStopEvents: every stop reason of Strands; rarely with additional response fields, any JSON."""
     return rarely(dicts({"stopReason": stop_reasons()}), tagged("additionalModelResponseFields", leaves.json_values()))
 
 
 @cached
 def metadata_events(*, texts: Texts | None = None) -> Values:
-    """MetadataEvents: usage and metrics, rarely a trace or None for it."""
+    """MetadataEvents: usage and metrics; rarely with a trace, which may be None."""
     return rarely(dicts({"usage": usages(), "metrics": metrics()}), tagged("trace", or_none(traces(texts=texts))))
 
 
 @cached
 def exception_events(*, texts: Texts | None = None) -> Values:
-    """ExceptionEvents."""
+    """ExceptionEvents: a message."""
     return tagged("message", some(texts))
 
 
 @cached
 def model_stream_error_events(*, texts: Texts | None = None) -> Values:
-    """ModelStreamErrorEvents."""
+    """ModelStreamErrorEvents: a message, and the model's own message and status."""
     return dicts({"message": some(texts), "originalMessage": some(texts), "originalStatusCode": _STATUSES})
 
 
 @cached
 def redact_content_events(*, texts: Texts | None = None) -> Values:
-    """RedactContentEvents: what the user's words give way to, the model's, or both.
+    """RedactContentEvents: replacements for the user's text, the model's, or both.
 
     >>> from hypothesis import find
     >>> find(redact_content_events(), lambda event: True)
@@ -173,5 +173,5 @@ def stream_events(*, texts: Texts | None = None) -> Values:
         tagged("redactContent", redact_content_events(texts=texts)),
         exceptions,
     )
-    # Not st.one_of(*kinds), which would take the five exceptions for five of twelve.
+    # Not st.one_of(*kinds), which would draw an exception in five of twelve cases.
     return st.sampled_from(kinds).flatmap(lambda kind: kind)

@@ -1,4 +1,4 @@
-"""Which strategy draws which name of Strands' vocabulary, as one table."""
+"""The strategy of each type in Strands' vocabulary, as one table."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ TABLE: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
     "session.SessionAgent": session.session_agents,
     "session.SessionMessage": session.session_messages,
     "session.SessionType": session.session_types,
-    # What the two functions take: a strategy for a function that never changes would say nothing.
+    # The arguments of the two functions: a strategy that always draws the same function would be of no use.
     "session.decode_bytes_values": session.encoded_values,
     "session.encode_bytes_values": session.values_with_bytes,
     "streaming.CitationLocation": streaming.citation_locations,

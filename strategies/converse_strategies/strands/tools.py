@@ -1,4 +1,4 @@
-"""Strategies for `converse_harness.types.tools`: what is said of tools, and tools that run."""
+"""Strategies for `converse_harness.types.tools`: specifications, uses and results of tools, and tools that run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def json_schemas() -> Values:
 
 @st.composite
 def tool_specs(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
-    """ToolSpecs: `inputSchema` bare or wrapped as AWS has it; rarely with a schema of the output and annotations.
+    """ToolSpecs: `inputSchema` bare or wrapped as in the AWS API; rarely with an output schema and annotations.
 
     >>> from hypothesis import find
     >>> spec = find(tool_specs(), lambda spec: "json" in spec["inputSchema"])
@@ -54,7 +54,7 @@ def _annotations() -> Values:
 
 @cached
 def tools(*, texts: Texts | None = None) -> Values:
-    """Tools of a request."""
+    """Tools of a request: dicts with a ToolSpec under `toolSpec`."""
     return tagged("toolSpec", tool_specs(texts=texts))
 
 
@@ -67,7 +67,7 @@ def tool_uses() -> Values:
 
 @cached
 def tool_result_statuses() -> st.SearchStrategy[str]:
-    """ToolResultStatuses."""
+    """ToolResultStatuses: `"success"` or `"error"`."""
     return st.sampled_from(get_args(types.ToolResultStatus))
 
 
@@ -84,7 +84,7 @@ def tool_result_contents(*, texts: Texts | None = None) -> Values:
 
 @cached
 def tool_results(*, texts: Texts | None = None) -> Values:
-    """ToolResults."""
+    """ToolResults: a tool use id, a status and contents."""
     contents = st.lists(tool_result_contents(texts=texts), max_size=3)
     return dicts({"content": contents, "status": tool_result_statuses(), "toolUseId": leaves.tool_use_ids()})
 
@@ -214,7 +214,7 @@ def run_tool_handlers(*, texts: Texts | None = None) -> st.SearchStrategy[types.
 
 @cached
 def tool_generators(*, texts: Texts | None = None) -> st.SearchStrategy[types.ToolGenerator]:
-    """ToolGenerators that nobody has read from: what a tool yields for a use of it, at the end a ToolResult."""
+    """Unread ToolGenerators: the items that a tool yields for a tool use, the last one a ToolResult."""
 
     def begin(tool: types.AgentTool, use: Any) -> types.ToolGenerator:
         return tool.stream(use, {})
@@ -224,21 +224,21 @@ def tool_generators(*, texts: Texts | None = None) -> st.SearchStrategy[types.To
 
 @cached
 def interrupts(*, texts: Texts | None = None) -> st.SearchStrategy[types.Interrupt]:
-    """Interrupts, answered or not."""
+    """Interrupts, with or without an answer."""
     answers = st.none() | some(texts)
     return st.builds(types.Interrupt, leaves.tool_use_ids(), leaves.tool_names(), leaves.json_values(), answers)
 
 
 @cached
 def interrupt_exceptions(*, texts: Texts | None = None) -> st.SearchStrategy[types.InterruptException]:
-    """InterruptExceptions, as they are raised where nobody has answered yet."""
+    """InterruptExceptions for questions without an answer yet."""
     asked = st.builds(types.Interrupt, leaves.tool_use_ids(), leaves.tool_names(), st.none() | some(texts))
     return asked.map(types.InterruptException)
 
 
 @cached
 def tool_contexts() -> st.SearchStrategy[types.ToolContext[None]]:
-    """ToolContexts without an agent: a tool use, and what an agent was called with."""
+    """ToolContexts without an agent: a tool use, and the arguments of an agent's call."""
 
     def context(use: Any, state: Value) -> types.ToolContext[None]:
         return types.ToolContext(use, None, state)
@@ -248,5 +248,5 @@ def tool_contexts() -> st.SearchStrategy[types.ToolContext[None]]:
 
 @cached
 def interruptibles() -> st.SearchStrategy[types.ToolContext[None]]:
-    """What can stop to ask a person: ToolContexts."""
+    """Objects that can stop to ask a person: ToolContexts."""
     return tool_contexts()

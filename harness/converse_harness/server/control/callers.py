@@ -22,10 +22,10 @@ _JSON: Final = "application/json"
 
 
 def check_caller(request: Request, hosts: Collection[str]) -> None:
-    """Raise Refused for a Host that is neither the loopback's nor one of `hosts`, and for another Origin than its own.
+    """Raise ControlRefused unless Host is the loopback or one of `hosts`, and Origin, if sent, is the server's own.
 
-    Where one of them stands for all addresses, any address in digits is the server's: only names can be made to lead
-    somewhere else.
+    If one of `hosts` is a wildcard address, any numeric address is accepted: only names can be redirected by an
+    attacker.
     """
     host = _header(request, "host")
     name = host_name(host)
