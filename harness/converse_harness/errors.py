@@ -85,7 +85,7 @@ _Name = TypeVar("_Name", bound=str)
 
 
 def one_of(setting: str, value: object, known: Mapping[_Name, str]) -> _Name:
-    """Check that a value is one of the `known` names, and return it; `known` maps each to its meaning. Raises ReplyError.
+    """Return the value if it is one of the `known` names, which map to their meanings. Raises ReplyError otherwise.
 
     >>> one_of("failed", "drop", {"write": "as if it had passed", "drop": "forget it"})
     'drop'
