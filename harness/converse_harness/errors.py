@@ -20,9 +20,7 @@ class ReplyError(ConverseHarnessError, ValueError):
 
 
 class StreamOrderError(ReplyError):
-    """Stream events are in an order that ConverseStream never sends; the message names the event, its position and what
-    is legal there.
-    """
+    """Stream events are in an order that ConverseStream never sends; the message names the event and the legal ones."""
 
 
 class DamagedData(ConverseHarnessError, ValueError):
@@ -87,8 +85,7 @@ _Name = TypeVar("_Name", bound=str)
 
 
 def one_of(setting: str, value: object, known: Mapping[_Name, str]) -> _Name:
-    """Check that a value is one of the allowed names, and return it; `names` maps each to its meaning. Raises
-    ReplyError.
+    """Return the value if it is one of the `known` names, which map to their meanings. Raises ReplyError otherwise.
 
     >>> one_of("failed", "drop", {"write": "as if it had passed", "drop": "forget it"})
     'drop'

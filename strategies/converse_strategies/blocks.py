@@ -45,8 +45,8 @@ def streamable() -> tuple[str, ...]:
 def streamable_blocks(draw: st.DrawFn, *, kinds: Collection[str] | None = None, texts: Texts | None = None) -> Block:
     """AWS ContentBlocks that ConverseStream can send: text, reasoning, tool uses, citations, images, server tools.
 
-    `kinds` are members of ContentBlock; `texts` what texts are drawn from. A toolResult is that of a server tool.
-    Raises InvalidArgument, when drawn, for a kind that cannot be streamed.
+    `kinds` are members of ContentBlock; `texts` is a strategy for texts. A toolResult is that of a server tool. Raises
+    InvalidArgument, when drawn, for a kind that cannot be streamed.
 
     >>> from hypothesis import find
     >>> find(streamable_blocks(kinds=["text", "toolUse"]), lambda block: True)

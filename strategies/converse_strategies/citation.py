@@ -44,7 +44,7 @@ def citations(
     or html, is cited by character; `content` by chunk; a search result by the blocks of its content; anything else by
     page, with a `sourceContent` of `texts`, since pages are counted but not read. `index` is its place among the
     documents (or search results) of the request, any of 0 to 4 if not given; `kinds` are some of the members of
-    CitationLocation; `texts` what texts are drawn from.
+    CitationLocation; `texts` is a strategy for texts.
 
     Ranges are half open, characters and chunks counted from 0 and pages from 1; a web page may come without `title` and
     `sourceContent`. Source: recorded answers of Claude and Nova; AWS's model. Raises InvalidArgument, when drawn, for

@@ -47,10 +47,10 @@ _DURATIONS: Final = st.integers(0, 3600)
 def errors(draw: st.DrawFn, *, names: Collection[str] | None = None, messages: Texts | None = None) -> Reply:
     """Replies that are HTTP errors before the stream: those of Converse and ConverseStream, and the gateway's.
 
-    `names` are names of errors, `ThrottlingException` for instance, all that the installed botocore's model has if not
-    given. `messages` is what their texts are drawn from: if not given, the known wordings, and any text. Some have the
-    header `retry-after` or `retry-after-ms`. botocore repeats some of them, so answer with `fake.always(error)`. Raises
-    InvalidArgument, when drawn, for an unknown name.
+    `names` are names of errors, for example `ThrottlingException`; the default is all errors of the installed
+    botocore's model. `messages` is a strategy for their texts; the default draws known wordings and any text. Some have
+    the header `retry-after` or `retry-after-ms`. botocore repeats some of them, so answer with `fake.always(error)`.
+    Raises InvalidArgument, when drawn, for an unknown name.
 
     >>> from hypothesis import find
     >>> find(errors(names=["ModelTimeoutException"]), lambda error: True)

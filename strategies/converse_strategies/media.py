@@ -206,7 +206,7 @@ def images(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
     """AWS ImageBlocks: PNG of one colour and 1 to 16 pixels each way, a pixel of JPEG, GIF or WebP, or an object of S3.
 
     `formats` are some of AWS's ImageFormat, `sources` some of `bytes` and `s3Location`. Raises InvalidArgument, when
-    drawn, for what the installed botocore does not know.
+    drawn, for a value that the installed botocore does not know.
 
     >>> from hypothesis import find
     >>> image = find(images(), lambda image: image["format"] == "gif")
@@ -236,8 +236,8 @@ def documents(
     `formats` are some of AWS's DocumentFormat, `sources` some of `bytes`, `text`, `content` and `s3Location`; a text
     and chunks are to be cited, and may have no format, or one of plain text. `names` are `document_names()` if not
     given; `texts` is what documents of plain text say, of which what is blank gets a character: of each other format
-    there is one file. Raises InvalidArgument, when drawn, for what the installed botocore does not know, and for a
-    source that has none of the formats.
+    there is one file. Raises InvalidArgument, when drawn, for a value that the installed botocore does not know, and
+    for a source that has none of the formats.
 
     >>> from hypothesis import find
     >>> find(documents(sources=["bytes"]), lambda document: True)
@@ -271,7 +271,7 @@ def videos(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
     """AWS VideoBlocks: the container of each format, with nothing in it, or an object of S3.
 
     `formats` are some of AWS's VideoFormat, `sources` some of `bytes` and `s3Location`. Raises InvalidArgument, when
-    drawn, for what the installed botocore does not know.
+    drawn, for a value that the installed botocore does not know.
 
     >>> from hypothesis import find
     >>> find(videos(formats=["webm"]), lambda video: True)["source"]["bytes"][:4].hex()
@@ -288,7 +288,7 @@ def audios(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
     """AWS AudioBlocks: silent WAV and PCM, the empty container of each other format, or an object of S3.
 
     `formats` are some of AWS's AudioFormat, `sources` some of `bytes` and `s3Location`. Raises InvalidArgument, when
-    drawn, for what the installed botocore does not know; an old one has no AudioBlock at all.
+    drawn, for a value that the installed botocore does not know; an old one has no AudioBlock at all.
     """
     source, form = draw(_pairs("audios", "Audio", _names(formats), _names(sources)))
     if source == "s3Location":

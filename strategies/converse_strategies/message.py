@@ -34,9 +34,9 @@ def assistant_messages(
 ) -> Message:
     """Messages of the assistant, of blocks that ConverseStream can send.
 
-    `kinds` are the members of ContentBlock to choose from, all that can be streamed if not given; `texts` what texts
-    are drawn from. A result of a server tool brings the use that it answers, so there may be more than `max_blocks`.
-    Raises InvalidArgument, when drawn, for a kind that cannot be streamed.
+    `kinds` are the members of ContentBlock to choose from, all that can be streamed if not given; `texts` is a strategy
+    for texts. A result of a server tool brings the use that it answers, so there may be more than `max_blocks`. Raises
+    InvalidArgument, when drawn, for a kind that cannot be streamed.
 
     >>> from hypothesis import find
     >>> find(assistant_messages(kinds=["text"]), lambda message: len(message["content"]) > 1)
@@ -58,10 +58,10 @@ def user_messages(
     """Messages of the user that Bedrock takes as the first of a conversation: no text is blank, no tool is answered.
 
     `kinds` are some of text, image, document, video, audio, searchResult, guardContent and cachePoint; a document
-    brings a text, a cache point stands behind another block. `texts` is what texts are drawn from; what it draws blank
-    gets a character. Source: what Bedrock refuses beyond its model, as its users report it: blank texts, empty
-    messages, documents without a text, with equal or odd names, or more than five. Raises InvalidArgument, when drawn,
-    for an unknown kind.
+    brings a text, a cache point stands behind another block. `texts` is a strategy for texts; what it draws blank gets
+    a character. Source: what Bedrock refuses beyond its model, as its users report it: blank texts, empty messages,
+    documents without a text, with equal or odd names, or more than five. Raises InvalidArgument, when drawn, for an
+    unknown kind.
 
     >>> from hypothesis import find
     >>> find(user_messages(), lambda message: True)

@@ -28,11 +28,11 @@ ROUTED: Final = (
 
 @st.composite
 def token_usages(draw: st.DrawFn, *, cached: bool | None = None) -> dict[str, Any]:
-    """AWS TokenUsages that add up: the total is what was read, written, and read from and written to the cache.
+    """AWS TokenUsages that add up: the total is the sum of input, output, cache read and cache write tokens.
 
-    `cached` says whether they have the counts of the prompt cache; either way if not given. `cacheDetails`, where the
-    installed botocore knows them, add up to `cacheWriteInputTokens`, in entries with a time to live each. Source: the
-    356 answers that are recorded all add up so. Numbers are up to two million, a model's longest context.
+    `cached`: with or without the counts of the prompt cache; both if not given. `cacheDetails`, where the installed
+    botocore knows them, add up to `cacheWriteInputTokens`, in entries with a time to live each. Source: the 356 answers
+    that are recorded all add up so. Numbers are up to two million, a model's longest context.
 
     >>> from hypothesis import find
     >>> find(token_usages(), lambda usage: True)

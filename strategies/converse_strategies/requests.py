@@ -145,7 +145,7 @@ def _cached_after_something(blocks: list[Json]) -> list[Json]:
 def inference_configs(*, texts: Texts | None = None) -> st.SearchStrategy[Json]:
     """AWS InferenceConfigurations that every model takes: `maxTokens` within all limits, no blank stop sequence.
 
-    `texts` are what stop sequences are drawn from.
+    `texts` is a strategy for stop sequences.
 
     >>> from hypothesis import find
     >>> find(inference_configs(), lambda config: "maxTokens" in config and "stopSequences" in config)
@@ -160,8 +160,8 @@ def inference_configs(*, texts: Texts | None = None) -> st.SearchStrategy[Json]:
 def output_configs(*, texts: Texts | None = None) -> st.SearchStrategy[Json]:
     """AWS OutputConfigs: a JSON Schema, as text, that the answer is to satisfy, and how hard to think.
 
-    `texts` are what the description of the schema is drawn from. Raises InvalidArgument, when drawn, where the
-    installed botocore does not have them.
+    `texts` is a strategy for the schema's description. Raises InvalidArgument, when drawn, where the installed botocore
+    does not have them.
 
     >>> from hypothesis import find
     >>> config = find(output_configs(), lambda config: "textFormat" in config)

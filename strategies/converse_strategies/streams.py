@@ -179,11 +179,11 @@ def stream_events(
 ) -> list[Event]:
     """Complete streams that ConverseStream could send, messageStart to metadata, as AWS event dicts.
 
-    `kinds` are the members of ContentBlock to choose from, all that can be streamed if not given; `texts` what texts
-    are drawn from; `stop_reasons` what the stop reason is drawn from, by default all that go with the blocks. The
-    deltas are cut anywhere, or as a model family does it (`claude`, ...: docs/fidelity.md names them).
-    `traces` are ConverseStreamTraces that every stream then has; by default a few have one. There are no exception
-    frames, and usage adds up. Raises InvalidArgument, when drawn, for an unknown kind or family.
+    `kinds` are the members of ContentBlock to choose from, all that can be streamed if not given; `texts` is a strategy
+    for texts; `stop_reasons` is a strategy for the stop reason, by default all that go with the blocks. The deltas are
+    cut anywhere, or as a model family does it (`claude`, ...: docs/fidelity.md names them). `traces` are
+    ConverseStreamTraces that every stream then has; by default a few have one. There are no exception frames, and usage
+    adds up. Raises InvalidArgument, when drawn, for an unknown kind or family.
 
     >>> from hypothesis import find
     >>> [next(iter(event)) for event in find(stream_events(), lambda events: True)]

@@ -32,9 +32,8 @@ def tool_specs(
 ) -> dict[str, Any]:
     """AWS ToolSpecifications: a name, a description, a JSON Schema whose type is `object`.
 
-    `schemas` are what the schema is drawn from, by default such as tools have (`json_schemas`), with `strict` now and
-    then where the model has it; its schema then has neither limits nor members that it does not name. `texts` are what
-    the description is drawn from.
+    `schemas` is a strategy for the schema, by default `json_schemas()`, with `strict` now and then where the model has
+    it; its schema then has neither limits nor members that it does not name. `texts` is a strategy for the description.
 
     >>> from hypothesis import find
     >>> find(tool_specs(), lambda spec: True)
@@ -71,8 +70,8 @@ def tools(draw: st.DrawFn, *, kinds: Collection[str] | None = None, texts: Texts
 def tool_inputs(draw: st.DrawFn, schema: Spec, *, texts: Texts | None = None) -> dict[str, Any]:
     """Inputs of a tool: objects that satisfy its schema.
 
-    `schema` is a JSON Schema, bare or under `json`, or a whole Tool or ToolSpecification. `texts` is what strings are
-    drawn from. Raises InvalidArgument, when drawn, if its type is not `object`, and as `schema_values` does.
+    `schema` is a JSON Schema, bare or under `json`, or a whole Tool or ToolSpecification. `texts` is a strategy for
+    strings. Raises InvalidArgument, when drawn, if its type is not `object`, and as `schema_values` does.
 
     >>> from hypothesis import find
     >>> find(tool_inputs({"type": "object", "properties": {"days": {"minimum": 1}}}), lambda input: input)
@@ -88,7 +87,7 @@ def tool_uses(
     """AWS ToolUseBlocks; of a tool if its spec is given, and then the input satisfies its schema.
 
     `spec` is an AWS ToolSpecification, the Tool around it, a JSON Schema alone (then the name is any), or a strategy
-    for them. `texts` is what strings in the input are made of. Raises InvalidArgument, when drawn, for anything else.
+    for them. `texts` is a strategy for strings in the input. Raises InvalidArgument, when drawn, for anything else.
 
     >>> from hypothesis import find
     >>> weather = {"name": "get_weather", "inputSchema": {"json": {"type": "object", "required": ["city"]}}}
@@ -173,7 +172,7 @@ def tool_configs(draw: st.DrawFn, *, max_tools: int = 3, texts: Texts | None = N
     """AWS ToolConfigurations: tools whose names differ, and a choice that names one of them.
 
     There is at least one toolSpec and at most `max_tools`; a systemTool and a cachePoint come after them, where the
-    installed botocore has them. `texts` are what descriptions are drawn from.
+    installed botocore has them. `texts` is a strategy for descriptions.
 
     >>> from hypothesis import find
     >>> find(tool_configs(), lambda config: "tool" in config.get("toolChoice", {}))["toolChoice"]
@@ -201,7 +200,7 @@ def tool_choices(
     """AWS ToolChoices: auto, any, or one tool by its name.
 
     `tool_config` is the ToolConfiguration that it is for, or the names of its tools; without it the name is any. A
-    configuration without a toolSpec has no tool to name. Raises InvalidArgument, when drawn, for what is neither.
+    configuration without a toolSpec has no tool to name. Raises InvalidArgument, when drawn, for any other value.
 
     >>> from hypothesis import find
     >>> [find(tool_choices(["f"]), lambda choice, kind=kind: kind in choice) for kind in ("auto", "any", "tool")]

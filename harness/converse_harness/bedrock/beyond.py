@@ -1,4 +1,4 @@
-"""What AWS sends beyond its own model, as one literal table: recorded answers of AWS are legal.
+"""The deviations of AWS's answers from its own model, as one literal table: recorded answers of AWS are legal.
 
 `validate` reads the table. The JSON codec needs only the bodies of errors from it: a member that the model does not
 know passes through as it is.

@@ -26,8 +26,6 @@ INTEGERS: Final[Mapping[str, tuple[int, int]]] = {"integer": (-(2**31), 2**31 - 
 class Checks:
     """The checks of all shapes, with one table of the deviations that are allowed. If `blobs` is given, it is the check
     for blobs and values are JSON as sent; otherwise blobs are bytes.
-
-    With `blobs`, the check of one of these, values are JSON as it is sent; else blobs are bytes.
     """
 
     def __init__(self, beyond: Iterable[Beyond], blobs: Callable[[Shape], Check] | None = None) -> None:

@@ -100,8 +100,8 @@ class Call:
     """One request to the fake, parsed.
 
     `number` counts from 1; `operation` is the AWS operation's name (None for a path outside Bedrock Runtime); `request`
-    is the HTTP request with secrets masked; `model_id` is decoded; `body` the request's JSON (`malformed` says why it
-    is not one), `params` the keyword arguments that a boto3 caller gave, blobs as bytes; `stands_for` is the model
+    is the HTTP request with secrets masked; `model_id` is decoded; `body` the request's JSON (`malformed` is the reason
+    if it has none), `params` the keyword arguments that a boto3 caller gave, blobs as bytes; `stands_for` is the model
     behind the id if a setting names one, otherwise the id. Everything about the answer is filled in while it is sent.
     """
 

@@ -200,9 +200,9 @@ def shortened(transcript: str) -> str:
 
 
 def transcript(calls: Sequence[Call]) -> str:
-    """Every call with what was in it, what was answered and each event with its time.
+    """List every call with its request, its answer and each event with its time.
 
-    Events are whole: of a secret that is cut, or came in pieces of which one is, nobody knows what it was.
+    Events are not shortened, because a shortened secret could no longer be recognised and masked.
     """
     lines = let_go(calls)
     for call in calls:

@@ -298,7 +298,7 @@ def break_stream(broken: Break, *, cut: Cut | None = None) -> Change:
 
 
 def break_body(broken: Break) -> Change:
-    """The same at this share of a whole body, whose Content-Length still announces all of it."""
+    """Make a fault at this share of a whole body, whose Content-Length still announces all of it."""
 
     def breaking(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
         (chunk,) = response.chunks

@@ -237,15 +237,15 @@ class _CapturedContent:
         return self._took(await self._taken(self._content.readany()))
 
     async def readexactly(self, n: int) -> Any:
-        """Exactly so many bytes."""
+        """Read exactly `n` bytes."""
         return self._took(await self._taken(self._content.readexactly(n)))
 
     async def readline(self, **limits: Any) -> Any:
-        """Up to the end of a line."""
+        """Read up to the end of the line."""
         return self._took(await self._taken(self._content.readline(**limits)))
 
     async def readuntil(self, *args: Any, **limits: Any) -> Any:
-        """Up to a separator."""
+        """Read up to and including a separator."""
         return self._took(await self._taken(self._content.readuntil(*args, **limits)))
 
     def read_nowait(self, n: int = -1) -> Any:

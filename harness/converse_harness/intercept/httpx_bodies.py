@@ -42,7 +42,7 @@ def answer(httpx: Any, exchange: TransportExchange, request: Any, started: float
 
 
 async def answer_async(httpx: Any, exchange: TransportExchange, request: Any, started: float) -> Any:
-    """The same without blocking the event loop."""
+    """The response to a request, without blocking the event loop; otherwise as `answer`."""
     if exchange.response.wait:
         from anyio import sleep  # httpx needs anyio itself
 
@@ -160,7 +160,7 @@ async def forward_async(
     request: Any,
     send: Callable[[Any], Awaitable[Any]],
 ) -> Any:
-    """The same for an asynchronous client."""
+    """The asynchronous counterpart of `forward`."""
     capture = Capture(exchange, captured)
     with _passing(capture):
         response = await send(request)

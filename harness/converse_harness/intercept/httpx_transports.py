@@ -319,7 +319,7 @@ def _handle(library: str) -> Callable[[Any], Any]:
 
 
 def _handle_async(library: str) -> Callable[[Any], Any]:
-    """The same for `AsyncHTTPTransport.handle_async_request`."""
+    """`AsyncHTTPTransport.handle_async_request`: requests to Bedrock go to the newest fake, as in `_handle`."""
 
     def replace(original: Any) -> Any:
         @functools.wraps(original)

@@ -187,7 +187,7 @@ def pytest_fixture_setup(request: Any) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Start to answer in a test without such a fixture."""
+    """Start to answer in a test without function-scoped fixtures."""
     __tracebackhide__ = True
     _answer(item)
     return (yield)

@@ -45,7 +45,6 @@ def _count_request() -> dict[str, Any]:
 
 
 def _inference_config() -> dict[str, Any]:
-    """The sample inferenceConfig."""
     return {"maxTokens": 512, "temperature": 0.5, "topP": 0.9, "stopSequences": ["END"]}
 
 
@@ -58,7 +57,6 @@ def _output_config() -> dict[str, Any]:
 
 
 def _request_metadata() -> dict[str, str]:
-    """The sample requestMetadata, with a team and a stage."""
     return {"team": "travel", "stage": "test"}
 
 

@@ -153,8 +153,8 @@ def schema_values(
     `keywords.KEYWORDS`, the formats those of `formats.FORMATS`. Where nothing gives a type, the keywords do: a schema
     with `properties` gets objects. Members that a schema does not name come only where it says so
     (`additionalProperties`, `patternProperties`), needs them, or names none. Recursion ends after a few turns. `texts`
-    is what strings are drawn from whose pattern and format are free. Raises InvalidArgument, when drawn, for a keyword
-    that is not in the table, with its path, and for keywords that no value can satisfy together.
+    is a strategy for strings whose pattern and format are free. Raises InvalidArgument, when drawn, for a keyword that
+    is not in the table, with its path, and for keywords that no value can satisfy together.
 
     >>> from hypothesis import find
     >>> city = {"properties": {"name": {"minLength": 2}, "size": {"minimum": 3}}, "required": ["name"]}

@@ -69,13 +69,13 @@ class RuleRequest:
 
     @property
     def inference(self) -> Mapping[str, Any]:
-        """The inferenceConfig, empty where there is none."""
+        """The inferenceConfig; empty if absent."""
         found: Mapping[str, Any] = self.body.get("inferenceConfig", {})
         return found
 
     @property
     def tool_config(self) -> Mapping[str, Any]:
-        """The toolConfig, empty where there is none."""
+        """The toolConfig; empty if absent."""
         found: Mapping[str, Any] = self.body.get("toolConfig", {})
         return found
 

@@ -1,8 +1,8 @@
 """The messages with which all AWS services report values that break their models.
 
-`Value 'x' at 'toolConfig.tools.1.member.toolSpec.name' failed to satisfy constraint: Member must ...`. For an item in a
-list or map of plain values the message is about the whole list or map: `Map value must satisfy constraint: [Member must
-..., ...]`.
+`Value 'x' at 'toolConfig.tools.1.member.toolSpec.name' failed to satisfy constraint: Member must ...`. For an
+item in a list or map of plain values the message is about the whole list or map:
+`Map value must satisfy constraint: [Member must ..., ...]`.
 """
 
 from __future__ import annotations
