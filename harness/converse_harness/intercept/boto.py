@@ -1,9 +1,9 @@
 """The boto transport: every boto3 and botocore client of the process is answered where it would open a connection.
 
 All of a client's own work still runs: parameter validation, endpoint rules, hooks, signing (with dummy keys, see
-`keys_and_waits`), retries, parsing. Only `Endpoint._send`, the last step before urllib3, is ours. Services whose endpoint
-prefix starts with `bedrock` go to the fake, all others to where they went before. `aioboto` has the asynchronous
-counterparts; `forward_boto` sends a call on to the real service.
+`keys_and_waits`), retries, parsing. Only `Endpoint._send`, the last step before urllib3, is ours. Services whose
+endpoint prefix starts with `bedrock` go to the fake, all others to where they went before. `aioboto` has the
+asynchronous counterparts; `forward_boto` sends a call on to the real service.
 
 The functions here make a replacement out of an original, for the table in `patch_points`. With no fake open, each of
 them does exactly what the original does.

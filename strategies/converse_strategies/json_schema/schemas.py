@@ -150,7 +150,7 @@ def schema_values(
     """Values that satisfy a JSON Schema of the kind that pydantic, strands-agents and langchain write for tools.
 
     JSON values: dict, list, str, int, float, bool, None. Source: JSON Schema 2020-12; the keywords are those of
-    `keywords.KEYWORDS`, the formats those of `formats.FORMATS`. Where nothing gives a type, the keywords do: a schema
+    `reading.KEYWORDS`, the formats those of `validation.FORMATS`. Where nothing gives a type, the keywords do: a schema
     with `properties` gets objects. Members that a schema does not name come only where it says so
     (`additionalProperties`, `patternProperties`), needs them, or names none. Recursion ends after a few turns. `texts`
     is a strategy for strings whose pattern and format are free. Raises InvalidArgument, when drawn, for a keyword that
