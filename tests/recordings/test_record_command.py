@@ -286,7 +286,7 @@ def test_a_secret_is_masked_unless_it_is_replaced(service: ConverseServer, folde
             130,
             (
                 "1 exchange written to session.jsonl.\nsession.jsonl has *** in the place of a secret:\n"
-                "  session.jsonl:5: contentBlockDelta.delta.text (with the lines after it): an AWS access key id\n"
+                "  session.jsonl:6: contentBlockDelta.delta.text (with the lines after it): an AWS access key id\n"
             ),
             "",
         )
