@@ -11,7 +11,6 @@ import boto3
 import botocore.endpoint
 import pytest
 import wrapt
-from moto import mock_aws
 from opentelemetry.instrumentation.threading import ThreadingInstrumentor
 
 from converse_harness import fake_converse, reply
@@ -55,7 +54,6 @@ def instrumented() -> Iterator[None]:
 
 SOMEBODY: dict[str, Callable[[], AbstractContextManager[object]]] = {
     "unittest.mock": mocked,
-    "moto": mock_aws,
     "wrapt": wrapped,
     "OpenTelemetry": instrumented,
 }
@@ -95,9 +93,6 @@ def test_patches_are_the_same_in_every_fake_and_back_at_the_end(kept: Callable[[
 @pytest.mark.parametrize("name", SOMEBODY)
 @pytest.mark.parametrize("fake_open", [False, True], ids=["between two fakes", "while a fake is open"])
 def test_somebody_else_comes_between_two_fakes(kept: Callable[[], None], name: str, fake_open: bool) -> None:
-    if name == "moto":
-        mock_aws().start()  # what it patches for the life of the process is there before
-        mock_aws().stop()
     originals = attributes()
     with fake_converse(reply.text("one")):
         assert ask() == "one"
@@ -111,7 +106,7 @@ def test_somebody_else_comes_between_two_fakes(kept: Callable[[], None], name: s
     assert attributes() == originals
 
 
-@pytest.mark.parametrize("name", ["unittest.mock", "moto", "OpenTelemetry"])
+@pytest.mark.parametrize("name", ["unittest.mock", "OpenTelemetry"])
 def test_somebody_who_was_there_before_leaves_while_patches_are_kept(kept: Callable[[], None], name: str) -> None:
     originals = attributes()
     with SOMEBODY[name](), fake_converse(reply.text("one")):
