@@ -93,10 +93,17 @@ def test_patches_are_the_same_in_every_fake_and_back_at_the_end(kept: Callable[[
 @pytest.mark.parametrize("name", SOMEBODY)
 @pytest.mark.parametrize("fake_open", [False, True], ids=["between two fakes", "while a fake is open"])
 def test_somebody_else_comes_between_two_fakes(kept: Callable[[], None], name: str, fake_open: bool) -> None:
+    with_fakes_around(SOMEBODY[name], kept, fake_open=fake_open)
+
+
+def with_fakes_around(
+    somebody: Callable[[], AbstractContextManager[object]], kept: Callable[[], None], *, fake_open: bool
+) -> None:
+    """Somebody comes after a fake and leaves before another; botocore is the original at the end."""
     originals = attributes()
     with fake_converse(reply.text("one")):
         assert ask() == "one"
-    with SOMEBODY[name]():
+    with somebody():
         if fake_open:
             with fake_converse(reply.text("two")):
                 assert ask() == "two"

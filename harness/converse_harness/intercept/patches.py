@@ -143,7 +143,7 @@ class Patches:
         for name in self._modules:
             if name in modules and name not in self._seen:
                 return False
-        for point, record in self._records.items():
+        for point, record in tuple(self._records.items()):  # an import in another thread may add to them
             holder: Any = modules.get(point.module)
             for step in point.path:
                 holder = getattr(holder, step, None)
