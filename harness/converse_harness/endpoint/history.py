@@ -166,8 +166,9 @@ class TurnReader:
             for use_id, use in uses_of(content_of(message)).items()
             if use_id not in self.given
         }
+        uses = {**self.history.uses, **uses_of(self.turn.blocks)}  # two answers of a script may have one id
         for use_id, was in self.answer.uses.items():
-            now = self.history.uses.get(use_id)
+            now = uses.get(use_id)
             if now is not None:
                 yield from self._changed_use(was, now)
             elif (renamed := self._renamed(use_id, was, added)) is not None:
