@@ -490,13 +490,15 @@ def test_what_came_of_a_stream_that_broke_is_nobodys() -> None:
     assert fake.notes == []
 
 
-def named(name: str) -> Reply:
+def named(name: str, stop_reason: str = "tool_use") -> Reply:
     """A tool use whose id other answers have too."""
-    return reply.message({"toolUse": {"toolUseId": "tooluse_aaaaaaaaaaaaaaaaaaaaaa", "name": name, "input": {}}})
+    use = {"toolUseId": "tooluse_aaaaaaaaaaaaaaaaaaaaaa", "name": name, "input": {}}
+    return reply.message({"toolUse": use}, stop_reason=stop_reason)
 
 
 @given(answers=st.lists(replies(), min_size=1, max_size=3), model=st.sampled_from([CLAUDE, NOVA]))
 @example(answers=[named("a"), named("b")], model=CLAUDE)
+@example(answers=[named("a"), named("b", "max_tokens")], model=CLAUDE)
 @example(answers=[reply.tool_use("a", {"n": None, "big": 2**60, "x": [1.5, {}, ""]})], model=CLAUDE)
 def test_whatever_comes_back_as_it_was_is_nothing_to_say(answers: list[Reply], model: str) -> None:
     """Over the very bytes; a tool loop where there is a tool, blobs and all."""

@@ -143,9 +143,11 @@ class Conversation:
         found: dict[int, _Found] = {}
         blocks = turn.blocks
         for use_id in uses_of(blocks):
-            candidates = [each for each in self._by_use.get(use_id, ()) if each.whole]
+            given = self._by_use.get(use_id, ())
+            candidates = [each for each in given if each.whole]
             if candidates:
-                one = self._chosen(candidates, history, turn, before, sure=len(use_id) >= _SURE)
+                sure = len(use_id) >= _SURE and len(given) == 1
+                one = self._chosen(candidates, history, turn, before, sure=sure)
                 found.setdefault(one.answer.call.number, one)
         known = {text for each in found.values() for text in each.answer.texts}
         texts = [text for text in texts_of(blocks) if text not in known]
@@ -169,7 +171,7 @@ class Conversation:
         """Of answers with the same text or id, choose one given at this place, preferably one whose parent is
         `before`.
         """
-        if len(candidates) == 1 and sure:
+        if sure:
             return _Found(candidates[0], sure=True)
         those = [each for each in candidates if _follows(each.call, history, turn.start)]
         if len(those) > 1:
@@ -272,8 +274,9 @@ def _begins(call: Call, history: SentHistory, start: int) -> bool:
 
 def _follows(call: Call, history: SentHistory, start: int) -> bool:
     """Whether the message before `start` equals the last user message of an earlier request."""
-    asked = [message for message in call.body.get("messages", ()) if message.get("role") != "assistant"]
-    return bool(start and asked) and _same(asked[-1], history.messages[start - 1])
+    latest_first = reversed(call.body.get("messages", ()))
+    asked = next((message for message in latest_first if message.get("role") != "assistant"), None)
+    return asked is not None and start > 0 and _same(asked, history.messages[start - 1])
 
 
 def _same(one: Message, other: Message) -> bool:
