@@ -499,6 +499,7 @@ def named(name: str, stop_reason: str = "tool_use") -> Reply:
 @given(answers=st.lists(replies(), min_size=1, max_size=3), model=st.sampled_from([CLAUDE, NOVA]))
 @example(answers=[named("a"), named("b")], model=CLAUDE)
 @example(answers=[named("a"), named("b", "max_tokens")], model=CLAUDE)
+@example(answers=[named("a"), named("a", "max_tokens"), named("b")], model=CLAUDE)
 @example(answers=[reply.tool_use("a", {"n": None, "big": 2**60, "x": [1.5, {}, ""]})], model=CLAUDE)
 def test_whatever_comes_back_as_it_was_is_nothing_to_say(answers: list[Reply], model: str) -> None:
     """Over the very bytes; a tool loop where there is a tool, blobs and all."""

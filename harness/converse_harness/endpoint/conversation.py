@@ -148,6 +148,8 @@ class Conversation:
             if candidates:
                 sure = len(use_id) >= _SURE and len(given) == 1
                 one = self._chosen(candidates, history, turn, before, sure=sure)
+                if len(given) > 1 and not _has_uses(turn, one.answer):
+                    one = one._replace(sure=False)  # an id that several answers have identifies none of them
                 found.setdefault(one.answer.call.number, one)
         known = {text for each in found.values() for text in each.answer.texts}
         texts = [text for text in texts_of(blocks) if text not in known]

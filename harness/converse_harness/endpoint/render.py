@@ -164,11 +164,10 @@ class Renderer:
         family, names = family_of(occasion.call.stands_for), occasion.names
         key = (reply, family.name, names)
         known = self._frames.get(key)
-        frames = Frames() if known is None else known
+        frames = Frames(partial(_events, reply, family, names)) if known is None else known
         return StreamChunks(
             frames,
             self._encode(key, frames, _runs(reply, family, names)) if known is None else (frames,),
-            partial(_events, reply, family, names),
             partial(_last_chunk, reply, occasion),
             reply.pace.first,
             reply.pace.each,

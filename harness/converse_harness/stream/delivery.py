@@ -4,10 +4,13 @@ took.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice, repeat
 from typing import Any, Final, NamedTuple
 
+from converse_harness.stream.events import decode_event
+from converse_harness.stream.frames import decode
 from converse_harness.stream.http import Chunk
 
 Event = Mapping[str, Any]
@@ -23,13 +26,15 @@ class SentEvent(NamedTuple):
 class Frames(list[bytes]):
     """The frames of a stream except the last one. Complete, and never changed again, once the stream was sent.
 
-    `chunked` is their HTTP/1.1 form in one piece, made when it is first asked for.
+    `events` makes their events anew at each call. `chunked` is their HTTP/1.1 form in one piece, made when it is first
+    asked for.
     """
 
-    __slots__ = ("_chunked",)
+    __slots__ = ("_chunked", "events")
 
-    def __init__(self) -> None:
+    def __init__(self, events: Callable[[], Iterable[Event]]) -> None:
         super().__init__()
+        self.events = events
         self._chunked = b""
 
     @property
@@ -48,24 +53,21 @@ class StreamChunks(Iterable[Chunk]):
     """The chunks of a stream without faults: one frame each; `first` and `each` are the pauses before them, in seconds.
 
     `runs` yields the frames except the last one, encoded on demand, at most once, and also appended to `frames`.
-    `events` makes their events anew at each call. `last` makes the final chunk, if there is one, from the number of
-    frames before it.
+    `last` makes the final chunk, if there is one, from the number of frames before it.
     """
 
-    __slots__ = ("each", "events", "first", "frames", "last", "runs")
+    __slots__ = ("each", "first", "frames", "last", "runs")
 
     def __init__(
         self,
         frames: Frames,
         runs: Iterable[list[bytes]],
-        events: Callable[[], Iterable[Event]],
         last: Callable[[int], Chunk | None],
         first: float,
         each: float,
     ) -> None:
         self.frames = frames
         self.runs = runs
-        self.events = events
         self.last = last
         self.first = first
         self.each = each
@@ -81,7 +83,7 @@ class StreamChunks(Iterable[Chunk]):
         return isinstance(self.runs, tuple) and len(self.frames) <= _SHORT and not self.is_paced
 
     def __iter__(self) -> Iterator[Chunk]:
-        return self._with(iter(self.events()))
+        return self._with(iter(self.frames.events()))
 
     def without_events(self) -> Iterator[Chunk]:
         """The same chunks without their events, except the last one's."""
@@ -103,33 +105,35 @@ class SentChunks:
     """The chunks of an answer that a client took, with their times.
 
     `begin` returns the chunks for a reader, which calls `add` for each chunk that the client took. For StreamChunks,
-    only the times and the source of the events are kept, so that events that nobody reads are never made.
+    only the times and the frames are kept, so that events that nobody reads are never made; of the metadata, too, only
+    the frame is.
     """
 
-    __slots__ = ("_frames", "_make_events", "chunks", "started", "times")
+    __slots__ = ("_frames", "chunks", "started", "times")
 
     def __init__(self) -> None:
         self.started = 0.0
         """When the request arrived, on the clock of `times`."""
-        self.times: list[float] = []
+        self.times = array("d")
         """When each chunk was taken: first those of `_frames`, perhaps not all of them, then those in `chunks`."""
         self.chunks: list[Chunk] = []
-        self._frames: Sequence[bytes] | None = None
-        self._make_events: Callable[[], Iterable[Event]] = tuple
+        self._frames: Frames | None = None
 
     def begin(self, chunks: Iterable[Chunk], started: float) -> Iterator[Chunk]:
         """Return the chunks to read; `started` is the arrival time of the request."""
         self.started = started
         if not isinstance(chunks, StreamChunks):
             return iter(chunks)
-        self._frames, self._make_events = chunks.frames, chunks.events
+        self._frames = chunks.frames
         return chunks.without_events()
 
     def add(self, chunk: Chunk, at: float) -> None:
         """Note that the client took a chunk; `at` is on the same clock as `started`."""
         self.times.append(at)  # first: whoever reads meanwhile sees one chunk less
-        if chunk.event is not None or self._frames is None:
+        if self._frames is None:
             self.chunks.append(chunk)
+        elif chunk.event is not None:
+            self.chunks.append(Chunk(chunk.data) if "metadata" in chunk.event else chunk)
 
     def extend(self, chunks: Iterable[Chunk], at: float = 0.0) -> None:
         """Note that the client took several chunks at once."""
@@ -146,13 +150,18 @@ class SentChunks:
     @property
     def events(self) -> Iterator[SentEvent]:
         """The events in the chunks taken, with their times."""
-        ats = iter(list(self.times))
-        for event, at in zip(islice(self._make_events(), self._framed), ats, strict=False):
+        ats = iter(self.times[:])
+        made = self._frames.events() if self._frames is not None else ()
+        for event, at in zip(islice(made, self._framed), ats, strict=False):
             yield SentEvent(event, at - self.started)
         for chunk, at in zip(self.chunks, ats, strict=False):
-            if chunk.event is not None:
-                for event in (chunk.event, *chunk.more):
-                    yield SentEvent(event, at - self.started)
+            for event in self._events_in(chunk):
+                yield SentEvent(event, at - self.started)
+
+    def _events_in(self, chunk: Chunk) -> Iterable[Event]:
+        if chunk.event is not None:
+            return chunk.event, *chunk.more
+        return () if self._frames is None else (decode_event(decode(chunk.data))[0],)
 
     @property
     def data(self) -> list[bytes]:
@@ -165,7 +174,8 @@ class SentChunks:
         if not self.chunks:
             return False
         last = self.chunks[-1]
-        return "metadata" in ((last.event, *last.more)[-1] or ())
+        event = (last.event, *last.more)[-1]
+        return self._frames is not None if event is None else "metadata" in event
 
     @property
     def last_at(self) -> float | None:
