@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from converse_harness.secret_kinds import KINDS, SecretKind
@@ -237,7 +237,13 @@ def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 def mask_headers(headers: Headers) -> Headers:
     """The headers with secret values masked."""
-    return tuple([(each[0], MASK) if each[0].lower() in _SECRET_HEADERS else each for each in headers])
+    return tuple([_shared((name, MASK if name.lower() in _SECRET_HEADERS else value)) for name, value in headers])
+
+
+@lru_cache(maxsize=256)
+def _shared(header: tuple[str, str]) -> tuple[str, str]:
+    """The header itself, one object for all calls: each call keeps its headers, and most of them repeat."""
+    return header
 
 
 def header_secrets(headers: Headers) -> Iterator[str]:

@@ -490,6 +490,13 @@ def test_what_came_of_a_stream_that_broke_is_nobodys() -> None:
     assert fake.notes == []
 
 
+BEGUN: Final = reply.message(
+    {"text": "0"}, {"reasoningContent": {"reasoningText": {"text": "0"}}}, stop_reason="max_tokens"
+)
+ENDED: Final = reply.message({"text": "0"}, {"reasoningContent": {"redactedContent": b"0"}})
+"""An answer of which a part is missing, and a whole one with the same text."""
+
+
 def named(name: str, stop_reason: str = "tool_use") -> Reply:
     """A tool use whose id other answers have too."""
     use = {"toolUseId": "tooluse_aaaaaaaaaaaaaaaaaaaaaa", "name": name, "input": {}}
@@ -500,6 +507,7 @@ def named(name: str, stop_reason: str = "tool_use") -> Reply:
 @example(answers=[named("a"), named("b")], model=CLAUDE)
 @example(answers=[named("a"), named("b", "max_tokens")], model=CLAUDE)
 @example(answers=[named("a"), named("a", "max_tokens"), named("b")], model=CLAUDE)
+@example(answers=[reply.text("1"), BEGUN, ENDED], model=CLAUDE)
 @example(answers=[reply.tool_use("a", {"n": None, "big": 2**60, "x": [1.5, {}, ""]})], model=CLAUDE)
 def test_whatever_comes_back_as_it_was_is_nothing_to_say(answers: list[Reply], model: str) -> None:
     """Over the very bytes; a tool loop where there is a tool, blobs and all."""

@@ -153,7 +153,9 @@ class Endpoint:
         body, malformed = _parse(name, request.body) if name in (*SCRIPTED, *NAMED) else (_lenient(request.body), None)
         shown = Request(request.method, request.target, mask_headers(request.headers), request.body)
         self._received += 1
-        model = stands_for(self.models, path_params.get("modelId", ""))
+        model = path_params.get("modelId", "")
+        if self.models:
+            model = stands_for(self.models, model)
         call = Call(self._received, name, shown, path_params, body, malformed, stands_for=model)
         call.answered.cache = cache_use
         if self.keep_calls is not None and len(self.calls) == self.keep_calls:
@@ -177,17 +179,21 @@ class Endpoint:
         call.answered.refusal = refusal
         if refusal is not None and self.rules == "warn":
             noted = (refusal, *noted)
-        notes = (Note(each.rule.name, noted_request(call, each), call.number) for each in noted)
-        call.answered.notes = [*call.answered.notes, *notes]
+        if noted:
+            notes = [Note(each.rule.name, noted_request(call, each), call.number) for each in noted]
+            call.answered.notes = [*call.answered.notes, *notes]
         return self.script.choose(call, refused=refusal is not None and self.rules != "warn")
 
     def _compare_history(self, call: Call) -> None:
         """Report changes of earlier answers in the request's messages."""
-        texts = {each: changed_answer(call, each) for each in self.conversation.changes(call)}
+        changes = self.conversation.changes(call)
+        if not changes:
+            return
+        texts = {each: changed_answer(call, each) for each in changes}
         if self.history == "note":
             call.answered.notes = [Note(each.kind, text, call.number) for each, text in texts.items()]
             self.notes += call.answered.notes
-        elif texts:
+        else:
             self.problems.append(ChangedHistory("\n\n".join(texts.values())))
 
     def _judged(self, call: Call) -> _Judged:
@@ -235,12 +241,15 @@ class Endpoint:
 
     def _respond(self, call: Call, slot: Slot | None, occasion: Occasion) -> HttpResponse:
         refusal = call.answered.refusal
-        if slot is not None and isinstance(slot.responder, Reply) and slot.responder.recorded is not None:
-            # Bedrock is known to have answered this call, as it is in a recording.
-            call.answered.notes = [note for note in call.answered.notes if note.kind in HISTORY_CHANGES]
-        self.notes += [note for note in call.answered.notes if note.kind not in HISTORY_CHANGES]
-        if slot is not None:
-            return self._scripted(call, slot, occasion)
+        responder = slot.responder if slot is not None else None
+        if call.answered.notes:
+            if isinstance(responder, Reply) and responder.recorded is not None:
+                # Bedrock is known to have answered this call, as it is in a recording.
+                call.answered.notes = [note for note in call.answered.notes if note.kind in HISTORY_CHANGES]
+            self.notes += [note for note in call.answered.notes if note.kind not in HISTORY_CHANGES]
+        if slot is not None and responder is not None:
+            reply = responder if isinstance(responder, Reply) else _computed(responder(call), slot)
+            return self._render(call, reply, occasion)
         if refusal is not None and self.rules != "warn":
             self.problems.append(RefusedRequest(refused_request(call, refusal)))
             if refusal.rule.framed and call.operation == "ConverseStream":
@@ -263,11 +272,6 @@ class Endpoint:
             return error_response("UnknownOperationException", 404, body, occasion.request_id)
         return self.refuse(call, UnexpectedCall(unexpected_call(self.script, call))).response
 
-    def _scripted(self, call: Call, slot: Slot, occasion: Occasion) -> HttpResponse:
-        responder = slot.responder
-        reply = responder if isinstance(responder, Reply) else _computed(responder(call), slot)
-        return self._render(call, reply, occasion)
-
     def _handle(self, handler: Handler, call: Call, occasion: Occasion) -> HttpResponse:
         result = handler(call)
         if isinstance(result, Reply):
@@ -275,8 +279,9 @@ class Endpoint:
         return output_response(call.operation or "", result, occasion.request_id)
 
     def _render(self, call: Call, reply: Reply, occasion: Occasion) -> HttpResponse:
-        self.check(reply)
-        check_answer(call.operation, reply)
+        reply.check_transport(self.transport)
+        if call.operation in NAMED:
+            check_answer(call.operation, reply)
         call.answered.reply = reply
         response = self._renderer.render(reply, occasion)
         recorded = reply.recorded

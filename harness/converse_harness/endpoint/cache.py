@@ -105,7 +105,7 @@ class PromptCache:
         caching = None if known is None else known.caching
         if known is None or caching is None or call.operation not in _CONVERSATIONS:
             return None
-        implicit = not has_cache_point(call.body)
+        implicit = not has_cache_point(call)
         if implicit and not caching.implicit:
             return None
         self.settle()

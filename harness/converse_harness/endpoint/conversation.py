@@ -89,6 +89,8 @@ class Conversation:
         """The changes that a request makes to answers of this fake; each change is reported for the first request that
         has it.
         """
+        if call.turn == 1:
+            return []
         history, turns = self._read(call)
         new: list[HistoryChange] = []
         for turn, found in turns:
@@ -143,20 +145,20 @@ class Conversation:
         found: dict[int, _Found] = {}
         blocks = turn.blocks
         for use_id in uses_of(blocks):
-            given = self._by_use.get(use_id, ())
-            candidates = [each for each in given if each.whole]
-            if candidates:
+            if given := self._by_use.get(use_id):
                 sure = len(use_id) >= _SURE and len(given) == 1
-                one = self._chosen(candidates, history, turn, before, sure=sure)
+                one = self._chosen(given, history, turn, before, sure=sure)
                 if len(given) > 1 and not _has_uses(turn, one.answer):
                     one = one._replace(sure=False)  # an id that several answers have identifies none of them
-                found.setdefault(one.answer.call.number, one)
+                if one.answer.whole:
+                    found.setdefault(one.answer.call.number, one)
         known = {text for each in found.values() for text in each.answer.texts}
         texts = [text for text in texts_of(blocks) if text not in known]
         for text in (*texts, "".join(texts)):
             if same := self._by_text.get(text) or self._by_text.get(squeezed(text)):
                 one = self._chosen(same[-_SAME:], history, turn, before, sure=False)
-                found.setdefault(one.answer.call.number, one)
+                if one.answer.whole:
+                    found.setdefault(one.answer.call.number, one)
         if not found and (changed := self._in_the_same_place(history, turn)) is not None:
             found[changed.call.number] = _Found(changed, sure=True)
         return [found[number] for number in sorted(found)]
@@ -231,10 +233,11 @@ class Conversation:
                 index.setdefault(key, []).append(answer)
 
     def _indexes(self, answer: GivenAnswer) -> Iterator[tuple[dict[Any, list[GivenAnswer]], Iterable[Any]]]:
+        """Where an answer is found again. One of which a part is missing is found too, lest it is taken for another."""
         yield self._by_use, answer.uses
+        texts = {key for text in answer.texts for key in (text, squeezed(text))}
+        yield self._by_text, texts | ({answer.written} - {""})
         if answer.whole:
-            texts = {key for text in answer.texts for key in (text, squeezed(text))}
-            yield self._by_text, texts | ({answer.written} - {""})
             yield self._by_length, (len(answer.call.body.get("messages", ())),)
 
 

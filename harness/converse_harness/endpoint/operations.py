@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple, cast
 from urllib.parse import unquote
 
@@ -35,7 +35,7 @@ def route(request: Request) -> Route | None:
     >>> route(Request("POST", "/model/arn%3Aaws%3Abedrock%3A%3A%3Aprompt%2Fx/converse", (), b""))
     Route(operation='Converse', path_params={'modelId': 'arn:aws:bedrock:::prompt/x'})
     """
-    return _find(request, bedrock.SERVICE)
+    return _find(request.method, request.target, bedrock.SERVICE)
 
 
 def control_route(request: Request) -> Route | None:
@@ -45,7 +45,7 @@ def control_route(request: Request) -> Route | None:
     >>> control_route(Request("GET", "/inference-profiles/us.amazon.nova-lite-v1%3A0", (), b"")).operation
     'GetInferenceProfile'
     """
-    return _find(request, bedrock.CONTROL_PLANE)
+    return _find(request.method, request.target, bedrock.CONTROL_PLANE)
 
 
 @cache
@@ -62,10 +62,11 @@ def labels(operation: str) -> tuple[str, ...] | None:
     return None
 
 
-def _find(request: Request, service: str) -> Route | None:
-    path = request.target.partition("?")[0]
-    for method, pattern, operation in _paths(service):
-        found = pattern.fullmatch(path) if method == request.method else None
+@lru_cache(maxsize=256)
+def _find(method: str, target: str, service: str) -> Route | None:
+    path = target.partition("?")[0]
+    for its_method, pattern, operation in _paths(service):
+        found = pattern.fullmatch(path) if its_method == method else None
         if found:
             return Route(operation, {name: unquote(value) for name, value in found.groupdict().items()})
     return None

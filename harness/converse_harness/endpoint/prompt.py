@@ -14,6 +14,7 @@ from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 from converse_harness.bedrock.models import Caching, Model
+from converse_harness.endpoint.call import Call
 from converse_harness.stream.chunk import weigh
 
 TOOL_CHOICE: Final = "toolConfig.toolChoice"
@@ -90,9 +91,11 @@ def tools_weight(body: Mapping[str, Any], known: Model | None) -> float:
     return known.tools_tokens if known is not None and any("cachePoint" not in tool for tool in tools) else 0
 
 
-def has_cache_point(body: Mapping[str, Any]) -> bool:
-    """Whether the request's JSON has a cachePoint."""
-    return any("cachePoint" in each.block for each in _blocks(body))
+def has_cache_point(call: Call) -> bool:
+    """Whether the request has a cachePoint."""
+    # Most requests lack even the word, and JSON can only spell it otherwise with escapes.
+    named = b"cachePoint" in call.raw or b"\\u" in call.raw
+    return named and any("cachePoint" in each.block for each in _blocks(call.body))
 
 
 def cached_blocks(body: Mapping[str, Any], caching: Caching | None) -> Iterator[PromptBlock]:

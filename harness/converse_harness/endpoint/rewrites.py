@@ -189,7 +189,7 @@ def _nothing_cached(calls: Sequence[Call]) -> Note | None:
 
 
 def _has_point(call: Call) -> bool:
-    return call.operation in CONVERSATIONS and has_cache_point(call.body)
+    return call.operation in CONVERSATIONS and has_cache_point(call)
 
 
 class _Compared(NamedTuple):

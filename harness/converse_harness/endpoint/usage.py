@@ -27,12 +27,13 @@ class UsageKeys:
     details: bool = False
 
 
+_NO_KEYS: Final = UsageKeys()
 _READ: Final = ("cacheReadInputTokens", "cacheReadInputTokenCount")
 _WRITTEN: Final = ("cacheWriteInputTokens", "cacheWriteInputTokenCount")
 _COUNTS: Final = (*_READ, *_WRITTEN)
 
 _IN_JSON: Final = (
-    (Claude(before=(3, 7)), UsageKeys()),
+    (Claude(before=(3, 7)), _NO_KEYS),
     (Claude(before=(4,)), UsageKeys(_COUNTS)),
     (Claude(before=(5,)), UsageKeys(_COUNTS, details=True)),
     (Claude(), UsageKeys(_READ, details=True)),
@@ -54,21 +55,21 @@ def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None) -> dic
     counted: dict[str, Any] = {"inputTokens": rest, "outputTokens": estimate_tokens(body.content), **(given or {})}
     if given is None:
         counted["serverToolUsage"] = {}
-        known = _in_json(call.stands_for) if call.operation == "Converse" else UsageKeys()
+        known = _in_json(call.stands_for) if call.operation == "Converse" else _NO_KEYS
         read, written = (use.read, use.written) if use is not None else (0, 0)
-        for key in _COUNTS if has_cache_point(call.body) else known.always:
+        for key in _COUNTS if has_cache_point(call) else known.always:
             counted[key] = read if key in _READ else written
         if use is not None and known.details and written:
             counted["cacheDetails"] = [{"inputTokens": tokens, "ttl": ttl} for ttl, tokens in use.details]
     parts = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
-    counted.setdefault("totalTokens", sum(counted.get(part, 0) for part in parts))
+    counted.setdefault("totalTokens", sum([counted.get(part, 0) for part in parts]))
     return counted
 
 
 @lru_cache
 def _in_json(model_id: str) -> UsageKeys:
     name = standing(model_id).id
-    return next((keys for models, keys in _IN_JSON if name in models), UsageKeys())
+    return next((keys for models, keys in _IN_JSON if name in models), _NO_KEYS)
 
 
 def request_tokens(call: Call) -> int:

@@ -27,7 +27,6 @@ from converse_harness.intercept.keys_and_waits import (
     remembered,
     signs_for_fake,
     with_dummies,
-    without_keys,
 )
 from converse_harness.intercept.reader import ResponseReader
 from converse_harness.intercept.registry import CURRENT_CALL
@@ -236,7 +235,8 @@ def sign_with_dummies(original: Any) -> Any:
     async def get_auth_instance(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not signs_for_fake(self):
             return remembered(self, await original(self, *args, **kwargs))
-        return await original(with_dummies(self, _AioDummyCredentials()), *args, **without_keys(kwargs))
+        kwargs.pop("request_credentials", None)
+        return await original(with_dummies(self, _AioDummyCredentials()), *args, **kwargs)
 
     return get_auth_instance
 

@@ -194,28 +194,24 @@ def _read_request(request: Any, host: str) -> Request:
         start = body.tell()
         body = body.read()
         request.body.seek(start)
+    # Headers that botocore keeps by lower-case name are slow to iterate over.
+    items = getattr(request.headers, "_dict", request.headers).items()
     return Request(
         method=request.method,
         target=target.removeprefix(base) if target.startswith(f"{base}/") else target,
-        headers=tuple(
-            [(str(name), value if type(value) is str else _text(value)) for name, value in _items(request.headers)]
-        ),
+        headers=tuple([(str(name), value if type(value) is str else _as_text(value)) for name, value in items]),
         body=body.encode() if isinstance(body, str) else bytes(body or b""),
     )
 
 
-def _items(headers: Any) -> Any:
-    """The headers of a prepared request. Headers that botocore keeps by lower-case name are slow to iterate over."""
-    return getattr(headers, "_dict", headers).items()
-
-
+@functools.lru_cache(maxsize=256)
 def _target(url: str) -> str:
     _, _, rest = url.partition("://")
     _, slash, path = rest.partition("/")
     return slash + path or "/"
 
 
-def _text(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
 
 

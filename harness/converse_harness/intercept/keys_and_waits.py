@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable
 from contextvars import ContextVar
 from inspect import signature
-from typing import Any
+from typing import Any, Final
 
 from converse_harness.intercept import registry
 from converse_harness.intercept.clients import ACCESS_KEY, BEARER_TOKEN, REGION, SECRET_KEY
@@ -35,9 +35,17 @@ class DummyCredentials:
 
     def get_frozen_credentials(self) -> Any:
         """Return these credentials; signers call it."""
-        from botocore.credentials import ReadOnlyCredentials
+        return _frozen_dummies()
 
-        return ReadOnlyCredentials(ACCESS_KEY, SECRET_KEY, None)
+
+@functools.cache
+def _frozen_dummies() -> Any:
+    from botocore.credentials import ReadOnlyCredentials
+
+    return ReadOnlyCredentials(ACCESS_KEY, SECRET_KEY, None)
+
+
+_DUMMIES: Final = DummyCredentials()
 
 
 def sign_with_dummies(original: Any) -> Any:
@@ -47,7 +55,8 @@ def sign_with_dummies(original: Any) -> Any:
     def get_auth_instance(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not signs_for_fake(self):
             return remembered(self, original(self, *args, **kwargs))
-        return original(with_dummies(self, DummyCredentials()), *args, **without_keys(kwargs))
+        kwargs.pop("request_credentials", None)
+        return original(with_dummies(self, _DUMMIES), *args, **kwargs)
 
     return get_auth_instance
 
@@ -81,11 +90,6 @@ def _dummy_token() -> Any:
     from botocore.tokens import FrozenAuthToken
 
     return FrozenAuthToken(BEARER_TOKEN)
-
-
-def without_keys(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The signer's arguments without credentials from the request."""
-    return {name: value for name, value in kwargs.items() if name != "request_credentials"}
 
 
 class DeferredCredentials:

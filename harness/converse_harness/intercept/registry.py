@@ -65,11 +65,7 @@ class _Entry:
 
     def is_endpoint_of(self, endpoint: str) -> bool:
         """Whether a client's endpoint is this fake's URL."""
-        return bool(self.url) and f"{endpoint}/".startswith(f"{self.url}/")
-
-    def allows_connection(self, endpoint: str) -> bool:
-        """Whether a boto call may connect to this endpoint: only if it is on this machine and `boto` is False."""
-        return not self.boto and is_loopback(endpoint)
+        return f"{endpoint}/".startswith(f"{self.url}/")
 
 
 class ActiveCall:
@@ -82,16 +78,6 @@ class ActiveCall:
         self.operation = operation
         self.call: Call | None = None
         """Its newest attempt; None before the first."""
-
-    @property
-    def fake(self) -> OpenFake:
-        """The fake that answers this call. Raises BlockedConnection once that fake is closed, unless it records.
-
-        A forwarded call may finish after the fake closed; what arrives after saving is not recorded.
-        """
-        if self.entry.closed and not self.records:
-            raise refuse(self.entry.responder, CLOSED_MEANWHILE)
-        return self.entry.responder
 
     @property
     def records(self) -> bool:
@@ -208,7 +194,7 @@ def _entry_for(endpoint: str) -> _Entry | None:
     newest_first = _entries[::-1]
     answers = None
     for entry in newest_first:
-        if entry.is_endpoint_of(endpoint):
+        if entry.url and entry.is_endpoint_of(endpoint):
             return entry
         if entry.boto and answers is None:
             answers = entry
@@ -225,17 +211,18 @@ def end_call(held: ActiveCall) -> None:
 
 
 def fake_for_call(endpoint: str) -> OpenFake | None:
-    """The fake that must answer a boto client's request now; None if the request may go to the network.
+    """The fake that must answer a boto client's request now; None if the request may go to the network: under a fake
+    that does not answer boto clients, requests to this machine may.
 
-    Raises BlockedConnection.
+    Raises BlockedConnection, once the fake under which the call began is closed too.
     """
     held = CURRENT_CALL.get()
-    if held is not None:
-        fake = held.fake
-        return None if held.entry.allows_connection(endpoint) else fake
-    entry = _entry_for(endpoint)
+    entry = _entry_for(endpoint) if held is None else held.entry
     if entry is not None:
-        return None if entry.allows_connection(endpoint) else entry.responder
+        if held is not None and entry.closed and not entry.responder.records:
+            # A forwarded call may finish after the fake closed; what arrives after saving is not recorded.
+            raise refuse(entry.responder, CLOSED_MEANWHILE)
+        return None if not entry.boto and is_loopback(endpoint) else entry.responder
     if _outlived and not is_loopback(endpoint):
         _refuse_outlived()
     return None
