@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 from converse_harness import bedrock
@@ -66,11 +66,8 @@ class Exchange:
     call: Call
     response: HttpResponse
     on_ended: Callable[[Call], None] | None = None
-
-    @property
-    def captured(self) -> None:
-        """Always None: the fake itself answers the call."""
-        return
+    captured: None = field(default=None, init=False)
+    """The fake itself answers the call."""
 
     @property
     def taken(self) -> SentChunks:

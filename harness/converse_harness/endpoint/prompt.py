@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
@@ -82,40 +82,43 @@ def prompt_of(body: Mapping[str, Any], model_id: str, known: Model | None) -> Pr
 def request_weight(body: Mapping[str, Any], known: Model | None) -> float:
     """Estimate the input tokens of a request's JSON."""
     blocks = cached_blocks(body, known.caching if known is not None else None)
-    return tools_weight(body, known) + sum(weigh(each.block) for each in blocks if "cachePoint" not in each.block)
+    return tools_weight(body, known) + sum([weigh(each.block) for each in blocks if "cachePoint" not in each.block])
 
 
 def tools_weight(body: Mapping[str, Any], known: Model | None) -> float:
     """The tokens of the instructions that the service adds before the tools."""
+    if known is None or "toolConfig" not in body:
+        return 0
     tools: Sequence[Mapping[str, Any]] = _config(body).get("tools") or ()
-    return known.tools_tokens if known is not None and any("cachePoint" not in tool for tool in tools) else 0
+    return known.tools_tokens if any("cachePoint" not in tool for tool in tools) else 0
 
 
 def has_cache_point(call: Call) -> bool:
     """Whether the request has a cachePoint."""
     # Most requests lack even the word, and JSON can only spell it otherwise with escapes.
-    named = b"cachePoint" in call.raw or b"\\u" in call.raw
-    return named and any("cachePoint" in each.block for each in _blocks(call.body))
+    raw = call.request.body
+    return (b"cachePoint" in raw or b"\\u" in raw) and any("cachePoint" in each.block for each in _blocks(call.body))
 
 
-def cached_blocks(body: Mapping[str, Any], caching: Caching | None) -> Iterator[PromptBlock]:
+def cached_blocks(body: Mapping[str, Any], caching: Caching | None) -> list[PromptBlock]:
     """The request's blocks and cache points as the model receives them: some models do not get earlier reasoning."""
-    first = _turn(body.get("messages", ())) if caching is not None and caching.drops_thoughts else 0
-    for each in _blocks(body):
-        if "reasoningContent" not in each.block or each.message >= first:
-            yield each
+    blocks = _blocks(body)
+    if caching is not None and caching.drops_thoughts and any("reasoningContent" in each.block for each in blocks):
+        first = _turn(body.get("messages", ()))
+        return [each for each in blocks if "reasoningContent" not in each.block or each.message >= first]
+    return blocks
 
 
-def _blocks(body: Mapping[str, Any]) -> Iterator[PromptBlock]:
-    for k, tool in enumerate(_config(body).get("tools") or ()):
-        yield PromptBlock(f"toolConfig.tools[{k}]", -1, "tools", tool)
-    for k, said in enumerate(body.get("system") or ()):
-        yield PromptBlock(f"system[{k}]", -1, "system", said)
+def _blocks(body: Mapping[str, Any]) -> list[PromptBlock]:
+    tools: Sequence[Mapping[str, Any]] = _config(body).get("tools") or ()
+    found = [PromptBlock(f"toolConfig.tools[{k}]", -1, "tools", tool) for k, tool in enumerate(tools)]
+    found += [PromptBlock(f"system[{k}]", -1, "system", said) for k, said in enumerate(body.get("system") or ())]
     messages: Sequence[Mapping[str, Any]] = body.get("messages") or ()
     for n, message in enumerate(messages):
-        content: Sequence[Mapping[str, Any]] = message.get("content") or ()
-        for m, block in enumerate(content):
-            yield PromptBlock(f"messages[{n}].content[{m}]", n, str(message.get("role")), block)
+        role = str(message.get("role"))
+        for m, block in enumerate(message.get("content") or ()):
+            found.append(PromptBlock(f"messages[{n}].content[{m}]", n, role, block))
+    return found
 
 
 def _config(body: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -23,7 +23,15 @@ from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.usage import usage
 from converse_harness.errors import ReplyError, StreamOrderError
 from converse_harness.faults.model import Change, Fault, FaultPlacement, ResponseFault, rearranged
-from converse_harness.reply.body import METADATA, UNNAMED_TOOL_USE, BareBody, ErrorBody, EventsBody, MessageBody
+from converse_harness.reply.body import (
+    METADATA,
+    UNNAMED_TOOL_USE,
+    BareBody,
+    ErrorBody,
+    EventsBody,
+    MessageBody,
+    Recorded,
+)
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import Response as Assembled
 from converse_harness.stream.assemble import assemble
@@ -70,7 +78,7 @@ class Occasion:
     @property
     def request_id(self) -> str:
         """A UUID for x-amzn-RequestId, different for every request body and attempt."""
-        body = shake_256(self.call.raw).hexdigest(16)
+        body = shake_256(self.call.request.body).hexdigest(16)
         name = self.digest(f"request|{body}|{self.call.attempt}", 16).hex()
         variant = _UUID_VARIANTS[int(name[16], 16)]
         return f"{name[:8]}-{name[8:12]}-4{name[13:16]}-{variant}{name[17:20]}-{name[20:]}"
@@ -111,28 +119,27 @@ class Renderer:
         Raises ReplyError if the call is for Converse and the reply exists only as a stream.
         """
         streams = not isinstance(reply.body, ErrorBody) and occasion.call.operation == "ConverseStream"
-        changes = [
-            (placement, _on_stream(placement.fault) if streams else placement.fault.on_body)
-            for placement in reply.placements
-        ]
-        for placement, change in changes:
+        changes: list[tuple[FaultPlacement, Change | None]] = []
+        for placement in reply.placements:
+            change = _on_stream(placement.fault) if streams else placement.fault.on_body
+            changes.append((placement, change))
             if change is None and not streams:
                 raise ReplyError(
                     f"{reply.summary}: only a stream can be broken by faults.{placement.fault.name}, and the client "
                     f"called {occasion.call.operation}, which answers with one whole body."
                 )
         prompt = occasion.call.answered.prompt = self._cache.use(occasion.call)
-        response = self._recorded(reply, occasion) or self._sound(reply, occasion)
+        response = None if reply.recorded is None else self._recorded(reply.recorded, reply, occasion)
+        response = response or self._sound(reply, occasion)
         for placement, change in changes:
             response = response if change is None else change(response, placement)
         if prompt is not None and response.status == _OK and response.failure is None:
             self._cache.answered(prompt, reply.pace.first, reply.pace.each * (_count(reply, occasion) - 1))
         return response
 
-    def _recorded(self, reply: Reply, occasion: Occasion) -> HttpResponse | None:
+    def _recorded(self, recorded: Recorded, reply: Reply, occasion: Occasion) -> HttpResponse | None:
         """The recorded bytes, if they were recorded for the call's operation."""
-        recorded = reply.recorded
-        if recorded is None or recorded.operation != occasion.call.operation:
+        if recorded.operation != occasion.call.operation:
             return None
         if recorded.operation == "Converse" and isinstance(reply.body, MessageBody):
             occasion.call.answered.response = _assembled(reply, occasion, ())
@@ -159,8 +166,8 @@ class Renderer:
                 return _whole(reply, occasion)
 
     def _stream(self, reply: Reply, occasion: Occasion) -> Iterable[Chunk]:
-        if reply.order_breach is not None:
-            return _broken_order(reply.order_breach, reply, occasion)
+        if reply.placements and (breach := reply.order_breach) is not None:
+            return _broken_order(breach, reply, occasion)
         family, names = family_of(occasion.call.stands_for), occasion.names
         key = (reply, family.name, names)
         known = self._frames.get(key)

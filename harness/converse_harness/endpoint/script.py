@@ -182,7 +182,7 @@ class Script:
 
         A `refused` call is answered only by a recording, which contains Bedrock's real answer.
         """
-        for queue in self.recordings if refused else self._queues():
+        for queue in self.recordings if refused else self._queues:
             slot = queue.next(call)
             if slot is not None:
                 slot.used_by.append(call.number)
@@ -212,7 +212,7 @@ class Script:
 
     def slots(self) -> Iterator[tuple[Queue, Slot]]:
         """Every slot with its queue, in order of precedence."""
-        for queue in self._queues():
+        for queue in self._queues:
             for slot in queue.slots:
                 yield queue, slot
 
@@ -223,13 +223,11 @@ class Script:
     @property
     def runs_functions(self) -> bool:
         """Whether the script has a predicate or a computed reply."""
-        return any(queue.runs_functions for queue in self._queues())
+        return any(queue.runs_functions for queue in self._queues)
 
-    def _queues(self) -> Iterator[Queue]:
-        yield from self.whens
-        yield from self.recordings
-        yield self.ordered
-        yield self.fallback
+    @property
+    def _queues(self) -> list[Queue]:
+        return [*self.whens, *self.recordings, self.ordered, self.fallback]
 
 
 def describe(script: Script, call: Call | None = None, *, recordings: bool = True) -> list[tuple[str, str]]:

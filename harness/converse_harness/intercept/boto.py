@@ -31,6 +31,8 @@ from converse_harness.intercept.reader import ResponseReader
 from converse_harness.intercept.registry import CURRENT_CALL
 from converse_harness.stream.http import HttpResponse, Request
 
+_CODEC = ("utf-8", "surrogateescape")
+
 _FAILURES = {
     "connection refused": "EndpointConnectionError",
     "connect timeout": "ConnectTimeoutError",
@@ -199,7 +201,9 @@ def _read_request(request: Any, host: str) -> Request:
     return Request(
         method=request.method,
         target=target.removeprefix(base) if target.startswith(f"{base}/") else target,
-        headers=tuple([(str(name), value if type(value) is str else _as_text(value)) for name, value in items]),
+        headers=tuple(
+            [(str(name), str(value, *_CODEC) if isinstance(value, bytes) else str(value)) for name, value in items]
+        ),
         body=body.encode() if isinstance(body, str) else bytes(body or b""),
     )
 
@@ -209,10 +213,6 @@ def _target(url: str) -> str:
     _, _, rest = url.partition("://")
     _, slash, path = rest.partition("/")
     return slash + path or "/"
-
-
-def _as_text(value: Any) -> str:
-    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
 
 
 class BotoBody(io.RawIOBase):
