@@ -251,7 +251,7 @@ def weigh(value: object) -> float:
     """The estimate before rounding; files may be bytes, as in boto3, or base64, as in JSON."""
     if isinstance(value, str):
         return len(value) / 4
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):  # a dict first: to look at an abstract class takes longer
         return _weigh_members(cast("Mapping[object, object]", value))
     if isinstance(value, bytes | bytearray):
         return _FILE
@@ -271,8 +271,13 @@ def _weigh_members(value: Mapping[object, object]) -> float:
         return len(redacted) * 3 / 16
     total = 0.0
     for name, item in value.items():
-        is_file = name == "bytes" and len(value) == 1 and isinstance(item, str)
-        total += weigh(name) + (_FILE if is_file else weigh(item))
+        total += len(name) / 4 if isinstance(name, str) else weigh(name)
+        if not isinstance(item, str):
+            total += weigh(item)
+        elif name == "bytes" and len(value) == 1:
+            total += _FILE
+        else:
+            total += len(item) / 4
     return total
 
 
