@@ -14,8 +14,10 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
 import httpx
@@ -45,6 +47,10 @@ ASKED = st.tuples(replies(), st.sampled_from(("converse", "converse-stream"))) |
 BEDROCK = "https://bedrock-runtime.us-east-1.amazonaws.com"
 BODY = b'{"messages":[{"role":"user","content":[{"text":"hello"}]}]}'
 DATE = re.compile(rb"\r\nDate: [^\r]*")
+
+
+_SORTED: Final[dict[str, Any]] = {"sort_keys": True, "default": repr}
+"""The order of members is none of JSON's."""
 
 
 def draw(file: Path) -> None:
@@ -88,7 +94,8 @@ def as_kept(answer: Reply, path: str) -> bytes:
         with suppress(httpx.TransportError, ValueError):
             client.post(f"{BEDROCK}{path}", content=BODY)
         (call,) = fake.calls
-        return repr(([event for event, _ in call.events], call.outcome, call.response)).encode()
+        response = call.response and asdict(call.response)
+        return json.dumps([[event for event, _ in call.events], call.outcome, response], **_SORTED).encode()
 
 
 def pauses(answer: Reply, path: str) -> bytes:
