@@ -170,7 +170,7 @@ class Endpoint:
         handled = call.operation in self.handlers and call.operation not in NAMED
         if handled:
             return None
-        if self.history != "off" and call.operation in SCRIPTED:
+        if self.history != "off" and call.operation in SCRIPTED and call.turn > 1:
             self._compare_history(call)
         refusal, noted = self._judged(call)
         call.answered.refusal = refusal
@@ -276,7 +276,8 @@ class Endpoint:
         return output_response(call.operation or "", result, occasion.request_id)
 
     def _render(self, call: Call, reply: Reply, occasion: Occasion) -> HttpResponse:
-        reply.check_transport(self.transport)
+        if reply.placements:
+            reply.check_transport(self.transport)
         if call.operation in NAMED:
             check_answer(call.operation, reply)
         call.answered.reply = reply

@@ -89,8 +89,6 @@ class Conversation:
         """The changes that a request makes to answers of this fake; each change is reported for the first request that
         has it.
         """
-        if call.turn == 1:
-            return []
         history, turns = self._read(call)
         new: list[HistoryChange] = []
         for turn, found in turns:
