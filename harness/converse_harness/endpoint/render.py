@@ -71,15 +71,11 @@ class Occasion:
     place: str
     call: Call
 
-    def digest(self, what: str, size: int) -> bytes:
-        """Return `size` bytes that are a hash of the seed, the reply's place and `what`."""
-        return _digest(self.seed, self.place, what, size)
-
     @property
     def request_id(self) -> str:
         """A UUID for x-amzn-RequestId, different for every request body and attempt."""
         body = shake_256(self.call.request.body).hexdigest(16)
-        name = self.digest(f"request|{body}|{self.call.attempt}", 16).hex()
+        name = _digest(self.seed, self.place, f"request|{body}|{self.call.attempt}", 16).hex()
         variant = _UUID_VARIANTS[int(name[16], 16)]
         return f"{name[:8]}-{name[8:12]}-4{name[13:16]}-{variant}{name[17:20]}-{name[20:]}"
 
@@ -90,6 +86,7 @@ class Occasion:
 
 
 def _digest(seed: int, place: str, what: str, size: int) -> bytes:
+    """Return `size` bytes that are a hash of a script's seed, the reply's place in it and `what`."""
     return shake_256(f"{seed}|{place}|{what}".encode()).digest(size)
 
 
@@ -289,7 +286,7 @@ def _last_chunk(reply: Reply, occasion: Occasion, sent: int) -> Chunk | None:
         return Chunk(encode_event(event), delay, event)
     if isinstance(reply.body, MessageBody):
         event = {"metadata": _options(reply.body, reply, occasion, sent)}
-        padding = occasion.digest("metadata padding", 1).translate(_PAD_LENGTHS)[0]
+        padding = _digest(occasion.seed, occasion.place, "metadata padding", 1).translate(_PAD_LENGTHS)[0]
         return Chunk(encode_event(event, padding), delay, event)
     if isinstance(reply.body, EventsBody) and sent < len(reply.body.events):
         event = dict(reply.body.events[sent])
@@ -298,7 +295,7 @@ def _last_chunk(reply: Reply, occasion: Occasion, sent: int) -> Chunk | None:
 
 
 def _options(body: MessageBody, reply: Reply, occasion: Occasion, sent: int) -> dict[str, Any]:
-    options = {name: body.options[name] for name in METADATA if name in body.options}
+    options = {name: body.options[name] for name in METADATA if name in body.options} if body.options else {}
     if "trace" in options:
         options["trace"] = guardrails.named(options["trace"], occasion.call.guardrail)
     options["usage"] = usage(occasion.call, body, options.get("usage"))

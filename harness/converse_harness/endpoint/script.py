@@ -183,7 +183,7 @@ class Script:
         A `refused` call is answered only by a recording, which contains Bedrock's real answer.
         """
         for queue in self.recordings if refused else self._queues:
-            slot = queue.next(call)
+            slot = queue.next(call) if queue.slots else None
             if slot is not None:
                 slot.used_by.append(call.number)
                 return slot

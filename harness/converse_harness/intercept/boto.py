@@ -81,7 +81,8 @@ def answer(original: Any) -> Any:
         response = exchange.response
         if response.wait:
             time.sleep(wait_for(exchange, self, request.url))
-        failure, waits = _broken_body(response, request.url), patience(self)
+        waits = patience(self)
+        failure = None if response.broken is None else _broken_body(response, request.url)
         body = BotoBody(exchange, started, failure, waits, request.url)
         if not request.stream_output and (failure is not None or outlasts(response, waits)):
             _read_to_the_break(body, request.url)

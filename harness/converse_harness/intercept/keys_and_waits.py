@@ -20,9 +20,10 @@ CREATING: ContextVar[bool] = ContextVar("converse_harness_creating", default=Fal
 """True while a client for Bedrock is being made under a fake: its credentials are looked up later, if ever."""
 
 
-def is_bedrock(name: object) -> bool:
+@functools.lru_cache(maxsize=512)
+def is_bedrock(name: str) -> bool:
     """Whether a service is answered by fakes: by service name, service id or endpoint prefix."""
-    return str(name)[:7].lower() == "bedrock"
+    return name[:7].lower() == "bedrock"
 
 
 class DummyCredentials:
@@ -162,7 +163,7 @@ def create_without_keys(original: Any) -> Any:
 
 def bind_for_fake(original: Any, session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The arguments with a region; None for a client of another service."""
-    if registry.blocking_fake() is None or not is_bedrock(args[0] if args else kwargs.get("service_name")):
+    if registry.blocking_fake() is None or not is_bedrock(str(args[0] if args else kwargs.get("service_name"))):
         return None
     bound = signature(original).bind(session, *args, **kwargs)
     given = (bound.arguments.get("config"), session.get_default_client_config())
