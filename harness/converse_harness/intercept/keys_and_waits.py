@@ -173,27 +173,28 @@ def bind_for_fake(original: Any, session: Any, args: tuple[Any, ...], kwargs: di
     return bound
 
 
-_Book = Callable[[float], None]
-"""Takes note of a wait that is skipped, in seconds."""
-
-
-def _skips_call_waits() -> _Book | None:
-    """The function that records skipped waits for the running call; None if waits are slept."""
+def _skips_of_call(seconds: float) -> bool:
+    """Whether a retry wait of the running call is skipped; its fake takes note of it then."""
     held = CURRENT_CALL.get()
-    fake = None if held is None else held.skips_waits
-    return None if held is None or fake is None else lambda seconds: fake.waited(seconds, held.call)
+    if held is None or held.entry.responder.sleeps:
+        return False
+    held.entry.responder.waited(seconds, held.call)
+    return True
 
 
-def _skips_any_waits() -> _Book | None:
-    """The function that records skipped waits outside a call; None if waits are slept."""
+def _skips_of_test(seconds: float) -> bool:
+    """The same outside a call, for the newest fake."""
     fake = registry.current()
-    return None if fake is None or fake.sleeps else fake.waited
+    if fake is None or fake.sleeps:
+        return False
+    fake.waited(seconds)
+    return True
 
 
 class _Module:
     """Replaces a module inside one library; all attributes but `sleep` are the real module's."""
 
-    def __init__(self, real: Any, sleep: Callable[[float], Any]) -> None:
+    def __init__(self, real: Any, sleep: Callable[..., Any]) -> None:
         self._real = real
         self.sleep = sleep
 
@@ -203,36 +204,24 @@ class _Module:
 
 def without_sleep(time: Any) -> Any:
     """The name `time` in `botocore.endpoint`, replaced so that retry waits are skipped."""
-
-    def sleep(seconds: float) -> None:
-        book = _skips_call_waits()
-        if book is None:
-            time.sleep(seconds)
-        else:
-            book(seconds)
-
-    return _Module(time, sleep)
+    return _Module(time, lambda seconds: None if _skips_of_call(seconds) else time.sleep(seconds))
 
 
-def _without_async_sleep(skips: Callable[[], _Book | None]) -> Callable[[Any], Any]:
-    """The name `asyncio` in a library, replaced so that waits are skipped while `skips` returns a recorder."""
+def _without_async_sleep(skips: Callable[[float], bool]) -> Callable[[Any], Any]:
+    """The name `asyncio` in a library, replaced so that waits that `skips` takes note of are skipped."""
 
     def replace(asyncio: Any) -> Any:
         async def sleep(seconds: float, *args: Any, **kwargs: Any) -> Any:
-            book = skips()
-            if book is not None:
-                book(seconds)
-                seconds = 0
             # Even a skipped wait yields control, so that other tasks run, as during a real wait.
-            return await asyncio.sleep(seconds, *args, **kwargs)
+            return await asyncio.sleep(0 if skips(seconds) else seconds, *args, **kwargs)
 
         return _Module(asyncio, sleep)
 
     return replace
 
 
-without_call_waits = _without_async_sleep(_skips_call_waits)
-without_test_waits = _without_async_sleep(_skips_any_waits)
+without_call_waits = _without_async_sleep(_skips_of_call)
+without_test_waits = _without_async_sleep(_skips_of_test)
 
 
 def without_anyio_sleep(original: Any) -> Any:
@@ -240,18 +229,14 @@ def without_anyio_sleep(original: Any) -> Any:
 
     @functools.wraps(original)
     async def _sleep(self: Any, sleep_amount: float) -> None:
-        book = _skips_call_waits()
-        if book is not None:
-            book(sleep_amount)
-            sleep_amount = 0
-        await original(self, sleep_amount)
+        await original(self, 0 if _skips_of_call(sleep_amount) else sleep_amount)
 
     return _sleep
 
 
-def _missing_time(bucket: Any, amount: float) -> float:
-    """How many seconds a token bucket would wait for `amount`."""
-    return float((amount - bucket.available_capacity) / bucket.max_rate)
+def _skips_filling(bucket: Any, amount: float) -> bool:
+    """Whether the wait is skipped until a token bucket has filled up to `amount`."""
+    return _skips_of_call((amount - bucket.available_capacity) / bucket.max_rate)
 
 
 def acquire_at_once(original: Any) -> Any:
@@ -260,14 +245,12 @@ def acquire_at_once(original: Any) -> Any:
 
     @functools.wraps(original)
     def acquire(self: Any, amount: float = 1, block: bool = True) -> Any:
-        book = _skips_call_waits()
-        if book is None or not block:
-            return original(self, amount, block)
         try:
-            return original(self, amount, False)
+            return original(self, amount, block and CURRENT_CALL.get() is None)
         except CapacityNotAvailableError:
-            book(_missing_time(self, amount))
-            return True
+            if not block:
+                raise
+            return _skips_filling(self, amount) or original(self, amount)
 
     return acquire
 
@@ -278,14 +261,12 @@ def acquire_at_once_async(original: Any) -> Any:
 
     @functools.wraps(original)
     async def acquire(self: Any, amount: float = 1, block: bool = True) -> Any:
-        book = _skips_call_waits()
-        if book is None or not block:
-            return await original(self, amount, block)
         try:
-            return await original(self, amount, False)
+            return await original(self, amount, block and CURRENT_CALL.get() is None)
         except CapacityNotAvailableError:
-            book(_missing_time(self, amount))
-            return True
+            if not block:
+                raise
+            return _skips_filling(self, amount) or await original(self, amount)
 
     return acquire
 

@@ -84,12 +84,6 @@ class ActiveCall:
         """Whether this call may be forwarded to the real service."""
         return self.entry.responder.records
 
-    @property
-    def skips_waits(self) -> OpenFake | None:
-        """The fake to which skipped retry waits are reported; None if waits are slept."""
-        fake = self.entry.responder
-        return None if fake.sleeps else fake
-
 
 CURRENT_CALL: ContextVar[ActiveCall | None] = ContextVar("converse_harness_held", default=None)
 """The call that runs in this context."""
