@@ -77,7 +77,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def coverage(session: nox.Session) -> None:
-    """The default tier, with the branches that it takes."""
+    """The default tier, with the lines that it runs."""
     install(session, extra="[test]")
     arguments = session.posargs or DEFAULT_TIER
     pytest_with_coverage(session, *arguments, report=(f"--omit={AIOBOTOCORE_MODULE}", "--fail-under=94"))
@@ -91,7 +91,12 @@ def slow(session: nox.Session) -> None:
 
 
 def pytest_with_coverage(session: nox.Session, *arguments: str, report: tuple[str, ...]) -> None:
-    """Run pytest and report the branches; each session has data of its own."""
+    """Run pytest and report the lines that ran; each session has data of its own.
+
+    Python 3.12 and newer tell coverage of lines by `sys.monitoring`, in half the time of a tracer, without its locks;
+    of branches they tell from 3.14 on.
+    """
+    session.env["COVERAGE_CORE"] = "sysmon"
     session.env["COVERAGE_FILE"] = str(Path(session.create_tmp()).resolve() / "coverage")
     session.run("coverage", "erase")
     session.run("coverage", "run", "-m", *PYTEST, *arguments)
