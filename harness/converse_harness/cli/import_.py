@@ -144,7 +144,6 @@ class _Import:
 
     def one(self, job: _Job) -> tuple[Sequence[str], str]:
         """Import a cassette: the lines that tell of it, and why it cannot be imported, if it cannot."""
-        problem = ""
         try:
             return self._imported(job), ""
         except (CannotImport, CannotImportAll) as error:
