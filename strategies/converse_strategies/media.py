@@ -165,7 +165,7 @@ eNozUNtU2pd2XnDZTYZVDEnncuQYEICRyQxNVgIqAwDAxw5s
 """By the formats of AWS's VideoFormat."""
 
 AUDIOS: Final[Mapping[str, bytes]] = {
-    "wav": content.wav(),
+    "wav": content.WAV,
     "pcm": b"\0\0",
     "mp3": _MP3,
     "mpeg": _MP3,

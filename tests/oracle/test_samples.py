@@ -14,9 +14,8 @@ from jsonschema import Draft202012Validator
 from pydantic import TypeAdapter
 
 from converse_harness import samples
-from converse_harness.samples import builders
 
-OWN: Final = [name for name in builders.BUILDERS if "." in name]
+OWN: Final = [name for name in samples.NAMES if "." in name]
 """Samples of the vocabulary of Strands; the others are shapes of AWS."""
 
 
@@ -33,7 +32,7 @@ def names(shared: Path) -> dict[str, str]:
 
 
 def without_sample(names: dict[str, str]) -> list[str]:
-    return [name for name in names if name not in builders.BUILDERS or samples.sample(name) is None]
+    return [name for name in names if name not in samples.NAMES or samples.sample(name) is None]
 
 
 def test_every_name_has_a_sample(names: dict[str, str]) -> None:
@@ -43,10 +42,9 @@ def test_every_name_has_a_sample(names: dict[str, str]) -> None:
 
 
 def test_a_sample_that_is_removed_is_named(names: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    all_of_them = builders.BUILDERS
+    all_of_them = samples.NAMES
     for removed in names:
-        rest = {name: builder for name, builder in all_of_them.items() if name != removed}
-        monkeypatch.setattr(builders, "BUILDERS", rest)
+        monkeypatch.setattr(samples, "NAMES", tuple(name for name in all_of_them if name != removed))
         assert without_sample(names) == [removed]
 
 

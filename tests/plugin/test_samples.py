@@ -240,7 +240,7 @@ LOADED = """
 import sys
 
 def pytest_collection_finish():
-    print("loaded:", *sorted({"botocore", "converse_harness.samples.builders"} & set(sys.modules)))
+    print("loaded:", *sorted({"botocore", "converse_harness.samples.values"} & set(sys.modules)))
 """
 
 
@@ -248,7 +248,7 @@ def pytest_collection_finish():
     ("test", "loaded"),
     [
         ("def test_it(converse_message, converse_pii_entity): pass", "loaded:"),
-        ("def test_it(converse_each_pii_kind): pass", "loaded: botocore converse_harness.samples.builders"),
+        ("def test_it(converse_each_pii_kind): pass", "loaded: botocore converse_harness.samples.values"),
     ],
 )
 def test_values_come_when_a_test_runs(project: pytest.Pytester, test: str, loaded: str) -> None:

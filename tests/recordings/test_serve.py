@@ -12,8 +12,7 @@ import pytest
 
 from converse_harness import recording
 from converse_harness.cli import main
-from converse_harness.cli.loading import CannotServe, How, load
-from converse_harness.cli.terminal import counted
+from converse_harness.cli.loading import CannotServe, counted_in, load
 from converse_harness.recordings.play import Playing
 from converse_harness.recordings.read import read
 from converse_harness.recordings.replies import reply_of
@@ -90,17 +89,17 @@ def test_the_rule_and_the_pace_are_as_asked(file: Path) -> None:
 
 
 def test_what_it_is_loaded_with(file: Path) -> None:
-    (queue,) = load(file, How("exact", 2.0)).recordings
+    (queue,) = load(file, match="exact", pace=2.0).recordings
     assert isinstance(queue, Playing)
     assert (queue.recording.match, queue.recording.pace) == ("exact", 2.0)
-    assert counted(load(file)) == "1 recording (2 exchanges)"
+    assert counted_in(load(file)) == "1 recording (2 exchanges)"
     (file.parent / "mixed.py").write_text(
         "from converse_harness import recording, reply\n"
         "script = [recording('trip.jsonl'), reply.text('a'), recording('trip.jsonl')]\n"
     )
-    assert counted(load(file.parent / "mixed.py")) == "1 script (1 reply) and 2 recordings (4 exchanges)"
+    assert counted_in(load(file.parent / "mixed.py")) == "1 script (1 reply) and 2 recordings (4 exchanges)"
     (file.parent / "alone.py").write_text("from converse_harness import recording\nscript = recording('trip.jsonl')\n")
-    assert counted(load(file.parent / "alone.py")) == "1 recording (2 exchanges)"
+    assert counted_in(load(file.parent / "alone.py")) == "1 recording (2 exchanges)"
     assert recording(file).exchanges[0].operation == "ConverseStream"
 
 

@@ -18,24 +18,25 @@ from functools import cached_property
 from typing import Final
 
 from converse_harness import bedrock
-from converse_harness.cases import failures, guardrails, messages, tools
+from converse_harness.cases import failures, guardrails, messages
 from converse_harness.cases.case import Case
+from converse_harness.cases.tools import TOOL_CASES
 from converse_harness.errors import ReplyError
 
 __all__ = ["CASES", "Case", "UnknownCase"]
 
 
 FAMILIES: Final[Mapping[str, Callable[[], Iterable[Case]]]] = {
-    "text and reasoning": messages.cases,
-    "tools": tools.cases,
-    "citations": messages.citation_cases,
-    "guardrails": guardrails.guardrail_cases,
+    "text and reasoning": lambda: messages.TEXT_CASES,
+    "tools": lambda: TOOL_CASES,
+    "citations": lambda: messages.CITATION_CASES,
+    "guardrails": lambda: (*guardrails.GUARDRAIL_CASES, *guardrails.policy_cases()),
     "stop reasons": guardrails.stop_cases,
-    "metadata": messages.metadata_cases,
-    "errors before the stream": failures.error_cases,
-    "context overflow": failures.overflow_cases,
-    "errors inside the stream": failures.frame_cases,
-    "the future": messages.future_cases,
+    "metadata": lambda: messages.METADATA_CASES,
+    "errors before the stream": lambda: (*failures.error_cases(), *failures.ERROR_CASES),
+    "context overflow": lambda: failures.OVERFLOW_CASES,
+    "errors inside the stream": lambda: (*failures.frame_cases(), *failures.FRAME_CASES),
+    "the future": lambda: messages.FUTURE_CASES,
     "faults": failures.fault_cases,
 }
 """What makes the cases of each family."""

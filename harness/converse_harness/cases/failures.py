@@ -9,7 +9,7 @@ from typing import Any, Final
 from converse_harness import bedrock, reply
 from converse_harness.bedrock.families import ERRORS, OVERFLOW_IN_STREAM, OVERFLOWS, THROTTLES, Wording
 from converse_harness.cases.case import MEASURED, MODEL, RECORDED, SPECIFICATION, Case, Made, snake
-from converse_harness.cases.messages import ANSWER, SIGNATURE, THOUGHT
+from converse_harness.cases.messages import ANSWER, SIGNED, reasoned
 from converse_harness.cases.tools import TOOL
 from converse_harness.faults import FAULTS, IN_PROCESS
 from converse_harness.faults.model import EventOrderFault, Fault, FaultLevel
@@ -46,34 +46,27 @@ _NOT_HTTP: Final = ("ModelStreamErrorException",)
 """Errors of streams alone: in AWS's model no operation has them as its answer."""
 
 
-def _error_name(error: str) -> str:
-    """The name of an error's case: that of its function in `reply`, if it has one.
-
-    >>> _error_name("ThrottlingException"), _error_name("ModelTimeoutException")
-    ('throttled', 'model_timeout')
-    """
-    return _HELPERS.get(error, snake(error.removesuffix("Exception")))
-
-
 def _known_from(wording: Wording) -> str:
     return f"{wording.source} ({wording.where})" if wording.where else wording.source
 
 
 def error_cases() -> Iterator[Case]:
-    """The cases of errors before the stream."""
+    """One case per error before the stream that has a recorded wording, named as its function in `reply`."""
     for name, wording in ERRORS.items():
-        if name in _NOT_HTTP:
-            continue
-        status = bedrock.all_errors()[name].status
-        sender = "the gateway before Bedrock" if name in GATEWAY_ERRORS else "Bedrock"
-        yield Case(
-            _error_name(name),
-            f"In place of an answer {sender} sends {status} {name}.",
-            _MUST_BY_STATUS[status],
-            _known_from(wording),
-            partial(reply.error, name),
-        )
-    yield Case(
+        if name not in _NOT_HTTP:
+            status = bedrock.all_errors()[name].status
+            sender = "the gateway before Bedrock" if name in GATEWAY_ERRORS else "Bedrock"
+            yield Case(
+                _HELPERS.get(name, snake(name.removesuffix("Exception"))),
+                f"In place of an answer {sender} sends {status} {name}.",
+                _MUST_BY_STATUS[status],
+                _known_from(wording),
+                partial(reply.error, name),
+            )
+
+
+ERROR_CASES: Final = (
+    Case(
         "validation_error",
         "Bedrock refuses the request for what is in it: 400 ValidationException.",
         _MUST_BY_STATUS[400],
@@ -81,73 +74,40 @@ def error_cases() -> Iterator[Case]:
         lambda: reply.validation_error(
             "The toolConfig field must be defined when using toolUse and toolResult content blocks."
         ),
-    )
-    yield Case(
+    ),
+    Case(
         "throttled_retry_after",
         "429 ThrottlingException says in its headers when to ask again.",
         "Wait that long, and ask again.",
         "headers of HTTP; AWS is not known to send them",
         lambda: reply.throttled().retry_after(ms=20),
-    )
-    yield Case(
+    ),
+    Case(
         "unknown_error",
         "In place of an answer comes a 4xx error that is not in AWS's model.",
         "Go by the status: fail at once, and show name and message.",
         "what AWS's API allows itself: errors are added",
         lambda: reply.error("FutureException", "Not yet.", status=418),
-    )
-    yield Case(
+    ),
+    Case(
         "throttle_pre",
         "429 ThrottlingException twice, then the answer.",
         "Wait, ask again, and give the answer.",
         _known_from(ERRORS["ThrottlingException"]),
         lambda: (reply.throttled().times(2), reply.text(ANSWER)),
-    )
-    for name, wording in THROTTLES.items():
-        if wording is not ERRORS["ThrottlingException"]:
-            yield Case(
-                f"throttled_{name}",
-                f"429 ThrottlingException that says: {wording.message}",
-                _WAIT,
-                _known_from(wording),
-                partial(reply.throttled, wording=name),
-            )
-
-
-def overflow_cases() -> Iterator[Case]:
-    """The cases of a conversation that is too long: one per known wording; the default wording has its own case
-    name.
-    """
-    default, *others = OVERFLOWS
-    yield Case(
-        "overflow_pre",
-        "The conversation is too long for the model: 400 ValidationException, in words that every client knows.",
-        _SHORTEN,
-        _known_from(OVERFLOWS[default]),
-        reply.context_overflow,
-    )
-    yield Case(
-        "overflow_mid",
-        "The same as an exception frame, after part of the answer.",
-        _SHORTEN,
-        MODEL,
-        lambda: _in_text("validationException", OVERFLOWS[default].message),
-    )
-    yield Case(
-        "overflow_first_frame",
-        "The stream opens, and its first frame says that the conversation is too long, in words of the machinery.",
-        _SHORTEN,
-        _known_from(OVERFLOW_IN_STREAM),
-        lambda: reply.text(ANSWER).fails_after(0, "validationException", OVERFLOW_IN_STREAM.message),
-    )
-    for name in others:
-        yield Case(
-            f"overflow_{name}",
-            f"The conversation is too long, in other words: {_first_words(OVERFLOWS[name].message)}",
-            _SHORTEN,
-            _known_from(OVERFLOWS[name]),
-            partial(reply.context_overflow, name),
+    ),
+    *(
+        Case(
+            f"throttled_{name}",
+            f"429 ThrottlingException that says: {wording.message}",
+            _WAIT,
+            _known_from(wording),
+            partial(reply.throttled, wording=name),
         )
+        for name, wording in THROTTLES.items()
+        if wording is not ERRORS["ThrottlingException"]
+    ),
+)
 
 
 def _first_words(text: str) -> str:
@@ -158,16 +118,46 @@ def _fails(answer: Reply, after: int, exception: str, message: str | None = None
     return answer.fails_after(after, exception, message, **_MEMBERS.get(exception, {}))
 
 
-def _in_text(exception: str, message: str | None = None) -> Reply:
-    return _fails(reply.text(ANSWER), 3, exception, message)
+_USUAL, *_OTHERS = OVERFLOWS
+
+OVERFLOW_CASES: Final = (
+    Case(
+        "overflow_pre",
+        "The conversation is too long for the model: 400 ValidationException, in words that every client knows.",
+        _SHORTEN,
+        _known_from(OVERFLOWS[_USUAL]),
+        reply.context_overflow,
+    ),
+    Case(
+        "overflow_mid",
+        "The same as an exception frame, after part of the answer.",
+        _SHORTEN,
+        MODEL,
+        lambda: _fails(reply.text(ANSWER), 3, "validationException", OVERFLOWS[_USUAL].message),
+    ),
+    Case(
+        "overflow_first_frame",
+        "The stream opens, and its first frame says that the conversation is too long, in words of the machinery.",
+        _SHORTEN,
+        _known_from(OVERFLOW_IN_STREAM),
+        lambda: _fails(reply.text(ANSWER), 0, "validationException", OVERFLOW_IN_STREAM.message),
+    ),
+    *(
+        Case(
+            f"overflow_{name}",
+            f"The conversation is too long, in other words: {_first_words(OVERFLOWS[name].message)}",
+            _SHORTEN,
+            _known_from(OVERFLOWS[name]),
+            partial(reply.context_overflow, name),
+        )
+        for name in _OTHERS
+    ),
+)
+"""A conversation that is too long: the wording that `reply.context_overflow` takes by itself, then the others."""
 
 
-def _in_tool(exception: str) -> Made:
-    return _fails(reply.tool_use(TOOL, {"city": "Zürich"}, pieces=['{"city": ', '"Zürich"}']), 3, exception)
-
-
-def _as_first(exception: str) -> Made:
-    return _fails(reply.text(ANSWER), 0, exception), reply.text(ANSWER)
+def _use_of_tool() -> Reply:
+    return reply.tool_use(TOOL, {"city": "Zürich"}, pieces=['{"city": ', '"Zürich"}'])
 
 
 def _at_end(exception: str) -> Made:
@@ -176,9 +166,21 @@ def _at_end(exception: str) -> Made:
 
 
 _PLACES: Final[Mapping[str, tuple[Callable[[str], Made], str, str]]] = {
-    "first_frame": (_as_first, "The first frame is {}; the next call is answered.", "{}"),
-    "mid": (_in_text, "After part of the text comes {}.", "Never take the part for whole. {}"),
-    "in_tool_input": (_in_tool, "In the middle of a tool's input comes {}.", "Never run the tool. {}"),
+    "first_frame": (
+        lambda exception: (_fails(reply.text(ANSWER), 0, exception), reply.text(ANSWER)),
+        "The first frame is {}; the next call is answered.",
+        "{}",
+    ),
+    "mid": (
+        lambda exception: _fails(reply.text(ANSWER), 3, exception),
+        "After part of the text comes {}.",
+        "Never take the part for whole. {}",
+    ),
+    "in_tool_input": (
+        lambda exception: _fails(_use_of_tool(), 3, exception),
+        "In the middle of a tool's input comes {}.",
+        "Never run the tool. {}",
+    ),
     "at_end": (
         _at_end,
         "After messageStop, where metadata is due, comes {}.",
@@ -196,7 +198,7 @@ _SHORT: Final[Mapping[tuple[str, str], str]] = {
 
 
 def frame_cases() -> Iterator[Case]:
-    """The cases of errors inside the stream: every modelled exception at every position, and unmodelled errors."""
+    """One case per exception of the installed botocore and place in the stream."""
     for exception, shape in bedrock.stream_exceptions().items():
         for place, (make, sentence, must) in _PLACES.items():
             yield Case(
@@ -206,20 +208,24 @@ def frame_cases() -> Iterator[Case]:
                 RECORDED if (exception, place) == ("validationException", "first_frame") else MODEL,
                 partial(make, exception),
             )
-    yield Case(
+
+
+FRAME_CASES: Final = (
+    Case(
         "unknown_exception",
         "After part of the text comes an exception of a type that is not in AWS's model.",
         "Take the stream as failed; never take the part for whole.",
         "what AWS's API allows itself: exceptions are added",
         lambda: reply.text(ANSWER).fails_after(3, "futureException", "Not yet.", strict=False),
-    )
-    yield Case(
+    ),
+    Case(
         "error_frame",
         "After part of the text comes an error frame that is not modelled (:message-type error).",
         "Take the stream as failed; never take the part for whole.",
         SPECIFICATION,
         lambda: reply.text(ANSWER).error_frame_after(3, "InternalFailure", "The connection to the model was lost."),
-    )
+    ),
+)
 
 
 _INCOMPLETE: Final = "Take the answer as broken off: never as whole, and never run a tool of it."
@@ -260,37 +266,34 @@ _SHORT_WAIT: Final = 0.1
 """Seconds that a fault lasts whose end a client waits for."""
 
 
-def _answers() -> Iterator[Reply]:
-    """The reply that the fault breaks: the first candidate in which the fault can be placed."""
-    yield reply.text(ANSWER)
-    yield reply.tool_use(TOOL, {"city": "Zürich"}, pieces=['{"city": ', '"Zürich"}'])
-    yield reply.message({"text": "Let me look."}, {"toolUse": {"name": TOOL, "input": {"city": "Zürich"}}})
-    yield reply.message(
-        {"reasoningContent": {"reasoningText": {"text": THOUGHT, "signature": SIGNATURE}}}, {"text": ANSWER}
-    )
-    yield reply.message({"reasoningContent": {"redactedContent": b"EroBCkYIBBgCKkA="}}, {"text": ANSWER})
+_ANSWERS: Final[tuple[Callable[[], Reply], ...]] = (
+    lambda: reply.text(ANSWER),
+    _use_of_tool,
+    lambda: reply.message({"text": "Let me look."}, {"toolUse": {"name": TOOL, "input": {"city": "Zürich"}}}),
+    lambda: reasoned(reasoningText=SIGNED),
+    lambda: reasoned(redactedContent=b"EroBCkYIBBgCKkA="),
+)
+"""A fault breaks the first of these in which it can be placed."""
 
 
 def _broken(fault: Fault) -> Made:
     if fault.seconds is not None and fault.seconds < float("inf"):
         fault = fault.lasting(_SHORT_WAIT)
-    fits = (
-        answer
-        for answer in _answers()
-        if not isinstance(fault, EventOrderFault) or fault.order.applicable_at([*answer.events()])
-    )
-    return next(fits).broken(fault)
+    answers = (make() for make in _ANSWERS)
+    if isinstance(fault, EventOrderFault):
+        order = fault.order
+        answers = (answer for answer in answers if order.applicable_at([*answer.events()]))
+    return next(answers).broken(fault)
 
 
 def fault_cases() -> Iterator[Case]:
     """One case per fault that every client can meet in process, named after the fault."""
     for name, fault in FAULTS.items():
-        if not fault.transports & IN_PROCESS:
-            continue
-        yield Case(
-            name,
-            _SENTENCES.get(name, fault.sentence),
-            _MUST.get(name, _MUST_BY_LEVEL[fault.level]),
-            MEASURED,
-            partial(_broken, fault),
-        )
+        if fault.transports & IN_PROCESS:
+            yield Case(
+                name,
+                _SENTENCES.get(name, fault.sentence),
+                _MUST.get(name, _MUST_BY_LEVEL[fault.level]),
+                MEASURED,
+                partial(_broken, fault),
+            )

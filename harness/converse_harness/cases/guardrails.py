@@ -8,89 +8,90 @@ from typing import Final
 
 from converse_harness import bedrock, reply
 from converse_harness.bedrock import guardrails as rails
-from converse_harness.cases.case import GUIDE, MODEL, RECORDED, Case, Made
+from converse_harness.cases.case import GUIDE, MODEL, RECORDED, Case
 from converse_harness.cases.messages import ANSWER, USAGE
 from converse_harness.cases.tools import TOOL
+from converse_harness.reply.reply import Reply
 
 _SHOW: Final = "Show the guardrail's message; take what was blocked out of the history, or it is blocked again."
 _SHOW_MASKED: Final = "Show the masked text, and keep the history."
-_RECORDED_BLOCKS: Final = ("topic",)
 
 
-def _policy(name: str) -> Made:
-    if name in rails.able("BLOCKED"):
-        return reply.guardrail_blocked(policy=name)
-    return reply.guardrail_passed(ANSWER, policy=name)
-
-
-def guardrail_cases() -> Iterator[Case]:
-    """The cases of guardrails: blocked, masked and let through; one per policy."""
-    yield Case(
+GUARDRAIL_CASES: Final = (
+    Case(
         "guardrail_input_blocked",
         "A guardrail blocks what the user wrote; no model is asked.",
         _SHOW,
         RECORDED,
         lambda: reply.guardrail_blocked(side="input"),
-    )
-    yield Case(
+    ),
+    Case(
         "guardrail_output_blocked",
         "A guardrail blocks what the model wrote.",
         _SHOW,
         GUIDE,
         lambda: reply.guardrail_blocked(side="output", original="Buy crypto, and borrow the money for it."),
-    )
-    yield Case(
+    ),
+    Case(
         "guardrail_blocked_late",
         "A guardrail in the asynchronous stream mode lets a text through and then blocks the rest.",
         "Take back what was shown already.",
         GUIDE,
         lambda: reply.guardrail_blocked(streamed="Buy crypto, and ", side="output"),
-    )
-    yield Case(
+    ),
+    Case(
         "guardrail_masked",
         "A guardrail masks personal data in what the model wrote.",
         _SHOW_MASKED,
         RECORDED,
         lambda: reply.guardrail_masked("Write to {EMAIL}.", original="Write to ada@example.com."),
-    )
-    yield Case(
+    ),
+    Case(
         "guardrail_input_masked",
         "A guardrail masks personal data in what the user wrote, before the model sees it.",
         "Show the answer, and keep the history.",
         GUIDE,
         lambda: reply.guardrail_masked(ANSWER, side="input"),
-    )
-    yield Case(
+    ),
+    Case(
         "guardrail_no_trace",
         "A guardrail blocks, and the trace is disabled: the stop reason alone says so.",
         _SHOW,
         GUIDE,
         lambda: reply.guardrail_blocked(trace=False),
-    )
-    yield Case(
+    ),
+    Case(
         "guardrail_without_detected",
         "A guardrail blocks, and what it found leaves out whether it was detected, which is optional in AWS's model.",
         _SHOW,
         "AWS's guide; reported by users (strands-agents/harness-sdk#3617)",
         lambda: reply.guardrail_blocked(side="input", omit_detected=True),
-    )
-    yield Case(
+    ),
+    Case(
         "guardrail_passed",
         "A guardrail finds nothing; the trace says so.",
         "Show the answer, and keep the history.",
         RECORDED,
         lambda: reply.guardrail_passed(ANSWER),
-    )
+    ),
+)
+"""Blocked, masked and let through."""
+
+
+def policy_cases() -> Iterator[Case]:
+    """One case per policy of guardrails: it blocks if the policy can."""
     for name, policy in rails.POLICIES.items():
-        if bedrock.has_member("GuardrailAssessment", policy.member):
-            blocks = name in rails.able("BLOCKED")
-            yield Case(
-                f"guardrail_{name}",
-                f"A guardrail {'blocks' if blocks else 'tells'} what its policy {name} finds ({policy.member}).",
-                _SHOW if blocks else "Show the answer; what was found is for the operator.",
-                RECORDED if name in _RECORDED_BLOCKS else GUIDE,
-                partial(_policy, name),
-            )
+        blocks = name in rails.able("BLOCKED")
+        yield Case(
+            f"guardrail_{name}",
+            f"A guardrail {'blocks' if blocks else 'tells'} what its policy {name} finds ({policy.member}).",
+            _SHOW if blocks else "Show the answer; what was found is for the operator.",
+            RECORDED if name == "topic" else GUIDE,
+            partial(reply.guardrail_blocked, policy=name)
+            if blocks
+            else partial(reply.guardrail_passed, ANSWER, policy=name),
+            (f"GuardrailAssessment.{policy.member}",),
+        )
 
 
 _STOPS: Final[Mapping[str, str]] = {
@@ -109,19 +110,6 @@ _STOPS: Final[Mapping[str, str]] = {
 _STOPS_RECORDED: Final = ("end_turn", "tool_use", "max_tokens", "guardrail_intervened")
 
 
-def _stopped(reason: str) -> Made:
-    if reason == "tool_use":
-        return reply.tool_use(TOOL, {"city": "Zürich"})
-    return reply.text(ANSWER, stop_reason=reason)
-
-
-def _stopped_for_a_reason_of_the_future() -> Made:
-    known = [*reply.text(ANSWER).events()]
-    stop = {"messageStop": {"stopReason": "reason_of_the_future"}}
-    metadata = {"metadata": {"usage": USAGE, "metrics": {"latencyMs": 300}}}
-    return reply.events([*known[:-2], stop, metadata], strict=False)
-
-
 def stop_cases() -> Iterator[Case]:
     """One case per stop reason of the installed botocore, and one with an unknown stop reason."""
     for reason in bedrock.enum("StopReason"):
@@ -130,7 +118,9 @@ def stop_cases() -> Iterator[Case]:
             f"The answer ends with stop reason {reason}.",
             _STOPS.get(reason, "End the turn, and say why it ended."),
             RECORDED if reason in _STOPS_RECORDED else MODEL,
-            partial(_stopped, reason),
+            partial(reply.tool_use, TOOL, {"city": "Zürich"})
+            if reason == "tool_use"
+            else partial(reply.text, ANSWER, stop_reason=reason),
         )
     yield Case(
         "stop_unknown",
@@ -139,3 +129,10 @@ def stop_cases() -> Iterator[Case]:
         "what AWS's API allows itself: enums grow",
         _stopped_for_a_reason_of_the_future,
     )
+
+
+def _stopped_for_a_reason_of_the_future() -> Reply:
+    known = [*reply.text(ANSWER).events()]
+    stop = {"messageStop": {"stopReason": "reason_of_the_future"}}
+    metadata = {"metadata": {"usage": USAGE, "metrics": {"latencyMs": 300}}}
+    return reply.events([*known[:-2], stop, metadata], strict=False)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from converse_harness import reply
-from converse_harness.cases.case import MEASURED, RECORDED, Case, Made
+from converse_harness.cases.case import MEASURED, RECORDED, Case
 from converse_harness.cases.messages import ANSWER, USAGE
+from converse_harness.reply.reply import Reply
 
 TOOL: Final = "get_weather"
 _IDS: Final = ("tooluse_aaaaaaaaaaaaaaaaaaaaaa", "tooluse_bbbbbbbbbbbbbbbbbbbbbb")
@@ -37,23 +38,23 @@ def _stop(index: int) -> dict[str, Any]:
     return {"contentBlockStop": {"contentBlockIndex": index}}
 
 
-def _one_tool(parts: Sequence[str], *, stop: str = "tool_use") -> Made:
+def _one_tool(parts: Sequence[str], *, stop: str = "tool_use") -> Reply:
     return reply.events(_tool_stream(_start(0), *(_input(0, part) for part in parts), _stop(0), stop=stop))
 
 
-def _interleaved() -> Made:
+def _interleaved() -> Reply:
     blocks = [_start(0), _start(1)]
     for zurich, bern in zip(('{"city": ', '"Zürich"}'), ('{"city": ', '"Bern"}'), strict=True):
         blocks += [_input(0, zurich), _input(1, bern)]
     return reply.events(_tool_stream(*blocks, _stop(0), _stop(1)), strict=False)
 
 
-def _parallel() -> Made:
+def _parallel() -> Reply:
     uses = [{"toolUse": {"name": TOOL, "input": {"city": city}}} for city in ("Zürich", "Bern")]
     return reply.message({"text": "Let me look at both."}, *uses)
 
 
-def _server_tool() -> Made:
+def _server_tool() -> Reply:
     """A use of Nova's code interpreter on the server, its result, and the answer that follows."""
     used = {"toolUseId": _IDS[0], "name": "nova_code_interpreter"}
     done = {"stdOut": "18\n", "stdErr": "", "exitCode": 0, "isError": False}
@@ -71,78 +72,80 @@ def _server_tool() -> Made:
     )
 
 
-def cases() -> Iterator[Case]:
-    """The cases of tools: those that the consumer has to run, and one that the service runs."""
-    no_input = "Run the tool with an empty input."
-    yield Case(
+_NO_INPUT: Final = "Run the tool with an empty input."
+
+TOOL_CASES: Final = (
+    Case(
         "tool_fragments",
         "A tool's input arrives in fragments, the first empty, one cut within an escaped letter.",
         'Parse the JSON when the block is complete: {"city": "Zürich"}.',
         "fragments recorded; the escape measured on clients",
         lambda: _one_tool(["", '{"city": "Z\\u00', 'fcrich"}']),
-    )
-    yield Case(
+    ),
+    Case(
         "tool_one_delta",
         "A tool's input arrives as a whole, as Nova sends it.",
         "Run the tool with its input.",
         RECORDED,
         lambda: reply.tool_use(TOOL, {"city": "Zürich"}, pieces=[json.dumps({"city": "Zürich"}, ensure_ascii=False)]),
-    )
-    yield Case(
+    ),
+    Case(
         "tool_no_input",
         "A tool has no input: there is no delta.",
-        no_input,
+        _NO_INPUT,
         "measured on clients; recorded once, of a tool that the service ran",
         lambda: _one_tool([]),
-    )
-    yield Case("tool_empty_delta", "A tool's input is one empty delta.", no_input, MEASURED, lambda: _one_tool([""]))
-    yield Case(
+    ),
+    Case("tool_empty_delta", "A tool's input is one empty delta.", _NO_INPUT, MEASURED, lambda: _one_tool([""])),
+    Case(
         "tool_truncated_json_max_tokens",
         "The tokens end in the middle of a tool's input: its JSON is not complete.",
         "Never run the tool; give the model more tokens, or fail.",
         "measured on clients; max_tokens itself is recorded",
         lambda: _one_tool(['{"city": ', '"Zür'], stop="max_tokens"),
-    )
-    yield Case(
+    ),
+    Case(
         "tool_input_not_json",
         "A tool's input is no JSON, though the model says it is done.",
         "Never run the tool; tell the model with a tool result of status error.",
         MEASURED,
         lambda: _one_tool(["{city: Zürich}"]),
-    )
-    yield Case(
+    ),
+    Case(
         "tool_parallel",
         "The model asks for two tools at once.",
         "Run both, and send both results in one message.",
         RECORDED,
         _parallel,
-    )
-    yield Case(
+    ),
+    Case(
         "tool_interleaved",
         "The deltas of two tools alternate.",
         "Tell the blocks apart by their contentBlockIndex.",
         MEASURED,
         _interleaved,
-    )
-    yield Case(
+    ),
+    Case(
         "tool_but_end_turn",
         "The model asks for a tool, with stop reason end_turn.",
         "Run the tool all the same, or the next request lacks its result and Bedrock refuses it.",
         MEASURED,
         lambda: reply.message({"toolUse": {"name": TOOL, "input": {"city": "Zürich"}}}, stop_reason="end_turn"),
-    )
-    yield Case(
+    ),
+    Case(
         "tool_unknown",
         "The model asks for a tool that it was not offered.",
         "Answer with a tool result of status error, and run nothing.",
         "what models do; not recorded",
         lambda: reply.tool_use("delete_everything", {"sure": True}),
-    )
-    yield Case(
+    ),
+    Case(
         "server_tool_nova",
         "Nova has run its code interpreter itself: use and result are in the answer.",
         "Run nothing and answer no tool use of type server_tool_use; read the text.",
         RECORDED,
         _server_tool,
         ("ContentBlockDelta.toolResult", "ToolUseBlock.type", "ToolResultBlock.type"),
-    )
+    ),
+)
+"""Those of tools that the consumer has to run, and one of a tool that the service runs."""

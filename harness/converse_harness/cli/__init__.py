@@ -1,14 +1,21 @@
-"""The command `converse-harness`: a module for each of its commands, with `add_arguments` and `run`."""
+"""The command `converse-harness`: a module for each of its commands, with `DESCRIPTION`, `ARGUMENTS` and `run`."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version
+from types import FrameType
 from typing import Any, Final
+
+from converse_harness.cli.terminal import CommandFailed, UsageFailed, complain
+from converse_harness.errors import ConverseHarnessError
 
 _COMMANDS: Final[Mapping[str, str]] = {
     "demo": "run a real boto client through a tool loop against the fake",
@@ -22,6 +29,10 @@ _COMMANDS: Final[Mapping[str, str]] = {
     "import": "make recordings of vcrpy's cassettes",
 }
 """The commands in the order in which `--help` lists them, with what it says of each."""
+
+
+class _Terminated(BaseException):
+    """The process received SIGTERM."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,13 +49,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, meaning in _COMMANDS.items():
         command = commands.add_parser(name, help=meaning)
         if name in arguments:  # the others would only be loaded
-            _module(name).add_arguments(command)
+            module = _module(name)
+            command.description = module.DESCRIPTION
+            for flags, options in module.ARGUMENTS.items():
+                command.add_argument(*flags.split(), **options)
     given = parser.parse_args(arguments)
     try:
-        code: int = _module(given.command).run(parser, given)
-        return code
+        with _terminated_by_signal():
+            code: int = _module(given.command).run(given)
+            return code
+    except UsageFailed as error:
+        parser.error(str(error))
+    except (CommandFailed, ConverseHarnessError) as error:
+        complain(given.command, str(error))
+        return error.code if isinstance(error, CommandFailed) else 1
     except KeyboardInterrupt:
         return 130
+    except _Terminated:
+        return 128 + signal.SIGTERM
     except BrokenPipeError:  # the reader of our output left, `| head` for instance
         # At exit Python flushes stdout once more; without a place to write to, this would turn the exit code into 120.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -53,3 +75,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _module(command: str) -> Any:
     return import_module(f"converse_harness.cli.{'import_' if command == 'import' else command}")
+
+
+@contextmanager
+def _terminated_by_signal() -> Generator[None]:
+    """Raise _Terminated in the main thread when SIGTERM comes, so that everything is closed as for Ctrl-C."""
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        raise _Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are the main thread's
+        return
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

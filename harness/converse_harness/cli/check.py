@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from converse_harness import bedrock
 from converse_harness.bedrock import FindingKind
+from converse_harness.cli.terminal import BOLD, DIM, RED, Arguments, Printer, UsageFailed, counted, plain
 from converse_harness.errors import DamagedData
 from converse_harness.recordings import leaks, media
 from converse_harness.recordings.keys import said
@@ -25,97 +27,32 @@ from converse_harness.recordings.read import (
 )
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession
 from converse_harness.recordings.structure import problems_of
-
-if TYPE_CHECKING:
-    from converse_harness.cli.terminal import Printer
-
+from converse_harness.secrets import mask
 
 _CLEAN: Final = 0
 _FOUND: Final = 1
 """The exit codes; that of wrong usage is 2."""
 
-_DESCRIPTION: Final = (
+DESCRIPTION: Final = (
     "Check recordings: their format, whether AWS could have sent what they say, secrets, files of media, and whether "
     "the installed botocore's model still knows what was asked and answered. One line for each finding, as FILE:LINE: "
     "SORT: TEXT. The exit code is 0 where nothing was found, 1 where something was, 2 for wrong usage. Faults that a "
     "call names are listed, and are no finding."
 )
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `check`."""
-    parser.description = _DESCRIPTION
-    parser.add_argument(
-        "paths", metavar="PATH", nargs="+", type=Path, help="a recording, or a folder: all *.jsonl files in it"
-    )
-    parser.add_argument("--json", action="store_true", help="print a JSON list with an object for each finding")
-
-
-def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
-    """Check all named files and folders; return the exit code."""
-    from converse_harness.cli.terminal import Printer
-
-    files: dict[Path, None] = {}
-    for path in given.paths:
-        found = _recordings_in(path) if path.exists() else []
-        if not found:
-            parser.error(f"{path}: {'there is no recording (*.jsonl) in it' if path.exists() else 'is not there'}")
-        files |= dict.fromkeys(found)
-    checked = [check_file(file) for file in files]
-    findings = [finding for each in checked for finding in each.findings]
-    findings += [finding for path in given.paths if path.is_dir() for finding in _left_over(path)]
-    printer = Printer(sys.stdout)
-    if given.json:
-        printer.say(json.dumps([_described(finding) for finding in findings], indent=2))
-    else:
-        _print(findings, checked, printer)
-    return _FOUND if any(finding.sort != "fault" for finding in findings) else _CLEAN
-
-
-def _print(findings: Sequence[CheckFinding], checked: Sequence[Checked], printer: Printer) -> None:
-    from converse_harness.cli.terminal import BOLD, DIM, RED
-    from converse_harness.secrets import mask
-
-    for finding in findings:
-        text = "".join(each if each.isprintable() else "\ufffd" for each in mask(finding.text))
-        style = DIM if finding.sort == "fault" else RED
-        printer.say(f"{printer.styled(finding.where, BOLD)}: {printer.styled(finding.sort, style)}: {text}")
-    printer.say("".join(_summary(findings, checked)), BOLD)
-
-
-def _summary(findings: Sequence[CheckFinding], checked: Sequence[Checked]) -> Iterator[str]:
-
-    exchanges = sum(each.exchanges for each in checked)
-    counts = {sort: sum(finding.sort == sort for finding in findings) for sort in MEANINGS}
-    faults = counts.pop("fault")
-    yield f"{_counted(len(checked), 'recording')}, {_counted(exchanges, 'exchange')}: "
-    said = ", ".join(f"{count} {sort}" for sort, count in counts.items() if count)
-    yield f"{_counted(sum(counts.values()), 'finding')} ({said})" if said else "nothing found"
-    if faults:
-        yield f"; {_counted(faults, 'fault')} that {'is' if faults == 1 else 'are'} meant"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
-
-
-def _described(finding: CheckFinding) -> dict[str, object]:
-    from converse_harness.secrets import mask
-
-    return {
-        "path": str(finding.path),
-        "line": finding.line,
-        "sort": finding.sort,
-        "text": mask(finding.text),
-    }
-
+ARGUMENTS: Final[Arguments] = {
+    "paths": {
+        "metavar": "PATH",
+        "nargs": "+",
+        "type": Path,
+        "help": "a recording, or a folder: all *.jsonl files in it",
+    },
+    "--json": {"action": "store_true", "help": "print a JSON list with an object for each finding"},
+}
 
 _SUFFIX: Final = ".jsonl"
 
-
 Sort = Literal["format", "illegal", "stale", "secret", "media", "fault"]
 """What a finding is about; `MEANINGS` says it in words."""
-
 
 MEANINGS: Final[Mapping[Sort, str]] = {
     "format": "the file is no recording, or not what it seems to be",
@@ -135,11 +72,6 @@ class CheckFinding(NamedTuple):
     sort: Sort
     text: str
 
-    @property
-    def where(self) -> str:
-        """The file, and the line if the finding has one."""
-        return str(self.path) if self.line is None else f"{self.path}:{self.line}"
-
 
 class Checked(NamedTuple):
     """The findings about one file, and its number of exchanges."""
@@ -148,9 +80,38 @@ class Checked(NamedTuple):
     exchanges: int = 0
 
 
-def _recordings_in(path: Path) -> list[Path]:
-    """All recordings in a folder and its subfolders, sorted; for a file, the file itself."""
-    return sorted(path.rglob(f"*{_SUFFIX}")) if path.is_dir() else [path]
+def run(given: argparse.Namespace) -> int:
+    """Check all named files and folders; return the exit code."""
+    files: dict[Path, None] = {}
+    for path in given.paths:
+        found = sorted(path.rglob(f"*{_SUFFIX}")) if path.is_dir() else [path] if path.exists() else []
+        if not found:
+            raise UsageFailed(f"{path}: {'there is no recording (*.jsonl) in it' if path.exists() else 'is not there'}")
+        files |= dict.fromkeys(found)
+    checked = [check_file(file) for file in files]
+    findings = [finding for each in checked for finding in each.findings]
+    findings += [finding for path in given.paths if path.is_dir() for finding in _left_over(path)]
+    if given.json:
+        described = [{**each._asdict(), "path": str(each.path), "text": mask(each.text)} for each in findings]
+        Printer(sys.stdout).say(json.dumps(described, indent=2))
+    else:
+        _print(findings, checked, Printer(sys.stdout))
+    return _FOUND if any(finding.sort != "fault" for finding in findings) else _CLEAN
+
+
+def _print(findings: Sequence[CheckFinding], checked: Sequence[Checked], printer: Printer) -> None:
+    for finding in findings:
+        where = str(finding.path) if finding.line is None else f"{finding.path}:{finding.line}"
+        sort = printer.styled(finding.sort, DIM if finding.sort == "fault" else RED)
+        printer.say(f"{printer.styled(where, BOLD)}: {sort}: {plain(finding.text)}")
+    counts = Counter(finding.sort for finding in findings)
+    faults = counts.pop("fault", 0)
+    sorts = ", ".join(f"{counts[sort]} {sort}" for sort in MEANINGS if sort in counts)
+    summary = f"{counted(len(checked), 'recording')}, {counted(sum(each.exchanges for each in checked), 'exchange')}: "
+    summary += f"{counted(counts.total(), 'finding')} ({sorts})" if sorts else "nothing found"
+    if faults:
+        summary += f"; {counted(faults, 'fault')} that {'is' if faults == 1 else 'are'} meant"
+    printer.say(summary, BOLD)
 
 
 def check_file(path: Path) -> Checked:
@@ -175,11 +136,12 @@ def check_file(path: Path) -> Checked:
     damage += (CheckFinding(path, problem.line, "format", problem.text) for problem in problems_of(whole))
     found += damage
     found += (CheckFinding(path, number, "format", text) for number, text in _oddities(text, lines))
-    if damage:
-        return Checked(_sorted(found))
-    session = session_of(whole)
-    found += (CheckFinding(path, *each) for each in _of_the_model(session))
-    return Checked(_sorted(found), len(session.exchanges))
+    exchanges = 0
+    if not damage:
+        session = session_of(whole)
+        found += (CheckFinding(path, *each) for each in _of_the_model(session))
+        exchanges = len(session.exchanges)
+    return Checked(sorted(dict.fromkeys(found), key=lambda each: (each.line is None, each.line or 0)), exchanges)
 
 
 def _left_over(folder: Path) -> Iterator[CheckFinding]:
@@ -188,10 +150,6 @@ def _left_over(folder: Path) -> Iterator[CheckFinding]:
         recording = path.with_suffix(_SUFFIX)
         if path.is_dir() and not recording.exists():
             yield CheckFinding(path, None, "media", f"these are the media of {recording.name}, which is not there.")
-
-
-def _sorted(findings: Sequence[CheckFinding]) -> list[CheckFinding]:
-    return sorted(dict.fromkeys(findings), key=lambda each: (each.line is None, each.line or 0))
 
 
 def _unused(path: Path, lines: Sequence[Line]) -> Iterator[str]:
@@ -242,21 +200,17 @@ def _of_the_model(session: RecordedSession) -> Iterator[tuple[int, Sort, str]]:
 
 def _stale_request(exchange: RecordedExchange) -> Iterator[str]:
     """Violations of the installed model by a request that the service accepted."""
-    name = exchange.operation
     if "operation" not in exchange.call or exchange.head.get("status", 500) >= 400 or not exchange.request:
         return
-    if name not in bedrock.operations():
-        try:
-            bedrock.check_operation(name)
-        except bedrock.NotInModel as error:
-            yield str(error)
-        return
-    shape = bedrock.operation(name).input_shape
-    if "payload" in shape.serialization:
-        return
     try:
+        bedrock.check_operation(exchange.operation)
+        if exchange.operation not in bedrock.operations():
+            return  # it is of the control plane
+        shape = bedrock.operation(exchange.operation).input_shape
+        if "payload" in shape.serialization:
+            return
         request = bedrock.from_json(shape.name, bedrock.read_json(shape.name, exchange.request, recorded=True))
-    except DamagedData as error:
+    except (bedrock.NotInModel, DamagedData) as error:
         yield str(error)
         return
     elsewhere = {member for member, each in shape.members.items() if "location" in each.serialization}

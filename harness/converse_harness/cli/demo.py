@@ -5,25 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import Any, TextIO
+from typing import Any, Final
 
 from converse_harness import reply
+from converse_harness.cli.terminal import BOLD, DIM, Arguments, Printer
 from converse_harness.intercept.clients import create_client
 from converse_harness.intercept.in_process import fake_converse
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `demo`: there are none."""
-    parser.description = (
-        "Run a real, unchanged botocore client through a two-turn tool loop against the fake: no account, no network."
-    )
-
-
-def run(_parser: argparse.ArgumentParser, _given: argparse.Namespace) -> int:
-    """Run the demonstration; return the exit code."""
-    _show(sys.stdout)
-    return 0
-
+DESCRIPTION: Final = (
+    "Run a real, unchanged botocore client through a two-turn tool loop against the fake: no account, no network."
+)
+ARGUMENTS: Final[Arguments] = {}
 
 _MODEL = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
 
@@ -54,13 +46,9 @@ pytest finds the fixture `converse` by itself; `pytest --fixtures` and `pytest -
 """
 
 
-def _show(out: TextIO) -> None:
-    """Run the tool loop and print every event as it arrives; in colour on a terminal."""
-    bold, dim, plain = ("\033[1m", "\033[2m", "\033[0m") if out.isatty() else ("", "", "")
-
-    def say(text: str, style: str = "") -> None:
-        print(f"{style}{text}{plain if style else ''}", file=out, flush=True)
-
+def run(_given: argparse.Namespace) -> int:
+    """Run the tool loop and print every event as it arrives; return the exit code."""
+    say = Printer(sys.stdout).say
     with fake_converse() as fake:
         fake.script(
             reply.tool_use("get_weather", {"city": "Zürich"}).paced(first=0.2, each=0.03),
@@ -68,19 +56,20 @@ def _show(out: TextIO) -> None:
         )
         client = create_client()
         messages: list[dict[str, Any]] = [{"role": "user", "content": [{"text": "What is it like in Zürich?"}]}]
-        say("you    What is it like in Zürich?", bold)
+        say("you    What is it like in Zürich?", BOLD)
         while True:
             stream = client.converse_stream(modelId=_MODEL, messages=messages, toolConfig=_TOOLS)["stream"]
             for event in stream:
-                say("       " + json.dumps(event, ensure_ascii=False), dim)
+                say("       " + json.dumps(event, ensure_ascii=False), DIM)
             response = fake.calls[-1].response
             assert response is not None  # the script has no broken stream
             messages.append(response.message)
             if response.stop_reason != "tool_use":
                 break
             tool = response.message["content"][0]["toolUse"]
-            say(f"agent  calls {tool['name']}({tool['input']})", bold)
+            say(f"agent  calls {tool['name']}({tool['input']})", BOLD)
             result = {"toolUseId": tool["toolUseId"], "content": [{"text": "18 °C, sunny"}], "status": "success"}
             messages.append({"role": "user", "content": [{"toolResult": result}]})
-        say(f"model  {response.message['content'][0]['text']}", bold)
+        say(f"model  {response.message['content'][0]['text']}", BOLD)
     say(_NEXT)
+    return 0

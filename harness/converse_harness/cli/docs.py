@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from converse_harness.cli.terminal import BOLD, Arguments, CommandFailed, Printer
 
 _NOTHING_FOUND: Final = 2
 
@@ -34,17 +36,15 @@ class Heading(NamedTuple):
         return re.sub(r"[^\w\- ]", "", self.text.lower()).replace(" ", "-")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `docs`."""
-    parser.description = "Print a page of the documentation, or one section of it. Without a page, list the pages."
-    parser.add_argument("page", metavar="PAGE", nargs="?", help="scripting, for instance; or scripting#running-out")
-    parser.add_argument("section", metavar="SECTION", nargs="?", help="running-out, for instance")
+DESCRIPTION: Final = "Print a page of the documentation, or one section of it. Without a page, list the pages."
+ARGUMENTS: Final[Arguments] = {
+    "page": {"metavar": "PAGE", "nargs": "?", "help": "scripting, for instance; or scripting#running-out"},
+    "section": {"metavar": "SECTION", "nargs": "?", "help": "running-out, for instance"},
+}
 
 
-def run(_parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
+def run(given: argparse.Namespace) -> int:
     """Print the requested page or section; return the exit code, 2 if it does not exist."""
-    from converse_harness.cli.terminal import BOLD, RED, Printer
-
     printer = Printer(sys.stdout)
     if given.page is None:
         names = page_names()
@@ -57,8 +57,7 @@ def run(_parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
         lines = read_page(page)
         shown = section_of(page, lines, given.section or section) if given.section or section else lines
     except LookupError as error:
-        Printer(sys.stderr).say(f"converse-harness docs: {error.args[0]}", RED)
-        return _NOTHING_FOUND
+        raise CommandFailed(error.args[0], _NOTHING_FOUND) from error
     bold = {heading.line for heading in headings(shown)}
     for number, line in enumerate(shown):
         if not _COMMENT.fullmatch(line):
@@ -94,22 +93,15 @@ def section_of(page: str, lines: list[str], slug: str) -> list[str]:
 
 
 def headings(lines: list[str]) -> list[Heading]:
-    """The headings of a page, in their order."""
-    return [
-        Heading(number, len(found[1]), found[2])
-        for number, line in _prose(lines)
-        if (found := _HEADING.fullmatch(line)) is not None
-    ]
-
-
-def _prose(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """Yield the lines outside fenced blocks, where a # starts a heading and not a comment."""
+    """The headings of a page, in their order; in a fenced block a # starts a comment."""
+    found: list[Heading] = []
     fenced = False
     for number, line in enumerate(lines):
         if line.startswith(_FENCE):
             fenced = not fenced
-        elif not fenced:
-            yield number, line
+        elif not fenced and (heading := _HEADING.fullmatch(line)):
+            found.append(Heading(number, len(heading[1]), heading[2]))
+    return found
 
 
 def _folder() -> Path:
@@ -120,7 +112,5 @@ def _folder() -> Path:
 
 
 def _hint(name: str, known: list[str]) -> str:
-    from difflib import get_close_matches
-
     close = get_close_matches(name, known, n=1)
     return f" Did you mean {close[0]!r}?" if close else ""

@@ -11,14 +11,23 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, TextIO, get_args
+from typing import Final, NamedTuple, TextIO, get_args
 
-from converse_harness.cli.terminal import add_redact, redaction_of
-
-if TYPE_CHECKING:
-    from converse_harness.cli.terminal import Printer
-    from converse_harness.recordings.import_cassettes import Hosts, Imported
-    from converse_harness.recordings.redaction import Redaction
+from converse_harness.cli.terminal import (
+    REDACT,
+    REDACT_ADVICE,
+    Arguments,
+    Printer,
+    UsageFailed,
+    complain,
+    counted,
+    redaction_of,
+)
+from converse_harness.errors import ConverseHarnessError, SecretFound
+from converse_harness.intercept.hosts import is_bedrock_host
+from converse_harness.recordings.cassettes import CannotImport, NoCassette, OtherTool
+from converse_harness.recordings.import_cassettes import CannotImportAll, Hosts, ImportVerdict, import_cassette
+from converse_harness.recordings.redaction import Redaction
 
 _CASSETTES: Final = re.compile(r"\.(?:yaml|yml|json)(?:\.gz)?$", re.IGNORECASE)
 """How the names of cassettes end in a folder; for the name of the recording it is cut off."""
@@ -28,49 +37,62 @@ _PATIENCE: Final = 2.0
 
 _SHOWN_HOSTS: Final = 5
 
-_DESCRIPTION: Final = (
+
+def _host(text: str) -> str:
+    name = text.rpartition("//")[2].rstrip("/").lower()
+    if not name or set(name) & set("/?#@"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no host; it is NAME or NAME:PORT, as the report tells it")
+    return name
+
+
+DESCRIPTION: Final = (
     "Make recordings of vcrpy's cassettes: YAML or JSON, plain or gzip, as pytest-recording and others write them. "
     "Interactions with Bedrock become exchanges, in their order; others are left alone and counted. What is written is "
     "read again, and each answer that it replays compared with the cassette's. A cassette has no times: a recording of "
     "one is without pauses, each event in a chunk of its own. What was compressed on its way is decoded. Tags in YAML "
     "are never executed."
 )
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `import`."""
-    parser.description = _DESCRIPTION
-    parser.add_argument("paths", metavar="CASSETTE", nargs="+", type=Path, help="a cassette, or a folder of them")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=Path,
-        help="the recording to write, if it ends in .jsonl; else the folder to write to, where a folder of cassettes "
-        "is mirrored (default: beside each cassette)",
-    )
-    parser.add_argument(
-        "--host",
-        metavar="HOST",
-        action="append",
-        default=[],
-        type=_host,
-        help="a host that passes on to Bedrock: a proxy, a VPC endpoint with a name of its own, a server of a test "
+ARGUMENTS: Final[Arguments] = {
+    "paths": {"metavar": "CASSETTE", "nargs": "+", "type": Path, "help": "a cassette, or a folder of them"},
+    "-o --output": {
+        "metavar": "FILE",
+        "type": Path,
+        "help": "the recording to write, if it ends in .jsonl; else the folder to write to, where a folder of "
+        "cassettes is mirrored (default: beside each cassette)",
+    },
+    "--host": {
+        "metavar": "HOST",
+        "action": "append",
+        "default": [],
+        "type": _host,
+        "help": "a host that passes on to Bedrock: a proxy, a VPC endpoint with a name of its own, a server of a test "
         "(NAME or NAME:PORT, can be given again); also what a filter put in its place, such as '<HOST>'",
-    )
-    add_redact(parser)
-    parser.add_argument("--force", action="store_true", help="overwrite recordings that are there already")
+    },
+    **REDACT,
+    "--force": {"action": "store_true", "help": "overwrite recordings that are there already"},
+}
 
 
-def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
+def run(given: argparse.Namespace) -> int:
     """Import the cassettes; return the exit code, 1 if nothing was imported or an import failed."""
-    from converse_harness.intercept.hosts import is_bedrock_host
-    from converse_harness.recordings.import_cassettes import Hosts
-
-    redaction = redaction_of(parser, given)
-    jobs = list(_jobs(parser, given.paths, given.output))
-    hosts = Hosts(is_bedrock_host, frozenset(given.host))
-    return _Import(hosts, redaction, given.force, sys.stdout, sys.stderr).run(jobs)
+    redaction = redaction_of("import", given.redact)
+    jobs = list(_jobs(given.paths, given.output))
+    work = _Import(Hosts(is_bedrock_host, frozenset(given.host)), redaction, given.force)
+    printer = Printer(sys.stdout)
+    progress = _Progress(sys.stderr, len(jobs))
+    for job in jobs:
+        progress.step()
+        lines, problem = work.one(job)
+        if lines or problem:
+            progress.clear()
+        for line in problem.splitlines():
+            complain("import", line)
+        for line in lines:
+            printer.say(line)
+    progress.clear()
+    for line in work.summary():
+        printer.say(line)
+    return 1 if work.refused or work.verdicts["not equal"] or not work.verdicts else 0
 
 
 class _Job(NamedTuple):
@@ -81,22 +103,17 @@ class _Job(NamedTuple):
     named: bool
 
 
-def _host(text: str) -> str:
-    name = text.rpartition("//")[2].rstrip("/").lower()
-    if not name or set(name) & set("/?#@"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no host; it is NAME or NAME:PORT, as the report tells it")
-    return name
-
-
-def _jobs(parser: argparse.ArgumentParser, paths: Sequence[Path], output: Path | None) -> Iterator[_Job]:
+def _jobs(paths: Sequence[Path], output: Path | None) -> Iterator[_Job]:
     one_file = output is not None and output.suffix == ".jsonl"
     if one_file and (len(paths) > 1 or paths[0].is_dir()):
-        parser.error(f"import: {output} is one recording; for several cassettes -o is a folder")
+        raise UsageFailed(f"import: {output} is one recording; for several cassettes -o is a folder")
     for path in paths:
         if path.is_dir():
             found = sorted(each for each in path.rglob("*") if _CASSETTES.search(each.name) and each.is_file())
             if not found:
-                parser.error(f"import: in {path} is no file that ends in .yaml, .yml or .json, with or without .gz")
+                raise UsageFailed(
+                    f"import: in {path} is no file that ends in .yaml, .yml or .json, with or without .gz"
+                )
             for each in found:
                 folder = each.parent if output is None else output / each.parent.relative_to(path)
                 yield _Job(each, folder / _recording_name(each), named=False)
@@ -104,7 +121,7 @@ def _jobs(parser: argparse.ArgumentParser, paths: Sequence[Path], output: Path |
             folder = path.parent if output is None else output
             yield _Job(path, output if one_file and output else folder / _recording_name(path), named=True)
         else:
-            parser.error(f"import: there is no {path}")
+            raise UsageFailed(f"import: there is no {path}")
 
 
 def _recording_name(cassette: Path) -> str:
@@ -118,65 +135,52 @@ class _Import:
     hosts: Hosts
     redaction: Redaction
     force: bool
-    out: TextIO
-    err: TextIO
     written: dict[Path, Path] = field(default_factory=dict[Path, Path])
-    verdicts: Counter[str] = field(default_factory=Counter[str])
+    verdicts: Counter[ImportVerdict] = field(default_factory=Counter[ImportVerdict])
     alone: Counter[str] = field(default_factory=Counter[str])
     others: Counter[str] = field(default_factory=Counter[str])
     without: int = 0
     refused: int = 0
 
-    def run(self, jobs: Sequence[_Job]) -> int:
-        """Import every cassette, and report the result of each and the totals."""
-        from converse_harness.cli.terminal import Printer
-
-        printer = Printer(self.out)
-        progress = _Progress(self.err, len(jobs))
-        for job in jobs:
-            progress.step()
-            self._one(job, printer, progress)
-        progress.clear()
-        for line in self._summary():
-            printer.say(line)
-        return 1 if self.refused or self.verdicts["not equal"] or not self.verdicts else 0
-
-    def _one(self, job: _Job, printer: Printer, progress: _Progress) -> None:
-        from converse_harness.errors import ConverseHarnessError, SecretFound
-        from converse_harness.recordings.cassettes import CannotImport, NoCassette, OtherTool
-        from converse_harness.recordings.import_cassettes import CannotImportAll, import_cassette
-
+    def one(self, job: _Job) -> tuple[Sequence[str], str]:
+        """Import a cassette: the lines that tell of it, and why it cannot be imported, if it cannot."""
         try:
-            self._check(job)
+            return self._imported(job), ""
+        except (CannotImport, CannotImportAll) as error:
+            problem = str(error)
+        except SecretFound as error:
+            problem = f"{job.source}: {error}\n{REDACT_ADVICE}"
+        except ConverseHarnessError as error:  # of the recording that it would become
+            problem = f"{job.source}: {error}"
+        except OSError as error:
+            problem = f"{error.filename or job.source}: {error.strerror or error}."
+        self.refused += 1
+        return (), problem
+
+    def _imported(self, job: _Job) -> list[str]:
+        self._check(job)
+        try:
             imported = import_cassette(job.source, job.target, self.hosts, self.redaction)
         except NoCassette as error:
             if job.named:
-                self._refuse(str(error), progress)
-            elif isinstance(error, OtherTool):
+                raise
+            if isinstance(error, OtherTool):
                 self.others[error.tool] += 1
             else:
                 self.without += 1
-        except (CannotImport, CannotImportAll) as error:
-            self._refuse(str(error), progress)
-        except SecretFound as error:
-            advice = "Here that is --redact 'PATTERN => REPLACEMENT'."
-            self._refuse(f"{job.source}: {error}\n{advice}", progress)
-        except ConverseHarnessError as error:  # of the recording that it would become
-            self._refuse(f"{job.source}: {error}", progress)
-        except OSError as error:
-            self._refuse(f"{error.filename or job.source}: {error.strerror or error}.", progress)
-        else:
-            self._count(job, imported)
-            if imported.verdicts:
-                progress.clear()
-                printer.say(f"{job.source} -> {job.target}: {_line(imported)}")
-            for line in imported.masked.splitlines():
-                printer.say(line)
+            return []
+        self.alone.update(imported.alone)
+        self.verdicts.update(imported.verdicts)
+        if not imported.verdicts:
+            self.without += 1
+            return imported.masked.splitlines()
+        self.written[job.target] = job.source
+        verdicts = f"{counted(len(imported.verdicts), 'exchange')}, {_details(Counter(imported.verdicts))}"
+        alone = f"; {sum(imported.alone.values())} left alone" if imported.alone else ""
+        return [f"{job.source} -> {job.target}: {verdicts}{alone}", *imported.masked.splitlines()]
 
     def _check(self, job: _Job) -> None:
         """Refuse to overwrite an existing recording, or one that this run has just written."""
-        from converse_harness.recordings.cassettes import CannotImport
-
         other = self.written.get(job.target)
         if other is not None:
             problem = f"it would become {job.target}, which {other} became just now."
@@ -184,61 +188,31 @@ class _Import:
         if job.target.exists() and not self.force:
             raise CannotImport(job.source, 1, f"{job.target} is there already.", "--force overwrites it.")
 
-    def _refuse(self, problem: str, progress: _Progress) -> None:
-        from converse_harness.cli.terminal import RED, Printer
-
-        progress.clear()
-        self.refused += 1
-        for line in problem.splitlines():
-            Printer(self.err).say(f"converse-harness import: {line}", RED)
-
-    def _count(self, job: _Job, imported: Imported) -> None:
-        self.alone.update(imported.alone)
-        self.verdicts.update(verdict for verdict in imported.verdicts)
-        if imported.verdicts:
-            self.written[job.target] = job.source
-        else:
-            self.without += 1
-
-    def _summary(self) -> Iterator[str]:
-
-        exchanges, made = _several(self.verdicts.total(), "exchange"), _several(len(self.written), "recording")
+    def summary(self) -> Iterator[str]:
+        """The lines about all of them."""
+        exchanges, made = counted(self.verdicts.total(), "exchange"), counted(len(self.written), "recording")
         details = _details(self.verdicts)
         yield f"{exchanges} in {made}{': ' if details else ''}{details}."
         if self.verdicts["re-serialised"]:
             yield "Re-serialised: the cassette holds parsed JSON and no bytes; spacing and order of keys are ours."
         for tool, count in self.others.most_common():
-            yield f"{_several(count, 'file')} of {tool}; import reads vcrpy's."
+            yield f"{counted(count, 'file')} of {tool}; import reads vcrpy's."
         if self.without:
-            yield f"Nothing of Bedrock in {_several(self.without, 'file')}."
+            yield f"Nothing of Bedrock in {counted(self.without, 'file')}."
         if self.alone:
             hosts = [f"{count} to {host}" for host, count in self.alone.most_common(_SHOWN_HOSTS)]
             more = len(self.alone) - len(hosts)
-            listed = ", ".join([*hosts, *([f"{_several(more, 'more host')}"] if more else [])])
-            yield f"{_several(self.alone.total(), 'interaction')} left alone: {listed}."
+            listed = ", ".join([*hosts, *([f"{counted(more, 'more host')}"] if more else [])])
+            yield f"{counted(self.alone.total(), 'interaction')} left alone: {listed}."
             if not self.verdicts:
                 example = shlex.quote(self.alone.most_common(1)[0][0])
                 yield f"If one of these hosts passes on to Bedrock, name it as it stands here: --host {example}"
         if self.refused:
-            yield f"{_several(self.refused, 'file')} could not be imported."
+            yield f"{counted(self.refused, 'file')} could not be imported."
 
 
-def _line(imported: Imported) -> str:
-    counted = Counter[str](imported.verdicts)
-    alone = sum(imported.alone.values())
-    return f"{_several(len(imported.verdicts), 'exchange')}, {_details(counted)}" + (
-        f"; {alone} left alone" if alone else ""
-    )
-
-
-def _details(counted: Counter[str]) -> str:
-    from converse_harness.recordings.import_cassettes import ImportVerdict
-
-    return ", ".join(f"{counted[each]} {each}" for each in get_args(ImportVerdict) if counted[each])
-
-
-def _several(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+def _details(verdicts: Counter[ImportVerdict]) -> str:
+    return ", ".join(f"{verdicts[each]} {each}" for each in get_args(ImportVerdict) if verdicts[each])
 
 
 @dataclass(slots=True)

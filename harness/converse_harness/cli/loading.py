@@ -11,33 +11,18 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from converse_harness.cases import Case
+from converse_harness.cli.terminal import counted
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Replies, Script
 from converse_harness.errors import DamagedData, ReplyError
-from converse_harness.recordings.matching import Match
 from converse_harness.recordings.play import recording
 from converse_harness.reply.reply import Reply
 
 _EXAMPLE: Final = 'from converse_harness import reply\n\n    script = [reply.text("hi")]'
 
 
-_RECORDING: Final = ".jsonl"
-"""How the name of a recording ends; every other file is Python."""
-
-
 class CannotServe(ReplyError):
     """The file or the case cannot be served; the message states the place and the reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class How:
-    """How a recording is played: the rule that matches calls, and the pace, as for the marker `converse_recording`."""
-
-    match: Match = "shape"
-    pace: float | str = 0.0
-
-
-HOW: Final = How()
 
 
 def load_case(case: Case) -> Script:
@@ -61,10 +46,18 @@ def load_case(case: Case) -> Script:
     return script
 
 
-def load(path: Path, how: How = HOW) -> Script:
-    """Return the script that a Python file defines (it is run again each time) or a recording. Raises CannotServe."""
-    if path.suffix == _RECORDING:
-        return _with_recording(path, how)
+def load(path: Path, **played: Any) -> Script:
+    """Return the script that a Python file defines (it is run again each time) or a recording. Raises CannotServe.
+
+    `played` is how a recording is played: `match` and `pace`, as for the marker `converse_recording`.
+    """
+    loaded = Script()
+    if path.suffix == ".jsonl":
+        try:
+            loaded.add([recording(path, **played).check()])
+        except (DamagedData, ReplyError) as error:
+            raise CannotServe(str(error)) from error
+        return loaded
     try:
         source = path.read_bytes()
     except OSError as error:
@@ -77,22 +70,12 @@ def load(path: Path, how: How = HOW) -> Script:
     if not isinstance(script, list | tuple):
         came = "defines no `script`" if script is None else f"defines `script` as {type(script).__name__}"
         raise CannotServe(f"{path}: {came}; it must be a list of replies or a Script:\n\n    {_EXAMPLE}")
-    loaded = Script()
     for index, responder in enumerate(cast("list[object]", script)):
         try:
             loaded.add([responder])
         except ReplyError as error:
             raise CannotServe(f"{path}: script[{index}]: {error}") from error
     return loaded
-
-
-def _with_recording(path: Path, how: How) -> Script:
-    script = Script()
-    try:
-        script.add([recording(path, match=how.match, pace=how.pace).check()])
-    except (DamagedData, ReplyError) as error:
-        raise CannotServe(str(error)) from error
-    return script
 
 
 def _run(path: Path, source: bytes) -> dict[str, Any]:
@@ -102,24 +85,28 @@ def _run(path: Path, source: bytes) -> dict[str, Any]:
         sys.path.insert(0, folder)  # as for `python FILE`: it may import what lies beside it
     try:
         exec(compile(source, str(path), "exec"), namespace)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise CannotServe(f"{_where(path, error)}: {_what(error)}") from error
+    except (Exception, SystemExit) as error:
+        # The place is the last line of the user's own file.
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        message = str(error)
+        if isinstance(error, SyntaxError):
+            message = error.msg
+            lines += [error.lineno] if error.filename == str(path) else []
+        where = f"{path}:{lines[-1]}" if lines else str(path)
+        raise CannotServe(f"{where}: {': '.join(filter(None, (type(error).__name__, message)))}") from error
     return namespace
 
 
-def _where(path: Path, error: BaseException) -> str:
-    """The last line of the user's file in the error's traceback."""
-    if isinstance(error, SyntaxError) and error.filename == str(path):
-        return f"{path}:{error.lineno}"
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-    return f"{path}:{lines[-1]}" if lines else str(path)
-
-
-def _what(error: BaseException) -> str:
-    message = error.msg if isinstance(error, SyntaxError) else str(error)
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+def counted_in(script: Script) -> str:
+    """How many replies, or exchanges of recordings, a script has."""
+    exchanges = sum(len(queue.slots) for queue in script.recordings)
+    replies = sum(1 for _ in script.slots()) - exchanges
+    parts: list[str] = []
+    if replies or not script.recordings:
+        parts.append(f"1 script ({replies} repl{'y' if replies == 1 else 'ies'})")
+    if script.recordings:
+        parts.append(f"{counted(len(script.recordings), 'recording')} ({counted(exchanges, 'exchange')})")
+    return " and ".join(parts)
 
 
 @dataclass(slots=True)

@@ -5,130 +5,102 @@ from __future__ import annotations
 import argparse
 import errno
 import os
-import queue
 import sys
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Final, NoReturn, TextIO, Unpack
+from typing import Final, NoReturn
 from urllib.parse import urlsplit
 
-from converse_harness.cli.serve import TERMINATED, Terminated, start, terminated_by_signal
-from converse_harness.cli.terminal import BOLD, RED, Printer, add_address, add_redact, address_of, redaction_of, serving
+from converse_harness.cli.serving import ADDRESS, Ended, announce, running, tell_call
+from converse_harness.cli.terminal import (
+    BOLD,
+    REDACT,
+    REDACT_ADVICE,
+    Arguments,
+    CommandFailed,
+    Printer,
+    complain,
+    counted,
+    redaction_of,
+)
 from converse_harness.endpoint.call import Call
 from converse_harness.errors import ConverseHarnessError, SecretFound, TransportError
 from converse_harness.recordings.safe import said_of_masked
 from converse_harness.recordings.write import SessionWriter
 from converse_harness.server.listener import ConverseServer
-from converse_harness.server.proxy import Options, RecordingFake
+from converse_harness.server.proxy import RecordingFake
 
 _MODES: Final = {
     "all": "record everything anew",
     "new_episodes": "play what the file has, add what it has not",
 }
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `record`."""
-    parser.description = (
-        "Pass what clients ask on to Amazon Bedrock until Ctrl-C, live, and record it. What they sign is signed anew "
-        "with the credentials of this environment (as boto3 finds them), or sent with AWS_BEARER_TOKEN_BEDROCK. FILE "
-        "is written anew whenever a call has ended; its line is printed when it is on disk."
-    )
-    parser.add_argument("file", metavar="FILE", type=Path, help="the recording, recordings/weather.jsonl for instance")
-    parser.add_argument("--upstream", metavar="URL", help="pass calls on to this URL (default: Bedrock in the region)")
-    parser.add_argument("--region", metavar="REGION", help="the AWS region (default: that of the environment)")
-    add_address(parser)
-    modes = "; ".join(f"{name}: {meaning}" for name, meaning in _MODES.items())
-    parser.add_argument("--mode", choices=_MODES, default="all", help=f"{modes} (default: %(default)s)")
-    add_redact(parser)
-
-
-def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
-    """Record until interrupted; return the exit code."""
-    options: Options = {
-        "upstream": given.upstream,
-        "region": given.region,
-        "mode": given.mode,
-        "redaction": redaction_of(parser, given),
-    }
-    return _record(given.file, out=sys.stdout, err=sys.stderr, **address_of(given), **options)
-
+DESCRIPTION: Final = (
+    "Pass what clients ask on to Amazon Bedrock until Ctrl-C, live, and record it. What they sign is signed anew "
+    "with the credentials of this environment (as boto3 finds them), or sent with AWS_BEARER_TOKEN_BEDROCK. FILE "
+    "is written anew whenever a call has ended; its line is printed when it is on disk."
+)
+ARGUMENTS: Final[Arguments] = {
+    "file": {"metavar": "FILE", "type": Path, "help": "the recording, recordings/weather.jsonl for instance"},
+    "--upstream": {"metavar": "URL", "help": "pass calls on to this URL (default: Bedrock in the region)"},
+    "--region": {"metavar": "REGION", "help": "the AWS region (default: that of the environment)"},
+    **ADDRESS,
+    "--mode": {
+        "choices": _MODES,
+        "default": "all",
+        "help": f"{'; '.join(f'{name}: {meaning}' for name, meaning in _MODES.items())} (default: %(default)s)",
+    },
+    **REDACT,
+}
 
 _ITSELF: Final = "{url} is where the proxy itself listens; give the URL that it is to pass calls on to"
 _UNWRITABLE: Final = "{path} cannot be written: {problem}."
 _AGAIN: Final = "It is tried again with the next call."
-_REDACT: Final = "Here that is --redact 'PATTERN => REPLACEMENT'."
 
 
-@dataclass(slots=True)
-class _Session:
-    """One run of the command."""
-
-    path: Path
-    printer: Printer
-    complaints: Printer
-    ended: queue.SimpleQueue[tuple[Call, Exception | None]] = field(
-        default_factory=queue.SimpleQueue[tuple[Call, Exception | None]]
-    )
-
-    def on_saved(self, call: Call, failure: Exception | None) -> None:
-        """Called when a call has ended, from any thread."""
-        self.ended.put((call, failure))
-
-    def follow(self) -> NoReturn:
-        """Print events as they happen; never returns."""
-        while True:
-            self._tell(*self.ended.get())
-
-    def end(self, server: ConverseServer, fake: RecordingFake | None) -> None:
-        """Stop, and print what was written to disk. Raises the error that prevents writing."""
-        try:
-            server.stop()
-        finally:
-            while not self.ended.empty():
-                self._tell(*self.ended.get())
-        if fake is not None and fake.writer is not None:
-            self.printer.say(_written(self.path, fake.writer), BOLD)
-            for line in said_of_masked(fake.writer.written.masked, self.path).splitlines():
-                self.printer.say(line)
-
-    def _tell(self, call: Call, failure: Exception | None) -> None:
-        if failure is not None:
-            self.complaints.say(f"converse-harness record: {_what(self.path, failure)} {_AGAIN}", RED)
-        self.printer.call("", call)
-
-
-def _record(path: Path, *, host: str, port: int, out: TextIO, err: TextIO, **options: Unpack[Options]) -> int:
-    """Record into a file until interrupted, and return the exit code.
-
-    It is 1 if the proxy cannot start or the recording cannot be written, 143 if terminated.
-
-    Raises KeyboardInterrupt.
-    """
-    session = _Session(path, Printer(out), Printer(err))
-    server = ConverseServer(host=host, port=port)
-    fake: RecordingFake | None = None
+def run(given: argparse.Namespace) -> NoReturn:
+    """Record until interrupted. Raises CommandFailed if the proxy cannot start or the recording cannot be written."""
     try:
-        with terminated_by_signal():
-            try:
-                _check_writable(path)
-                start(server, err, "record")
-                _check_upstream(server.url, options.get("upstream") or "")
-                options["on_saved"] = session.on_saved
-                fake = server.record_all(path, **options)
-                what = f"{fake.upstream} into {path}"
-                for number, line in enumerate(serving(what, server.url, fake.environ, "Recording")):
-                    session.printer.say(line, "" if number else BOLD)
-                session.follow()
-            finally:
-                session.end(server, fake)
+        _record(given)
     except BrokenPipeError:
         raise  # of our output, which has a reader no longer
     except (ConverseHarnessError, OSError) as error:
-        session.complaints.say(f"converse-harness record: {_what(path, error)}", RED)
-        return 1
-    except Terminated:
-        return TERMINATED
+        raise CommandFailed(_what(given.file, error)) from error
+
+
+def _record(given: argparse.Namespace) -> NoReturn:
+    path: Path = given.file
+    redaction = redaction_of("record", given.redact)
+    _check_writable(path)
+    server = ConverseServer(host=given.host, port=given.port)
+    fake: RecordingFake | None = None
+    ended = Ended()
+
+    def tell(call: Call, failure: Exception | None) -> None:
+        if failure is not None:
+            complain("record", f"{_what(path, failure)} {_AGAIN}")
+        tell_call(call)
+
+    def tell_what_is_written() -> None:
+        if fake is not None and fake.writer is not None:
+            printer = Printer(sys.stdout)
+            printer.say(_written(path, fake.writer), BOLD)
+            for line in said_of_masked(fake.writer.written.masked, path).splitlines():
+                printer.say(line)
+
+    with running(server, "record", ended, tell_what_is_written):
+        _check_upstream(server.url, given.upstream or "")
+        fake = server.record_all(
+            path,
+            upstream=given.upstream,
+            region=given.region,
+            mode=given.mode,
+            redaction=redaction,
+            on_saved=lambda call, failure: ended.put(partial(tell, call, failure)),
+        )
+        announce(f"{fake.upstream} into {path}", server.url, fake.environ, "Recording")
+        while True:
+            ended.get()()
 
 
 def _check_upstream(own: str, upstream: str) -> None:
@@ -152,7 +124,7 @@ def _check_writable(path: Path) -> None:
 
 def _what(path: Path, error: Exception) -> str:
     if isinstance(error, SecretFound):
-        return f"{error} {_REDACT}"
+        return f"{error} {REDACT_ADVICE}"
     if isinstance(error, OSError):
         return _UNWRITABLE.format(path=path, problem=error.strerror or error)
     return str(error)
@@ -164,9 +136,5 @@ def _written(path: Path, writer: SessionWriter) -> str:
         return f"Nothing came that could be recorded; {path} {'is as it was' if path.exists() else 'was not written'}."
     total = f", which has {made + len(writer.before)} now" if writer.before else ""
     unanswered = len(writer.captured) - len(writer.answered)
-    left_out = f" Not in it: {_counted(unanswered, 'call')} without an answer yet." if unanswered else ""
-    return f"{_counted(made, 'exchange')} {'added' if writer.before else 'written'} to {path}{total}.{left_out}"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}"
+    left_out = f" Not in it: {counted(unanswered, 'call')} without an answer yet." if unanswered else ""
+    return f"{counted(made, 'exchange')} {'added' if writer.before else 'written'} to {path}{total}.{left_out}"

@@ -1,42 +1,40 @@
-"""Helpers that the commands share: arguments for address and redaction, and the printing of lines."""
+"""What the commands share: lines for people, the errors that end a command, a recording to read, `--redact`."""
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import shlex
+import sys
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TextIO, TypedDict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.script import Script
-from converse_harness.reply.body import shorten
 from converse_harness.secrets import mask
-from converse_harness.server.control import FAKES
 
 if TYPE_CHECKING:
     from converse_harness.recordings.redaction import Redaction
+    from converse_harness.recordings.replies import RecordedSession
 
-
-_EXPORTED: Final = (
-    ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME",),
-    ("AWS_BEDROCK_RUNTIME_ENDPOINT",),
-    ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_DEFAULT_REGION"),
-)
-"""The variables that a shell needs, a line each: for the SDKs, for litellm, for both."""
-
-_TEXT: Final = 24
-_SUMMARY: Final = 40
-_REFUSAL: Final = 160
-"""The most that is shown of what was asked, of what was answered, and of why there was no answer."""
+Arguments = Mapping[str, Mapping[str, Any]]
+"""The arguments of a command: its names, or its flags, and the options of `ArgumentParser.add_argument`."""
 
 BOLD: Final = "1"
 DIM: Final = "2"
 RED: Final = "31"
+GREEN: Final = "32"
+
+
+class CommandFailed(Exception):
+    """The command cannot go on: the message is printed, and `code` is its exit code."""
+
+    def __init__(self, message: str, code: int = 1) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class UsageFailed(Exception):
+    """Arguments that do not fit each other, or nothing that is there; the exit code is 2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,127 +59,57 @@ class Printer:
         """Print a line with the time of day."""
         self.say(f"{time.strftime('%H:%M:%S')}  {text}", style)
 
-    def call(self, id: str, call: Call) -> None:
-        """Print the request and the outcome of a call; `id` is the fake's, empty for the server's own fake."""
-        self.now(_call_line(id, call), RED if _is_unexpected(call) else DIM if call.operation == "CountTokens" else "")
+
+def complain(command: str, text: str) -> None:
+    """Print what is wrong to the errors, with the command's name."""
+    Printer(sys.stderr).say(f"converse-harness {command}: {text}", RED)
 
 
-def serving(what: str | None, url: str, environ: Mapping[str, str], doing: str = "Serving") -> list[str]:
-    """Print the first lines of a server; `what` describes the script, None if it serves only the control API."""
-    protocols = "HTTP/1.1 and HTTP/2"
-    if what is None:
-        head = f"Serving the control API on {url}        {protocols}"
-        return [head, "", f"  POST {url}{FAKES} opens a fake; {url}/__converse/openapi.json describes it", ""]
-    exports = [f"  export {' '.join(f'{name}={shlex.quote(environ[name])}' for name in names)}" for names in _EXPORTED]
-    return [f"{doing} {what} on {url}        {protocols}", "", *exports, ""]
+def counted(count: int, what: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "exchange"), counted(2, "exchange")
+    ('1 exchange', '2 exchanges')
+    """
+    return f"{count} {what}{'s' * (count != 1)}"
 
 
-def counted(script: Script) -> str:
-    """A description of how many replies are served."""
-    exchanges = sum(len(queue.slots) for queue in script.recordings)
-    replies = sum(1 for _ in script.slots()) - exchanges
-    parts: list[str] = []
-    if replies or not script.recordings:
-        parts.append(f"1 script ({replies} repl{'y' if replies == 1 else 'ies'})")
-    if script.recordings:
-        count = len(script.recordings)
-        parts.append(f"{count} recording{'s' * (count != 1)} ({exchanges} exchange{'s' * (exchanges != 1)})")
-    return " and ".join(parts)
+def plain(text: str) -> str:
+    """A text without control characters and without anything that looks like a secret."""
+    return "".join(each if each.isprintable() else "\ufffd" for each in mask(text))
 
 
-def _call_line(id: str, call: Call) -> str:
-    """A call in one line: client, operation, outcome, number of events, duration."""
-    fake = f"{id:<8} " if id else ""
-    operation = call.operation or f"{call.request.method} {call.request.target}"
-    asked = shorten(call.last_user_text, _TEXT)
-    if _is_unexpected(call):
-        answered = _cut(_refused(call), _REFUSAL)
-    else:
-        answered = f"{_cut(call.summary or str(call.status or ''), _SUMMARY):<{_SUMMARY}}"
-    counts = f"{len(call.events)} events" if call.operation == "ConverseStream" and call.status == 200 else ""
-    taken = f"{1000 * at:.0f} ms" if (at := _taken_at(call)) is not None else ""
-    line = f"{fake}{operation:<14}  {call.model_id:<26} {asked:<{_TEXT}}  -> {answered} {counts:>10} {taken:>8}"
-    if call.attempt > 1:
-        line += f"  attempt {call.attempt}"
-    if call.refusal is not None and call.reply is not None and call.reply.recorded is None:
-        line += f"  breaks {call.refusal.rule.name}"
-    for note in call.answered.notes:
-        if call.refusal is None or note.kind != call.refusal.rule.name:
-            line += f"  note {note.kind}"
-    if call.outcome != "complete":
-        line += f"  {call.outcome}"
-    return "".join(each if each.isprintable() else "\ufffd" for each in mask(line.rstrip()))
+def session_in(path: Path, code: int) -> RecordedSession:
+    """The session of a recording, which may be illegal. Raises CommandFailed with this exit code."""
+    from converse_harness.recordings.read import DamagedRecording, read
+
+    try:
+        return read(path, legal=False)
+    except DamagedRecording as error:
+        raise CommandFailed(str(error), code) from error
+    except OSError as error:
+        raise CommandFailed(f"{path}: {error.strerror or error}", code) from error
 
 
-def _is_unexpected(call: Call) -> bool:
-    """Whether the call failed because the fake had no reply for it."""
-    return call.reply is None and call.answered.passed_on is None and call.status >= 400
+REDACT: Final[Arguments] = {
+    "--redact": {
+        "metavar": "RULE",
+        "action": "append",
+        "default": [],
+        "help": "'PATTERN => REPLACEMENT', a regular expression and what takes the place of what it matches (can be "
+        "given again); account ids and the signatures of URLs are replaced always, and other secrets refused",
+    }
+}
+
+REDACT_ADVICE: Final = "Here that is --redact 'PATTERN => REPLACEMENT'."
 
 
-def _taken_at(call: Call) -> float | None:
-    """Seconds from the request to the last part of the answer that the client read."""
-    if call.answered.passed_on is not None:
-        return call.answered.passed_on().at
-    return call.answered.taken.last_at
-
-
-def _refused(call: Call) -> str:
-    """The error that the client received instead of a reply."""
-    said = ""
-    if call.answered.taken:
-        with suppress(ValueError, KeyError, TypeError):
-            said = f": {json.loads(call.answered.taken.data[0])['message']}"
-    if call.refusal is not None:
-        return f"REFUSED {call.status} {call.refusal.rule.name}{said}"
-    return f"UNEXPECTED {call.status}{said}"
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 3]}..."
-
-
-class ListenAddress(TypedDict):
-    """The address on which a server listens."""
-
-    host: str
-    port: int
-
-
-def add_address(parser: argparse.ArgumentParser) -> None:
-    """Declare `--port` and `--host`."""
-    parser.add_argument("--port", type=_port, default=0, help="the port to listen on (default: a free one)")
-    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
-
-
-def address_of(given: argparse.Namespace) -> ListenAddress:
-    """The address that these arguments give."""
-    return {"host": given.host, "port": given.port}
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port; it is a number from 0 (a free one) to 65535")
-    return int(text)
-
-
-def add_redact(parser: argparse.ArgumentParser) -> None:
-    """Declare `--redact`."""
-    parser.add_argument(
-        "--redact",
-        metavar="RULE",
-        action="append",
-        default=[],
-        help="'PATTERN => REPLACEMENT', a regular expression and what takes the place of what it matches (can be given "
-        "again); account ids and the signatures of URLs are replaced always, and other secrets refused",
-    )
-
-
-def redaction_of(parser: argparse.ArgumentParser, given: argparse.Namespace) -> Redaction:
-    """The redaction rules of this argument; ends the program if one is invalid."""
+def redaction_of(command: str, rules: Sequence[str]) -> Redaction:
+    """The redaction of `--redact`. Raises UsageFailed."""
     from converse_harness.errors import ReplyError
     from converse_harness.recordings.redaction import Redaction
 
     try:
-        return Redaction.of_lines(given.redact)
+        return Redaction.of_lines(rules)
     except ReplyError as error:
-        parser.error(f"{given.command} --redact: {error}")
+        raise UsageFailed(f"{command} --redact: {error}") from error

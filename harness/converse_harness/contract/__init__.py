@@ -15,7 +15,7 @@ One adapter runs the consumer and returns its result; the contract decides wheth
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 import pytest
@@ -308,30 +308,34 @@ SETTINGS: Final[Mapping[str, str]] = {
 """The settings of a contract, each with what it means."""
 
 
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value > 0
+
+
+_ALLOWED: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
+    "transport": (_TRANSPORTS.__contains__, f"one of {', '.join(map(repr, _TRANSPORTS))}"),
+    "operation": (OPERATIONS.__contains__, f"one of {', '.join(map(repr, OPERATIONS))}"),
+    "time_limit": (
+        lambda value: type(value) in (int, float) and 0 < value < float("inf"),
+        "a number of seconds, more than 0",
+    ),
+    "most_calls": (_is_count, "a whole number, 1 or more"),
+    "examples": (_is_count, "a whole number, 1 or more"),
+}
+"""Settings of one value -> whether a value is allowed, and what is."""
+
+
 def _check(contract: type[ConsumerContract], where: str) -> None:
     """Check the contract's settings. Raises ReplyError at the line that wrote them."""
-    for name, allowed in (("transport", _TRANSPORTS), ("operation", OPERATIONS)):
-        if (value := getattr(contract, name)) not in allowed:
-            raise ReplyError(f"{where}.{name} = {value!r}; one of {', '.join(map(repr, allowed))}.")
-    if not _is_number(contract.time_limit, int, float):
-        raise ReplyError(f"{where}.time_limit = {contract.time_limit!r}; a number of seconds, more than 0.")
-    for name in ("most_calls", "examples"):
-        if not _is_number(value := getattr(contract, name), int):
-            raise ReplyError(f"{where}.{name} = {value!r}; a whole number, 1 or more.")
-    _check_kinds(contract.kinds, where)
+    for name, (is_allowed, expected) in _ALLOWED.items():
+        if not is_allowed(value := getattr(contract, name)):
+            raise ReplyError(f"{where}.{name} = {value!r}; {expected}.")
+    kinds: Any = contract.kinds
+    if not isinstance(kinds, list | tuple) or not kinds or not {*cast("Sequence[object]", kinds)} <= {*block_kinds()}:
+        allowed = ", ".join(map(repr, block_kinds()))
+        raise ReplyError(f"{where}.kinds = {kinds!r}; a list of some of {allowed}.")
     _check_errors(contract.errors, where)
     _check_known(contract, where)
-
-
-def _is_number(value: Any, *types: type) -> bool:
-    return type(value) in types and 0 < value < float("inf")
-
-
-def _check_kinds(kinds: Any, where: str) -> None:
-    allowed = block_kinds()
-    given = {*cast("Sequence[object]", kinds)} if isinstance(kinds, list | tuple) else set[object]()
-    if not given or not given <= {*allowed}:
-        raise ReplyError(f"{where}.kinds = {kinds!r}; a list of some of {', '.join(map(repr, allowed))}.")
 
 
 def _check_errors(errors: Any, where: str) -> None:
@@ -352,18 +356,14 @@ def _check_known(contract: type[ConsumerContract], where: str) -> None:
     names = {*contract.cases(), *PROPERTIES}
     for name, reason in contract.known.items():
         if name not in names:
-            _refuse(name, contract, where)
+            try:
+                case = CASES[name]
+            except UnknownCase as error:
+                raise UnknownCase(f"{where}.known: {error} Properties: {', '.join(PROPERTIES)}.") from None
+            if case.stream_only and contract.operation == "Converse":
+                why = "only a stream can be so, and the operation is Converse"
+            else:
+                why = f'the transport "{contract.transport}" cannot express it'
+            raise ReplyError(f"{where}.known: {name!r} is no test of this contract: {why}. Leave it out.")
         if type(reason) is not str or not reason.strip():
             raise ReplyError(f"{where}.known[{name!r}] = {reason!r}; say why, in a text.")
-
-
-def _refuse(name: str, contract: type[ConsumerContract], where: str) -> None:
-    try:
-        case = CASES[name]
-    except UnknownCase as error:
-        raise UnknownCase(f"{where}.known: {error} Properties: {', '.join(PROPERTIES)}.") from None
-    if case.stream_only and contract.operation == "Converse":
-        why = "only a stream can be so, and the operation is Converse"
-    else:
-        why = f'the transport "{contract.transport}" cannot express it'
-    raise ReplyError(f"{where}.known: {name!r} is no test of this contract: {why}. Leave it out.")

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from converse_harness import bedrock, faults
+import converse_strategies as strategies
+from converse_harness import bedrock
 from converse_harness.bedrock.families import OVERFLOW_IN_STREAM, OVERFLOWS
 from converse_harness.endpoint.render import STREAM_ERRORS
 from converse_harness.faults.model import EventOrderFault, FaultPlacement
@@ -22,38 +23,15 @@ if TYPE_CHECKING:
 OVERFLOW: Final = "ContextOverflow"
 """What a contract's `errors` calls an error that says that the conversation is too long."""
 
-HARMLESS: Final = frozenset(
-    fault.name
-    for fault in (
-        faults.one_byte_chunks,
-        faults.one_chunk,
-        faults.slow_first_byte,
-        faults.no_metadata,
-        faults.unknown_event,
-    )
-)
+HARMLESS: Final = frozenset(("one_byte_chunks", "one_chunk", "slow_first_byte", "no_metadata", "unknown_event"))
 """Faults after which the answer must be read as if nothing were wrong."""
 
 FATAL: Final = frozenset(
-    fault.name
-    for fault in (
-        faults.no_message_stop,
-        faults.cut_off,
-        faults.cut_in_tool_input,
-        faults.event_after_exception,
-        faults.bad_crc,
-        faults.bad_prelude_crc,
-        faults.truncated_frame,
-        faults.cut_in_prelude,
-        faults.cut_in_headers,
-        faults.empty_200,
-        faults.json_for_stream,
-        faults.reset,
-        faults.closed,
-        faults.stall,
-        faults.connection_refused,
-        faults.connect_timeout,
-        faults.read_timeout,
+    (
+        *("no_message_stop", "cut_off", "cut_in_tool_input", "event_after_exception"),
+        *("bad_crc", "bad_prelude_crc", "truncated_frame", "cut_in_prelude", "cut_in_headers"),
+        *("empty_200", "json_for_stream", "reset", "closed", "stall"),
+        *("connection_refused", "connect_timeout", "read_timeout"),
     )
 )
 """Faults after which nothing may be taken for a whole answer, unless all of it came before them.
@@ -62,15 +40,9 @@ After all others the consumer has the choice.
 """
 
 OBSCURE: Final = frozenset(
-    fault.name
-    for fault in (
-        faults.no_block_start,
-        faults.second_block_start,
-        faults.start_without_member,
-        faults.text_in_tool_use,
-        faults.tool_input_in_text,
-        faults.index_of_another_block,
-        faults.no_index,
+    (
+        *("no_block_start", "second_block_start", "start_without_member", "text_in_tool_use", "tool_input_in_text"),
+        *("index_of_another_block", "no_index"),
     )
 )
 """Faults that leave it open which tool is meant: a consumer may leave it out."""
@@ -247,30 +219,29 @@ class Unending(BaseException):
         self.error = error
 
 
-Put = Callable[[Reply], None]
-Draws = Callable[[Sequence[str], str, str], "SearchStrategy[Reply]"]
-"""Replies, given the kinds of blocks, the operation and the transport."""
-
-
 @dataclass(frozen=True, slots=True)
 class Property:
-    """A property of all generated answers: `sentence` describes the answers, `required` what must hold."""
+    """A property of all generated answers: `sentence` describes the answers, `required` what must hold.
+
+    `draws` makes the strategy, given the kinds of blocks, the operation and the transport.
+    """
 
     name: str
     sentence: str
     required: str
-    draws: Draws
+    draws: Callable[[Sequence[str], str, str], SearchStrategy[Reply]]
 
-    def check(self, put: Put, *, operation: str, transport: str, kinds: Sequence[str], examples: int) -> None:
+    def check(
+        self, put: Callable[[Reply], None], *, operation: str, transport: str, kinds: Sequence[str], examples: int
+    ) -> None:
         """Run this many examples; raises the error of `put` for the smallest failing one."""
         from hypothesis import HealthCheck, Phase, given, settings
 
-        phases = [phase for phase in Phase if phase is not Phase.explain]  # it would ask the consumer once more
         quietly = settings(
             max_examples=examples,
             deadline=None,
             database=None,
-            phases=phases,
+            phases=[phase for phase in Phase if phase is not Phase.explain],  # it would ask the consumer once more
             report_multiple_bugs=False,
             # The health checks do not apply: the consumer is slow, and large or rare answers are the point.
             suppress_health_check=(
@@ -280,24 +251,14 @@ class Property:
                 HealthCheck.too_slow,
             ),
         )
+
+        def consumer(answer: Reply) -> None:
+            put(answer)
+
         try:
-            quietly(given(answer=self.draws(kinds, operation, transport))(_named(put)))()
+            quietly(given(answer=self.draws(kinds, operation, transport))(consumer))()
         except Unending as unending:
             raise unending.error from None
-
-
-def _named(put: Put) -> Callable[..., None]:
-    def consumer(answer: Reply) -> None:
-        put(answer)
-
-    return consumer
-
-
-def printed(answer: Reply) -> str:
-    """The code that makes a reply, ready to paste."""
-    from hypothesis.vendor.pretty import pretty
-
-    return pretty(answer)
 
 
 def block_kinds() -> tuple[str, ...]:
@@ -307,22 +268,8 @@ def block_kinds() -> tuple[str, ...]:
     return tuple(streamable())
 
 
-def _answers(kinds: Sequence[str], operation: str, transport: str) -> SearchStrategy[Reply]:
-    from converse_strategies import replies
-
-    return replies(kinds=kinds)
-
-
-def _failures(kinds: Sequence[str], operation: str, transport: str) -> SearchStrategy[Reply]:
-    from converse_strategies import errors, replies, stream_errors
-
-    return errors() | stream_errors(replies=replies(kinds=kinds))
-
-
 def _faulty(kinds: Sequence[str], operation: str, transport: str) -> SearchStrategy[Reply]:
-    from converse_strategies import faulty_replies
-
-    cases = faulty_replies(kinds=kinds, transports=[transport], operations=[operation])
+    cases = strategies.faulty_replies(kinds=kinds, transports=[transport], operations=[operation])
     return cases.map(lambda case: case.reply)
 
 
@@ -333,13 +280,15 @@ PROPERTIES: Final[Mapping[str, Property]] = {
             "any_answer",
             "Any legal answer, cut into deltas anywhere.",
             "Give the same text, tool calls and reasoning, however they are cut.",
-            _answers,
+            lambda kinds, operation, transport: strategies.replies(kinds=kinds),
         ),
         Property(
             "any_failure",
             "Any error before the stream or inside it, after any part of any answer.",
             "Fail, or ask again; never take the part for whole, and run no tool of it.",
-            _failures,
+            lambda kinds, operation, transport: (
+                strategies.errors() | strategies.stream_errors(replies=strategies.replies(kinds=kinds))
+            ),
         ),
         Property(
             "any_fault",

@@ -72,6 +72,16 @@ class ToolCall:
             )
 
 
+_MEMBERS: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
+    "text": ((str,), 'a text; "" where the consumer shows none'),
+    "tool_calls": ((list, tuple), "a list of ToolCall(name, input)"),
+    "stop_reason": ((str, NoneType), "a text; None where the consumer tells none"),
+    "error": ((BaseException, str, NoneType), "an exception, or its name; None where none came"),
+    "reasoning": ((str, NoneType), "a text; None where the consumer hands none out"),
+}
+"""Members of an Outcome -> their types, and what they are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The consumer's result for an answer.
@@ -92,19 +102,8 @@ class Outcome:
 
     def __post_init__(self) -> None:
         """Raises ReplyError for wrong types, so that the traceback ends in the adapter's own line."""
-        for name, value, allowed, expected in (
-            ("text", self.text, (str,), 'a text; "" where the consumer shows none'),
-            ("tool_calls", self.tool_calls, (list, tuple), "a list of ToolCall(name, input)"),
-            ("stop_reason", self.stop_reason, (str, NoneType), "a text; None where the consumer tells none"),
-            (
-                "error",
-                self.error,
-                (BaseException, str, NoneType),
-                "an exception, or its name; None where none came",
-            ),
-            ("reasoning", self.reasoning, (str, NoneType), "a text; None where the consumer hands none out"),
-        ):
-            if not _is(value, *allowed):
+        for name, (allowed, expected) in _MEMBERS.items():
+            if not isinstance(value := getattr(self, name), allowed):
                 raise ReplyError(f"Outcome({name}={value!r}): {expected}.")
         for number, call in enumerate(self.tool_calls):
             if not _is(call, ToolCall):
@@ -155,8 +154,7 @@ class Target:
         if transport != "server":
             raise ReplyError(
                 f'target.{name}: a fake behind the transport "{transport}" has none. Say `transport = "server"` in '
-                f"the contract; the "
-                "consumer is then asked over a socket."
+                "the contract; the consumer is then asked over a socket."
             )
         return getattr(self.fake, name)
 

@@ -12,7 +12,7 @@ import pytest
 
 from converse_harness import bedrock
 from converse_harness.cases import Case
-from converse_harness.contract.expectations import CUT_SHORT, Expectation, ExpectedAnswer, Property, parsed, printed
+from converse_harness.contract.expectations import CUT_SHORT, Expectation, ExpectedAnswer, Property, parsed
 from converse_harness.contract.running import TOOL, Outcome, ToolCall
 from converse_harness.endpoint.call import Call
 from converse_harness.plugin.contracts import VERDICT
@@ -20,19 +20,23 @@ from converse_harness.reply.reply import Reply
 from converse_harness.secrets import mask
 
 
-class VerdictLevel(Enum):
-    """The levels of a verdict, with their meanings."""
-
-    HANDLED = "handled", "The consumer gives what was answered, or says that it failed where that is right."
-    REFUSED = "refused", "The consumer says, by an error of its own, that it cannot read an answer that it could."
-    MISHANDLED = "mishandled", "The consumer gives something else than was answered, or does not come to an end."
+class _Worded(Enum):
+    """Members are a word and its meaning."""
 
     def __init__(self, word: str, meaning: str) -> None:
         self.word = word
         self.meaning = meaning
 
 
-class Flaw(Enum):
+class VerdictLevel(_Worded):
+    """The levels of a verdict, with their meanings."""
+
+    HANDLED = "handled", "The consumer gives what was answered, or says that it failed where that is right."
+    REFUSED = "refused", "The consumer says, by an error of its own, that it cannot read an answer that it could."
+    MISHANDLED = "mishandled", "The consumer gives something else than was answered, or does not come to an end."
+
+
+class Flaw(_Worded):
     """The ways to mishandle an answer, with their meanings."""
 
     LOST = "lost", "Text, reasoning or a tool call of a whole answer is missing, and no error says so."
@@ -42,10 +46,6 @@ class Flaw(Enum):
     BAD_REQUEST = "bad request", "A later request of the consumer is one that Bedrock refuses."
     ENDLESS = "endless retry", "The consumer asks again and again, more often than the contract's `most_calls`."
     HANGS = "hangs", "The consumer does not come to an end within the contract's `time_limit`."
-
-    def __init__(self, word: str, meaning: str) -> None:
-        self.word = word
-        self.meaning = meaning
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +113,9 @@ def _judge_error(
     name = _error_name(outcome.error)
     if name in ACCIDENTS:
         return mishandled(Flaw.WRONG_ERROR, f"{name} is an accident of code{_said(outcome.error)}")
-    strange = [call for call in outcome.tool_calls if _runs(call) and not _is_one_of(call, _all_tools(expected))]
-    if strange:
-        return mishandled(Flaw.CORRUPTED, f"tool call that was not sent whole: {_shown(strange[0])}")
+    strange = _not_sent(outcome, [*expected.tools, *expected.said.tool_calls])
+    if strange is not None:
+        return mishandled(Flaw.CORRUPTED, f"tool call that was not sent whole: {strange.name} {strange.input!r}")
     if not expected.failure:
         return Verdict(VerdictLevel.REFUSED, None, f"{name}{_said(outcome.error)}")
     stands_for = _meaning_of(outcome.error, errors)
@@ -126,12 +126,12 @@ def _judge_error(
 
 
 def _judge_answer(expected: Expectation, outcome: Outcome, *, went_on: bool) -> Verdict:
-    strange = [call for call in outcome.tool_calls if _runs(call) and not _is_one_of(call, expected.tools)]
-    if strange:
-        return mishandled(Flaw.CORRUPTED, f"tool call that was not sent so: {_shown(strange[0])}")
+    strange = _not_sent(outcome, expected.tools)
+    if strange is not None:
+        return mishandled(Flaw.CORRUPTED, f"tool call that was not sent so: {strange.name} {strange.input!r}")
     if not expected.answers:
-        if went_on and not _partly(expected.said, outcome.text):
-            return HANDLED  # it asked again, and gives that answer
+        if went_on and not any(part and outcome.text.startswith(part) for part in expected.said.texts):
+            return HANDLED  # it asked again, and gives that answer, without a part of the failed one
         return mishandled(Flaw.SILENT, f"no error; {_shown_text(outcome.text)}, stop reason {outcome.stop_reason}")
     verdicts = [_compare(answer, expected, outcome, went_on=went_on) for answer in expected.answers]
     return next((verdict for verdict in verdicts if verdict.level is VerdictLevel.HANDLED), verdicts[0])
@@ -154,10 +154,11 @@ def _compare(answer: ExpectedAnswer, expected: Expectation, outcome: Outcome, *,
     if outcome.reasoning is not None and outcome.reasoning.strip() != answer.reasoning.strip():
         flaw = Flaw.LOST if outcome.reasoning in answer.reasoning else Flaw.CORRUPTED
         return mishandled(flaw, f"reasoning {_shown_text(outcome.reasoning)}; it was {_shown_text(answer.reasoning)}")
+    made = [(call.name, _value(call)) for call in outcome.tool_calls]
     missing = [
         (name, given)
         for name, given in answer.tool_calls
-        if not any(_same(call, (name, given)) for call in outcome.tool_calls)
+        if (name, given) not in made
         # A tool call that cannot be run is not run but answered, with a tool result of status error.
         and not (went_on and (isinstance(given, str) or name != TOOL))
     ]
@@ -170,30 +171,17 @@ def _compare(answer: ExpectedAnswer, expected: Expectation, outcome: Outcome, *,
     return HANDLED
 
 
-def _partly(said: ExpectedAnswer, text: str) -> bool:
-    """Whether a text begins with the part of the failed answer that was sent."""
-    return any(part and text.startswith(part) for part in said.texts)
-
-
-def _all_tools(expected: Expectation) -> list[tuple[str, Any]]:
-    return [*expected.tools, *expected.said.tool_calls]
-
-
-def _runs(call: ToolCall) -> bool:
-    """Whether the call is really run: its input is a JSON object, not a text that the consumer only passes on."""
-    return not isinstance(_value(call), str)
+def _not_sent(outcome: Outcome, sent: Sequence[tuple[str, Any]]) -> ToolCall | None:
+    """A tool call that is really run, its input a JSON object, and was not sent. A text is only passed on."""
+    for call in outcome.tool_calls:
+        value = _value(call)
+        if not isinstance(value, str) and (call.name, value) not in sent:
+            return call
+    return None
 
 
 def _value(call: ToolCall) -> Any:
     return parsed(call.input) if isinstance(call.input, str) else dict(call.input)
-
-
-def _same(given: ToolCall, call: tuple[str, Any]) -> bool:
-    return (given.name, _value(given)) == call
-
-
-def _is_one_of(given: ToolCall, calls: Iterable[tuple[str, Any]]) -> bool:
-    return any(_same(given, call) for call in calls)
 
 
 def _error_name(error: BaseException | str | None) -> str:
@@ -222,10 +210,6 @@ def _meaning_of(
 def _said(error: BaseException | str | None) -> str:
     """The message of an exception; empty for an error that is given by its name."""
     return "" if isinstance(error, str) else f": {_shown_text(str(error))}"
-
-
-def _shown(call: ToolCall) -> str:
-    return f"{call.name} {call.input!r}"
 
 
 def _shown_text(text: str) -> str:
@@ -310,8 +294,12 @@ def failure(tried: Tried, asked: Case | Property, contract: str) -> NotHandled |
     verdict = tried.seen.verdict
     if verdict.level is VerdictLevel.HANDLED:
         return None
-    drawn = isinstance(asked, Property)
-    sent = [asked.sentence, *(printed(answer) if drawn else answer.summary for answer in tried.replies)]
+    if isinstance(asked, Property):  # as the code that makes it, ready to paste
+        from hypothesis.vendor.pretty import pretty
+
+        sent = [asked.sentence, *map(pretty, tried.replies)]
+    else:
+        sent = [asked.sentence, *(answer.summary for answer in tried.replies)]
     made = tried.seen.requests
     requests = "" if verdict.flaw is Flaw.ENDLESS else f" ({made} request{'' if made == 1 else 's'})"
     rows = [

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import pytest
 
+from converse_harness.samples import variants
 from converse_harness.samples.table import SAMPLES, VARIANTS, SampleRow
 
 _SCOPES: Final = ("session", "package", "module", "class", "function")
@@ -111,20 +112,12 @@ def _fixture(give: Callable[..., Any], row: SampleRow, signature: Signature) -> 
     return _SESSION(give)
 
 
-def _paths(name: str) -> Iterable[str]:
-    from converse_harness.samples.builders import builders
-
-    return builders(name)
-
-
 def _variant(name: str, path: object) -> Any:
-    from converse_harness.samples.builders import builders
-
-    known = builders(name)
+    known = variants(name)
     if path not in known:
         fixture = VARIANTS[name].fixture
         pytest.fail(f"`{fixture}` has no variant {path!r}. Its variants: {', '.join(known)}.", pytrace=False)
-    return known[str(path)]()
+    return known[str(path)]
 
 
 globals().update({row.fixture: _sample_fixture(key, row) for key, row in SAMPLES.items()})
@@ -135,7 +128,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test once per variant if it, or one of its fixtures, asks for that."""
     for name, row in VARIANTS.items():
         if row.fixture in metafunc.fixturenames:
-            parametrize(metafunc, row.fixture, partial(_paths, name), _FIXTURES)
+            parametrize(metafunc, row.fixture, partial(variants, name), _FIXTURES)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -33,9 +33,11 @@ def sample(name: str) -> Any:
     >>> sample("ToolResult")["toolUseId"] == sample("ToolUse")["toolUseId"]
     True
     """
-    from converse_harness.samples.builders import BUILDERS
+    from converse_harness.samples.objects import OBJECTS, fresh
+    from converse_harness.samples.values import VALUES
 
-    return BUILDERS[_full_name(name)].build()
+    name = _full_name(name)
+    return OBJECTS[name]() if name in OBJECTS else fresh(VALUES[name])
 
 
 def pii(kind: str) -> str:
@@ -61,9 +63,10 @@ def variants(name: str) -> dict[str, Any]:
     """
     if name not in VARIANTS:
         raise UnknownSample(_unknown("set of variants", name, VARIANTS))
-    from converse_harness.samples.builders import builders
+    from converse_harness.samples.objects import fresh
+    from converse_harness.samples.values import variants_of
 
-    return {path: build() for path, build in builders(name).items()}
+    return {path: fresh(value) for path, value in variants_of(name)}
 
 
 def _full_name(name: str) -> str:

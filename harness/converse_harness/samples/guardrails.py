@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 _ID: Final = "gr1example7x"
-_VERSION: Final = "1"
-_BLOCKED: Final = "Sorry, I cannot help with that."
 
 PII: Final[Mapping[str, str]] = {
     "ADDRESS": "33959 Lisa Way, North Jerry, PA 93033",
@@ -52,121 +50,57 @@ are right.
 """
 
 
-def config() -> dict[str, Any]:
-    """A guardrailConfig for a streaming request."""
-    return {
-        "guardrailIdentifier": _ID,
-        "guardrailVersion": _VERSION,
-        "streamProcessingMode": "sync",
-        "trace": "enabled",
-    }
+CONFIG: Final = {
+    "guardrailIdentifier": _ID,
+    "guardrailVersion": "1",
+    "streamProcessingMode": "sync",
+    "trace": "enabled",
+}
 
+TOPIC: Final = {"name": "Investment advice", "type": "DENY", "action": "BLOCKED"}
+CONTENT_FILTER: Final = {"type": "INSULTS", "confidence": "HIGH", "action": "BLOCKED"}
+CUSTOM_WORD: Final = {"match": "crypto", "action": "BLOCKED"}
+MANAGED_WORD: Final = {"match": "damn", "type": "PROFANITY", "action": "BLOCKED"}
+EMAIL: Final = {"type": "EMAIL", "match": PII["EMAIL"], "action": "ANONYMIZED"}
+REGEX: Final = {"name": "Booking", "match": "BK-482913", "regex": "BK-[0-9]{6}", "action": "ANONYMIZED"}
+GROUNDING_FILTER: Final = {"type": "GROUNDING", "threshold": 0.75, "score": 0.25, "action": "BLOCKED"}
 
-def topic() -> dict[str, Any]:
-    """A Topic: the forbidden one that was found."""
-    return {"name": "Investment advice", "type": "DENY", "action": "BLOCKED"}
+ASSESSMENT: Final = {
+    "topicPolicy": {"topics": [TOPIC]},
+    "contentPolicy": {"filters": [CONTENT_FILTER]},
+    "wordPolicy": {"customWords": [CUSTOM_WORD], "managedWordLists": [MANAGED_WORD]},
+    "sensitiveInformationPolicy": {"piiEntities": [EMAIL], "regexes": [REGEX]},
+    "contextualGroundingPolicy": {"filters": [GROUNDING_FILTER]},
+}
+"""A finding of every policy."""
 
+TRACE: Final = {
+    "modelOutput": ["Buy crypto, damn it."],
+    "inputAssessment": {_ID: ASSESSMENT},
+    "outputAssessments": {_ID: [ASSESSMENT]},
+}
+"""Findings in the question and in the answer, and the model's original answer."""
 
-def topic_policy() -> dict[str, Any]:
-    """A TopicPolicy with the topics that were found."""
-    return {"topics": [topic()]}
-
-
-def content_filter() -> dict[str, Any]:
-    """A ContentFilter that found an insult."""
-    return {"type": "INSULTS", "confidence": "HIGH", "action": "BLOCKED"}
-
-
-def content_policy() -> dict[str, Any]:
-    """A ContentPolicy with the harmful content that was found."""
-    return {"filters": [content_filter()]}
-
-
-def custom_word() -> dict[str, Any]:
-    """A CustomWord of the guardrail's own list."""
-    return {"match": "crypto", "action": "BLOCKED"}
-
-
-def managed_word() -> dict[str, Any]:
-    """A ManagedWord of AWS's list."""
-    return {"match": "damn", "type": "PROFANITY", "action": "BLOCKED"}
-
-
-def word_policy() -> dict[str, Any]:
-    """A WordPolicy with the words that were found."""
-    return {"customWords": [custom_word()], "managedWordLists": [managed_word()]}
-
-
-def pii(kind: str) -> dict[str, Any]:
-    """A PIIEntity of this type, as a guardrail reports it."""
-    return {"type": kind, "match": PII[kind], "action": "ANONYMIZED"}
-
-
-def email() -> dict[str, Any]:
-    """A PIIEntity with an e-mail address."""
-    return pii("EMAIL")
-
-
-def regex() -> dict[str, Any]:
-    """A Regex finding: the number of a booking."""
-    return {"name": "Booking", "match": "BK-482913", "regex": "BK-[0-9]{6}", "action": "ANONYMIZED"}
-
-
-def sensitive_information_policy() -> dict[str, Any]:
-    """A SensitiveInformationPolicy with the personal data that was found."""
-    return {"piiEntities": [email()], "regexes": [regex()]}
-
-
-def grounding_filter() -> dict[str, Any]:
-    """A ContextualGroundingFilter for an answer without support in the sources."""
-    return {"type": "GROUNDING", "threshold": 0.75, "score": 0.25, "action": "BLOCKED"}
-
-
-def grounding_policy() -> dict[str, Any]:
-    """A ContextualGroundingPolicy with the checks against the sources."""
-    return {"filters": [grounding_filter()]}
-
-
-def assessment() -> dict[str, Any]:
-    """A GuardrailAssessment with a finding of every policy."""
-    return {
-        "topicPolicy": topic_policy(),
-        "contentPolicy": content_policy(),
-        "wordPolicy": word_policy(),
-        "sensitiveInformationPolicy": sensitive_information_policy(),
-        "contextualGroundingPolicy": grounding_policy(),
-    }
-
-
-def guardrail_trace() -> dict[str, Any]:
-    """A GuardrailTrace with findings in the question and in the answer, and the model's original answer."""
-    return {
-        "modelOutput": ["Buy crypto, damn it."],
-        "inputAssessment": {_ID: assessment()},
-        "outputAssessments": {_ID: [assessment()]},
-    }
-
-
-def trace() -> dict[str, Any]:
-    """A Trace with the sample GuardrailTrace."""
-    return {"guardrail": guardrail_trace()}
-
-
-def detected_trace() -> dict[str, Any]:
-    """The trace of a guardrail in detect mode, in the AWS API's form: every finding is `detected`, with action NONE."""
-    finding = {"name": "Investment advice", "type": "DENY", "action": "NONE", "detected": True}
-    usage = {
-        "topicPolicyUnits": 1,
-        "contentPolicyUnits": 0,
-        "wordPolicyUnits": 0,
-        "sensitiveInformationPolicyUnits": 0,
-        "sensitiveInformationPolicyFreeUnits": 0,
-        "contextualGroundingPolicyUnits": 0,
-    }
-    metrics = {
-        "guardrailProcessingLatency": 214,
-        "usage": usage,
-        "guardrailCoverage": {"textCharacters": {"guarded": 42, "total": 42}},
-    }
-    found = {"topicPolicy": {"topics": [finding]}, "invocationMetrics": metrics}
-    return {"inputAssessment": {_ID: found}, "actionReason": "No action."}
+DETECTED_TRACE: Final = {
+    "inputAssessment": {
+        _ID: {
+            "topicPolicy": {
+                "topics": [{"name": "Investment advice", "type": "DENY", "action": "NONE", "detected": True}]
+            },
+            "invocationMetrics": {
+                "guardrailProcessingLatency": 214,
+                "usage": {
+                    "topicPolicyUnits": 1,
+                    "contentPolicyUnits": 0,
+                    "wordPolicyUnits": 0,
+                    "sensitiveInformationPolicyUnits": 0,
+                    "sensitiveInformationPolicyFreeUnits": 0,
+                    "contextualGroundingPolicyUnits": 0,
+                },
+                "guardrailCoverage": {"textCharacters": {"guarded": 42, "total": 42}},
+            },
+        }
+    },
+    "actionReason": "No action.",
+}
+"""What AWS sends of a guardrail in detect mode: every finding is `detected`, with action NONE."""

@@ -1,7 +1,7 @@
 """Every sample value and every set of variants, with its fixture, as one literal table.
 
-pytest loads it at every start, so it contains only text and imports nothing. The functions that build the values are in
-`builders.py`.
+pytest loads it at every start, so it contains only text and imports nothing. The values are in `values.py` and
+`objects.py`.
 """
 
 from collections.abc import Mapping

@@ -1,0 +1,139 @@
+"""What `serve` and `record` share: their server until it is interrupted, and the lines that they print."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import queue
+import shlex
+import sys
+import warnings
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from converse_harness.cli.terminal import BOLD, DIM, RED, Arguments, Printer, complain, plain
+from converse_harness.endpoint.call import Call
+from converse_harness.reply.body import shorten
+from converse_harness.server.control import FAKES
+from converse_harness.server.listener import ConverseServer
+
+_EXPORTED: Final = (
+    ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME",),
+    ("AWS_BEDROCK_RUNTIME_ENDPOINT",),
+    ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_DEFAULT_REGION"),
+)
+"""The variables that a shell needs, a line each: for the SDKs, for litellm, for both."""
+
+_TEXT: Final = 24
+_SUMMARY: Final = 40
+_REFUSAL: Final = 160
+"""The most that is shown of what was asked, of what was answered, and of why there was no answer."""
+
+Ended = queue.SimpleQueue[Callable[[], None]]
+"""What is to be printed of calls that have ended, from any thread."""
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; it is a number from 0 (a free one) to 65535")
+    return int(text)
+
+
+ADDRESS: Final[Arguments] = {
+    "--port": {"type": _port, "default": 0, "help": "the port to listen on (default: a free one)"},
+    "--host": {"default": "127.0.0.1", "help": "the address to listen on (default: %(default)s)"},
+}
+
+
+@contextmanager
+def running(
+    server: ConverseServer, command: str, ended: Ended, at_end: Callable[[], None] = lambda: None
+) -> Generator[None]:
+    """Start a server, and stop it in the end; then print what is still in the queue. Raises TransportError."""
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            server.start()
+        for each in caught:
+            complain(command, f"warning: {each.message}")
+        yield
+    finally:
+        try:
+            server.stop()
+        finally:
+            while not ended.empty():
+                ended.get()()
+        at_end()
+
+
+def announce(what: str | None, url: str, environ: Mapping[str, str], doing: str = "Serving") -> None:
+    """Print the first lines of a server; `what` describes the script, None if it serves only the control API."""
+    head = f"{doing} {what or 'the control API'} on {url}        HTTP/1.1 and HTTP/2"
+    if what is None:
+        lines = [f"POST {url}{FAKES} opens a fake; {url}/__converse/openapi.json describes it"]
+    else:
+        lines = [f"export {' '.join(f'{name}={shlex.quote(environ[name])}' for name in names)}" for names in _EXPORTED]
+    printer = Printer(sys.stdout)
+    printer.say(head, BOLD)
+    printer.say()
+    for line in lines:
+        printer.say(f"  {line}")
+    printer.say()
+
+
+def tell_call(call: Call, id: str = "") -> None:
+    """Print the request and the outcome of a call; `id` is the fake's, empty for the server's own fake."""
+    style = RED if _is_unexpected(call) else DIM if call.operation == "CountTokens" else ""
+    Printer(sys.stdout).now(_call_line(id, call), style)
+
+
+def _call_line(id: str, call: Call) -> str:
+    """A call in one line: client, operation, outcome, number of events, duration."""
+    fake = f"{id:<8} " if id else ""
+    operation = call.operation or f"{call.request.method} {call.request.target}"
+    asked = shorten(call.last_user_text, _TEXT)
+    if _is_unexpected(call):
+        answered = _cut(_refused(call), _REFUSAL)
+    else:
+        answered = f"{_cut(call.summary or str(call.status or ''), _SUMMARY):<{_SUMMARY}}"
+    counts = f"{len(call.events)} events" if call.operation == "ConverseStream" and call.status == 200 else ""
+    taken = f"{1000 * at:.0f} ms" if (at := _taken_at(call)) is not None else ""
+    line = f"{fake}{operation:<14}  {call.model_id:<26} {asked:<{_TEXT}}  -> {answered} {counts:>10} {taken:>8}"
+    if call.attempt > 1:
+        line += f"  attempt {call.attempt}"
+    if call.refusal is not None and call.reply is not None and call.reply.recorded is None:
+        line += f"  breaks {call.refusal.rule.name}"
+    for note in call.answered.notes:
+        if call.refusal is None or note.kind != call.refusal.rule.name:
+            line += f"  note {note.kind}"
+    if call.outcome != "complete":
+        line += f"  {call.outcome}"
+    return plain(line.rstrip())
+
+
+def _is_unexpected(call: Call) -> bool:
+    """Whether the call failed because the fake had no reply for it."""
+    return call.reply is None and call.answered.passed_on is None and call.status >= 400
+
+
+def _taken_at(call: Call) -> float | None:
+    """Seconds from the request to the last part of the answer that the client read."""
+    if call.answered.passed_on is not None:
+        return call.answered.passed_on().at
+    return call.answered.taken.last_at
+
+
+def _refused(call: Call) -> str:
+    """The error that the client received instead of a reply."""
+    said = ""
+    if call.answered.taken:
+        with suppress(ValueError, KeyError, TypeError):
+            said = f": {json.loads(call.answered.taken.data[0])['message']}"
+    if call.refusal is not None:
+        return f"REFUSED {call.status} {call.refusal.rule.name}{said}"
+    return f"UNEXPECTED {call.status}{said}"
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 3]}..."

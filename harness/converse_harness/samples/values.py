@@ -1,0 +1,258 @@
+"""The samples that are plain values, each with its name, and the variants of AWS's unions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from converse_harness import bedrock
+from converse_harness.samples import content, guardrails, objects, streaming
+from converse_harness.types import memory, session
+
+_MODEL: Final = "us.amazon.nova-lite-v1:0"
+_REQUEST: Final[Mapping[str, Any]] = {
+    "modelId": _MODEL,
+    "messages": [content.QUESTION],
+    "system": [content.SYSTEM],
+    "inferenceConfig": {"maxTokens": 512, "temperature": 0.5, "topP": 0.9, "stopSequences": ["END"]},
+    "toolConfig": content.TOOL_CONFIG,
+}
+_COUNTED: Final = {name: _REQUEST[name] for name in ("messages", "system", "toolConfig")}
+_RESPONSE: Final = {
+    "output": {"message": content.MESSAGE},
+    "stopReason": "tool_use",
+    "usage": streaming.USAGE,
+    "metrics": streaming.METRICS,
+}
+_ITEMS: Final = (
+    '{"type":"object","properties":{"items":{"type":"array","items":{"type":"string"}}},"required":["items"]}'
+)
+_PACKING_LIST: Final = {"name": "packing_list", "schema": _ITEMS}
+_PROFILE: Final = f"arn:aws:bedrock:us-east-1:123456789012:inference-profile/{_MODEL}"
+_REDACTED: Final = b"EXAMPLE-ENCRYPTED-REASONING"
+
+VALUES: Final[Mapping[str, Any]] = {
+    "content.Message": content.MESSAGE,
+    "content.Messages": content.MESSAGES,
+    "content.Role": "user",
+    "content.ContentBlock": {"text": content.LOOK_FIRST},
+    "content.SystemContentBlock": content.SYSTEM,
+    "content.CachePoint": content.CACHE_POINT,
+    "content.GuardContent": {"text": content.GUARD_TEXT},
+    "content.GuardContentText": content.GUARD_TEXT,
+    "content.ReasoningContentBlock": {"reasoningText": content.REASONING_TEXT},
+    "content.ReasoningTextBlock": content.REASONING_TEXT,
+    "content.ContentBlockStart": {"toolUse": content.START_TOOL_USE},
+    "content.ContentBlockStartToolUse": content.START_TOOL_USE,
+    "content.ContentBlockDelta": streaming.DELTA_EVENT,
+    "content.DeltaContent": streaming.TEXT_DELTA,
+    "content.ContentBlockStop": streaming.BLOCK_STOP,
+    "tools.JSONSchema": content.SCHEMA,
+    "tools.ToolSpec": content.SPEC,
+    "tools.Tool": {"toolSpec": content.SPEC},
+    "tools.ToolUse": content.TOOL_USE,
+    "tools.ToolResult": content.RESULT,
+    "tools.ToolResultContent": content.RESULT_CONTENT,
+    "tools.ToolResultStatus": "success",
+    "tools.ToolConfig": content.TOOL_CONFIG,
+    "tools.ToolChoice": {"tool": {"name": content.NAME}},
+    "tools.ToolChoiceAuto": {},
+    "tools.ToolChoiceAutoDict": {"auto": {}},
+    "tools.ToolChoiceAny": {},
+    "tools.ToolChoiceAnyDict": {"any": {}},
+    "tools.ToolChoiceTool": {"name": content.NAME},
+    "tools.ToolChoiceToolDict": {"tool": {"name": content.NAME}},
+    "streaming.StreamEvent": {"contentBlockDelta": streaming.DELTA_EVENT},
+    "streaming.MessageStartEvent": streaming.MESSAGE_START,
+    "streaming.ContentBlockStartEvent": {"contentBlockIndex": 1, "start": {"toolUse": content.START_TOOL_USE}},
+    "streaming.ContentBlockDeltaEvent": streaming.DELTA_EVENT,
+    "streaming.ContentBlockDelta": streaming.TEXT_DELTA,
+    "streaming.ContentBlockDeltaText": streaming.TEXT_DELTA,
+    "streaming.ContentBlockDeltaToolUse": streaming.TOOL_USE_DELTA,
+    "streaming.ReasoningContentBlockDelta": streaming.REASONING_DELTA,
+    "streaming.CitationsDelta": streaming.CITATION,
+    "streaming.CitationSourceContentDelta": streaming.SOURCE,
+    "streaming.CitationLocation": streaming.LOCATION,
+    "streaming.ContentBlockStopEvent": streaming.BLOCK_STOP,
+    "streaming.MessageStopEvent": streaming.MESSAGE_STOP,
+    "streaming.MetadataEvent": streaming.METADATA,
+    "streaming.ExceptionEvent": streaming.THROTTLED,
+    "streaming.ModelStreamErrorEvent": streaming.MODEL_STREAM_ERROR,
+    "streaming.RedactContentEvent": {
+        "redactUserContentMessage": "[User input redacted.]",
+        "redactAssistantContentMessage": "[Assistant output redacted.]",
+    },
+    "event_loop.StopReason": "tool_use",
+    "event_loop.Usage": streaming.USAGE,
+    "event_loop.Metrics": {**streaming.METRICS, "timeToFirstByteMs": 327},
+    "media.ImageContent": content.IMAGE,
+    "media.ImageFormat": content.IMAGE["format"],
+    "media.ImageSource": content.IMAGE["source"],
+    "media.DocumentContent": content.DOCUMENT,
+    "media.DocumentFormat": content.DOCUMENT["format"],
+    "media.DocumentSource": content.DOCUMENT["source"],
+    "media.VideoContent": content.VIDEO,
+    "media.VideoFormat": content.VIDEO["format"],
+    "media.VideoSource": content.VIDEO["source"],
+    "citations.CitationsConfig": content.DOCUMENT["citations"],
+    "citations.CitationsContentBlock": streaming.CITED,
+    "citations.Citation": streaming.CITATION,
+    "citations.CitationGeneratedContent": streaming.GENERATED,
+    "citations.CitationSourceContent": streaming.SOURCE,
+    "citations.DocumentCharLocation": streaming.DOCUMENT_CHAR,
+    "citations.DocumentChunkLocation": streaming.DOCUMENT_CHUNK,
+    "citations.DocumentPageLocation": streaming.DOCUMENT_PAGE,
+    "citations.SearchResultLocation": streaming.SEARCH_RESULT_LOCATION,
+    "citations.WebLocation": streaming.WEB,
+    "guardrails.Trace": {"guardrail": guardrails.TRACE},
+    "guardrails.GuardrailTrace": guardrails.TRACE,
+    "guardrails.GuardrailAssessment": guardrails.ASSESSMENT,
+    "guardrails.GuardrailConfig": guardrails.CONFIG,
+    "guardrails.TopicPolicy": guardrails.ASSESSMENT["topicPolicy"],
+    "guardrails.Topic": guardrails.TOPIC,
+    "guardrails.ContentPolicy": guardrails.ASSESSMENT["contentPolicy"],
+    "guardrails.ContentFilter": guardrails.CONTENT_FILTER,
+    "guardrails.WordPolicy": guardrails.ASSESSMENT["wordPolicy"],
+    "guardrails.CustomWord": guardrails.CUSTOM_WORD,
+    "guardrails.ManagedWord": guardrails.MANAGED_WORD,
+    "guardrails.SensitiveInformationPolicy": guardrails.ASSESSMENT["sensitiveInformationPolicy"],
+    "guardrails.PIIEntity": guardrails.EMAIL,
+    "guardrails.Regex": guardrails.REGEX,
+    "guardrails.ContextualGroundingPolicy": guardrails.ASSESSMENT["contextualGroundingPolicy"],
+    "guardrails.ContextualGroundingFilter": guardrails.GROUNDING_FILTER,
+    "ConverseRequest": _REQUEST,
+    "ConverseStreamRequest": {**_REQUEST, "guardrailConfig": guardrails.CONFIG},
+    "CountTokensRequest": {"modelId": _MODEL, "input": {"converse": _COUNTED}},
+    "ConverseResponse": _RESPONSE,
+    "ConverseTrace": {"guardrail": guardrails.DETECTED_TRACE, "promptRouter": {"invokedModelId": _PROFILE}},
+    "GuardrailTraceAssessment": guardrails.DETECTED_TRACE,
+    "TokenUsage": streaming.USAGE_BY_AGE,
+    "ConverseStreamMetrics": streaming.METRICS,
+    "ToolSpecification": content.STRICT_SPEC,
+    "SystemTool": {"name": "nova_grounding"},
+    "AudioBlock": content.AUDIO,
+    "SearchResultBlock": streaming.SEARCH_RESULT,
+    "InferenceConfiguration": _REQUEST["inferenceConfig"],
+    "OutputConfig": {"textFormat": {"type": "json_schema", "structure": {"jsonSchema": _PACKING_LIST}}},
+    "RequestMetadata": {"team": "travel", "stage": "test"},
+    "session.SessionType": session.SessionType.AGENT,
+    "session.encode_bytes_values": objects.WITH_BYTES,
+    "memory.MemoryStoreConfig": objects.STORE_CONFIG,
+    "memory.MemoryToolConfig": objects.SEARCH_TOOL,
+    "memory.MemoryAddToolConfig": objects.ADD_TOOL,
+    "memory.MemoryInjectionConfig": objects.INJECTION,
+    "memory.SearchOptions": {"max_search_results": 3},
+    "memory.MemorySearchOptions": objects.SEARCH_STORES,
+    "memory.MemoryAddOptions": objects.ADD_OPTIONS,
+    "memory.InjectionQueryCallback": memory.last_user_text,
+    "memory.InjectionFormatCallback": memory.as_list,
+}
+"""Name, as in `table.SAMPLES` -> value; the others are in `objects.OBJECTS`."""
+
+_STARTS: Final = {
+    "toolUse": content.START_TOOL_USE,
+    "toolResult": {"toolUseId": content.ID, "status": "success"},
+    "image": {"format": "png"},
+}
+
+_DELTAS: Final = {
+    "text": streaming.TEXT_DELTA["text"],
+    "toolUse": streaming.TOOL_USE_DELTA,
+    "toolResult": [content.RESULT_CONTENT],
+    "reasoningContent.text": streaming.REASONING_DELTA["text"],
+    "reasoningContent.signature": content.REASONING_TEXT["signature"],
+    "reasoningContent.redactedContent": _REDACTED,
+    "citation": streaming.CITATION,
+    "image": {"source": content.IMAGE["source"]},
+}
+
+_VARIANTS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "ContentBlock": {
+        "text": content.LOOK_FIRST,
+        "image": content.IMAGE,
+        "document": content.DOCUMENT,
+        "video": content.VIDEO,
+        "audio": content.AUDIO,
+        "toolUse": content.TOOL_USE,
+        "toolResult": content.RESULT,
+        "guardContent.text": content.GUARD_TEXT,
+        "guardContent.image": content.IMAGE,
+        "cachePoint": content.CACHE_POINT,
+        "reasoningContent.reasoningText": content.REASONING_TEXT,
+        "reasoningContent.redactedContent": _REDACTED,
+        "citationsContent": streaming.CITED,
+        "searchResult": streaming.SEARCH_RESULT,
+        "toolAddition": content.REFERENCE,
+        "toolRemoval": content.REFERENCE,
+    },
+    "ContentBlockDelta": _DELTAS,
+    "ConverseStreamOutput": {
+        "messageStart": streaming.MESSAGE_START,
+        **{f"contentBlockStart.{path}": value for path, value in _STARTS.items()},
+        **{f"contentBlockDelta.{path}": value for path, value in _DELTAS.items()},
+        "contentBlockStop": streaming.BLOCK_STOP,
+        "messageStop": streaming.MESSAGE_STOP,
+        "metadata": streaming.METADATA,
+        "internalServerException": {"message": "The system encountered an unexpected error."},
+        "modelStreamErrorException": streaming.MODEL_STREAM_ERROR,
+        "validationException": {"message": "The model returned the following errors: prompt is too long"},
+        "throttlingException": streaming.THROTTLED,
+        "serviceUnavailableException": {"message": "Bedrock is unable to process your request."},
+    },
+    "ToolChoice": {"auto": {}, "any": {}, "tool": {"name": content.NAME}},
+    "CitationLocation": {
+        "web": streaming.WEB,
+        "documentChar": streaming.DOCUMENT_CHAR,
+        "documentPage": streaming.DOCUMENT_PAGE,
+        "documentChunk": streaming.DOCUMENT_CHUNK,
+        "searchResultLocation": streaming.SEARCH_RESULT_LOCATION,
+    },
+}
+"""Union of AWS's model -> its variants by path, each with what stands at the end of the path."""
+
+_IN_BLOCK: Final = {"contentBlockStart": "start", "contentBlockDelta": "delta"}
+"""Events, and the member between them and the rest of the path; `contentBlockStart.toolUse` leaves it out."""
+
+SHAPES: Final = {
+    "content_block": "ContentBlock",
+    "delta": "ContentBlockDelta",
+    "stream_event": "ConverseStreamOutput",
+    "stop_reason": "StopReason",
+    "tool_choice": "ToolChoice",
+    "citation_location": "CitationLocation",
+    "pii_kind": "GuardrailPiiEntityFilter",
+}
+"""Set of variants -> the shape that they are of."""
+
+
+def variants_of(name: str) -> Iterator[tuple[str, Any]]:
+    """Every variant that the installed botocore has, by its path."""
+    if name == "stop_reason":
+        yield from ((reason, reason) for reason in bedrock.enum("StopReason"))
+    elif name == "pii_kind":
+        for kind in bedrock.enum("GuardrailPiiEntityType"):
+            if kind in guardrails.PII:
+                yield kind, {**guardrails.EMAIL, "type": kind, "match": guardrails.PII[kind]}
+    else:
+        for path, value in _VARIANTS[SHAPES[name]].items():
+            if _has(SHAPES[name], steps := path.split(".")):
+                yield path, _at(steps, value)
+
+
+def _at(steps: list[str], value: Any) -> Any:
+    """The value under the members of a path; the two events of a block have its index beside them."""
+    for step in reversed(steps):
+        value = {"contentBlockIndex": 0, _IN_BLOCK[step]: value} if step in _IN_BLOCK else value
+        value = {step: value}
+    return value
+
+
+def _has(shape: str, steps: list[str]) -> bool:
+    """Whether the installed botocore's model has this path of members."""
+    for step in steps:
+        if not bedrock.has_member(shape, step):
+            return False
+        shape = bedrock.member(shape, step).name
+        if step in _IN_BLOCK:
+            shape = bedrock.member(shape, _IN_BLOCK[step]).name
+    return True
