@@ -8,8 +8,8 @@ from typing import Final
 
 from converse_harness.endpoint.operations import control_route, route
 from converse_harness.errors import DamagedData
+from converse_harness.recordings.check import faults_of
 from converse_harness.recordings.keys import ONE_OF, is_header
-from converse_harness.recordings.legality import problems
 from converse_harness.recordings.lines import End, Line, body_members, bytes_line, frame_line, request_members
 from converse_harness.recordings.read import exchange_of
 from converse_harness.stream.frames import PRELUDE_LENGTH, Decoder, encode
@@ -88,7 +88,7 @@ def exchange_lines(captured: CapturedExchange, number: int) -> list[Line]:
 def with_faults(lines: Sequence[Line]) -> list[Line]:
     """The lines of one exchange, with `faults` that say why its answer is not legal, if it is not."""
     call, *answer = lines
-    faults = [] if "faults" in call else problems(exchange_of(lines, 1))
+    faults = [] if "faults" in call else faults_of(exchange_of(lines, 1))
     return [before_request(call, {"faults": faults}) if faults else call, *answer]
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.errors import ConverseHarnessError
-from converse_harness.recordings.keys import ANSWER, MESSAGE, PART_MEMBERS, Problem, said
+from converse_harness.recordings.keys import ANSWER, MESSAGE, PART_MEMBERS, said
 from converse_harness.recordings.lines import Line, event_of
 from converse_harness.recordings.media import MARK
 from converse_harness.stream.assemble import assemble
@@ -182,13 +182,6 @@ class Parts:
             lambda number: lines[number - 1],
             lambda number: exchanges[number - 1] if number <= len(exchanges) else (),
         )
-
-    def problems(self, call: Line, at: int) -> Iterator[Problem]:
-        """What is wrong with the parts that a call names, the line of which is line `at`."""
-        try:
-            self.whole(call, at)
-        except MissingPart as error:
-            yield Problem(at, str(error))
 
     def whole(self, call: Line, at: int) -> Line:
         """The line of a call with its whole request; it is line `at` of the file. Raises MissingPart."""

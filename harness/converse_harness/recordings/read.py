@@ -1,20 +1,33 @@
-"""Reading a recording, the whole file or nothing: its lines, its media, its exchanges, whether these are legal."""
+"""Reading a recording: all of it at once, or each of its exchanges when it is used.
+
+A file of thousands of exchanges is opened in a moment: to find where they begin takes no decoding, and nearly every
+call asks for the next one. What is wrong with a file is raised in the same words either way.
+"""
 
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any, Final, NamedTuple, NoReturn, cast
+from typing import Any, Final, NoReturn, cast
 
 from converse_harness.errors import DamagedData
 from converse_harness.recordings import media
+from converse_harness.recordings.check import (
+    answer_problems,
+    call_problems,
+    illegal,
+    line_problems,
+    other_models,
+    problems_of,
+)
 from converse_harness.recordings.keys import Problem, said
-from converse_harness.recordings.legality import illegal, other_models
 from converse_harness.recordings.lines import DEEPEST, FORMAT, VERSION, Line, is_deeper
-from converse_harness.recordings.parts import Parts, exchanges_in
-from converse_harness.recordings.replies import RecordedExchange, RecordedSession
-from converse_harness.recordings.structure import problems_of
+from converse_harness.recordings.parts import MissingPart, Parts, exchanges_in
+from converse_harness.recordings.replies import Answer, RecordedExchange, RecordedSession
 
 _MEND: Final = "Mend the line, or record the session again."
 NESTED: Final = DEEPEST + 3
@@ -58,30 +71,25 @@ def parse(text: str, path: object = "<recording>", *, legal: bool = True) -> Rec
 
     `legal` as for `read`.
     """
-    lines = json_lines(text, path)
-    if media.MARK in text:
-        lines = [with_media(line, number, path) for number, line in enumerate(lines, 1)]
-    refuse(problems_of(lines), path)
+    rows = Rows(text, path)
+    lines = [*map(rows.line, rows.numbers)]
+    _refuse(problems_of(lines), path)
     session = session_of(lines)
     if legal:
-        refuse(violations(session), path)
+        _refuse(violations(session), path)
     return session
-
-
-def refuse(problems: Iterable[Problem], path: object) -> None:
-    """Raise DamagedRecording for the first of these problems, if there is one."""
-    for problem in problems:
-        raise DamagedRecording(path, problem.line, problem.text, problem.advice or _MEND)
 
 
 def session_of(lines: Sequence[Line]) -> RecordedSession:
     """The session of lines that have no problems."""
     parts = Parts.of(lines)
-    exchanges = (
-        exchange_of([parts.whole(call, index + 1), *answer], index + 1)
-        for index, (call, *answer) in exchanges_in(lines)
+    return RecordedSession(
+        lines[0],
+        tuple(
+            exchange_of([parts.whole(call, index + 1), *answer], index + 1)
+            for index, (call, *answer) in exchanges_in(lines)
+        ),
     )
-    return RecordedSession(lines[0], tuple(exchanges))
 
 
 def exchange_of(lines: Sequence[Line], at: int) -> RecordedExchange:
@@ -93,50 +101,48 @@ def exchange_of(lines: Sequence[Line], at: int) -> RecordedExchange:
 
 def violations(session: RecordedSession) -> Iterator[Problem]:
     """What AWS would not have sent, in the answers that are not said to be faulty."""
-    for exchange in session.exchanges:
-        yield from exchange_violations(exchange, session.header)
+    return chain.from_iterable(_violations(exchange, session.header) for exchange in session.exchanges)
 
 
-def exchange_violations(exchange: RecordedExchange, header: Line) -> Iterator[Problem]:
-    """What AWS would not have sent in this answer, unless that is said to be faulty."""
+def _violations(exchange: RecordedExchange, header: Line) -> Iterator[Problem]:
     if not exchange.faults:
         advice = f'Mend it; or if it is meant, say so in line {exchange.at}: "faults": ["what is wrong"].'
         for offset, text in illegal(exchange, other_models(header)):
             yield Problem(exchange.at + offset, text, advice)
 
 
-def json_lines(text: str, path: object) -> list[Line]:
-    """The lines, each a JSON object, the first the header of a recording of this version. Raises DamagedRecording."""
-    rows = Rows.of(text, path)
-    return [rows.header(), *map(rows.line, range(2, len(rows.texts) + 1))]
+def _refuse(problems: Iterable[Problem], path: object) -> None:
+    """Raise DamagedRecording for the first of these problems, if there is one."""
+    for problem in problems:
+        raise DamagedRecording(path, problem.line, problem.text, problem.advice or _MEND)
 
 
-class Rows(NamedTuple):
-    """The lines of a file as they stand, and whether the last of them is ended; what they hold is read one by one."""
+class Rows:
+    """The lines of a file as they stand; what they hold is read one by one.
 
-    path: object
-    texts: list[str]
-    ended: bool
+    Raises DamagedRecording for a text that has none, or whose first is not the header of a recording of this version.
+    """
 
-    @classmethod
-    def of(cls, text: str, path: object) -> Rows:
-        """The lines of a text. Raises DamagedRecording for one that has none."""
+    def __init__(self, text: str, path: object) -> None:
+        self.path = path
         if text.startswith(_BOM):
             raise DamagedRecording(path, 1, "the file begins with a byte order mark.", "Save it as UTF-8 without one.")
-        texts = text.split("\n")
-        if not texts[-1].strip():
-            texts.pop()
-        if not texts:
+        self.texts = text.split("\n")
+        self._is_ended = not self.texts[-1].strip()
+        if self._is_ended:
+            self.texts.pop()
+        if not self.texts:
             raise DamagedRecording(path, 1, "the file is empty.", "Record the session again.")
-        return cls(path, texts, text.endswith("\n"))
+        self._has_media = media.MARK in text
+        self.header = self.as_written(1)
+        _check_header(self.header, path)
 
-    def header(self) -> Line:
-        """The first line, that of a recording of this version. Raises DamagedRecording."""
-        header = self.line(1)
-        _check_header(header, self.path)
-        return header
+    @property
+    def numbers(self) -> range:
+        """The numbers of all lines."""
+        return range(1, len(self.texts) + 1)
 
-    def line(self, number: int) -> Line:
+    def as_written(self, number: int) -> Line:
         """The JSON object on a line, by its number from 1. Raises DamagedRecording."""
         row = self.texts[number - 1]
         # What is usual is tried, not asked for: there are thousands of lines.
@@ -145,17 +151,19 @@ class Rows(NamedTuple):
         except (ValueError, RecursionError):
             value, end = None, -1
         if end != len(row) or type(value) is not dict or (end > 2 * NESTED and is_deeper(value, NESTED)):
-            cut = number == len(self.texts) and not self.ended
+            cut = number == len(self.texts) and not self._is_ended
             value = _read_with_care(row, self.path, number, cut=cut)
         return cast("Line", value)
 
-
-def with_media(line: Line, number: int, path: object) -> Line:
-    """A line of a file with its media in it again. Raises DamagedRecording."""
-    try:
-        return media.put_back(line, Path(str(path)).parent)
-    except media.DamagedMedia as error:
-        raise DamagedRecording(path, number, str(error)) from error
+    def line(self, number: int) -> Line:
+        """The same with its media in it again. Raises DamagedRecording."""
+        line = self.as_written(number)
+        if not self._has_media:
+            return line
+        try:
+            return media.put_back(line, Path(str(self.path)).parent)
+        except media.DamagedMedia as error:
+            raise DamagedRecording(self.path, number, str(error)) from error
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -205,3 +213,113 @@ def _check_header(header: Line, path: object) -> None:
     newer = type(version) is int and version > VERSION
     advice = f"{'Install a newer converse-harness, or r' if newer else 'R'}ecord the session again."
     raise DamagedRecording(path, 1, problem, advice)
+
+
+# Each exchange when it is used
+
+_KEYS: Final = ('"call"', '"part"')
+_BEGINNINGS: Final = ('{"call"', '{"part"')
+_PART_NAME: Final = '{"part": "'
+"""How the lines of calls and parts begin, unless somebody has changed the order of their keys or their spaces."""
+
+_MASKED: Final = '"masked"'
+
+
+def open_file(path: Path) -> RecordedSession:
+    """The session that a file holds. Raises DamagedRecording for a file that is none, and OSError.
+
+    What is wrong with an exchange is raised as DamagedRecording when that is asked for its call or its answer.
+    """
+    return open_text(text_of_file(path), path)
+
+
+def open_text(text: str, path: object = "<recording>") -> RecordedSession:
+    """The session that a text holds, as for `open_file`."""
+    file = _OpenFile(text, path)
+    if not file.is_usual:
+        return parse(text, path)
+    return RecordedSession(file.header, tuple(file.exchanges()), has_masks=_MASKED in text)
+
+
+class _OpenFile(Rows):
+    """The lines of a recording, and with which of them its exchanges begin."""
+
+    def __init__(self, text: str, path: object) -> None:
+        super().__init__(text, path)
+        _refuse(line_problems("header", self.header, 1), path)
+        begun = self._beginnings(text)
+        self.starts = [number for number, key in begun.items() if key == "call"]
+        named = {self._part_name(number): number for number, key in begun.items() if key == "part"}
+        self._ends = [*begun, len(self.texts) + 1]
+        self.is_usual = (
+            bool(self.starts)
+            and self._ends[0] == 2
+            and self._ends[-2] == self.starts[-1]
+            and len(named) + len(self.starts) == len(begun)
+        )
+        self._parts = Parts(named, self._part, self._answered)
+
+    def exchanges(self) -> Iterator[RecordedExchange]:
+        """Its exchanges, each of which is read when it is asked for its call or its answer."""
+        for number, at in enumerate(self.starts, 1):
+            yield RecordedExchange.later(at, partial(self._call, at, number), partial(self._answer, at))
+
+    def _beginnings(self, text: str) -> dict[int, str]:
+        """The numbers of the lines of calls and parts, in their order, with the key that says so."""
+        begun = {number: row[2:6] for number, row in enumerate(self.texts, 1) if row.startswith(_BEGINNINGS)}
+        if sum(map(text.count, _KEYS)) == len(begun):
+            return begun
+        # They are names or values as well, or somebody has changed the order of keys.
+        for number, row in enumerate(self.texts[1:], 2):
+            if number not in begun and any(key in row for key in _KEYS):
+                line = self._if_sound(number)
+                if "call" in line or "part" in line:
+                    begun[number] = "call" if "call" in line else "part"
+        return dict(sorted(begun.items()))
+
+    def _if_sound(self, number: int) -> Line:
+        """A line, empty where it is damaged: it counts as one of the exchange before it, which says so."""
+        try:
+            return self.as_written(number)
+        except DamagedRecording:
+            return {}
+
+    def _part_name(self, number: int) -> str:
+        row = self.texts[number - 1]
+        name, _, rest = row[len(_PART_NAME) :].partition('"')
+        if row.startswith(_PART_NAME) and rest.startswith(",") and "\\" not in name:
+            return name
+        return str(self._if_sound(number).get("part"))
+
+    def _call(self, at: int, number: int) -> Line:
+        call = self.line(at)
+        _refuse(call_problems(call, at, number, self.header), self.path)
+        try:
+            return self._parts.whole(call, at)
+        except MissingPart as error:
+            _refuse(chain.from_iterable(map(self._part_problems, self._parts.line_of.values())), self.path)
+            raise DamagedRecording(self.path, at, str(error)) from error
+
+    def _answer(self, at: int, call: Line) -> Answer:
+        lines = [call, *self._after(at)]
+        _refuse(answer_problems(lines, at), self.path)
+        exchange = exchange_of(lines, at)
+        _refuse(_violations(exchange, self.header), self.path)
+        return exchange.answer
+
+    def _after(self, at: int) -> list[Line]:
+        """The lines of an answer; of a call without one, which is line `at`, the line that is in its place."""
+        end = self._ends[bisect_right(self._ends, at)]
+        return [*map(self.line, range(at + 1, max(end, min(at + 2, len(self.texts) + 1))))]
+
+    def _part(self, number: int) -> Line:
+        _refuse(self._part_problems(number), self.path)
+        return self.line(number)
+
+    def _part_problems(self, number: int) -> Iterator[Problem]:
+        return line_problems("part", self.line(number), number)
+
+    def _answered(self, number: int) -> Sequence[Line]:
+        """The lines of the exchange of a call, by its number from 1."""
+        at = self.starts[number - 1]
+        return [self.line(at), *self._after(at)]

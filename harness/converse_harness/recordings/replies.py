@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import shake_256
-from typing import Any, Final, cast
+from typing import Any, Final
 from uuid import UUID
 
 from converse_harness.bedrock.findings import is_array, is_object
+from converse_harness.json_values import object_of
 from converse_harness.recordings.lines import Line, body_bytes, event_of, frame_bytes_of
 from converse_harness.reply.body import BareBody, Body, ErrorBody, EventsBody, MessageBody, Recorded
 from converse_harness.reply.reply import Reply
@@ -40,8 +41,15 @@ class RecordedExchange:
 
     def __init__(self, at: int, call: Line, head: Line, events: tuple[Line, ...] = (), end: Line | None = None) -> None:
         self.at = at
-        self._call: Line | None = call
-        self._answer: Answer | None = (head, events, end)
+        self._call: Line | Callable[[], Line] = call
+        self._answer: Answer | Callable[[Line], Answer] = (head, events, end)
+
+    @classmethod
+    def later(cls, at: int, call: Callable[[], Line], answer: Callable[[Line], Answer]) -> RecordedExchange:
+        """One that is read when it is asked for its call, and then for its answer to that."""
+        exchange = cls(at, {}, {})
+        exchange._call, exchange._answer = call, answer
+        return exchange
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RecordedExchange) and (self.at, *self.lines()) == (other.at, *other.lines())
@@ -51,41 +59,34 @@ class RecordedExchange:
     def __repr__(self) -> str:
         return f"{type(self).__name__}(at={self.at})"
 
-    def _read_call(self) -> Line:
-        """The line of the call of an exchange that was made without it."""
-        raise NotImplementedError
-
-    def _read_answer(self) -> Answer:
-        """The lines of the answer of an exchange that was made without them."""
-        raise NotImplementedError
-
     @property
     def call(self) -> Line:
         """The line of the call, with the whole request."""
-        if self._call is None:
-            self._call = self._read_call()
+        if not isinstance(self._call, dict):
+            self._call = self._call()
         return self._call
+
+    @property
+    def answer(self) -> Answer:
+        """The lines of the answer."""
+        if not isinstance(self._answer, tuple):
+            self._answer = self._answer(self.call)
+        return self._answer
 
     @property
     def head(self) -> Line:
         """The line of the answer's head, or of what failed in its place."""
-        return self._answered[0]
+        return self.answer[0]
 
     @property
     def events(self) -> tuple[Line, ...]:
         """The lines of the answer's stream."""
-        return self._answered[1]
+        return self.answer[1]
 
     @property
     def end(self) -> Line | None:
         """The line of an end that was none."""
-        return self._answered[2]
-
-    @property
-    def _answered(self) -> Answer:
-        if self._answer is None:
-            self._answer = self._read_answer()
-        return self._answer
+        return self.answer[2]
 
     @property
     def operation(self) -> str:
@@ -100,8 +101,7 @@ class RecordedExchange:
     @property
     def request(self) -> Mapping[str, Any]:
         """The request's JSON object, empty where it was something else."""
-        request = self.call.get("request")
-        return cast("dict[str, Any]", request) if isinstance(request, dict) else {}
+        return object_of(self.call.get("request"))
 
     @property
     def faults(self) -> list[str]:
@@ -120,10 +120,11 @@ class RecordedExchange:
 
 @dataclass(frozen=True, slots=True)
 class RecordedSession:
-    """What a file holds: its header line and its exchanges."""
+    """What a file holds: its header line and its exchanges; whether any of these may have masks."""
 
     header: Line
     exchanges: tuple[RecordedExchange, ...]
+    has_masks: bool = True
 
 
 _PLACEHOLDER: Final = re.compile(r"[*<>\[\]{}]|redact|mask|filtered|x{6}", re.IGNORECASE)
@@ -225,8 +226,7 @@ def _body(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None]) -
     head = exchange.head
     if "failed" in head:
         return BareBody(str(head["failed"]))
-    body = head.get("body")
-    members = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
+    members = object_of(head.get("body"))
     name = str(head.get("type") or head.get("headers", {}).get("x-amzn-ErrorType") or "").partition(":")[0]
     if head["status"] >= 400 and name:
         return ErrorBody(name, head["status"], members)
