@@ -82,11 +82,12 @@ def differences(
                 (*path, cast("int", pair.old if pair.new is None else pair.new)),
                 (*was, cast("int", pair.new if pair.old is None else pair.old)),
             )
-    elif _differ(old, new):
+    elif differ(old, new):
         yield Difference(path, old, new, was)
 
 
-def _differ(old: object, new: object) -> bool:
+def differ(old: object, new: object) -> bool:
+    """Whether two JSON values are not the same; either may be absent."""
     if old is ABSENT or new is ABSENT:
         return old is not new
     return canonical(old) != canonical(new)
