@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Final, NamedTuple, cast
 
+from converse_harness.json_values import mapped
 from converse_harness.recordings.lines import Line, event_of
 from converse_harness.recordings.matching import asked_in, canonical, key
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession
@@ -190,9 +191,7 @@ def _flat(value: object) -> str:
 def _masked(value: object) -> object:
     if isinstance(value, str):
         return mask(value)
-    if isinstance(value, dict):
-        return {name: _masked(each) for name, each in cast("Mapping[str, object]", value).items()}
-    return [_masked(each) for each in cast("list[object]", value)] if isinstance(value, list) else value
+    return mapped(value, lambda _, each: _masked(each))
 
 
 def _cut(text: str, start: int, width: int, *, quoted: bool) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from converse_harness import bedrock
 from converse_harness.errors import DamagedData
-from converse_harness.json_values import is_array, is_object
+from converse_harness.json_values import is_array, is_object, mapped
 from converse_harness.recordings.lines import Line, event_of
 
 KEY: Final = "$media"
@@ -67,13 +67,15 @@ def set_aside(lines: Sequence[Line], recording: Path) -> tuple[list[Line], dict[
 
 def put_back(line: Line, folder: Path) -> Line:
     """A line with its media in it again; `folder` is that of the recording. Raises DamagedMedia."""
-    return line | {key: _whole(line[key], folder) for key in _keys(line)}
+    return line | {key: _with_media(line[key], lambda name: _read(name, folder)) for key in _keys(line)}
 
 
-def references(line: Line) -> Iterator[str]:
+def references(line: Line) -> list[str]:
     """The names of the files that a line refers to."""
+    names: list[str] = []
     for key in _keys(line):
-        yield from _references(line[key])
+        _with_media(line[key], names.append)
+    return names
 
 
 def _keys(line: Line) -> tuple[str, ...]:
@@ -84,30 +86,14 @@ def _keys(line: Line) -> tuple[str, ...]:
     return () if event is None or "payload" in line or "frame" in line else (event[0],)
 
 
-def _whole(value: Any, folder: Path) -> Any:
-    if is_object(value):
-        if value.keys() == {KEY}:
-            inner = value[KEY]
-            if isinstance(inner, str):
-                return _read(inner, folder)
-            value = inner if is_object(inner) else value
-        return {key: _whole(item, folder) for key, item in value.items()}
-    return [_whole(item, folder) for item in value] if is_array(value) else value
-
-
-def _references(value: Any) -> Iterator[str]:
-    if is_object(value):
-        if value.keys() == {KEY}:
-            inner = value[KEY]
-            if isinstance(inner, str):
-                yield inner
-                return
-            value = inner if is_object(inner) else value
-        for item in value.values():
-            yield from _references(item)
-    elif is_array(value):
-        for item in value:
-            yield from _references(item)
+def _with_media(value: Any, find: Callable[[str], object]) -> Any:
+    """A value with what `find` returns for each name of a file in it."""
+    if is_object(value) and value.keys() == {KEY}:
+        inner = value[KEY]
+        if isinstance(inner, str):
+            return find(inner)
+        value = inner if is_object(inner) else value
+    return mapped(value, lambda _, each: _with_media(each, find))
 
 
 class _Externalized:

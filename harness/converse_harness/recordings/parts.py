@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.errors import ConverseHarnessError
+from converse_harness.json_values import is_array, is_object, mapped
 from converse_harness.recordings.keys import ANSWER, MESSAGE, PART_MEMBERS, said
 from converse_harness.recordings.lines import Line, event_of
 from converse_harness.recordings.media import MARK
@@ -138,9 +138,7 @@ def _event(line: Line) -> Mapping[str, Any]:
 def _as_json(value: Any) -> Any:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
-    if is_object(value):
-        return {key: _as_json(each) for key, each in value.items()}
-    return [_as_json(each) for each in value] if is_array(value) else value
+    return mapped(value, lambda _, each: _as_json(each))
 
 
 def _conversation(

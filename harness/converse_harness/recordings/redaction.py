@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from converse_harness.errors import DamagedData
-from converse_harness.json_values import is_array, is_object
+from converse_harness.json_values import is_array, is_object, mapped
 from converse_harness.recordings.decoding import LINE_OF_JSON, View, is_pair, levels, value_names, views_of
 from converse_harness.recordings.encodings import undone, unpacked
 from converse_harness.recordings.leaks import (
@@ -371,6 +371,4 @@ def _masking_accounts(text: str) -> list[Change]:
 
 
 def _copied(value: Any) -> Any:
-    if is_object(value):
-        return {key: _copied(item) for key, item in value.items()}
-    return [_copied(item) for item in value] if is_array(value) else value
+    return mapped(value, lambda _, each: _copied(each))
