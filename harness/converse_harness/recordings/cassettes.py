@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from converse_harness.errors import DamagedData
+from converse_harness.json_values import is_array, is_object, member_of, object_of
 from converse_harness.recordings.unpacking import GZIP, MAX_FILE, CannotUnpack, unpack
 
 _VERSION: Final = 1
@@ -89,23 +90,17 @@ def _read(text: str, path: Path) -> list[Interaction]:
         try:
             document = json.loads(text, object_pairs_hook=_unique)
         except (ValueError, RecursionError) as error:
-            if _is_json(path):
-                line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
-                reason = error.msg if isinstance(error, json.JSONDecodeError) else error
+            if path.name.lower().removesuffix(".gz").endswith(".json"):
+                line, reason = (error.lineno, error.msg) if isinstance(error, json.JSONDecodeError) else (1, error)
                 raise CannotImport(path, line, f"this is not JSON ({reason}).") from error
         else:
             return list(_interactions(document, path, _json_lines(text)))
-    document = _yaml(text, path)
-    return list(_interactions(document, path, {}))
+    return list(_interactions(_yaml(text, path), path, {}))
 
 
 def kind_of(value: object) -> str:
     """What a value is, in words that tell nothing of what it says: that may be a secret."""
     return _KINDS.get(type(value), "a mapping" if isinstance(value, dict) else "of another kind")
-
-
-def _is_json(path: Path) -> bool:
-    return path.name.lower().removesuffix(".gz").endswith(".json")
 
 
 def _text_of(path: Path) -> str:
@@ -149,45 +144,37 @@ def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _interactions(document: Any, path: Path, lines: Mapping[str, Sequence[int]]) -> Iterator[Interaction]:
-    items: Sequence[Any] = cast("Sequence[Any]", document) if isinstance(document, list) else ()
-    if items and isinstance(items[0], dict) and "request" in items[0]:
+    if is_array(document) and document and "request" in object_of(document[0]):
         raise CannotImport(path, 1, "this is a cassette of vcrpy before 1.0.", "Record it again with a newer vcrpy.")
-    if not isinstance(document, dict):
-        held = kind_of(cast("object", document))
-        raise NoCassette(path, 1, f"this holds {held}; a cassette is a mapping.")
-    document = cast("dict[str, Any]", document)
+    if not is_object(document):
+        raise NoCassette(path, 1, f"this holds {kind_of(document)}; a cassette is a mapping.")
     version = document.get("version", _VERSION)
     if "interactions" in document:
-        entries = _list(document, "interactions", path)
-        sides = [(_side(entry, "request"), _side(entry, "response")) for entry in entries]
-        begin = lines.get("interactions", ())
+        entries, begin = _list(document, "interactions", path), lines.get("interactions")
+        sides = [(member_of(entry, "request"), member_of(entry, "response")) for entry in entries]
     elif "requests" in document and "responses" in document:
-        requests, responses = (_list(document, name, path) for name in ("requests", "responses"))
-        if len(requests) != len(responses):
-            raise CannotImport(path, 1, f"it has {len(requests)} requests and {len(responses)} responses.")
-        sides, begin = list(zip(requests, responses, strict=True)), lines.get("requests", ())
-        entries = requests
+        entries, begin = _list(document, "requests", path), lines.get("requests")
+        responses = _list(document, "responses", path)
+        if len(entries) != len(responses):
+            raise CannotImport(path, 1, f"it has {len(entries)} requests and {len(responses)} responses.")
+        sides = list(zip(entries, responses, strict=True))
     else:
-        keys = ", ".join(str(key) for key in list(document)[:5])
+        keys = ", ".join(map(str, list(document)[:5]))
         raise NoCassette(path, 1, f"its keys are {keys or 'none'}; a cassette has interactions.")
     if version != _VERSION:
         raise CannotImport(path, 1, f"its version is {version!r:.20}; cassettes of version {_VERSION} are read.", "")
     for number, (request, response) in enumerate(sides):
         line = begin[number] if begin else getattr(entries[number], "line", 1)
-        if not isinstance(request, dict) or not isinstance(response, dict):
+        if not is_object(request) or not is_object(response):
             raise CannotImport(path, line, "this interaction is not a request and a response.")
-        yield Interaction(line, cast("dict[str, Any]", request), cast("dict[str, Any]", response))
+        yield Interaction(line, request, response)
 
 
 def _list(document: Mapping[str, Any], name: str, path: Path) -> list[Any]:
     found = document[name]
-    if not isinstance(found, list):
+    if not is_array(found):
         raise CannotImport(path, 1, f"{name} is {kind_of(found)}; it is a list.")
-    return [*cast("Sequence[Any]", found)]
-
-
-def _side(entry: Any, name: str) -> Any:
-    return cast("dict[str, Any]", entry).get(name) if isinstance(entry, dict) else None
+    return found
 
 
 def _json_lines(text: str) -> dict[str, list[int]]:
