@@ -10,15 +10,17 @@ import base64
 import gzip
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from converse_harness.errors import DamagedData
-from converse_harness.json_values import is_array, is_object, mapped
+from converse_harness.json_values import is_array, is_object
 from converse_harness.recordings.decoding import LINE_OF_JSON, View, is_pair, levels, value_names, views_of
 from converse_harness.recordings.encodings import undone, unpacked
+from converse_harness.recordings.keys import KINDS as KINDS_OF_LINES
 from converse_harness.recordings.leaks import (
     OWN_SECRET,
     Accounts,
@@ -32,12 +34,14 @@ from converse_harness.recordings.leaks import (
 )
 from converse_harness.recordings.lines import Line, without_contradiction
 from converse_harness.recordings.replacements import FindChanges, check, replacement_of, replacing
+from converse_harness.recordings.unpacking import GZIP
 from converse_harness.secret_kinds import ACCOUNTS, KINDS, SecretKind
 from converse_harness.secrets import MASK, STAND_IN, cut_spans, own_secrets, own_spans, secret_spans
 from converse_harness.stream.frames import decode, encode
 
 _UNTOUCHED: Final = frozenset(
     {"call", "operation", "method", "t", "status", "type", "requestId", "failed", "end", "p", "joined", "masked"}
+    | KINDS_OF_LINES["header"].keys.keys()
 )
 """The keys of lines in whose values nothing is replaced."""
 
@@ -101,11 +105,11 @@ class Redaction:
         """
         made = list(lines)
         if self.replacements:
-            made = _Work(accounts_of(()), tuple(self._replacing())).file(made)
+            made = _Work(accounts_of(()), tuple(self._replacing())).lines(made)
         texts = list(levels(all_views(made)))
         accounts, leaks = accounts_of(texts, kept), leaks_in(texts, own)
         if accounts or leaks:
-            made = _Work(accounts, (*_masks({leak.kind for leak in leaks}, own), accounts.changes), True).file(made)
+            made = _Work(accounts, (*_masks({leak.kind for leak in leaks}, own), accounts.changes), True).lines(made)
         return Redacted(made, leaks)
 
     def normalised(self, request: Any) -> Any:
@@ -126,15 +130,6 @@ class Redaction:
     def _replacing(self) -> Iterator[FindChanges]:
         for pattern, new in self.replacements.items():
             yield replacing(pattern, new)
-
-
-def normalised(request: Any) -> Any:
-    """A recorded request, or any JSON, as it is compared with live ones: account ids numbered as they appear in it.
-
-    >>> normalised({"modelId": "arn:aws:bedrock:us-east-1:210987654321:application-inference-profile/x"})
-    {'modelId': 'arn:aws:bedrock:us-east-1:111122000001:application-inference-profile/x'}
-    """
-    return Redaction().normalised(request)
 
 
 class Cleaned(NamedTuple):
@@ -184,12 +179,9 @@ class _Work:
     named: bool = False
     """Whether a value is looked at with its name before it, as `views_of` has it, and with its codes undone."""
 
-    def file(self, lines: Sequence[Line]) -> list[Line]:
-        """The lines of a file, of which the first may be its header."""
-        return [*lines[:1], *self.lines(lines[1:])] if lines and "format" in lines[0] else self.lines(lines)
-
     def lines(self, lines: Sequence[Line]) -> list[Line]:
-        made: list[Line] = [_copied(line) for line in lines]
+        """The lines of a file."""
+        made = deepcopy([*lines])
         for group in streamed(made):
             pieces = [text for _, _, text in group]
             new = self._raw_pieces(pieces) if group[0][1] == ("bytes",) else self.pieces(pieces)
@@ -266,10 +258,10 @@ class _Work:
         encoded = (base64.urlsafe_b64encode if urlsafe else base64.b64encode)(new).decode()
         return encoded if padded == run else encoded.rstrip("=")
 
-    def _packed(self, data: bytes, depth: int) -> bytes:
+    def _packed(self, data: bytes, depth: int, errors: str = "strict") -> bytes:
         """Bytes that are a text, or gzip of one. Raises UnicodeDecodeError for others."""
-        if data[:2] != b"\x1f\x8b":
-            return self.text(data.decode(), depth).encode()
+        if not data.startswith(GZIP):
+            return self.text(data.decode(errors=errors), depth).encode(errors=errors)
         inner = b"".join(each for _, each in unpacked(data))
         new = self.text(inner.decode(), depth).encode()
         return data if new == inner else gzip.compress(new, mtime=0)
@@ -288,12 +280,10 @@ class _Work:
         return data if new == frame else encode(new)
 
     def _bytes(self, data: bytes) -> bytes:
-        if data[:2] == b"\x1f\x8b":
-            try:
-                return self._packed(data, _NESTED)
-            except UnicodeDecodeError:
-                return data
-        return self.text(data.decode(errors="surrogateescape")).encode(errors="surrogateescape")
+        try:
+            return self._packed(data, _NESTED, "surrogateescape")
+        except UnicodeDecodeError:
+            return data
 
     def _raw_pieces(self, pieces: Sequence[str]) -> list[str]:
         """Bytes in base64 that are no whole frame, in the pieces in which they came."""
@@ -308,7 +298,7 @@ _STANDARD: Final = str.maketrans("-_", "+/")
 def _masks(kinds: Collection[str], own: Collection[str]) -> Iterator[FindChanges]:
     """What masks the kinds of secrets that were found, by their names."""
     if OWN_SECRET in kinds:
-        yield partial(_masking_own, own)
+        yield lambda text: _masked(own_spans(text, own))
     for kind in _MASKED:
         if kind.name in kinds:
             yield partial(_masking, kind)
@@ -357,10 +347,6 @@ def _masked(spans: Iterable[tuple[int, int]]) -> list[Change]:
     return [(start, end, MASK) for start, end in merged]
 
 
-def _masking_own(own: Collection[str], text: str) -> list[Change]:
-    return _masked(own_spans(text, own))
-
-
 def _masking(kind: SecretKind, text: str) -> list[Change]:
     return [(start, end, MASK) for start, end in secret_spans(kind, text)]
 
@@ -368,7 +354,3 @@ def _masking(kind: SecretKind, text: str) -> list[Change]:
 def _masking_accounts(text: str) -> list[Change]:
     spans = (span for kind in ACCOUNTS for span in secret_spans(kind, text))
     return _masked(span for span in spans if not text.startswith(STAND_IN, span[0]))
-
-
-def _copied(value: Any) -> Any:
-    return mapped(value, lambda _, each: _copied(each))

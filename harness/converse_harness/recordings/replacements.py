@@ -15,7 +15,6 @@ FindChanges = Callable[[str], list[Change]]
 
 def replacing(pattern: str | re.Pattern[str], new: str) -> FindChanges:
     """Find a text, or what a pattern matches, where `new` is to stand."""
-    """Find a text, or what a pattern matches, for what is to stand there."""
     if isinstance(pattern, str):
         literal = re.compile(re.escape(pattern))
         return lambda text: [(found.start(), found.end(), new) for found in literal.finditer(text)]
@@ -24,7 +23,6 @@ def replacing(pattern: str | re.Pattern[str], new: str) -> FindChanges:
 
 def replacement_of(line: str) -> tuple[re.Pattern[str], str]:
     """The pattern and the replacement of a line of the ini file. Raises ReplyError for a line that has not both."""
-    """The pattern and the replacement of a line of the ini file. Raises ReplyError."""
     pattern, arrow, new = (part.strip() for part in line.partition("=>"))
     if not arrow or not pattern:
         raise ReplyError(f"{line.strip()!r}; a line is `pattern => replacement`.")
@@ -39,7 +37,6 @@ def replacement_of(line: str) -> tuple[re.Pattern[str], str]:
 
 def check(given: Any, new: Any) -> None:
     """Raise ReplyError for a replacement that cannot be made."""
-    """Raise ReplyError for a replacement that cannot be made everywhere."""
     if not isinstance(new, str):
         raise ReplyError(f"Redaction: {given!r} is to become {new!r}; it must be a text.")
     if isinstance(given, str):
