@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import shake_256
 from typing import Any, Final
@@ -14,6 +14,7 @@ from converse_harness.json_values import object_of
 from converse_harness.recordings.lines import Line, body_bytes, event_of, frame_bytes_of
 from converse_harness.reply.body import BareBody, Body, ErrorBody, EventsBody, MessageBody, Recorded
 from converse_harness.reply.reply import Reply
+from converse_harness.stream.delivery import Frames, StreamChunks
 from converse_harness.stream.events import from_wire
 from converse_harness.stream.http import (
     NO_REQUEST_ID,
@@ -141,36 +142,25 @@ def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
     return Reply(_body(exchange, events), recorded=Recorded(exchange.operation, response, partial))
 
 
-class _RecordedChunks:
-    """The chunks of a recorded stream, encoded when they are first asked for; `events` are those of its lines."""
-
-    def __init__(self, lines: Sequence[Line], events: Sequence[dict[str, Any] | None], began: int, pace: float) -> None:
-        self._lines = lines
-        self._events = events
-        self._began = began
-        self._pace = pace / 1000
-        self._made: list[Chunk] | None = None
-
-    def __iter__(self) -> Iterator[Chunk]:
-        if self._made is None:
-            self._made = list(self._make())
-        return iter(self._made)
-
-    def _make(self) -> Iterator[Chunk]:
-        before = self._began
-        waiting: Chunk | None = None
-        for line, event in zip(self._lines, self._events, strict=True):
-            data = frame_bytes_of(line, event)
-            if waiting is not None and line.get("joined"):
-                more = (*waiting.more, event) if event is not None else waiting.more
-                waiting = Chunk(waiting.data + data, waiting.delay, waiting.event, more)
-                continue
-            if waiting is not None:
-                yield waiting
-            waiting = Chunk(data, max(0, line["t"] - before) * self._pace, event)
+def _chunks(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None], pace: float) -> Iterable[Chunk]:
+    """The chunks of a stream; where each is one event and none has a pause, in the form that is sent in runs."""
+    chunks: list[Chunk] = []
+    before: int = exchange.head["t"]
+    for line, event in zip(exchange.events, events, strict=True):
+        data = frame_bytes_of(line, event)
+        if chunks and line.get("joined"):
+            first = chunks.pop()
+            more = (*first.more, event) if event is not None else first.more
+            chunks.append(Chunk(first.data + data, first.delay, first.event, more))
+        else:
+            chunks.append(Chunk(data, max(0, line["t"] - before) * pace / 1000, event))
             before = line["t"]
-        if waiting is not None:
-            yield waiting
+    known = [event for event in events if event is not None]
+    if pace or not chunks or len(known) < len(events) or len(known) > len(chunks):
+        return chunks
+    last = chunks.pop()
+    frames = Frames(chunk.data for chunk in chunks)
+    return StreamChunks(frames, (frames,), lambda: known[:-1], lambda _: last, 0.0, 0.0)
 
 
 def _event(line: Line) -> dict[str, Any] | None:
@@ -189,7 +179,7 @@ def _response(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None
     request_id = _request_id(exchange)
     body = body_bytes("body", head)
     if body is None:
-        made = stream_response(_RecordedChunks(exchange.events, events, head["t"], pace), request_id)
+        made = stream_response(_chunks(exchange, events, pace), request_id)
     elif "type" in head:
         made = error_response(head["type"], head["status"], body, request_id)
     else:

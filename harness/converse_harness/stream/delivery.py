@@ -28,8 +28,8 @@ class Frames(list[bytes]):
 
     __slots__ = ("_chunked",)
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, frames: Iterable[bytes] = ()) -> None:
+        super().__init__(frames)
         self._chunked = b""
 
     @property
