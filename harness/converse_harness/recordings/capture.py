@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -57,6 +57,11 @@ class CapturedExchange:
     running: bool = False
 
     @property
+    def body(self) -> bytes:
+        """What came of the body."""
+        return b"".join(piece for piece, _ in self.pieces)
+
+    @property
     def answered(self) -> bool:
         """Whether anything came, or is known not to come."""
         return self.status != 0 or self.failure is not None
@@ -67,13 +72,12 @@ class CapturedExchange:
 
     def is_complete(self) -> bool:
         """Whether nothing is missing, although the client has not asked whether there is more."""
-        data = b"".join(piece for piece, _ in self.pieces)
         length = self.header("content-length")
         if length is not None:
-            return length == str(len(data))
+            return length == str(len(self.body))
         decoder = Decoder()
         try:
-            frames = decoder.feed(data)
+            frames = decoder.feed(self.body)
             decoder.close()
         except DamagedData:
             return False
@@ -109,21 +113,21 @@ def _call_line(captured: CapturedExchange, number: int) -> Line:
         line |= {"method": request.method, "path": path}
     if query:
         line["query"] = query
-    kept = {
-        name: value
-        for name, value in request.headers
-        if name.lower().startswith(_KEPT_REQUEST_HEADERS) and is_header(value)
-    }
-    if kept:
-        line["headers"] = kept
+    named = [each for each in request.headers if each[0].lower().startswith(_KEPT_REQUEST_HEADERS)]
+    line |= _headers(dict(named))
     return line | (request_members(request.body) if request.body else {})
+
+
+def _headers(unusual: Mapping[str, str | None]) -> Line:
+    kept = {name: value for name, value in unusual.items() if value is None or is_header(value)}
+    return {"headers": kept} if kept else {}
 
 
 def _answer_lines(captured: CapturedExchange) -> Iterator[Line]:
     if captured.failure is not None:
         yield {"t": _ms(captured.ended_at), "failed": captured.failure}
         return
-    data = b"".join(piece for piece, _ in captured.pieces)
+    data = captured.body
     streams = captured.status == 200 and (captured.header("content-type") == STREAM or _begins_with_a_frame(data))
     head = _head_line(captured, data, streams=streams)
     if streams:
@@ -133,21 +137,13 @@ def _answer_lines(captured: CapturedExchange) -> Iterator[Line]:
         yield head | body_members("body", data)
     if captured.running and not captured.is_complete():
         # As if the client had left here: what comes after is not in the recording.
-        yield {
-            "t": _ms(captured.pieces[-1][1] if captured.pieces else captured.head_at),
-            "end": "closed by client",
-        }
+        at = captured.pieces[-1][1] if captured.pieces else captured.head_at
+        yield {"t": _ms(at), "end": "closed by client"}
     elif captured.ended is not None:
         yield {"t": _ms(captured.ended_at), "end": captured.ended}
-    elif _is_short(captured, data):
+    elif (length := captured.header("content-length") or "").isdecimal() and len(data) < int(length):
         # A newer botocore takes no notice of it. Whoever replays it must not wait for the rest.
         yield {"t": _ms(captured.ended_at), "end": "connection closed"}
-
-
-def _is_short(captured: CapturedExchange, data: bytes) -> bool:
-    """Whether a body ended before its Content-Length says."""
-    length = captured.header("content-length") or ""
-    return length.isdecimal() and len(data) < int(length)
 
 
 def _head_line(captured: CapturedExchange, data: bytes, *, streams: bool) -> Line:
@@ -175,8 +171,7 @@ def _head_line(captured: CapturedExchange, data: bytes, *, streams: bool) -> Lin
     if length is not None and (streams or length != str(len(data))):
         unusual |= {"Transfer-Encoding": None, "Content-Length": length} if streams else {"Content-Length": length}
     unusual |= {key: value for key, value in captured.headers if key.lower().startswith(_KEPT_HEADERS)}
-    kept = {name: value for name, value in unusual.items() if value is None or is_header(value)}
-    return line | ({"headers": kept} if kept else {})
+    return line | _headers(unusual)
 
 
 def _begins_with_a_frame(data: bytes) -> bool:

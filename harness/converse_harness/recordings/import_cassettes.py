@@ -131,7 +131,7 @@ def _verdicts(target: Path, tracks: _Tracks) -> Iterator[ImportVerdict]:
     for number, (exchange, captured, reserialised) in enumerate(both, 1):
         recorded = reply_of(exchange).recorded
         chunks = () if recorded is None else recorded.response.chunks
-        if b"".join(chunk.data for chunk in chunks) == b"".join(piece for piece, _ in captured.pieces):
+        if b"".join(chunk.data for chunk in chunks) == captured.body:
             yield "re-serialised" if reserialised else "equal byte for byte"
         elif exchange.lines() == exchange_lines(captured, number):
             yield "not equal"

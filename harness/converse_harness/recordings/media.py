@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from converse_harness import bedrock
 from converse_harness.errors import DamagedData
-from converse_harness.json_values import is_array, is_object, mapped
+from converse_harness.json_values import is_object, mapped
 from converse_harness.recordings.lines import Line, event_of
 
 KEY: Final = "$media"
@@ -56,12 +56,24 @@ def set_aside(lines: Sequence[Line], recording: Path) -> tuple[list[Line], dict[
     every string that is base64. Media in an event whose exact bytes are kept stays where it is.
     """
     files: dict[str, bytes] = {}
+
+    def aside(text: str, format: str) -> Any:
+        try:
+            data = base64.b64decode(text, validate=True)
+        except ValueError:
+            return text
+        if base64.b64encode(data) != text.encode():
+            return text
+        name = f"{folder_of(recording)}/{sha256(data).hexdigest()[:_HASH_LENGTH]}.{format or 'bin'}"
+        files[name] = data
+        return {KEY: name}
+
     made: list[Line] = []
     operation = ""
     for line in lines:
-        if "call" in line:
-            operation = str(line.get("operation", ""))
-        made.append(_Externalized(folder_of(recording), files).line(line, operation))
+        operation = str(line.get("operation", "")) if "call" in line else operation
+        shapes = {key: _shape_of(line, key, operation) for key in _keys(line)}
+        made.append(line | {key: _without_media(line[key], shape, "", aside) for key, shape in shapes.items()})
     return made, files
 
 
@@ -96,51 +108,25 @@ def _with_media(value: Any, find: Callable[[str], object]) -> Any:
     return mapped(value, lambda _, each: _with_media(each, find))
 
 
-class _Externalized:
-    """Takes media out of lines into `files`."""
-
-    def __init__(self, folder: str, files: dict[str, bytes]) -> None:
-        self._folder = folder
-        self._files = files
-
-    def line(self, line: Line, operation: str) -> Line:
-        return line | {key: self._value(line[key], _shape_of(line, key, operation), "") for key in _keys(line)}
-
-    def _value(self, value: Any, shape: Any, format: str) -> Any:
-        if isinstance(value, str):
-            is_media = len(value) > THRESHOLD and (shape is None or shape.type_name == "blob")
-            return self._media(value, format) if is_media else value
-        kind: str = getattr(shape, "type_name", "")
-        if is_array(value):
-            inner = shape.member if kind == "list" else _other(shape)
-            return [self._value(item, inner, format) for item in value]
-        if not is_object(value):
-            return value
+def _without_media(value: Any, shape: Any, format: str, aside: Callable[[str, str], Any]) -> Any:
+    """A value of a shape with what `aside` returns in the place of long base64, and the format that goes with it."""
+    if isinstance(value, str):
+        is_media = len(value) > THRESHOLD and (shape is None or shape.type_name == "blob")
+        return aside(value, format) if is_media else value
+    kind: str = getattr(shape, "type_name", "")
+    other = None if shape is None else _TEXT
+    if is_object(value):
         format = _format(value) or format  # noqa: A001  (as AWS calls it)
         members: Mapping[str, Any] = shape.members if kind == "structure" else {}
-        other = shape.value if kind == "map" else _other(shape)
-        made = {key: self._value(item, members.get(key, other), format) for key, item in value.items()}
+        other = shape.value if kind == "map" else other
+        made = mapped(value, lambda key, each: _without_media(each, members.get(key, other), format, aside))
         return {KEY: made} if KEY in made else made
-
-    def _media(self, text: str, format: str) -> Any:
-        try:
-            data = base64.b64decode(text, validate=True)
-        except ValueError:
-            return text
-        if base64.b64encode(data) != text.encode():
-            return text
-        name = f"{self._folder}/{sha256(data).hexdigest()[:_HASH_LENGTH]}.{format or 'bin'}"
-        self._files[name] = data
-        return {KEY: name}
+    other = shape.member if kind == "list" else other
+    return mapped(value, lambda _, each: _without_media(each, other, format, aside))
 
 
 _TEXT: Final = SimpleNamespace(type_name="document")
 """Stands for the shape of what is no media, whatever it is: a document, or a member that is not in the model."""
-
-
-def _other(shape: Any) -> Any:
-    """The shape of what a shape says nothing about."""
-    return None if shape is None else _TEXT
 
 
 def _shape_of(line: Line, key: str, operation: str) -> Any:
