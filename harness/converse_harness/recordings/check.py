@@ -43,15 +43,11 @@ from converse_harness.stream.grammar import CARRIED, ERROR_FRAME, GOES_ON, Strea
 
 def problems_of(lines: Sequence[Line]) -> Iterator[Problem]:
     """Everything by which the lines are no recording; `session_of` makes one of lines that have none."""
-    found = [
-        *line_problems("header", lines[0], 1),
-        *_problems_after("header", lines, 1, newer=is_newer(lines[0])),
-    ]
-    yield from found or _parts_problems(lines)
-
-
-def _parts_problems(lines: Sequence[Line]) -> Iterator[Problem]:
-    """What is wrong with the parts of requests and with the calls that name them."""
+    first, *others = lines
+    found = [*line_problems(first, 1), *problems_after("header", others, 1, newer=is_newer(first))]
+    if found:
+        yield from found
+        return
     parts = Parts.of(lines)
     for number, line in enumerate(lines, 1):
         if "call" in line:
@@ -59,48 +55,37 @@ def _parts_problems(lines: Sequence[Line]) -> Iterator[Problem]:
                 parts.whole(line, number)
             except MissingPart as error:
                 yield Problem(number, str(error))
-        elif "part" in line and parts.line_of[line["part"]] != number:
-            yield Problem(
-                parts.line_of[line["part"]], f"the part {said(line['part'])} is there already, in line {number}."
-            )
+        elif "part" in line and (last := parts.line_of[line["part"]]) != number:
+            yield Problem(last, f"the part {said(line['part'])} is there already, in line {number}.")
 
 
-def line_problems(kind: str, line: Line, at: int) -> Iterator[Problem]:
-    """What is wrong with the header or a part, which is line `at` of its file."""
-    return (Problem(at, text) for text in _problems(kind, line))
+def line_problems(line: Line, at: int, calls: int = 0, *, newer: bool = False) -> Iterator[Problem]:
+    """What is wrong with a line by itself, which is line `at` of its file and has so many calls before it.
 
-
-def call_problems(call: Line, at: int, number: int, header: Line) -> Iterator[Problem]:
-    """What is wrong with the line of a call, which is line `at` of its file; `number` is the one that it must have."""
-    return (Problem(at, text) for text in _call_problems(call, number, newer=is_newer(header)))
-
-
-def answer_problems(lines: Sequence[Line], at: int) -> Iterator[Problem]:
-    """What is wrong with the lines of an exchange after that of its call, which is line `at` and as it must be.
-
-    A call without an answer is followed here by the line that follows it in the file, if there is one.
+    `newer`: it was recorded with a newer botocore, which may have more operations.
     """
-    return _problems_after("call", lines, at, newer=False)
+    kind = kind_of(line) if at > 1 else "header"
+    if kind == "call":
+        found = _call_problems(line, calls + 1, newer=newer)
+    else:
+        found = _event_problems(line) if kind == "event" else _problems(kind, line)
+    return (Problem(at, text) for text in found)
 
 
-def _problems_after(before: str, lines: Sequence[Line], at: int, *, newer: bool) -> Iterator[Problem]:
-    """What is wrong with the lines behind the first, which is line `at` of the file, of the kind `before`."""
+def problems_after(before: str, lines: Sequence[Line], at: int, *, newer: bool = False) -> Iterator[Problem]:
+    """What is wrong with the lines that follow one of the kind `before`, which is line `at` of the file."""
     calls = 0
-    for number, line in enumerate(lines[1:], at + 1):
+    for number, line in enumerate(lines, at + 1):
         if before == "event" and _is_usual_delta(line):
             continue
         kind = kind_of(line)
         if kind not in FOLLOWS[before]:
             yield Problem(number, f"this line is {_called(kind, line)}; {_expected(before)}.")
-        if kind == "call":
-            calls += 1
-            found = _call_problems(line, calls, newer=newer)
-        else:
-            found = _event_problems(line) if kind == "event" else _problems(kind, line)
-        yield from (Problem(number, text) for text in found)
+        yield from line_problems(line, number, calls, newer=newer)
+        calls += kind == "call"
         before = WHOLE if kind == "head" and any(key in line for key in ONE_OF["head"]) else kind
     if before in ("call", "part"):
-        yield Problem(at + len(lines) - 1, f"the file ends after this line; {_expected(before)}.")
+        yield Problem(at + len(lines), f"the file ends after this line; {_expected(before)}.")
 
 
 def _called(kind: str, line: Line) -> str:

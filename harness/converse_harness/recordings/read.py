@@ -17,11 +17,11 @@ from typing import Any, Final, NoReturn, cast
 from converse_harness.errors import DamagedData
 from converse_harness.recordings import media
 from converse_harness.recordings.check import (
-    answer_problems,
-    call_problems,
     illegal,
+    is_newer,
     line_problems,
     other_models,
+    problems_after,
     problems_of,
 )
 from converse_harness.recordings.keys import Problem, said
@@ -246,7 +246,7 @@ class _OpenFile(Rows):
 
     def __init__(self, text: str, path: object) -> None:
         super().__init__(text, path)
-        _refuse(line_problems("header", self.header, 1), path)
+        _refuse(line_problems(self.header, 1), path)
         begun = self._beginnings(text)
         self.starts = [number for number, key in begun.items() if key == "call"]
         named = {self._part_name(number): number for number, key in begun.items() if key == "part"}
@@ -293,17 +293,18 @@ class _OpenFile(Rows):
 
     def _call(self, at: int, number: int) -> Line:
         call = self.line(at)
-        _refuse(call_problems(call, at, number, self.header), self.path)
+        _refuse(line_problems(call, at, number - 1, newer=is_newer(self.header)), self.path)
         try:
             return self._parts.whole(call, at)
         except MissingPart as error:
-            _refuse(chain.from_iterable(map(self._part_problems, self._parts.line_of.values())), self.path)
+            for each in self._parts.line_of.values():
+                self._part(each)  # which may say why
             raise DamagedRecording(self.path, at, str(error)) from error
 
     def _answer(self, at: int, call: Line) -> Answer:
-        lines = [call, *self._after(at)]
-        _refuse(answer_problems(lines, at), self.path)
-        exchange = exchange_of(lines, at)
+        lines = self._after(at)
+        _refuse(problems_after("call", lines, at), self.path)
+        exchange = exchange_of([call, *lines], at)
         _refuse(_violations(exchange, self.header), self.path)
         return exchange.answer
 
@@ -313,11 +314,9 @@ class _OpenFile(Rows):
         return [*map(self.line, range(at + 1, max(end, min(at + 2, len(self.texts) + 1))))]
 
     def _part(self, number: int) -> Line:
-        _refuse(self._part_problems(number), self.path)
-        return self.line(number)
-
-    def _part_problems(self, number: int) -> Iterator[Problem]:
-        return line_problems("part", self.line(number), number)
+        part = self.line(number)
+        _refuse(line_problems(part, number), self.path)
+        return part
 
     def _answered(self, number: int) -> Sequence[Line]:
         """The lines of the exchange of a call, by its number from 1."""

@@ -9,14 +9,15 @@ from __future__ import annotations
 import base64
 import gzip
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import starmap
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
-from converse_harness.errors import DamagedData
+from converse_harness.errors import DamagedData, ReplyError
 from converse_harness.json_values import is_array, is_object
 from converse_harness.recordings.decoding import LINE_OF_JSON, View, is_pair, levels, value_names, views_of
 from converse_harness.recordings.encodings import undone, unpacked
@@ -33,7 +34,6 @@ from converse_harness.recordings.leaks import (
     streamed,
 )
 from converse_harness.recordings.lines import Line, without_contradiction
-from converse_harness.recordings.replacements import FindChanges, check, replacement_of, replacing
 from converse_harness.recordings.unpacking import GZIP
 from converse_harness.secret_kinds import ACCOUNTS, KINDS, SecretKind
 from converse_harness.secrets import MASK, STAND_IN, cut_spans, own_secrets, own_spans, secret_spans
@@ -63,6 +63,9 @@ class Redacted(NamedTuple):
         return (leak for leak in self.found if leak.kind not in _EXPECTED)
 
 
+FindChanges = Callable[[str], list[Change]]
+"""What is to be replaced in a text, in its order."""
+
 _BASE64: Final = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{20,}={0,2}(?![A-Za-z0-9+/=_-])")
 _NESTED: Final = 4
 
@@ -84,7 +87,7 @@ class Redaction:
 
     def __post_init__(self) -> None:
         for pattern, new in self.replacements.items():
-            check(pattern, new)
+            _check(pattern, new)
 
     @classmethod
     def of_lines(cls, lines: Iterable[str]) -> Redaction:
@@ -95,7 +98,7 @@ class Redaction:
         >>> Redaction.of_lines([r"cust-\d+ => cust-1"]).normalised("for cust-4711")
         'for cust-1'
         """
-        return cls(dict(replacement_of(line) for line in lines if line.strip()))
+        return cls(dict(_replacement_of(line) for line in lines if line.strip()))
 
     def redacted(self, lines: Sequence[Line], kept: int = 0, own: Collection[str] = ()) -> Redacted:
         """The lines of a recording as they are written; `kept` of them, at the beginning, were written before.
@@ -105,7 +108,7 @@ class Redaction:
         """
         made = list(lines)
         if self.replacements:
-            made = _Work(accounts_of(()), tuple(self._replacing())).lines(made)
+            made = _Work(accounts_of(()), tuple(starmap(_replacing, self.replacements.items()))).lines(made)
         texts = list(levels(all_views(made)))
         accounts, leaks = accounts_of(texts, kept), leaks_in(texts, own)
         if accounts or leaks:
@@ -119,7 +122,7 @@ class Redaction:
         For a recorded request, in which everything is replaced already, use `normalised` of an empty Redaction.
         """
         if self.replacements:
-            request = _Work(accounts_of(()), tuple(self._replacing())).value(request)
+            request = _Work(accounts_of(()), tuple(starmap(_replacing, self.replacements.items()))).value(request)
         views, own = list(views_of(request, 0)), own_secrets()
         accounts = numbered(view.text for view in views)
         found = {leak.kind for leak in leaks_in(levels(views), own)}
@@ -127,9 +130,44 @@ class Redaction:
             return request
         return _Work(accounts, (*_masks(found, own), accounts.changes), True).value(request)
 
-    def _replacing(self) -> Iterator[FindChanges]:
-        for pattern, new in self.replacements.items():
-            yield replacing(pattern, new)
+
+def _replacing(pattern: str | re.Pattern[str], new: str) -> FindChanges:
+    """Find a text, or what a pattern matches, where `new` is to stand."""
+    if isinstance(pattern, str):
+        literal = re.compile(re.escape(pattern))
+        return lambda text: [(found.start(), found.end(), new) for found in literal.finditer(text)]
+    return lambda text: [(found.start(), found.end(), found.expand(new)) for found in pattern.finditer(text)]
+
+
+def _replacement_of(line: str) -> tuple[re.Pattern[str], str]:
+    """The pattern and the replacement of a line of the ini file. Raises ReplyError for a line that has not both."""
+    pattern, arrow, new = (part.strip() for part in line.partition("=>"))
+    if not arrow or not pattern:
+        raise ReplyError(f"{line.strip()!r}; a line is `pattern => replacement`.")
+    try:
+        return re.compile(pattern), new
+    except re.error as error:
+        raise ReplyError(
+            f"{pattern!r} is no regular expression ({error}). Put a backslash before characters that "
+            "stand for themselves."
+        ) from error
+
+
+def _check(given: Any, new: Any) -> None:
+    """Raise ReplyError for a replacement that cannot be made."""
+    if not isinstance(new, str):
+        raise ReplyError(f"Redaction: {given!r} is to become {new!r}; it must be a text.")
+    if isinstance(given, str):
+        given, new = re.compile(re.escape(given)), ""
+    pattern: Any = given
+    if not isinstance(given, re.Pattern) or not isinstance(pattern.pattern, str):
+        raise ReplyError(f"Redaction: {given!r} is to be replaced; it must be a text or a compiled pattern of text.")
+    if pattern.search("") is not None:
+        raise ReplyError(f"{pattern.pattern!r} matches the empty text, which is everywhere.")
+    try:
+        re.compile(f"(?:{pattern.pattern})|", pattern.flags).sub(new, "")
+    except (re.error, IndexError) as error:
+        raise ReplyError(f"{pattern.pattern!r} has no group for {new!r} ({error}).") from error
 
 
 class Cleaned(NamedTuple):
