@@ -132,6 +132,12 @@ def event_of(line: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
     return None
 
 
+def event_as_sent(line: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The event on a line of a stream, its blobs as bytes; None for a line without an event."""
+    found = event_of(line)
+    return None if found is None else {found[0]: from_wire(*found)}
+
+
 def frame_line(frame: Frame, data: bytes, at: int, *, joined: bool) -> Line:
     """The line of one frame that arrived; what it re-encodes to is exactly `data`."""
     line: Line = {"t": at}

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from converse_harness.errors import ConverseHarnessError
-from converse_harness.json_values import is_array, is_object, mapped
+from converse_harness.json_values import is_array, is_object, mapped, member_of
 from converse_harness.recordings.keys import ANSWER, MESSAGE, PART_MEMBERS, said
-from converse_harness.recordings.lines import Line, event_of
+from converse_harness.recordings.lines import Line, event_as_sent
 from converse_harness.recordings.media import MARK
 from converse_harness.stream.assemble import assemble
-from converse_harness.stream.events import from_wire
 
 _MESSAGES: Final = "messages"
 
@@ -83,13 +82,8 @@ class _Names:
             yield from exchange
             return
         left = within(rest)
-        yield from parts
-        yield (
-            {key: value for key, value in call.items() if key != "request"}
-            | {"parts": names}
-            | ({"request": left} if left else {})
-        )
-        yield from answer
+        made = {key: value for key, value in call.items() if key != "request"} | {"parts": names}
+        yield from [*parts, made | {"request": left} if left else made, *answer]
 
     def _name(self, kind: str, value: Any, parts: list[Line]) -> str:
         """The name of a part, which is added to `parts` if it is a new one."""
@@ -115,24 +109,15 @@ class _Names:
 def message_of(exchange: Sequence[Line]) -> Any:
     """The message of an answer as JSON, as a client may send it back; None where the answer amounts to none."""
     call, head, *events = exchange
-    body = head.get("body")
-    if call.get("operation") == "Converse" and is_object(body) and head.get("status") == 200:
-        output = body.get("output")
-        return output.get("message") if is_object(output) else None
+    if call.get("operation") == "Converse":
+        return member_of(head.get("body"), "output", "message") if head.get("status") == 200 else None
     if call.get("operation") != "ConverseStream":
         return None
     try:
-        return _as_json(assemble(map(_event, events)).message)
+        came = [event for event in map(event_as_sent, events) if event is not None]
+        return _as_json(assemble(came).message) if len(came) == len(events) else None
     except (ConverseHarnessError, ValueError, LookupError, TypeError, AttributeError):
         return None
-
-
-def _event(line: Line) -> Mapping[str, Any]:
-    found = event_of(line)
-    if found is None:
-        raise ValueError("bytes are no event")
-    name, members = found
-    return {name: from_wire(name, members)}
 
 
 def _as_json(value: Any) -> Any:

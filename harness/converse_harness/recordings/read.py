@@ -147,8 +147,8 @@ class Rows:
         row = self.texts[number - 1]
         # What is usual is tried, not asked for: there are thousands of lines.
         try:
-            value, end = _decode(row)
-        except (ValueError, RecursionError):
+            value, end = _scan(row, 0)
+        except (ValueError, RecursionError, StopIteration):
             value, end = None, -1
         if end != len(row) or type(value) is not dict or (end > 2 * NESTED and is_deeper(value, NESTED)):
             cut = number == len(self.texts) and not self._is_ended
@@ -177,7 +177,8 @@ def _finite(digits: str) -> float:
     return value
 
 
-_decode: Final = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite).raw_decode
+_DECODER: Final[Any] = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
+_scan: Final = _DECODER.scan_once
 
 
 def _read_with_care(row: str, path: object, number: int, *, cut: bool) -> Line:
@@ -186,7 +187,7 @@ def _read_with_care(row: str, path: object, number: int, *, cut: bool) -> Line:
     if not row:
         raise DamagedRecording(path, number, "this line is empty.", "Delete it.")
     try:
-        value, end = cast("tuple[object, int]", _decode(row))
+        value, end = cast("tuple[object, int]", _DECODER.raw_decode(row))
         if end != len(row):
             raise ValueError(f"there is more behind its value: column {end + 1}")
     except ValueError as error:

@@ -11,11 +11,10 @@ from uuid import UUID
 
 from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.json_values import object_of
-from converse_harness.recordings.lines import Line, body_bytes, event_of, frame_bytes_of
+from converse_harness.recordings.lines import Line, body_bytes, event_as_sent, frame_bytes_of
 from converse_harness.reply.body import BareBody, Body, ErrorBody, EventsBody, MessageBody, Recorded
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.delivery import Frames, StreamChunks
-from converse_harness.stream.events import from_wire
 from converse_harness.stream.http import (
     NO_REQUEST_ID,
     Break,
@@ -136,7 +135,7 @@ _OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields",
 
 def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
     """The Reply that answers as was recorded; its pauses are the recorded ones times `pace`, 0 for none."""
-    events = [*map(_event, exchange.events)]
+    events = [*map(event_as_sent, exchange.events)]
     response = _response(exchange, events, pace)
     partial = exchange.end is not None and exchange.end["end"] == "closed by client"
     return Reply(_body(exchange, events), recorded=Recorded(exchange.operation, response, partial))
@@ -161,14 +160,6 @@ def _chunks(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None],
     last = chunks.pop()
     frames = Frames(chunk.data for chunk in chunks)
     return StreamChunks(frames, (frames,), lambda: known[:-1], lambda _: last, 0.0, 0.0)
-
-
-def _event(line: Line) -> dict[str, Any] | None:
-    found = event_of(line)
-    if found is None:
-        return None
-    name, members = found
-    return {name: from_wire(name, members)}
 
 
 def _response(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None], pace: float) -> HttpResponse:
