@@ -218,10 +218,10 @@ def _check_header(header: Line, path: object) -> None:
 
 # Each exchange when it is used
 
-_KEYS: Final = ('"call"', '"part"')
-_BEGINNINGS: Final = ('{"call"', '{"part"')
-_PART_NAME: Final = '{"part": "'
-"""How the lines of calls and parts begin, unless somebody has changed the order of their keys or their spaces."""
+_CALL: Final = '{"call"'
+_PART: Final = '{"part": "'
+_OTHER: Final = '{"t"'
+"""How lines begin but the header, unless somebody has changed the order of their keys or their spaces."""
 
 _MASKED: Final = '"masked"'
 
@@ -243,20 +243,25 @@ def open_text(text: str, path: object = "<recording>") -> RecordedSession:
 
 
 class _OpenFile(Rows):
-    """The lines of a recording, and with which of them its exchanges begin."""
+    """The lines of a recording, and with which of them its exchanges begin.
+
+    That is seen without decoding where the file `is_usual`: as the recorder writes it.
+    """
 
     def __init__(self, text: str, path: object) -> None:
         super().__init__(text, path)
         _refuse(line_problems(self.header, 1), path)
-        begun = self._beginnings(text)
-        self.starts = [number for number, key in begun.items() if key == "call"]
-        named = {self._part_name(number): number for number, key in begun.items() if key == "part"}
+        begun = [number for number, row in enumerate(self.texts, 1) if row.startswith((_CALL, _PART))]
+        self.starts = [number for number in begun if self.texts[number - 1].startswith(_CALL)]
         self._ends = [*begun, len(self.texts) + 1]
+        parts = ((self.texts[number - 1], number) for number in begun)
+        named = {row[len(_PART) :].partition('"')[0]: number for row, number in parts if row.startswith(_PART)}
         self.is_usual = (
             bool(self.starts)
             and self._ends[0] == 2
             and self._ends[-2] == self.starts[-1]
             and len(named) + len(self.starts) == len(begun)
+            and all(row.startswith((_CALL, _PART, _OTHER)) for row in self.texts[1:])
         )
         self._parts = Parts(named, self._part, self._answered)
 
@@ -264,33 +269,6 @@ class _OpenFile(Rows):
         """Its exchanges, each of which is read when it is asked for its call or its answer."""
         for number, at in enumerate(self.starts, 1):
             yield RecordedExchange.later(at, partial(self._call, at, number), partial(self._answer, at))
-
-    def _beginnings(self, text: str) -> dict[int, str]:
-        """The numbers of the lines of calls and parts, in their order, with the key that says so."""
-        begun = {number: row[2:6] for number, row in enumerate(self.texts, 1) if row.startswith(_BEGINNINGS)}
-        if sum(map(text.count, _KEYS)) == len(begun):
-            return begun
-        # They are names or values as well, or somebody has changed the order of keys.
-        for number, row in enumerate(self.texts[1:], 2):
-            if number not in begun and any(key in row for key in _KEYS):
-                line = self._if_sound(number)
-                if "call" in line or "part" in line:
-                    begun[number] = "call" if "call" in line else "part"
-        return dict(sorted(begun.items()))
-
-    def _if_sound(self, number: int) -> Line:
-        """A line, empty where it is damaged: it counts as one of the exchange before it, which says so."""
-        try:
-            return self.as_written(number)
-        except DamagedRecording:
-            return {}
-
-    def _part_name(self, number: int) -> str:
-        row = self.texts[number - 1]
-        name, _, rest = row[len(_PART_NAME) :].partition('"')
-        if row.startswith(_PART_NAME) and rest.startswith(",") and "\\" not in name:
-            return name
-        return str(self._if_sound(number).get("part"))
 
     def _call(self, at: int, number: int) -> Line:
         call = self.line(at)
