@@ -270,9 +270,9 @@ def _differences(old: RecordedExchange, new: RecordedExchange, hidden: frozenset
     number = frozenset({"call"})
     yield from differences(_line(old.call, number), _line(new.call, number))
     yield from differences(_line(old.head, hidden), _line(new.head, hidden), ("answer",), ("answer",))
-    certain = ([_line(line, _TIMES | _CHANCE) for line in each.events] for each in (old, new))
+    said, said_now = ([_line(line, _TIMES | _CHANCE) for line in each.events] for each in (old, new))
     before, after = ([_line(line, hidden) for line in each.events] for each in (old, new))
-    for pair in aligned(*certain, canonical, _outline):
+    for pair in aligned(said, said_now, canonical, _outline):
         yield from differences(*pair.items(before, after, ABSENT), ("events", pair.indexes[1]))
     before_end, after_end = (ABSENT if each.end is None else _line(each.end, hidden) for each in (old, new))
     yield from differences(before_end, after_end, ("answer",), ("answer",))

@@ -70,8 +70,12 @@ def _like(pattern: re.Pattern[str]) -> Callable[[object], bool]:
     return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None
 
 
-def _list_of(test: Callable[[object], bool]) -> Callable[[object], bool]:
-    return lambda value: is_array(value) and all(map(test, value))
+def _is_a(kind: type) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, kind)
+
+
+def _list_of(test: Callable[[object], bool], least: int = 0) -> Callable[[object], bool]:
+    return lambda value: is_array(value) and len(value) >= least and all(map(test, value))
 
 
 def is_text(value: object) -> bool:
@@ -115,18 +119,18 @@ TYPES: Final[Mapping[str, Type]] = {
     "milliseconds": Type(f"whole milliseconds, from 0 to {LONGEST}", _whole(0, LONGEST)),
     "status": Type("an HTTP status from 200 to 599", _whole(200, 599)),
     "padding": Type(f"a length from 0 to {len(PADDING)}", _whole(0, len(PADDING))),
-    "bool": Type("true or false", lambda value: type(value) is bool),
+    "bool": Type("true or false", _is_a(bool)),
     "text": Type("a text", is_text),
     "name": Type("a text that is not empty", _is_name),
     "texts": Type("a list of texts, none of them empty", _list_of(_is_name)),
     "part": Type(f'a name such as "{MESSAGE} 1", for {", ".join((MESSAGE, *PART_MEMBERS))}', _like(_PART)),
     "parts": Type(
         f'a list of the names of parts, or of answers, such as "{MESSAGE} 1" and "{ANSWER} 1"',
-        lambda value: value != [] and _list_of(_like(_PART_OR_ANSWER))(value),
+        _list_of(_like(_PART_OR_ANSWER), least=1),
     ),
     "base64": Type("a text in base64", _is_base64),
-    "object": Type("an object", is_object),
-    "JSON": Type("any JSON", lambda value: True),
+    "object": Type("an object", _is_a(dict)),
+    "JSON": Type("any JSON", _is_a(object)),
     "body": Type("JSON without half a character", _is_json),
     "header": Type("the value of an HTTP header", is_header),
     "sent": Type("an object with the values of HTTP headers", partial(_are_headers, absent=False)),

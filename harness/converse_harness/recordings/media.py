@@ -114,7 +114,7 @@ def _without_media(value: Any, shape: Any, format: str, aside: Callable[[str, st
         is_media = len(value) > THRESHOLD and (shape is None or shape.type_name == "blob")
         return aside(value, format) if is_media else value
     kind: str = getattr(shape, "type_name", "")
-    other = None if shape is None else _TEXT
+    other = _TEXT if kind else None
     if is_object(value):
         format = _format(value) or format  # noqa: A001  (as AWS calls it)
         members: Mapping[str, Any] = shape.members if kind == "structure" else {}

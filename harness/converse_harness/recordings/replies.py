@@ -62,14 +62,14 @@ class RecordedExchange:
     @property
     def call(self) -> Line:
         """The line of the call, with the whole request."""
-        if not isinstance(self._call, dict):
+        if callable(self._call):
             self._call = self._call()
         return self._call
 
     @property
     def answer(self) -> Answer:
         """The lines of the answer."""
-        if not isinstance(self._answer, tuple):
+        if callable(self._answer):
             self._answer = self._answer(self.call)
         return self._answer
 
