@@ -130,7 +130,8 @@ class RecordedSession:
 _PLACEHOLDER: Final = re.compile(r"[*<>\[\]{}]|redact|mask|filtered|x{6}", re.IGNORECASE)
 """What a request id has where a recorder has hidden it; AWS's are UUIDs."""
 
-_OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", "performanceConfig", "serviceTier")
+OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", "performanceConfig", "serviceTier")
+"""What plain Converse answers beside the message and the stop reason, in the order of `assemble`'s Response."""
 
 
 def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
@@ -226,6 +227,6 @@ def _message(members: Mapping[str, Any]) -> Body:
     content: object = message.get("content") if is_object(message) else None
     if not is_object(message) or not is_array(content) or not all(map(is_object, content)):
         return BareBody("Converse 200")
-    options = {name: read[name] for name in _OPTIONS if name in read}
+    options = {name: read[name] for name in OPTIONS if name in read}
     role: str = message.get("role", "assistant")
     return MessageBody(tuple(content), str(members.get("stopReason", "")), role, options=options, strict=False)

@@ -28,7 +28,7 @@ from converse_harness.recordings.media import set_aside
 from converse_harness.recordings.parts import written_once
 from converse_harness.recordings.read import DamagedRecording, parse, read
 from converse_harness.recordings.redaction import Redaction
-from converse_harness.recordings.replies import RecordedExchange, reply_of
+from converse_harness.recordings.replies import OPTIONS, RecordedExchange, reply_of
 from converse_harness.recordings.safe import SafeLines, safe_lines, said_of_left_out
 from converse_harness.reply.body import EventsBody, MessageBody, summarize_body
 from converse_harness.reply.reply import Reply
@@ -349,14 +349,5 @@ def _summary(reply: Reply) -> str:
 def _whole(body: object) -> Assembled | None:
     if not isinstance(body, MessageBody):
         return None
-    options = body.options
-    return Assembled(
-        message={"role": body.role, "content": list(body.content)},
-        stop_reason=body.stop_reason,
-        usage=options.get("usage"),
-        metrics=options.get("metrics"),
-        trace=options.get("trace"),
-        additional=options.get("additionalModelResponseFields"),
-        performance_config=options.get("performanceConfig"),
-        service_tier=options.get("serviceTier"),
-    )
+    message = {"role": body.role, "content": list(body.content)}
+    return Assembled(message, body.stop_reason, *map(body.options.get, OPTIONS))
