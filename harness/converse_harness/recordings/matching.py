@@ -176,14 +176,13 @@ def asked_in(exchange: RecordedExchange) -> MatchKey:
     )
 
 
-def as_recorded(asked: MatchKey, redaction: Redaction) -> MatchKey:
-    """What is asked with all replaced that is replaced when it is recorded, and account ids numbered everywhere.
+def as_recorded(asked: MatchKey, redaction: Redaction | None = None) -> MatchKey:
+    """What is asked with all replaced that is replaced when it is recorded, and account ids numbered everywhere."""
+    from converse_harness.recordings.redaction import Redaction  # it takes time to load, and few requests need it
 
-    For what was recorded the empty Redaction does the same.
-    """
     asks = {"labels": asked.labels, "query": asked.query, "headers": asked.headers, "request": asked.request}
     try:
-        return replace(asked, **redaction.normalised(asks))
+        return replace(asked, **(redaction or Redaction()).normalised(asks))
     except RecursionError:
         return asked
 

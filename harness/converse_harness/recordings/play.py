@@ -75,7 +75,7 @@ class Recording:
     def asked(self, number: int, *, numbered: bool) -> MatchKey:
         """What an exchange, counted from 0, was asked; with all account ids `numbered`, wherever they stand."""
         asked = asked_in(self.exchanges[number])
-        return as_recorded(asked, _redaction()) if numbered else asked
+        return as_recorded(asked) if numbered else asked
 
     def key(self, rule: Match, number: int, *, numbered: bool) -> str:
         """What the request of an exchange is for a rule; worked out once."""
@@ -87,20 +87,12 @@ class Recording:
     def asked_by(self, call: Call, *, numbered: bool) -> MatchKey:
         """What a call asks, as it would have been recorded."""
         asked = asked_by(call)
-        return as_recorded(asked, self.redaction or _redaction()) if numbered else asked
+        return as_recorded(asked, self.redaction) if numbered else asked
 
     @property
     def replaces(self) -> bool:
         """Whether a text may be another one in the recording than it was on its way."""
         return self.redaction is not None and bool(self.redaction.replacements)
-
-
-def _redaction() -> Redaction:
-    from converse_harness.recordings.redaction import (
-        Redaction,  # it takes time to load, and few requests need it
-    )
-
-    return Redaction()
 
 
 class Playing(Queue):
