@@ -149,21 +149,16 @@ def _answer_lines(captured: CapturedExchange) -> Iterator[Line]:
 def _head_line(captured: CapturedExchange, data: bytes, *, streams: bool) -> Line:
     at = captured.head_at if streams or not captured.pieces else captured.pieces[-1][1]
     line: Line = {"t": _ms(at), "status": captured.status}
+    unusual: dict[str, str | None] = {}
     error = captured.header("x-amzn-errortype")
     name, _, _ = (error or "").partition(":")
-    if (
-        error is not None
-        and ERROR_NAME.fullmatch(name)
-        and error == name + (GATEWAY_ERROR if name in GATEWAY_ERRORS else SERVICE_ERROR)
-    ):
+    if ERROR_NAME.fullmatch(name) and error == name + (GATEWAY_ERROR if name in GATEWAY_ERRORS else SERVICE_ERROR):
         line["type"] = name
-        error = None
-    request_id = captured.header("x-amzn-requestid")
-    if request_id is not None and is_header(request_id):
-        line["requestId"] = request_id
-    unusual: dict[str, str | None] = {}
-    if error is not None:
+    elif error is not None:
         unusual["x-amzn-ErrorType"] = error
+    request_id = captured.header("x-amzn-requestid")
+    if is_header(request_id):
+        line["requestId"] = request_id
     content_type = captured.header("content-type")
     if content_type != (STREAM if streams else JSON):
         unusual["Content-Type"] = content_type

@@ -14,7 +14,6 @@ from converse_harness.endpoint.script import Missed
 from converse_harness.json_values import is_array, is_object
 from converse_harness.recordings.compare import ABSENT, Difference, Step, differ, differences, lines_of
 from converse_harness.recordings.matching import (
-    MATCHES,
     Match,
     MatchKey,
     asked_in,
@@ -243,26 +242,17 @@ def _named(difference: Difference) -> Difference:
 
 def _other_rules(state: State, number: int, asked: MatchKey) -> Iterator[str]:
     """What the other rules would say of the nearest exchange."""
-    for rule in MATCHES:
-        if rule == state.rule:
-            continue
-        same = state.key(rule, number) == key(rule, asked)
-        if rule == "order":
-            if same and number == state.following:
-                yield 'match="order" would play it: it is the next one.'
-        elif state.used[number]:
-            continue
-        elif same and rule == "shape":
-            yield 'match="shape" would play it: only what that leaves out differs.'
-        elif rule == "shape" and state.rule == "exact":
-            yield f'match="shape" would not play it either: {_differing(state, number, asked)} differ.'
-
-
-def _differing(state: State, number: int, asked: MatchKey) -> str:
-    """The names of the parts that are not the same in shape."""
-    recorded = state.asked(number)
-    old, new = (with_accounts_equal(parts("shape", each)) for each in (recorded, asked))
-    return ", ".join(name for name in old if canonical(old[name]) != canonical(new[name]))
+    is_next = state.rule != "order" and number == state.following
+    if is_next and state.key("order", number) == key("order", asked):
+        yield 'match="order" would play it: it is the next one.'
+    if state.rule == "shape" or state.used[number]:
+        return
+    if state.key("shape", number) == key("shape", asked):
+        yield 'match="shape" would play it: only what that leaves out differs.'
+    elif state.rule == "exact":
+        old, new = (with_accounts_equal(parts("shape", each)) for each in (state.asked(number), asked))
+        names = ", ".join(name for name in old if differ(old[name], new[name]))
+        yield f'match="shape" would not play it either: {names} differ.'
 
 
 def _again(state: State, call: Call, *, repeated: bool) -> str:
