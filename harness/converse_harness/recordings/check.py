@@ -289,10 +289,14 @@ def _stream_problems(
     exchange: RecordedExchange, operation: bedrock.Operation, allowing: Collection[FindingKind]
 ) -> Iterator[tuple[int, str]]:
     order = StreamOrder() if operation.name == "ConverseStream" else None  # and None once the stream has left it
+    usual = _usual_deltas()
     for offset, line in enumerate(exchange.events, 2):
-        if order is not None and _goes_on(order, line):
-            order.position += 1
-            continue
+        if order is not None and order.state in usual:
+            text = order.more_text(line.get("contentBlockDelta"))
+            if text is not None and (text.isascii() or is_text(text)):
+                # By it a block goes on, as by nearly all: no walk over the model is needed.
+                order.position += 1
+                continue
         found = event_of(line)
         if found is None:
             if not _is_cut_off(exchange, offset - 2):
@@ -324,14 +328,6 @@ def _model_problems(
     elif name != ERROR_FRAME and FindingKind.UNKNOWN not in allowing:
         close = hint(name, union.members)
         yield f"{operation.name} has no event {said(name)} (botocore {bedrock.botocore_version()}); {close}"
-
-
-def _goes_on(order: StreamOrder, line: Line) -> bool:
-    """Whether a line is the delta by which a block goes on, as nearly all are: those need no walk over the model."""
-    if order.state not in _usual_deltas():
-        return False
-    text = order.more_text(line.get("contentBlockDelta"))
-    return text is not None and is_text(text)
 
 
 @cache

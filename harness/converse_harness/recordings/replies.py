@@ -144,10 +144,14 @@ def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
 
 def _chunks(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None], pace: float) -> Iterable[Chunk]:
     """The chunks of a stream; where each is one event and none has a pause, in the form that is sent in runs."""
+    frames = Frames(frame_bytes_of(line, event) for line, event in zip(exchange.events, events, strict=True))
+    known = [event for event in events if event is not None]
+    if not pace and frames and len(known) == len(frames) and not any("joined" in line for line in exchange.events):
+        last = Chunk(frames.pop(), 0.0, known.pop())
+        return StreamChunks(frames, (frames,), lambda: known, lambda _: last, 0.0, 0.0)
     chunks: list[Chunk] = []
     before: int = exchange.head["t"]
-    for line, event in zip(exchange.events, events, strict=True):
-        data = frame_bytes_of(line, event)
+    for line, data, event in zip(exchange.events, frames, events, strict=True):
         if chunks and line.get("joined"):
             first = chunks.pop()
             more = (*first.more, event) if event is not None else first.more
@@ -155,12 +159,7 @@ def _chunks(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None],
         else:
             chunks.append(Chunk(data, max(0, line["t"] - before) * pace / 1000, event))
             before = line["t"]
-    known = [event for event in events if event is not None]
-    if pace or not chunks or len(known) < len(events) or len(known) > len(chunks):
-        return chunks
-    last = chunks.pop()
-    frames = Frames(chunk.data for chunk in chunks)
-    return StreamChunks(frames, (frames,), lambda: known[:-1], lambda _: last, 0.0, 0.0)
+    return chunks
 
 
 def _response(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None], pace: float) -> HttpResponse:
