@@ -56,9 +56,6 @@ class RecordedExchange:
 
     __hash__ = None  # type: ignore[assignment]  # its lines are dicts
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(at={self.at})"
-
     @property
     def call(self) -> Line:
         """The line of the call, with the whole request."""

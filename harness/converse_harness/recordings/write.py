@@ -39,13 +39,12 @@ from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import HttpResponse, Request
 
 
-def header(recorded: datetime | None = None) -> Line:
+def header() -> Line:
     """The first line of a recording that is made now."""
-    when = recorded or datetime.now(UTC)
     return {
         "format": FORMAT,
         "version": VERSION,
-        "recorded": when.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "recorded": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "by": f"converse-harness {version('converse-harness')}",
         "botocore": version("botocore"),
     }
