@@ -168,12 +168,9 @@ def shown(old: object, new: object, width: int = _WIDTH) -> tuple[str, str]:
     >>> shown("It is warm and sunny in Chur, " * 9 + "up there", "It is warm and sunny in Chur, " * 9 + "in there", 40)
     ('"...m and sunny in Chur, up there"', '"...m and sunny in Chur, in there"')
     """
-    if isinstance(old, str) and isinstance(new, str):
-        before, after = mask(old), mask(new)
-        if before == after:
-            after = f"{after} (another one)"
-    else:
-        before, after = _flat(old), _flat(new)
+    before, after = _flat(old), _flat(new)
+    if before == after and isinstance(old, str) and isinstance(new, str):
+        after = f"{after} (another one)"
     start = max(0, _alike(before, after) - _BEFORE)
     if old is ABSENT or new is ABSENT or max(len(before), len(after)) <= width:
         start = 0

@@ -13,15 +13,7 @@ from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Missed
 from converse_harness.json_values import is_array, is_object
 from converse_harness.recordings.compare import ABSENT, Difference, Step, differ, differences, lines_of
-from converse_harness.recordings.matching import (
-    Match,
-    MatchKey,
-    asked_in,
-    canonical,
-    key,
-    parts,
-    with_accounts_equal,
-)
+from converse_harness.recordings.matching import Match, MatchKey, asked_in, canonical, key, parts, with_accounts_equal
 from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.reply.body import summarize_block
 from converse_harness.secrets import mask

@@ -16,24 +16,13 @@ from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Deferred, Missed, Queue, Slot
 from converse_harness.errors import MaskedSecretWarning, ReplyError
 from converse_harness.recordings.choices import USED_FILES, identity
-from converse_harness.recordings.matching import (
-    MATCHES,
-    Match,
-    MatchKey,
-    as_recorded,
-    asked_by,
-    asked_in,
-    key,
-    masks,
-)
+from converse_harness.recordings.matching import MATCHES, Match, MatchKey, as_recorded, asked_by, asked_in, key, masks
 from converse_harness.recordings.mismatch import State, missed
 from converse_harness.recordings.read import DamagedRecording, open_file
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession, reply_of
 
 if TYPE_CHECKING:
     from converse_harness.recordings.redaction import Redaction
-
-_Pace = float | str
 
 _RECORDED: Final = "recorded"
 
