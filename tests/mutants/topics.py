@@ -28,7 +28,6 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
         "converse_harness.recordings.encodings",
         "converse_harness.recordings.leaks",
         "converse_harness.recordings.redaction",
-        "converse_harness.recordings.replacements",
         "converse_harness.recordings.safe",
         "converse_harness.secret_kinds",
         "converse_harness.secrets",
@@ -39,7 +38,7 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
 WORDINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "endpoint/script.py": ("__str__", "describe", "summary", "_used", "where"),
     "recordings/leaks.py": ("__str__",),
-    "recordings/safe.py": ("said_of_masked", "said_of_left_out", "_secrets", "_listed", "_shortened"),
+    "recordings/safe.py": ("said_of_masked", "said_of_left_out", "_secrets", "_listed"),
 }
 """Functions that make a message; what stands in an f-string is one anyway. A module is named by how its path ends."""
 

@@ -7,9 +7,8 @@ import pytest
 from converse_harness import fake_converse, recording
 from converse_harness.cli.check import check_file
 from converse_harness.intercept.clients import create_client
-from converse_harness.recordings.opening import open_text
 from converse_harness.recordings.play import Recording
-from converse_harness.recordings.read import DamagedRecording, parse
+from converse_harness.recordings.read import DamagedRecording, open_text, parse
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession
 from tests.recordings.damaged import CALL, DAMAGED, HEADER, ILLEGAL, OTHERS, SOUND, STREAM, text
 

@@ -12,9 +12,8 @@ from converse_harness import fake_converse, recording
 from converse_harness.intercept.clients import create_client
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.matching import canonical
-from converse_harness.recordings.opening import open_text
 from converse_harness.recordings.parts import written_once
-from converse_harness.recordings.read import parse
+from converse_harness.recordings.read import open_text, parse
 from converse_harness.recordings.write import header, store, text_of
 from converse_strategies import converse_requests
 from tests.recordings.damaged import ANSWER, STREAM

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from converse_harness import DamagedData, bedrock, recording
 from converse_harness.recordings.capture import CapturedExchange, exchange_lines
+from converse_harness.recordings.check import MAX_PROBLEMS, faults_of
 from converse_harness.recordings.keys import KINDS, ONE_OF, TYPES
-from converse_harness.recordings.legality import MAX_PROBLEMS, problems
 from converse_harness.recordings.lines import DEEPEST
 from converse_harness.recordings.read import DamagedRecording, parse, read
 from converse_harness.recordings.replies import RecordedExchange, reply_of
@@ -78,7 +78,7 @@ def test_what_is_illegal_is_read_where_it_is_meant(name: str) -> None:
     call = {**json.loads(lines[1]), "faults": ["it is meant"]}
     (exchange,) = parse("\n".join([lines[0], json.dumps(call), *lines[2:]])).exchanges
     assert exchange.faults == ["it is meant"]
-    assert problems(exchange)
+    assert faults_of(exchange)
     reply = reply_of(exchange)
     assert reply.recorded is not None
     list(reply.recorded.response.chunks)
@@ -93,7 +93,7 @@ def test_a_list_of_no_faults_allows_none() -> None:
 def test_many_problems_are_told_by_their_number() -> None:
     call, head, *events = STREAM[1:]
     bad = [{"t": 5, "messageStop": {"stopReason": str(number)}} for number in range(9)]
-    found = problems(RecordedExchange(2, call, head, (*events[:1], *bad)))
+    found = faults_of(RecordedExchange(2, call, head, (*events[:1], *bad)))
     assert len(found) == MAX_PROBLEMS
     assert found[-1] == "and 5 more"
 

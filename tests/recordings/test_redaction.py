@@ -19,7 +19,7 @@ from converse_harness.recordings.capture import CapturedExchange
 from converse_harness.recordings.leaks import scan, stand_in
 from converse_harness.recordings.lines import Line, bytes_line, event_of, frame_bytes_of, frame_line
 from converse_harness.recordings.read import read
-from converse_harness.recordings.redaction import Redaction, normalised
+from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.write import SessionWriter
 from converse_harness.stream.events import encode_event, read_event
 from converse_harness.stream.frames import Frame, Header, HeaderType, decode, encode
@@ -377,15 +377,17 @@ def test_a_live_request_is_equal_to_its_recorded_form() -> None:
     live = {"modelId": arn(BOB), "text": f"Ada of {BOB} sees {arn(ADA)} at {MASKED['the signature of a URL']}"}
     earlier, recorded = redacted(asked(arn(ADA)), asked(live), redaction=redaction)
     assert SECOND in json.dumps(recorded)
-    assert redaction.normalised(live) == normalised(recorded["request"])
-    assert normalised({"modelId": arn(BOB)}) == normalised(recorded["request"] and {"modelId": arn(SECOND)})
-    assert redaction.normalised({**live, "modelId": arn(ADA)}) != normalised(recorded["request"])
+    assert redaction.normalised(live) == Redaction().normalised(recorded["request"])
+    assert Redaction().normalised({"modelId": arn(BOB)}) == Redaction().normalised(
+        recorded["request"] and {"modelId": arn(SECOND)}
+    )
+    assert redaction.normalised({**live, "modelId": arn(ADA)}) != Redaction().normalised(recorded["request"])
     assert earlier["request"] == arn(FIRST)
 
 
 def test_a_request_without_anything_to_replace_is_itself() -> None:
     request = {"messages": [{"content": [{"text": "What is 123456789012?"}]}]}
-    assert normalised(request) is request
+    assert Redaction().normalised(request) is request
 
 
 def test_an_answer_that_a_replacement_makes_illegal_says_so(tmp_path: Path) -> None:

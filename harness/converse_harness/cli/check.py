@@ -15,18 +15,17 @@ from converse_harness.bedrock import FindingKind
 from converse_harness.cli.terminal import BOLD, DIM, RED, Arguments, Printer, UsageFailed, counted, plain
 from converse_harness.errors import DamagedData
 from converse_harness.recordings import leaks, media
+from converse_harness.recordings.check import illegal, problems_of
 from converse_harness.recordings.keys import said
-from converse_harness.recordings.legality import illegal
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.read import (
     DamagedRecording,
-    json_lines,
+    Rows,
     session_of,
     text_of_file,
     violations,
 )
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession
-from converse_harness.recordings.structure import problems_of
 from converse_harness.secrets import mask
 
 _CLEAN: Final = 0
@@ -118,7 +117,8 @@ def check_file(path: Path) -> Checked:
     """Return the findings about one recording."""
     try:
         text = text_of_file(path)
-        lines = json_lines(text, path)
+        rows = Rows(text, path)
+        lines = [*map(rows.as_written, rows.numbers)]
     except DamagedRecording as error:
         return Checked([CheckFinding(path, error.line, "format", error.problem)])
     except OSError as error:

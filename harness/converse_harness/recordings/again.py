@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
-from converse_harness.bedrock.findings import is_array, is_object
+from converse_harness.json_values import is_array, is_object, mapped
+from converse_harness.recordings.compare import aligned
 from converse_harness.recordings.keys import ONE_OF
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.parts import exchanges_in
@@ -24,9 +24,6 @@ _LATENCY: Final = re.compile(r"latency(?:Ms)?$", re.IGNORECASE)
 
 _WORD: Final = re.compile(r"[A-Za-z0-9_-]{12,}")
 """What is taken for an id in the middle of a text."""
-
-_MOST: Final = 4_000_000
-"""Of how many pairs of exchanges the best order is looked for; where there are more they belong together by number."""
 
 
 def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
@@ -62,17 +59,8 @@ def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
 
 def _paired(old: Sequence[str], new: Sequence[str], *, alike: bool) -> dict[int, int]:
     """By the number of each new text that of the old one which is the same; if `alike`, also of one in its place."""
-    start, most = 0, min(len(old), len(new))
-    while start < most and old[start] == new[start]:
-        start += 1
-    pairs = {number: number for number in range(start)}
-    if (len(old) - start) * (len(new) - start) > _MOST:
-        return pairs | {number: number for number in range(start, most) if alike or old[number] == new[number]}
-    for kind, first, last, begin, end in SequenceMatcher(None, old[start:], new[start:], autojunk=False).get_opcodes():
-        if kind == "equal" or (kind == "replace" and alike):
-            olds, news = range(start + first, start + last), range(start + begin, start + end)
-            pairs |= dict(zip(news, olds, strict=False))
-    return pairs
+    pairs = aligned(old, new, str, leftovers=alike)
+    return {pair.new: pair.old for pair in pairs if pair.new is not None and pair.old is not None}
 
 
 def _fingerprint(exchange: Sequence[Line]) -> str:
@@ -90,18 +78,15 @@ def _answer(old: Sequence[Line], new: Sequence[Line], names: _Renamed) -> list[L
         # A body is one line: what is chance in it stays, whatever else it says now.
         same = {key: old[0][key] for key in ("t", "requestId") if key in old[0] and key in new[0]}
         kept[0] = (names.in_answer(new[0]) if names.take(new[0], old[0]) else new[0]) | same
-    if len(kept) in (0, len(new)):
-        return [kept[number] for number in sorted(kept)] if kept else [*new]
-    made: list[Line] = []
-    latest = 10**12
-    for number in range(len(new) - 1, -1, -1):  # times do not go back
-        line = kept.get(number) or new[number] | {"t": min(new[number]["t"], latest)}
-        latest = min(latest, line["t"])
-        made.append(line)
-    made.reverse()
-    for number in range(1, len(made)):
-        if number not in kept:
-            made[number] = made[number] | {"t": max(made[number]["t"], made[number - 1]["t"])}
+    made = [kept.get(number, line) for number, line in enumerate(new)]
+    # Between lines of the old file new ones get times that do not go back.
+    numbers = range(len(made)) if kept else ()
+    for order, fitting in (reversed(numbers), min), (numbers, max):
+        limit: int | None = None
+        for number in order:
+            if number not in kept and limit is not None:
+                made[number] = made[number] | {"t": fitting(limit, made[number]["t"])}
+            limit = made[number]["t"]
     return made
 
 
@@ -130,15 +115,10 @@ class _Renamed:
 
     def in_answer(self, value: Any) -> Any:
         """A line of an answer, or a value in it, with the old ids in the place of the new."""
-        if is_object(value):
-            return {
-                key: self._old.get(each, each) if key in _IDS and isinstance(each, str) else self.in_answer(each)
-                for key, each in value.items()
-            }
-        return [self.in_answer(each) for each in value] if is_array(value) else value
+        return mapped(value, lambda key, each: self._old.get(each, each) if _is_id(key, each) else self.in_answer(each))
 
     def in_call(self, call: Line) -> Line:
-        """The line of a call with the old ids in the place of the new."""
+        """The line of a call with the old ids in the place of the new, wherever they stand in the request."""
         if not self._old:
             return call
         return call | {key: self._in(call[key]) for key in ("request", "requestText") if key in call}
@@ -146,9 +126,11 @@ class _Renamed:
     def _in(self, value: Any) -> Any:
         if isinstance(value, str):
             return self._old.get(value) or _WORD.sub(lambda found: self._old.get(found[0], found[0]), value)
-        if is_object(value):
-            return {key: self._in(each) for key, each in value.items()}
-        return [self._in(each) for each in value] if is_array(value) else value
+        return mapped(value, lambda _, each: self._in(each))
+
+
+def _is_id(key: str, value: object) -> TypeGuard[str]:
+    return key in _IDS and isinstance(value, str)
 
 
 def _ids(value: Any) -> Iterator[str]:
@@ -156,7 +138,7 @@ def _ids(value: Any) -> Iterator[str]:
     if is_object(value):
         for key in sorted(value):
             each = value[key]
-            if key in _IDS and isinstance(each, str):
+            if _is_id(key, each):
                 yield each
             else:
                 yield from _ids(each)
@@ -167,28 +149,24 @@ def _ids(value: Any) -> Iterator[str]:
 
 def _outlines_with_ids(value: Any) -> list[str]:
     """The objects in a line of an answer that have ids, in their order, without these."""
-    inner: Sequence[Any] = (
-        [value[key] for key in sorted(value)] if is_object(value) else value if is_array(value) else []
-    )
-    own = [_text(_without_chance(value))] if is_object(value) and any(map(_IDS.__contains__, value)) else []
-    return [*own, *(outline for each in inner for outline in _outlines_with_ids(each))]
+    if is_object(value):
+        own = [_text(_without_chance(value))] if _IDS & value.keys() else []
+        value = [value[key] for key in sorted(value)]
+    else:
+        own = []
+    return [*own, *(outline for each in value for outline in _outlines_with_ids(each))] if is_array(value) else own
 
 
 def _outline(line: Line) -> str:
     """A line of an answer without what is chance, equal for two that say the same."""
     made = {key: _without_chance(value) for key, value in line.items() if key not in _CHANCE}
-    if isinstance(line.get("payload"), str):
+    if "payload" in line:
         made["payload"] = _payload(line["payload"])
     return _text(made)
 
 
 def _without_chance(value: Any) -> Any:
-    if is_object(value):
-        return {
-            key: "" if (key in _IDS and isinstance(each, str)) or _LATENCY.search(key) else _without_chance(each)
-            for key, each in value.items()
-        }
-    return [_without_chance(each) for each in value] if is_array(value) else value
+    return mapped(value, lambda key, each: "" if _is_id(key, each) or _LATENCY.search(key) else _without_chance(each))
 
 
 def _payload(text: str) -> Any:

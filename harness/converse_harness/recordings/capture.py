@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from converse_harness.endpoint.operations import control_route, route
 from converse_harness.errors import DamagedData
+from converse_harness.recordings.check import faults_of
 from converse_harness.recordings.keys import ONE_OF, is_header
-from converse_harness.recordings.legality import problems
 from converse_harness.recordings.lines import End, Line, body_members, bytes_line, frame_line, request_members
 from converse_harness.recordings.read import exchange_of
 from converse_harness.stream.frames import PRELUDE_LENGTH, Decoder, encode
@@ -57,6 +57,11 @@ class CapturedExchange:
     running: bool = False
 
     @property
+    def body(self) -> bytes:
+        """What came of the body."""
+        return b"".join(piece for piece, _ in self.pieces)
+
+    @property
     def answered(self) -> bool:
         """Whether anything came, or is known not to come."""
         return self.status != 0 or self.failure is not None
@@ -67,13 +72,12 @@ class CapturedExchange:
 
     def is_complete(self) -> bool:
         """Whether nothing is missing, although the client has not asked whether there is more."""
-        data = b"".join(piece for piece, _ in self.pieces)
         length = self.header("content-length")
         if length is not None:
-            return length == str(len(data))
+            return length == str(len(self.body))
         decoder = Decoder()
         try:
-            frames = decoder.feed(data)
+            frames = decoder.feed(self.body)
             decoder.close()
         except DamagedData:
             return False
@@ -88,7 +92,7 @@ def exchange_lines(captured: CapturedExchange, number: int) -> list[Line]:
 def with_faults(lines: Sequence[Line]) -> list[Line]:
     """The lines of one exchange, with `faults` that say why its answer is not legal, if it is not."""
     call, *answer = lines
-    faults = [] if "faults" in call else problems(exchange_of(lines, 1))
+    faults = [] if "faults" in call else faults_of(exchange_of(lines, 1))
     return [before_request(call, {"faults": faults}) if faults else call, *answer]
 
 
@@ -109,21 +113,21 @@ def _call_line(captured: CapturedExchange, number: int) -> Line:
         line |= {"method": request.method, "path": path}
     if query:
         line["query"] = query
-    kept = {
-        name: value
-        for name, value in request.headers
-        if name.lower().startswith(_KEPT_REQUEST_HEADERS) and is_header(value)
-    }
-    if kept:
-        line["headers"] = kept
+    named = [each for each in request.headers if each[0].lower().startswith(_KEPT_REQUEST_HEADERS)]
+    line |= _headers(dict(named))
     return line | (request_members(request.body) if request.body else {})
+
+
+def _headers(unusual: Mapping[str, str | None]) -> Line:
+    kept = {name: value for name, value in unusual.items() if value is None or is_header(value)}
+    return {"headers": kept} if kept else {}
 
 
 def _answer_lines(captured: CapturedExchange) -> Iterator[Line]:
     if captured.failure is not None:
         yield {"t": _ms(captured.ended_at), "failed": captured.failure}
         return
-    data = b"".join(piece for piece, _ in captured.pieces)
+    data = captured.body
     streams = captured.status == 200 and (captured.header("content-type") == STREAM or _begins_with_a_frame(data))
     head = _head_line(captured, data, streams=streams)
     if streams:
@@ -133,41 +137,28 @@ def _answer_lines(captured: CapturedExchange) -> Iterator[Line]:
         yield head | body_members("body", data)
     if captured.running and not captured.is_complete():
         # As if the client had left here: what comes after is not in the recording.
-        yield {
-            "t": _ms(captured.pieces[-1][1] if captured.pieces else captured.head_at),
-            "end": "closed by client",
-        }
+        at = captured.pieces[-1][1] if captured.pieces else captured.head_at
+        yield {"t": _ms(at), "end": "closed by client"}
     elif captured.ended is not None:
         yield {"t": _ms(captured.ended_at), "end": captured.ended}
-    elif _is_short(captured, data):
+    elif (length := captured.header("content-length") or "").isdecimal() and len(data) < int(length):
         # A newer botocore takes no notice of it. Whoever replays it must not wait for the rest.
         yield {"t": _ms(captured.ended_at), "end": "connection closed"}
-
-
-def _is_short(captured: CapturedExchange, data: bytes) -> bool:
-    """Whether a body ended before its Content-Length says."""
-    length = captured.header("content-length") or ""
-    return length.isdecimal() and len(data) < int(length)
 
 
 def _head_line(captured: CapturedExchange, data: bytes, *, streams: bool) -> Line:
     at = captured.head_at if streams or not captured.pieces else captured.pieces[-1][1]
     line: Line = {"t": _ms(at), "status": captured.status}
+    unusual: dict[str, str | None] = {}
     error = captured.header("x-amzn-errortype")
     name, _, _ = (error or "").partition(":")
-    if (
-        error is not None
-        and ERROR_NAME.fullmatch(name)
-        and error == name + (GATEWAY_ERROR if name in GATEWAY_ERRORS else SERVICE_ERROR)
-    ):
+    if ERROR_NAME.fullmatch(name) and error == name + (GATEWAY_ERROR if name in GATEWAY_ERRORS else SERVICE_ERROR):
         line["type"] = name
-        error = None
-    request_id = captured.header("x-amzn-requestid")
-    if request_id is not None and is_header(request_id):
-        line["requestId"] = request_id
-    unusual: dict[str, str | None] = {}
-    if error is not None:
+    elif error is not None:
         unusual["x-amzn-ErrorType"] = error
+    request_id = captured.header("x-amzn-requestid")
+    if is_header(request_id):
+        line["requestId"] = request_id
     content_type = captured.header("content-type")
     if content_type != (STREAM if streams else JSON):
         unusual["Content-Type"] = content_type
@@ -175,8 +166,7 @@ def _head_line(captured: CapturedExchange, data: bytes, *, streams: bool) -> Lin
     if length is not None and (streams or length != str(len(data))):
         unusual |= {"Transfer-Encoding": None, "Content-Length": length} if streams else {"Content-Length": length}
     unusual |= {key: value for key, value in captured.headers if key.lower().startswith(_KEPT_HEADERS)}
-    kept = {name: value for name, value in unusual.items() if value is None or is_header(value)}
-    return line | ({"headers": kept} if kept else {})
+    return line | _headers(unusual)
 
 
 def _begins_with_a_frame(data: bytes) -> bool:

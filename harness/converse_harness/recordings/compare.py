@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
+from converse_harness.json_values import is_array, is_object, mapped
 from converse_harness.recordings.lines import Line, event_of
 from converse_harness.recordings.matching import asked_in, canonical, key
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession
@@ -55,6 +56,15 @@ class Pair(NamedTuple):
     old: int | None
     new: int | None
 
+    def items(self, old: Sequence[Any], new: Sequence[Any], none: Any = None) -> tuple[Any, Any]:
+        """Both items, `none` for one that is not there."""
+        return none if self.old is None else old[self.old], none if self.new is None else new[self.new]
+
+    @property
+    def indexes(self) -> tuple[int, int]:
+        """The indexes of both, that of the other for one that is not there."""
+        return self.new or 0 if self.old is None else self.old, self.old or 0 if self.new is None else self.new
+
 
 def differences(
     old: object, new: object, path: tuple[Step, ...] = (), was: tuple[Step, ...] = ()
@@ -68,25 +78,19 @@ def differences(
     ('a', 1) 2 absent ('a', 1)
     ('b',) x y ('b',)
     """
-    kinds = type(old), type(new)
-    if kinds == (dict, dict):
-        before, after = cast("dict[str, object]", old), cast("dict[str, object]", new)
-        for name in [*before, *(name for name in after if name not in before)]:
-            yield from differences(before.get(name, ABSENT), after.get(name, ABSENT), (*path, name), (*was, name))
-    elif kinds == (list, list):
-        items, others = cast("list[object]", old), cast("list[object]", new)
-        for pair in aligned(items, others):
-            yield from differences(
-                ABSENT if pair.old is None else items[pair.old],
-                ABSENT if pair.new is None else others[pair.new],
-                (*path, cast("int", pair.old if pair.new is None else pair.new)),
-                (*was, cast("int", pair.new if pair.old is None else pair.old)),
-            )
-    elif _differ(old, new):
+    if is_object(old) and is_object(new):
+        for name in dict.fromkeys([*old, *new]):
+            yield from differences(old.get(name, ABSENT), new.get(name, ABSENT), (*path, name), (*was, name))
+    elif is_array(old) and is_array(new):
+        for pair in aligned(old, new):
+            before, after = pair.indexes
+            yield from differences(*pair.items(old, new, ABSENT), (*path, after), (*was, before))
+    elif differ(old, new):
         yield Difference(path, old, new, was)
 
 
-def _differ(old: object, new: object) -> bool:
+def differ(old: object, new: object) -> bool:
+    """Whether two JSON values are not the same; either may be absent."""
     if old is ABSENT or new is ABSENT:
         return old is not new
     return canonical(old) != canonical(new)
@@ -140,9 +144,8 @@ def _alike(before: Sequence[str], after: Sequence[str]) -> int:
 
 def _outline(value: object) -> str:
     """What two items have in common that were one before somebody edited it: the keys, and the role of a message."""
-    if isinstance(value, dict):
-        members = cast("dict[str, object]", value)
-        return f"{members.get('role')} {sorted(members)}"
+    if is_object(value):
+        return f"{value.get('role')} {sorted(value)}"
     return type(value).__name__
 
 
@@ -165,12 +168,9 @@ def shown(old: object, new: object, width: int = _WIDTH) -> tuple[str, str]:
     >>> shown("It is warm and sunny in Chur, " * 9 + "up there", "It is warm and sunny in Chur, " * 9 + "in there", 40)
     ('"...m and sunny in Chur, up there"', '"...m and sunny in Chur, in there"')
     """
-    if isinstance(old, str) and isinstance(new, str):
-        before, after = mask(old), mask(new)
-        if before == after:
-            after = f"{after} (another one)"
-    else:
-        before, after = _flat(old), _flat(new)
+    before, after = _flat(old), _flat(new)
+    if before == after and isinstance(old, str) and isinstance(new, str):
+        after = f"{after} (another one)"
     start = max(0, _alike(before, after) - _BEFORE)
     if old is ABSENT or new is ABSENT or max(len(before), len(after)) <= width:
         start = 0
@@ -189,9 +189,7 @@ def _flat(value: object) -> str:
 def _masked(value: object) -> object:
     if isinstance(value, str):
         return mask(value)
-    if isinstance(value, dict):
-        return {name: _masked(each) for name, each in cast("Mapping[str, object]", value).items()}
-    return [_masked(each) for each in cast("list[object]", value)] if isinstance(value, list) else value
+    return mapped(value, lambda _, each: _masked(each))
 
 
 def _cut(text: str, start: int, width: int, *, quoted: bool) -> str:
@@ -245,14 +243,12 @@ def compare(old: RecordedSession, new: RecordedSession, *, times: bool = False, 
     """
     hidden = (frozenset[str]() if times else _TIMES) | (frozenset[str]() if chance else _CHANCE)
     pairs = aligned(old.exchanges, new.exchanges, *_LIKENESS, leftovers=False)
-    return [
-        _compared(
-            None if pair.old is None else old.exchanges[pair.old],
-            None if pair.new is None else new.exchanges[pair.new],
-            hidden,
-        )
-        for pair in pairs
-    ]
+    compared: list[Compared] = []
+    for pair in pairs:
+        one, other = pair.items(old.exchanges, new.exchanges)
+        found = () if None in pair else tuple(_differences(one, other, hidden))
+        compared.append(Compared(one, other, found))
+    return compared
 
 
 def _outcome(exchange: RecordedExchange) -> str:
@@ -267,23 +263,14 @@ _LIKENESS: Final[tuple[Callable[[RecordedExchange], str], ...]] = (
 )
 
 
-def _compared(old: RecordedExchange | None, new: RecordedExchange | None, hidden: frozenset[str]) -> Compared:
-    if old is None or new is None:
-        return Compared(old, new)
-    return Compared(old, new, tuple(_differences(old, new, hidden)))
-
-
 def _differences(old: RecordedExchange, new: RecordedExchange, hidden: frozenset[str]) -> Iterator[Difference]:
     number = frozenset({"call"})
     yield from differences(_line(old.call, number), _line(new.call, number))
     yield from differences(_line(old.head, hidden), _line(new.head, hidden), ("answer",), ("answer",))
-    before, after = ([_line(line, _TIMES | _CHANCE) for line in each.events] for each in (old, new))
-    for pair in aligned(before, after, canonical, _outline):
-        yield from differences(
-            ABSENT if pair.old is None else _line(old.events[pair.old], hidden),
-            ABSENT if pair.new is None else _line(new.events[pair.new], hidden),
-            ("events", pair.new if pair.new is not None else pair.old or 0),
-        )
+    said, said_now = ([_line(line, _TIMES | _CHANCE) for line in each.events] for each in (old, new))
+    before, after = ([_line(line, hidden) for line in each.events] for each in (old, new))
+    for pair in aligned(said, said_now, canonical, _outline):
+        yield from differences(*pair.items(before, after, ABSENT), ("events", pair.indexes[1]))
     before_end, after_end = (ABSENT if each.end is None else _line(each.end, hidden) for each in (old, new))
     yield from differences(before_end, after_end, ("answer",), ("answer",))
 

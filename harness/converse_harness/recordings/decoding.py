@@ -62,7 +62,9 @@ def levels(views: Iterable[View]) -> Iterator[Joined]:
     runs: set[object] = set()
     level: list[View] = list(views)
     for _ in range(_DEPTH + 1):
-        groups = list(_groups(level))
+        large = [(view,) for view in level if len(view.text) >= LARGE]
+        small = [view for view in level if len(view.text) < LARGE]
+        groups = [Joined(each) for each in (small, *large) if each]
         yield from groups
         level = []
         for view in (view for group in groups for view in _decoded(group, runs)):
@@ -72,15 +74,6 @@ def levels(views: Iterable[View]) -> Iterator[Joined]:
                 level.append(view)
         if not level:
             return
-
-
-def _groups(views: Sequence[View]) -> Iterator[Joined]:
-    small = [view for view in views if len(view.text) < LARGE]
-    if small:
-        yield Joined(small)
-    for view in views:
-        if len(view.text) >= LARGE:
-            yield Joined((view,))
 
 
 def views_of(line: Any, number: int) -> Iterator[View]:

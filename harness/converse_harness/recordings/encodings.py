@@ -105,7 +105,8 @@ def bytes_of(run: str) -> Iterator[tuple[str, bytes]]:
     run = run.translate(_STANDARD) if "-" in run or "_" in run else run
     for missing in range(4) if len(run) < _ALIGNED else _beginnings(run):
         part = "A" * missing + run
-        yield "base64", base64.b64decode(part[: len(part) // 4 * 4] + _tail(part))[missing:]
+        part = part[:-1] if len(part) % 4 == 1 else part  # a single one of four stands for nothing
+        yield "base64", base64.b64decode(part + "=" * (-len(part) % 4))[missing:]
     # A search for hex in megabytes of base64 takes seconds.
     for found in _HEX.finditer(run) if len(run) < LARGE else filter(None, [_HEX.fullmatch(run)]):
         yield "hex", bytes.fromhex(found[0])
@@ -127,12 +128,6 @@ def _reads(run: str, skipped: int, at: int) -> bool:
 
 
 _SAMPLE: Final = 1024
-
-
-def _tail(run: str) -> str:
-    """The last characters of a run that are no four, padded; a single one stands for nothing."""
-    left = len(run) % 4
-    return run[-left:] + "=" * (4 - left) if left > 1 else ""
 
 
 _MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from converse_harness.endpoint.operations import Route, control_route, route
 from converse_harness.errors import DamagedData
-from converse_harness.recordings.capture import CapturedExchange, exchange_lines
-from converse_harness.recordings.cassettes import (
-    CannotImport,
-    Interaction,
-    Unreadable,
-    body_of,
-    check_tool,
-    decoded,
-    headers_of,
-    kept_headers,
-    kind_of,
-    pieces_of,
-    read_cassette,
-    status_of,
-)
+from converse_harness.json_values import is_array, is_object, member_of
+from converse_harness.recordings.capture import JSON, STREAM, CapturedExchange, exchange_lines
+from converse_harness.recordings.cassettes import CannotImport, Interaction, check_tool, kind_of, read_cassette
+from converse_harness.recordings.lines import compact
 from converse_harness.recordings.read import read
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.replies import reply_of
 from converse_harness.recordings.safe import said_of_masked
-from converse_harness.recordings.unpacking import MAX_BODY, MAX_FILE
+from converse_harness.recordings.unpacking import CODINGS, GZIP, MAX_BODY, MAX_FILE, CannotUnpack, unpack
 from converse_harness.recordings.write import SessionWriter
-from converse_harness.stream.http import Request
+from converse_harness.stream.frames import PRELUDE_LENGTH, decode
+from converse_harness.stream.http import ERROR_NAME, GATEWAY_ERROR, GATEWAY_ERRORS, SERVICE_ERROR, Request
 
 ImportVerdict = Literal["equal byte for byte", "re-serialised", "equal but for what was masked", "not equal"]
 """What a replayed answer is, compared with the one in the cassette."""
@@ -121,7 +113,7 @@ def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redacti
     for interaction in read_cassette(source):
         try:
             _take(interaction, hosts, tracks)
-        except Unreadable as error:
+        except _Unreadable as error:
             tracks.problems.append(CannotImport(source, interaction.line, str(error)))
     if tracks.problems:
         check_tool(source)
@@ -135,42 +127,38 @@ def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redacti
 
 def _verdicts(target: Path, tracks: _Tracks) -> Iterator[ImportVerdict]:
     """What a client of the written file gets, beside what the cassette has."""
-    exchanges = read(target).exchanges
-    for number, (exchange, captured, reserialised) in enumerate(
-        zip(exchanges, tracks.captured, tracks.reserialised, strict=True), 1
-    ):
+    both = zip(read(target).exchanges, tracks.captured, tracks.reserialised, strict=True)
+    for number, (exchange, captured, reserialised) in enumerate(both, 1):
         recorded = reply_of(exchange).recorded
         chunks = () if recorded is None else recorded.response.chunks
-        if b"".join(chunk.data for chunk in chunks) == b"".join(piece for piece, _ in captured.pieces):
+        if b"".join(chunk.data for chunk in chunks) == captured.body:
             yield "re-serialised" if reserialised else "equal byte for byte"
+        elif exchange.lines() == exchange_lines(captured, number):
+            yield "not equal"
         else:
-            yield (
-                "not equal"
-                if [*exchange.lines()] == exchange_lines(captured, number)
-                else "equal but for what was masked"
-            )
+            yield "equal but for what was masked"
 
 
 def _take(interaction: Interaction, hosts: Hosts, tracks: _Tracks) -> None:
     request, response = interaction.request, interaction.response
     method, uri = str(request.get("method", "")).upper(), request.get("uri")
     if not isinstance(uri, str):
-        raise Unreadable(f"the uri of its request is {kind_of(uri)}; it is a text.")
+        raise _Unreadable(f"the uri of its request is {kind_of(uri)}; it is a text.")
     target, found = hosts.find(method, uri)
     if found is None:
         tracks.alone[authority_of(uri)] += 1
         return
-    asked, _ = body_of(request, "request")
-    sent = Request(method, target, tuple(headers_of(request, "request")), asked)
-    status = status_of(response)
-    answered, reserialised = body_of(response, "response")
-    headers = tuple(headers_of(response, "response"))
+    asked, _ = _body_of(request, "request")
+    sent = Request(method, target, tuple(_headers_of(request, "request")), asked)
+    status = _status_of(response)
+    answered, reserialised = _body_of(response, "response")
+    headers = tuple(_headers_of(response, "response"))
     if not reserialised:
         packed = answered
-        answered = decoded(packed, headers, min(MAX_BODY, tracks.room))
+        answered = _decoded(packed, headers, min(MAX_BODY, tracks.room))
         tracks.room -= 0 if answered is packed else len(answered)
     pieces = [(piece, 0.0) for piece in pieces_of(answered)]
-    kept = tuple(kept_headers(headers, status, pieces, answered))
+    kept = tuple(_kept_headers(headers, status, pieces, answered))
     tracks.captured.append(CapturedExchange(sent, found.operation, status, kept, pieces=pieces))
     tracks.reserialised.append(reserialised)
 
@@ -178,3 +166,146 @@ def _take(interaction: Interaction, hosts: Hosts, tracks: _Tracks) -> None:
 def _route(method: str, path: str) -> Route | None:
     request = Request(method, path, (), b"")
     return route(request) or control_route(request)
+
+
+# One interaction
+
+_MASKED: Final = re.compile(
+    r"[\W_]*(?:redacted|placeholder|masked|filtered|scrubbed|removed|hidden|dummy|x+)?[\W_]*", re.IGNORECASE
+)
+"""What stands in a header where its value was taken out before the cassette was written: it is no value."""
+
+_DROPPED: Final = frozenset(
+    {"connection", "content-encoding", "content-length", "date", "server", "set-cookie", "transfer-encoding"}
+)
+"""Response headers that say how the recorder's copy travelled; the usual ones take their place."""
+
+
+class _Unreadable(ValueError):
+    """What is wrong with an interaction."""
+
+
+def _status_of(response: Mapping[str, Any]) -> int:
+    """The status code of a response. Raises _Unreadable."""
+    # httpx's answers had a form of their own before vcrpy 6.
+    code = member_of(response.get("status", {"code": response.get("status_code")}), "code")
+    if type(code) is not int or not 100 <= code <= 599:
+        raise _Unreadable(f"the status of its response has the code {code!r:.20}; it is a number from 100 to 599.")
+    return code
+
+
+def _body_of(side: Mapping[str, Any], name: str) -> tuple[bytes, bool]:
+    """The bytes of a body, and whether they are made anew because the recorder kept the parsed JSON instead.
+
+    Raises _Unreadable.
+    """
+    parsed = side.get("parsed_body")
+    if parsed is not None:
+        try:
+            return compact(parsed), True
+        except (TypeError, ValueError, RecursionError) as error:
+            raise _Unreadable(f"the parsed_body of its {name} is no JSON ({error}).") from error
+    body = side["content"] if "status_code" in side and "body" not in side else side.get("body")
+    if not is_object(body):
+        return _bytes(body, name), False
+    if "base64_string" in body:
+        try:
+            text = b"".join(_bytes(body["base64_string"], name).split())
+            return base64.b64decode(text, validate=True), False
+        except ValueError as error:
+            raise _Unreadable(f"the base64_string of its {name} is no base64 ({error}).") from error
+    unknown = body.keys() - {"string", "encoding"}
+    if unknown:
+        raise _Unreadable(f"the body of its {name} has {', '.join(sorted(map(str, unknown)))}; it has string.")
+    return _bytes(body.get("string"), name, str(body.get("encoding") or "utf-8")), False
+
+
+def _bytes(value: Any, name: str, encoding: str = "utf-8") -> bytes:
+    if value is None or isinstance(value, bytes):
+        return value or b""
+    if is_array(value):
+        return b"".join(_bytes(part, name) for part in value)
+    if not isinstance(value, str):
+        raise _Unreadable(f"the body of its {name} is {kind_of(value)}; it is a text or bytes.")
+    try:
+        return value.encode(encoding)
+    except (LookupError, ValueError) as error:  # a name with a zero byte is a ValueError
+        raise _Unreadable(f"the body of its {name} cannot be written as {encoding[:40]} ({error}).") from error
+
+
+def _headers_of(side: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
+    """Each header that has a value; a recorder may have put a text or bytes in place of a list of values."""
+    headers: Any = side.get("headers") or {}
+    if not is_object(headers):
+        raise _Unreadable(f"the headers of its {name} are {kind_of(headers)}; they are a mapping.")
+    for key, values in headers.items():
+        for value in values if is_array(values) else [values]:
+            named = [each.decode("latin-1") if isinstance(each, bytes) else str(each) for each in (key, value)]
+            if value is not None and not _MASKED.fullmatch(named[1]):
+                yield named[0], named[1]
+
+
+def _decoded(body: bytes, headers: tuple[tuple[str, str], ...], most: int) -> bytes:
+    """What the client read of a body that was compressed on its way, `most` bytes at most; Bedrock itself encodes none,
+    proxies do. Raises _Unreadable.
+    """
+    coding = next((value.strip().lower() for key, value in headers if key.lower() == "content-encoding"), "")
+    if not coding and body.startswith(GZIP):
+        coding = "gzip"  # the header was masked; neither JSON nor a frame begins so
+    # A body may have been decoded already, and only the header still say otherwise.
+    if not body or coding in ("", "identity") or _frame_length(body, 0) or _parsed(body) is not None:
+        return body
+    if coding not in CODINGS:
+        raise _Unreadable(
+            f"the body of its response is encoded as {coding[:40]}; {', '.join(CODINGS)} are read. "
+            "vcrpy decodes while it records with decode_compressed_response=True."
+        )
+    try:
+        return unpack(coding, body, most)
+    except CannotUnpack as error:
+        raise _Unreadable(f"the body of its response {error}.") from error
+
+
+def _parsed(body: bytes) -> Any:
+    """The JSON of a body, None where it is none."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _kept_headers(
+    headers: tuple[tuple[str, str], ...], status: int, pieces: list[tuple[bytes, float]], body: bytes
+) -> Iterator[tuple[str, str]]:
+    """The headers that the answer had; in the place of those that say what it is, if the recorder dropped them."""
+    known = {key.lower() for key, _ in headers}
+    yield from ((key, value) for key, value in headers if key.lower() not in _DROPPED)
+    if "content-type" not in known:
+        yield "Content-Type", STREAM if status == 200 and _frame_length(pieces[0][0] if pieces else b"", 0) else JSON
+    if status >= 400 and "x-amzn-errortype" not in known:
+        # Older protocols of AWS's name an error in its body.
+        name = str(member_of(_parsed(body), "__type") or "").rpartition("#")[2].partition(":")[0]
+        if ERROR_NAME.fullmatch(name):
+            yield "x-amzn-ErrorType", name + (GATEWAY_ERROR if name in GATEWAY_ERRORS else SERVICE_ERROR)
+
+
+def pieces_of(body: bytes) -> Iterator[bytes]:
+    """A body cut after each frame; what is no frame, and what comes after it, in one piece."""
+    start = 0
+    while length := _frame_length(body, start):
+        yield body[start : start + length]
+        start += length
+    if start < len(body):
+        yield body[start:]
+
+
+def _frame_length(body: bytes, start: int) -> int:
+    """The length of the frame that begins here, 0 if there is none."""
+    length = int.from_bytes(body[start : start + 4])
+    if length < PRELUDE_LENGTH or start + length > len(body):
+        return 0
+    try:
+        decode(body[start : start + length])
+    except DamagedData:
+        return 0
+    return length

@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import Final, NamedTuple, cast, get_args
+from typing import Any, Final, NamedTuple, get_args
 
 from converse_harness.bedrock.findings import is_utf8
+from converse_harness.bedrock.service import nearest
+from converse_harness.json_values import is_array, is_object
 from converse_harness.recordings.lines import ENDS, EVENT_KEYS, FORMAT, TOLD_BY, Line
 from converse_harness.stream.events import PADDING
 from converse_harness.stream.http import ERROR_NAME, ConnectionFailure
@@ -49,7 +51,7 @@ class Type(NamedTuple):
     """What the value of a key can be: in words, and as a test."""
 
     words: str
-    test: Callable[[object], bool]
+    test: Callable[[Any], bool]
 
 
 class Key(NamedTuple):
@@ -61,18 +63,19 @@ class Key(NamedTuple):
 
 
 def _whole(low: int, high: int) -> Callable[[object], bool]:
-    def test(value: object) -> bool:
-        return type(value) is int and low <= value <= high
-
-    return test
+    return lambda value: type(value) is int and low <= value <= high
 
 
-def _is_exactly(kind: type) -> Callable[[object], bool]:
-    return lambda value: type(value) is kind
+def _like(pattern: re.Pattern[str]) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None
 
 
-def _is_anything(_: object) -> bool:
-    return True
+def _is_a(kind: type) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, kind)
+
+
+def _list_of(test: Callable[[object], bool], least: int = 0) -> Callable[[object], bool]:
+    return lambda value: is_array(value) and len(value) >= least and all(map(test, value))
 
 
 def is_text(value: object) -> bool:
@@ -80,17 +83,24 @@ def is_text(value: object) -> bool:
     return type(value) is str and is_utf8(value)
 
 
+def is_header(value: object) -> bool:
+    """Whether it can be the value of an HTTP header."""
+    return isinstance(value, str) and _HEADER_VALUE.fullmatch(value) is not None and value == value.strip()
+
+
+def _are_headers(value: object, *, absent: bool) -> bool:
+    return is_object(value) and all(
+        _HEADER_NAME.fullmatch(name) and (is_header(each) or (absent and each is None)) for name, each in value.items()
+    )
+
+
 def _is_name(value: object) -> bool:
     return is_text(value) and value != ""
 
 
-def _is_error_name(value: object) -> bool:
-    return isinstance(value, str) and ERROR_NAME.fullmatch(value) is not None
-
-
-def _is_base64(value: object) -> bool:
+def _is_base64(value: Any) -> bool:
     try:
-        base64.b64decode(cast("str", value), validate=True)
+        base64.b64decode(value, validate=True)
     except (ValueError, TypeError):
         return False
     return True
@@ -103,46 +113,24 @@ def _is_json(value: object) -> bool:
         return False
 
 
-def _are_texts(value: object) -> bool:
-    return isinstance(value, list) and all(map(_is_name, cast("list[object]", value)))
-
-
-def _is_part(value: object) -> bool:
-    return isinstance(value, str) and _PART.fullmatch(value) is not None
-
-
-def _are_parts(value: object) -> bool:
-    names = cast("list[object]", value) if isinstance(value, list) else []
-    return names != [] and all(isinstance(name, str) and _PART_OR_ANSWER.fullmatch(name) for name in names)
-
-
-def _are_headers(value: object, *, absent: bool) -> bool:
-    return isinstance(value, dict) and all(
-        _HEADER_NAME.fullmatch(name) and (is_header(each) or (absent and each is None))
-        for name, each in cast("dict[str, object]", value).items()
-    )
-
-
-def is_header(value: object) -> bool:
-    """Whether it can be the value of an HTTP header."""
-    return isinstance(value, str) and _HEADER_VALUE.fullmatch(value) is not None and value == value.strip()
-
-
 TYPES: Final[Mapping[str, Type]] = {
     "format": Type(f'"{FORMAT}"', FORMAT.__eq__),
     "number": Type("a whole number from 1", _whole(1, LONGEST)),
     "milliseconds": Type(f"whole milliseconds, from 0 to {LONGEST}", _whole(0, LONGEST)),
     "status": Type("an HTTP status from 200 to 599", _whole(200, 599)),
     "padding": Type(f"a length from 0 to {len(PADDING)}", _whole(0, len(PADDING))),
-    "bool": Type("true or false", _is_exactly(bool)),
+    "bool": Type("true or false", _is_a(bool)),
     "text": Type("a text", is_text),
     "name": Type("a text that is not empty", _is_name),
-    "texts": Type("a list of texts, none of them empty", _are_texts),
-    "part": Type(f'a name such as "{MESSAGE} 1", for {", ".join((MESSAGE, *PART_MEMBERS))}', _is_part),
-    "parts": Type(f'a list of the names of parts, or of answers, such as "{MESSAGE} 1" and "{ANSWER} 1"', _are_parts),
+    "texts": Type("a list of texts, none of them empty", _list_of(_is_name)),
+    "part": Type(f'a name such as "{MESSAGE} 1", for {", ".join((MESSAGE, *PART_MEMBERS))}', _like(_PART)),
+    "parts": Type(
+        f'a list of the names of parts, or of answers, such as "{MESSAGE} 1" and "{ANSWER} 1"',
+        _list_of(_like(_PART_OR_ANSWER), least=1),
+    ),
     "base64": Type("a text in base64", _is_base64),
-    "object": Type("an object", _is_exactly(dict)),
-    "JSON": Type("any JSON", _is_anything),
+    "object": Type("an object", _is_a(dict)),
+    "JSON": Type("any JSON", _is_a(object)),
     "body": Type("JSON without half a character", _is_json),
     "header": Type("the value of an HTTP header", is_header),
     "sent": Type("an object with the values of HTTP headers", partial(_are_headers, absent=False)),
@@ -150,7 +138,7 @@ TYPES: Final[Mapping[str, Type]] = {
         "an object with the values of HTTP headers, null for one that was not there",
         partial(_are_headers, absent=True),
     ),
-    "error": Type("the name of an error", _is_error_name),
+    "error": Type("the name of an error", _like(ERROR_NAME)),
     "failure": Type(f"one of {', '.join(map(repr, _FAILURES))}", _FAILURES.__contains__),
     "end": Type(f"one of {', '.join(map(repr, ENDS))}", ENDS.__contains__),
 }
@@ -278,6 +266,12 @@ def said(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     text = text if is_text(text) else json.dumps(value)
     return text if len(text) <= _SAID else f"{text[: _SAID - 3]}..."
+
+
+def hint(name: object, known: Collection[str], more: str = "") -> str:
+    """The known name that is nearest to one that is not known; all of them where none is near."""
+    close = nearest(name, known)
+    return f"did you mean {said(close)}?" if close else f"it has {', '.join(known)}{more}."
 
 
 def kind_of(line: Line) -> str:

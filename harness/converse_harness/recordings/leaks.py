@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from converse_harness.json_values import is_object
+from converse_harness.json_values import object_of
 from converse_harness.recordings.decoding import Joined, Path, View, in_pieces, levels, strings, views_of
 from converse_harness.recordings.lines import Line, event_of
 from converse_harness.secret_kinds import ACCOUNTS
@@ -60,14 +60,13 @@ def all_views(lines: Sequence[Line]) -> Iterator[View]:
     """The texts of all lines as they stand, and those that only several lines together have."""
     for number, line in enumerate(lines, 1):
         yield from views_of(line, number)
-    for group in streamed(lines):
-        if len(group) > 1:
-            number, path, _ = group[0]
-            if path == ("bytes",):
-                raw = b"".join(base64.b64decode(text) for _, _, text in group)
-                yield View(raw.decode("latin-1"), number, (*path, *_AND_AFTER), ("base64",))
-            else:
-                yield View("".join(text for _, _, text in group), number, (*path, *_AND_AFTER))
+    for (number, path, text), *others in streamed(lines):
+        pieces = [text, *(each for _, _, each in others)]
+        if others and path == ("bytes",):
+            raw = b"".join(map(base64.b64decode, pieces))
+            yield View(raw.decode("latin-1"), number, (*path, *_AND_AFTER), ("base64",))
+        elif others:
+            yield View("".join(pieces), number, (*path, *_AND_AFTER))
     for number, events in _other_events(lines):
         for path, text in in_pieces(events):
             yield View(text, number, (*path, *_AND_AFTER))
@@ -79,7 +78,8 @@ def _other_events(lines: Sequence[Line]) -> Iterator[tuple[int, list[Any]]]:
     for number, line in enumerate([*lines, {"call": 0}], 1):
         found = None if line.keys() & _NO_EVENT else event_of(line)
         if found is not None and found[0] != "contentBlockDelta":
-            first, events = first or number, [*events, {found[0]: found[1]}]
+            first = first or number
+            events.append(dict([found]))
         elif "call" in line and events:
             yield first, events
             first, events = 0, []
@@ -98,19 +98,16 @@ def streamed(lines: Sequence[Line]) -> Iterator[list[tuple[int, Path, str]]]:
         elif "bytes" in line:
             groups.setdefault("bytes", []).append((number, ("bytes",), line["bytes"]))
         elif "contentBlockDelta" in line:
-            found = event_of(line)
-            members = found[1] if found is not None else None
-            if is_object(members):
-                for path, text in strings(members.get("delta"), ("contentBlockDelta", "delta")):
-                    groups.setdefault((members.get("contentBlockIndex"), path), []).append((number, path, text))
+            members = object_of(line["contentBlockDelta"])
+            for path, text in strings(members.get("delta"), ("contentBlockDelta", "delta")):
+                groups.setdefault((members.get("contentBlockIndex"), path), []).append((number, path, text))
     yield from groups.values()
 
 
 def _secrets_in(group: Joined, own: Collection[str]) -> Iterator[tuple[View, str]]:
     for kind, found in matches(group.searched):
         start, _ = secret_span(found)
-        is_account = kind in ACCOUNTS
-        if not (is_account and group.searched.startswith(STAND_IN, start)):
+        if not (kind in ACCOUNTS and group.searched.startswith(STAND_IN, start)):
             yield group.view_at(start), kind.name
     for start, _ in own_spans(group.text, own):
         yield group.view_at(start), OWN_SECRET
@@ -131,12 +128,9 @@ def _plainest(leaks: Iterable[Leak]) -> list[Leak]:
 
 def _shown(path: Path, own: Collection[str]) -> str:
     """A place in JSON in words; a key that is itself a secret, or holds one, is not shown."""
-    text = ""
-    for step in path:
-        if isinstance(step, int):
-            text += f"[{step}]"
-        else:
-            text += f".{MASK if _is_secret(step, own) else step[:80]}"
+    text = "".join(
+        f"[{step}]" if isinstance(step, int) else f".{MASK if _is_secret(step, own) else step[:80]}" for step in path
+    )
     return text.removeprefix(".").replace(f".{_AND_AFTER[0]}", _AND_AFTER[0])
 
 
@@ -201,23 +195,15 @@ def accounts_of(texts: Sequence[Joined], kept: int = 0) -> Accounts:
                 arns.setdefault(arn, account)
             else:
                 later.append((account, arn))
-    taken = {
-        account
-        for group in texts
-        for view in group.views
-        if view.line <= kept
-        for account in _IS_STAND_IN.findall(view.text)
-    }
+    kept_texts = [view.text for group in texts for view in group.views if view.line <= kept]
+    taken = {account for text in kept_texts for account in _IS_STAND_IN.findall(text)}
     free = (each for each in map(stand_in, range(1, 10**6)) if each not in taken)
-    given = {arns[arn] for _, arn in later if arn in arns} if arns else set[str]()
+    unclaimed = set(arns.values())
     for account, arn in later:
         if account not in stand_ins:
-            known = arns.get(arn)
-            if known is not None and known in given:
-                given.discard(known)
-                stand_ins[account] = known
-            else:
-                stand_ins[account] = next(free)
+            known = arns.get(arn, "")
+            stand_ins[account] = known if known in unclaimed else next(free)
+            unclaimed.discard(known)
     return Accounts(stand_ins)
 
 

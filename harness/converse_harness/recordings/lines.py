@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, cast, get_args
 
-from converse_harness.bedrock.findings import is_array, is_object
+from converse_harness.bedrock.findings import is_array, is_object, is_utf8
 from converse_harness.errors import DamagedData
 from converse_harness.stream.events import encode_event, from_wire, read_event, standard_frame
 from converse_harness.stream.frames import Frame, decode
@@ -121,7 +121,7 @@ TOLD_BY: Final[Mapping[str, str]] = {
 def dump(line: Mapping[str, Any]) -> str:
     """A line as it is written: JSON with spaces, UTF-8 unescaped where it can be, the keys in their order."""
     text = json.dumps(line, ensure_ascii=False, allow_nan=False)
-    return text if text.isascii() or _is_utf8(text) else json.dumps(line)
+    return text if is_utf8(text) else json.dumps(line)
 
 
 def event_of(line: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
@@ -130,6 +130,12 @@ def event_of(line: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
         if key not in EVENT_KEYS:
             return key, value
     return None
+
+
+def event_as_sent(line: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The event on a line of a stream, its blobs as bytes; None for a line without an event."""
+    found = event_of(line)
+    return None if found is None else {found[0]: from_wire(*found)}
 
 
 def frame_line(frame: Frame, data: bytes, at: int, *, joined: bool) -> Line:
@@ -209,14 +215,6 @@ def _came(name: str, line: Mapping[str, Any]) -> bytes | None:
     if "payload" in line:
         return standard_frame(name, cast("str", line["payload"]).encode())
     return base64.b64decode(line["frame"]) if "frame" in line else None
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _reads_as(data: bytes, name: str, members: Mapping[str, Any], padding: int | None) -> bool:

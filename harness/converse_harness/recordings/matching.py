@@ -6,13 +6,13 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from converse_harness import bedrock
 from converse_harness.endpoint.call import CONVERSATIONS, Call
 from converse_harness.endpoint.condition import NAMED, SCRIPTED
 from converse_harness.errors import DamagedData
-from converse_harness.json_values import object_of, objects_of
+from converse_harness.json_values import is_array, is_object, mapped, member_of, object_of, objects_of
 from converse_harness.recordings.keys import KINDS
 from converse_harness.recordings.lines import FORMS, request_members
 from converse_harness.recordings.replies import RecordedExchange
@@ -39,25 +39,20 @@ def _kind_of(block: Mapping[str, Any]) -> str:
     return " + ".join(sorted(block)) if block else "nothing"
 
 
-class _Links:
-    """Ids, each by its number in the order of appearance."""
+_Links = dict[str, int]
+"""Ids -> the number of each in the order of appearance."""
 
-    def __init__(self) -> None:
-        self._known: dict[str, int] = {}
 
-    def number(self, id: object) -> int:
-        return self._known.setdefault(canonical(id), len(self._known) + 1)
+def _number(links: _Links, id: object) -> int:
+    return links.setdefault(canonical(id), len(links) + 1)
 
 
 def _messages_shape(conversation: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Roles, kinds of blocks, names of the tools used; a toolUseId is its number in the order of appearance."""
-    links = _Links()
+    links: _Links = {}
     return [
-        {
-            "role": message.get("role"),
-            "content": [_block(block, links) for block in objects_of(message.get("content"))],
-        }
-        for message in objects_of(conversation.get("messages"))
+        {"role": each.get("role"), "content": [_block(block, links) for block in objects_of(each.get("content"))]}
+        for each in objects_of(conversation.get("messages"))
     ]
 
 
@@ -66,16 +61,12 @@ def _block(block: Mapping[str, Any], links: _Links) -> Any:
     if kind == "toolUse":
         use = object_of(block[kind])
         typed = {"type": use["type"]} if use.get("type", "tool_use") != "tool_use" else {}
-        return {kind: {"toolUseId": links.number(use.get("toolUseId")), "name": use.get("name"), **typed}}
+        return {kind: {"toolUseId": _number(links, use.get("toolUseId")), "name": use.get("name"), **typed}}
     if kind == "toolResult":
         result = object_of(block[kind])
-        return {
-            kind: {
-                "toolUseId": links.number(result.get("toolUseId")),
-                "status": result.get("status", "success"),
-                "content": [_kind_of(each) for each in objects_of(result.get("content"))],
-            }
-        }
+        content = [_kind_of(each) for each in objects_of(result.get("content"))]
+        link, status = _number(links, result.get("toolUseId")), result.get("status", "success")
+        return {kind: {"toolUseId": link, "status": status, "content": content}}
     return kind
 
 
@@ -86,20 +77,19 @@ def _system_shape(conversation: Mapping[str, Any]) -> list[str]:
 
 def _tools_shape(conversation: Mapping[str, Any]) -> list[str]:
     """The names of the tools offered, in no order."""
-    tools = objects_of(object_of(conversation.get("toolConfig")).get("tools"))
-    return sorted(_tool(tool) for tool in tools)
+    return sorted(map(_tool, objects_of(member_of(conversation, "toolConfig", "tools"))))
 
 
 def _tool(tool: Mapping[str, Any]) -> str:
     kind = _kind_of(tool)
-    name = object_of(tool.get(kind)).get("name")
+    name = member_of(tool, kind, "name")
     return str(name) if kind == "toolSpec" else kind if name is None else f"{kind} {name}"
 
 
 def _tool_choice_shape(conversation: Mapping[str, Any]) -> Any:
     """The kind of toolChoice, and the tool that it names."""
-    choice = object_of(object_of(conversation.get("toolConfig")).get("toolChoice"))
-    return f"tool {object_of(choice['tool']).get('name')}" if "tool" in choice else _kind_of(choice) if choice else None
+    choice = object_of(member_of(conversation, "toolConfig", "toolChoice"))
+    return f"tool {member_of(choice, 'tool', 'name')}" if "tool" in choice else _kind_of(choice) if choice else None
 
 
 _COUNTED: Final = frozenset({"role", "type", "name", "source", "status"})
@@ -112,20 +102,14 @@ _LEFT_OUT: Final = frozenset({"arguments", "description", "input", "input_schema
 """The members of any other body of which only that they are there counts."""
 
 
-def _free_shape(body: Any) -> Any:
+def _free_shape(value: Any, name: str, links: _Links) -> Any:
     """The shape of a body that is no conversation of AWS's: that of another operation, a model's own JSON."""
-    return _free(body, "", _Links())
-
-
-def _free(value: Any, name: str, links: _Links) -> Any:
     if name in _LEFT_OUT:
         return "any"
     if name in _LINKS:
-        return links.number(value)
-    if isinstance(value, dict):
-        return {key: _free(each, key, links) for key, each in cast("dict[str, Any]", value).items()}
-    if isinstance(value, list):
-        return [_free(each, name, links) for each in cast("list[object]", value)]
+        return _number(links, value)
+    if is_object(value) or is_array(value):
+        return mapped(value, lambda key, each: _free_shape(each, key or name, links))
     if isinstance(value, str):
         return value if name in _COUNTED else "text"
     return value if value is None or isinstance(value, bool) else "number"
@@ -163,9 +147,7 @@ class MatchKey:
     def conversation(self) -> Mapping[str, Any]:
         """The object that has the messages; empty where the operation has none."""
         request: Any = self.request if self.operation in CONVERSATIONS else {}
-        if self.operation == "CountTokens":
-            request = object_of(object_of(request).get("input")).get("converse")
-        return object_of(request)
+        return object_of(member_of(request, "input", "converse") if self.operation == "CountTokens" else request)
 
 
 def asked_by(call: Call) -> MatchKey:
@@ -194,14 +176,13 @@ def asked_in(exchange: RecordedExchange) -> MatchKey:
     )
 
 
-def as_recorded(asked: MatchKey, redaction: Redaction) -> MatchKey:
-    """What is asked with all replaced that is replaced when it is recorded, and account ids numbered everywhere.
+def as_recorded(asked: MatchKey, redaction: Redaction | None = None) -> MatchKey:
+    """What is asked with all replaced that is replaced when it is recorded, and account ids numbered everywhere."""
+    from converse_harness.recordings.redaction import Redaction  # it takes time to load, and few requests need it
 
-    For what was recorded the empty Redaction does the same.
-    """
     asks = {"labels": asked.labels, "query": asked.query, "headers": asked.headers, "request": asked.request}
     try:
-        return replace(asked, **redaction.normalised(asks))
+        return replace(asked, **(redaction or Redaction()).normalised(asks))
     except RecursionError:
         return asked
 
@@ -250,7 +231,7 @@ class Part:
 
 
 def _without_ids(asked: MatchKey) -> Any:
-    return None if asked.operation in CONVERSATIONS and asked.conversation else _free_shape(asked.request)
+    return None if asked.operation in CONVERSATIONS and asked.conversation else _free_shape(asked.request, "", {})
 
 
 PARTS: Final[Mapping[str, Part]] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from converse_harness import bedrock
 from converse_harness.errors import DamagedData
-from converse_harness.json_values import is_array, is_object
+from converse_harness.json_values import is_object, mapped
 from converse_harness.recordings.lines import Line, event_of
 
 KEY: Final = "$media"
@@ -56,24 +56,38 @@ def set_aside(lines: Sequence[Line], recording: Path) -> tuple[list[Line], dict[
     every string that is base64. Media in an event whose exact bytes are kept stays where it is.
     """
     files: dict[str, bytes] = {}
+
+    def aside(text: str, format: str) -> Any:
+        try:
+            data = base64.b64decode(text, validate=True)
+        except ValueError:
+            return text
+        if base64.b64encode(data) != text.encode():
+            return text
+        name = f"{folder_of(recording)}/{sha256(data).hexdigest()[:_HASH_LENGTH]}.{format or 'bin'}"
+        files[name] = data
+        return {KEY: name}
+
     made: list[Line] = []
     operation = ""
     for line in lines:
-        if "call" in line:
-            operation = str(line.get("operation", ""))
-        made.append(_Externalized(folder_of(recording), files).line(line, operation))
+        operation = str(line.get("operation", "")) if "call" in line else operation
+        shapes = {key: _shape_of(line, key, operation) for key in _keys(line)}
+        made.append(line | {key: _without_media(line[key], shape, "", aside) for key, shape in shapes.items()})
     return made, files
 
 
 def put_back(line: Line, folder: Path) -> Line:
     """A line with its media in it again; `folder` is that of the recording. Raises DamagedMedia."""
-    return line | {key: _whole(line[key], folder) for key in _keys(line)}
+    return line | {key: _with_media(line[key], lambda name: _read(name, folder)) for key in _keys(line)}
 
 
-def references(line: Line) -> Iterator[str]:
+def references(line: Line) -> list[str]:
     """The names of the files that a line refers to."""
+    names: list[str] = []
     for key in _keys(line):
-        yield from _references(line[key])
+        _with_media(line[key], names.append)
+    return names
 
 
 def _keys(line: Line) -> tuple[str, ...]:
@@ -84,77 +98,35 @@ def _keys(line: Line) -> tuple[str, ...]:
     return () if event is None or "payload" in line or "frame" in line else (event[0],)
 
 
-def _whole(value: Any, folder: Path) -> Any:
+def _with_media(value: Any, find: Callable[[str], object]) -> Any:
+    """A value with what `find` returns for each name of a file in it."""
+    if is_object(value) and value.keys() == {KEY}:
+        inner = value[KEY]
+        if isinstance(inner, str):
+            return find(inner)
+        value = inner if is_object(inner) else value
+    return mapped(value, lambda _, each: _with_media(each, find))
+
+
+def _without_media(value: Any, shape: Any, format: str, aside: Callable[[str, str], Any]) -> Any:
+    """A value of a shape with what `aside` returns in the place of long base64, and the format that goes with it."""
+    if isinstance(value, str):
+        is_media = len(value) > THRESHOLD and (shape is None or shape.type_name == "blob")
+        return aside(value, format) if is_media else value
+    kind: str = getattr(shape, "type_name", "")
+    other = _TEXT if kind else None
     if is_object(value):
-        if value.keys() == {KEY}:
-            inner = value[KEY]
-            if isinstance(inner, str):
-                return _read(inner, folder)
-            value = inner if is_object(inner) else value
-        return {key: _whole(item, folder) for key, item in value.items()}
-    return [_whole(item, folder) for item in value] if is_array(value) else value
-
-
-def _references(value: Any) -> Iterator[str]:
-    if is_object(value):
-        if value.keys() == {KEY}:
-            inner = value[KEY]
-            if isinstance(inner, str):
-                yield inner
-                return
-            value = inner if is_object(inner) else value
-        for item in value.values():
-            yield from _references(item)
-    elif is_array(value):
-        for item in value:
-            yield from _references(item)
-
-
-class _Externalized:
-    """Takes media out of lines into `files`."""
-
-    def __init__(self, folder: str, files: dict[str, bytes]) -> None:
-        self._folder = folder
-        self._files = files
-
-    def line(self, line: Line, operation: str) -> Line:
-        return line | {key: self._value(line[key], _shape_of(line, key, operation), "") for key in _keys(line)}
-
-    def _value(self, value: Any, shape: Any, format: str) -> Any:
-        if isinstance(value, str):
-            is_media = len(value) > THRESHOLD and (shape is None or shape.type_name == "blob")
-            return self._media(value, format) if is_media else value
-        kind: str = getattr(shape, "type_name", "")
-        if is_array(value):
-            inner = shape.member if kind == "list" else _other(shape)
-            return [self._value(item, inner, format) for item in value]
-        if not is_object(value):
-            return value
         format = _format(value) or format  # noqa: A001  (as AWS calls it)
         members: Mapping[str, Any] = shape.members if kind == "structure" else {}
-        other = shape.value if kind == "map" else _other(shape)
-        made = {key: self._value(item, members.get(key, other), format) for key, item in value.items()}
+        other = shape.value if kind == "map" else other
+        made = mapped(value, lambda key, each: _without_media(each, members.get(key, other), format, aside))
         return {KEY: made} if KEY in made else made
-
-    def _media(self, text: str, format: str) -> Any:
-        try:
-            data = base64.b64decode(text, validate=True)
-        except ValueError:
-            return text
-        if base64.b64encode(data) != text.encode():
-            return text
-        name = f"{self._folder}/{sha256(data).hexdigest()[:_HASH_LENGTH]}.{format or 'bin'}"
-        self._files[name] = data
-        return {KEY: name}
+    other = shape.member if kind == "list" else other
+    return mapped(value, lambda _, each: _without_media(each, other, format, aside))
 
 
 _TEXT: Final = SimpleNamespace(type_name="document")
 """Stands for the shape of what is no media, whatever it is: a document, or a member that is not in the model."""
-
-
-def _other(shape: Any) -> Any:
-    """The shape of what a shape says nothing about."""
-    return None if shape is None else _TEXT
 
 
 def _shape_of(line: Line, key: str, operation: str) -> Any:

@@ -11,17 +11,9 @@ from typing import Any, Final, cast
 
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Missed
-from converse_harness.recordings.compare import ABSENT, Difference, Step, differences, lines_of
-from converse_harness.recordings.matching import (
-    MATCHES,
-    Match,
-    MatchKey,
-    asked_in,
-    canonical,
-    key,
-    parts,
-    with_accounts_equal,
-)
+from converse_harness.json_values import is_array, is_object
+from converse_harness.recordings.compare import ABSENT, Difference, Step, differ, differences, lines_of
+from converse_harness.recordings.matching import Match, MatchKey, asked_in, canonical, key, parts, with_accounts_equal
 from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.reply.body import summarize_block
 from converse_harness.secrets import mask
@@ -76,16 +68,16 @@ def missed(state: State, call: Call, asked: MatchKey) -> Missed:
         first, told = f"call {call.number} has no reply: {state.path} holds no exchange.", ""
     elif state.following is None and (state.rule == "order" or not fits):
         count = len(state.exchanges)
-        first = f"call {call.number} has no reply left: {_all_of(count)} of {state.path} {_were(count)} played already."
+        them = f"the only exchange of {state.path} was" if count == 1 else f"all {count} exchanges of {state.path} were"
+        first = f"call {call.number} has no reply left: {them} played already."
         told = _played(state, range(count)) if state.rule == "order" else _compared(state, asked)
     elif state.rule == "order":
         first = f"call {call.number} is not what {state.path} has next."
         told = _compared(state, asked)
     elif fits:
-        first = (
-            f"call {call.number} has no reply left: {_place(state, fits)} was played already "
-            f"by {_calls(call for number in fits for call in state.used[number])}."
-        )
+        it = f"{state.place(fits[0])}, which matches," if len(fits) == 1 else f"each of {len(fits)} that match"
+        by = _calls([call for number in fits for call in state.used[number]])
+        first = f"call {call.number} has no reply left: {it} was played already by {by}."
         told = _played(state, fits)
     else:
         first = f"call {call.number} matches no exchange of {state.path}."
@@ -93,38 +85,17 @@ def missed(state: State, call: Call, asked: MatchKey) -> Missed:
     return Missed(mask(first), mask(f"{told}\n{_again(state, call, repeated=bool(fits))}".lstrip("\n")))
 
 
-def _all_of(count: int) -> str:
-    return "the only exchange" if count == 1 else f"all {count} exchanges"
-
-
-def _were(count: int) -> str:
-    return "was" if count == 1 else "were"
-
-
-def _place(state: State, fits: Sequence[int]) -> str:
-    """The exchanges that would answer, in few words."""
-    return f"{state.place(fits[0])}, which matches," if len(fits) == 1 else f"each of {len(fits)} that match"
-
-
-def _calls(numbers: Iterator[int]) -> str:
-    known = [*map(str, numbers)]
-    return f"call{'s' * (len(known) > 1)} {', '.join(known)}"
+def _calls(numbers: Sequence[int]) -> str:
+    return f"call{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
 
 
 def _played(state: State, fits: Sequence[int]) -> str:
     """What was played, and what is left."""
-    left = [number for number, calls in enumerate(state.used) if not calls]
-    return "\n".join(
-        (
-            *_listed("played", [_row(state, number) for number in fits]),
-            *_listed("left", [_row(state, number) for number in left] or ["nothing"]),
-        )
-    )
-
-
-def _listed(title: str, rows: Sequence[str]) -> Iterator[str]:
-    more = [f"and {len(rows) - _ROWS} more"] if len(rows) > _ROWS else []
-    yield from _titled(title, [*rows[:_ROWS], *more])
+    told: list[str] = []
+    for title, numbers in ("played", fits), ("left", [each for each, calls in enumerate(state.used) if not calls]):
+        more = [f"and {len(numbers) - _ROWS} more"] if len(numbers) > _ROWS else []
+        told += _titled(title, [_row(state, number) for number in numbers[:_ROWS]] + more or ["nothing"])
+    return "\n".join(told)
 
 
 def _titled(title: str, rows: Sequence[str]) -> list[str]:
@@ -133,7 +104,7 @@ def _titled(title: str, rows: Sequence[str]) -> list[str]:
 
 def _row(state: State, number: int) -> str:
     calls = state.used[number]
-    played = f"played by {_calls(iter(calls))}" if calls else "not played"
+    played = f"played by {_calls(calls)}" if calls else "not played"
     return f"{state.place(number)}, {played}: {summary(state.asked(number))}"
 
 
@@ -169,18 +140,17 @@ def _nearest(state: State, asked: MatchKey) -> int:
         return same, not state.used[number], other.labels == asked.labels, -distance, -number
 
     leaves = _leaves(asked)
+
+    def likeness(number: int) -> float:
+        others = _leaves(state.asked(number))
+        return 2 * (leaves & others).total() / max(1, leaves.total() + others.total())
+
     best = nlargest(_LOOKED_AT, range(len(recorded)), key=at_first_sight)
-    return max(best, key=lambda number: (at_first_sight(number)[:4], _likeness(leaves, state.asked(number)), -number))
+    return max(best, key=lambda number: (at_first_sight(number)[:4], likeness(number), -number))
 
 
 def _count(asked: MatchKey) -> int:
     return len(asked.conversation.get("messages") or ())
-
-
-def _likeness(leaves: Counter[str], other: MatchKey) -> float:
-    """The share of equal parts."""
-    others = _leaves(other)
-    return 2 * (leaves & others).total() / max(1, leaves.total() + others.total())
 
 
 def _leaves(asked: MatchKey) -> Counter[str]:
@@ -189,10 +159,10 @@ def _leaves(asked: MatchKey) -> Counter[str]:
     waiting: list[tuple[str, Any]] = [("", asked.request)]
     while waiting:
         path, value = waiting.pop()
-        if isinstance(value, dict):
-            waiting += ((f"{path}.{name}", each) for name, each in cast("dict[str, Any]", value).items())
-        elif isinstance(value, list):
-            waiting += ((f"{path}[{number}]", each) for number, each in enumerate(cast("list[object]", value)))
+        if is_object(value):
+            waiting += ((f"{path}.{name}", each) for name, each in value.items())
+        elif is_array(value):
+            waiting += ((f"{path}[{number}]", each) for number, each in enumerate(value))
         else:
             found[f"{path} {canonical(value)}"] += 1
     return found
@@ -204,19 +174,12 @@ def _leaves(asked: MatchKey) -> Counter[str]:
 def _compared(state: State, asked: MatchKey) -> str:
     """The nearest exchange, what differs, and what another rule would say."""
     number = _nearest(state, asked)
-    recorded = state.asked(number)
-    rows = [_row(state, number)]
-    found = _that_count(state.rule, recorded, asked)
-    differ = _lines(found)
-    return "\n".join(
-        (
-            *_titled("nearest", rows),
-            "",
-            *_titled("differs", ["- recorded, + arrived", *differ]),
-            "",
-            *_titled("match", [f'"{state.rule}": {_RULES[state.rule]}', *_other_rules(state, number, asked)]),
-        )
-    )
+    told = {
+        "nearest": [_row(state, number)],
+        "differs": ["- recorded, + arrived", *_lines(_that_count(state.rule, state.asked(number), asked))],
+        "match": [f'"{state.rule}": {_RULES[state.rule]}', *_other_rules(state, number, asked)],
+    }
+    return "\n\n".join("\n".join(_titled(*each)) for each in told.items())
 
 
 def _that_count(rule: Match, recorded: MatchKey, asked: MatchKey) -> list[Difference]:
@@ -237,14 +200,7 @@ def _with_texts(difference: Difference, recorded: Any, arrived: Any) -> Differen
         return difference
     old = _at(recorded, difference.was, difference.old)
     new = _at(arrived, difference.path, difference.new)
-    return (
-        difference if _canonical_or_absent(old) == _canonical_or_absent(new) else difference._replace(old=old, new=new)
-    )
-
-
-def _canonical_or_absent(value: object) -> str:
-    """A text that is equal for equal values."""
-    return "" if value is ABSENT else canonical(value)
+    return difference._replace(old=old, new=new) if differ(old, new) else difference
 
 
 def _at(value: Any, path: Sequence[Step], otherwise: Any) -> Any:
@@ -278,26 +234,17 @@ def _named(difference: Difference) -> Difference:
 
 def _other_rules(state: State, number: int, asked: MatchKey) -> Iterator[str]:
     """What the other rules would say of the nearest exchange."""
-    for rule in MATCHES:
-        if rule == state.rule:
-            continue
-        same = state.key(rule, number) == key(rule, asked)
-        if rule == "order":
-            if same and number == state.following:
-                yield 'match="order" would play it: it is the next one.'
-        elif state.used[number]:
-            continue
-        elif same and rule == "shape":
-            yield 'match="shape" would play it: only what that leaves out differs.'
-        elif rule == "shape" and state.rule == "exact":
-            yield f'match="shape" would not play it either: {_differing(state, number, asked)} differ.'
-
-
-def _differing(state: State, number: int, asked: MatchKey) -> str:
-    """The names of the parts that are not the same in shape."""
-    recorded = state.asked(number)
-    old, new = (with_accounts_equal(parts("shape", each)) for each in (recorded, asked))
-    return ", ".join(name for name in old if canonical(old[name]) != canonical(new[name]))
+    is_next = state.rule != "order" and number == state.following
+    if is_next and state.key("order", number) == key("order", asked):
+        yield 'match="order" would play it: it is the next one.'
+    if state.rule == "shape" or state.used[number]:
+        return
+    if state.key("shape", number) == key("shape", asked):
+        yield 'match="shape" would play it: only what that leaves out differs.'
+    elif state.rule == "exact":
+        old, new = (with_accounts_equal(parts("shape", each)) for each in (state.asked(number), asked))
+        names = ", ".join(name for name in old if differ(old[name], new[name]))
+        yield f'match="shape" would not play it either: {names} differ.'
 
 
 def _again(state: State, call: Call, *, repeated: bool) -> str:

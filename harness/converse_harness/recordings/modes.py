@@ -59,11 +59,10 @@ def open_session(
     redaction = redaction or Redaction()
     check_how(match, pace)
     USED_FILES.add(identity(path))
-    if mode == "all":
-        return OpenedRecording(None, SessionWriter(path, redaction=redaction))
-    if not path.exists():
-        if mode == "none":
-            raise MissingRecording(path)
+    is_there = path.exists()
+    if mode == "none" and not is_there:
+        raise MissingRecording(path)
+    if mode == "all" or not is_there:
         return OpenedRecording(None, SessionWriter(path, redaction=redaction))
     found = replace(recording(path, match=match, pace=pace, redaction=redaction), required=required, again=again)
     if mode == "new_episodes":
@@ -109,7 +108,9 @@ class SavedRecording:
 
 def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "aside") -> SavedRecording:
     """Write a session, as its test ended. One without an answer writes nothing; what was there stays."""
-    exchanges = _answered(writer)
+    from converse_harness.recordings.safe import said_of_masked
+
+    exchanges = len(writer.answered)
     if not exchanges or (failed == "drop" and not passed):
         return SavedRecording(exchanges)
     aside = not passed and failed == "aside"
@@ -121,21 +122,15 @@ def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "
     except SecretFound as error:
         written = exchanges - len(writer.written.left_out)
         problem = f"{error}\n{_lost(exchanges - written)}"
-        return SavedRecording(written, path if written else None, problem, _masked(writer, path))
+        return SavedRecording(written, path if written else None, problem, said_of_masked(writer.written.masked, path))
     except ConverseHarnessError as error:
         return SavedRecording(exchanges, problem=f"{error}\n{_lost(exchanges)}")
-    return SavedRecording(exchanges, path, masked=_masked(writer, path))
-
-
-def _masked(writer: SessionWriter, path: Path) -> str:
-    from converse_harness.recordings.safe import said_of_masked
-
-    return said_of_masked(writer.written.masked, path)
+    return SavedRecording(exchanges, path, masked=said_of_masked(writer.written.masked, path))
 
 
 def _elsewhere(writer: SessionWriter, path: Path, error: Exception) -> SavedRecording:
     """A folder of its own among the temporary files takes what its place would not."""
-    exchanges = _answered(writer)
+    exchanges = len(writer.answered)
     refused = f"{path} could not be written ({_reason(error)}); what was there is as it was."
     try:
         other = Path(tempfile.mkdtemp(prefix="converse-recording-"), path.name)
@@ -151,10 +146,6 @@ def _elsewhere(writer: SessionWriter, path: Path, error: Exception) -> SavedReco
     return SavedRecording(
         exchanges, other, f"{refused} {_number(exchanges)} kept in {other}: move it there, or record again."
     )
-
-
-def _answered(writer: SessionWriter) -> int:
-    return len(writer.answered)
 
 
 def _lost(exchanges: int) -> str:

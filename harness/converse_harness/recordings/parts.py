@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.errors import ConverseHarnessError
-from converse_harness.recordings.keys import ANSWER, MESSAGE, PART_MEMBERS, Problem, said
-from converse_harness.recordings.lines import Line, event_of
+from converse_harness.json_values import is_array, is_object, mapped, member_of
+from converse_harness.recordings.keys import ANSWER, MESSAGE, PART_MEMBERS, said
+from converse_harness.recordings.lines import Line, event_as_sent
 from converse_harness.recordings.media import MARK
 from converse_harness.stream.assemble import assemble
-from converse_harness.stream.events import from_wire
 
 _MESSAGES: Final = "messages"
 
@@ -83,13 +82,8 @@ class _Names:
             yield from exchange
             return
         left = within(rest)
-        yield from parts
-        yield (
-            {key: value for key, value in call.items() if key != "request"}
-            | {"parts": names}
-            | ({"request": left} if left else {})
-        )
-        yield from answer
+        made = {key: value for key, value in call.items() if key != "request"} | {"parts": names}
+        yield from [*parts, made | {"request": left} if left else made, *answer]
 
     def _name(self, kind: str, value: Any, parts: list[Line]) -> str:
         """The name of a part, which is added to `parts` if it is a new one."""
@@ -115,32 +109,21 @@ class _Names:
 def message_of(exchange: Sequence[Line]) -> Any:
     """The message of an answer as JSON, as a client may send it back; None where the answer amounts to none."""
     call, head, *events = exchange
-    body = head.get("body")
-    if call.get("operation") == "Converse" and is_object(body) and head.get("status") == 200:
-        output = body.get("output")
-        return output.get("message") if is_object(output) else None
+    if call.get("operation") == "Converse":
+        return member_of(head.get("body"), "output", "message") if head.get("status") == 200 else None
     if call.get("operation") != "ConverseStream":
         return None
     try:
-        return _as_json(assemble(map(_event, events)).message)
+        came = [event for event in map(event_as_sent, events) if event is not None]
+        return _as_json(assemble(came).message) if len(came) == len(events) else None
     except (ConverseHarnessError, ValueError, LookupError, TypeError, AttributeError):
         return None
-
-
-def _event(line: Line) -> Mapping[str, Any]:
-    found = event_of(line)
-    if found is None:
-        raise ValueError("bytes are no event")
-    name, members = found
-    return {name: from_wire(name, members)}
 
 
 def _as_json(value: Any) -> Any:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
-    if is_object(value):
-        return {key: _as_json(each) for key, each in value.items()}
-    return [_as_json(each) for each in value] if is_array(value) else value
+    return mapped(value, lambda _, each: _as_json(each))
 
 
 def _conversation(
@@ -182,13 +165,6 @@ class Parts:
             lambda number: lines[number - 1],
             lambda number: exchanges[number - 1] if number <= len(exchanges) else (),
         )
-
-    def problems(self, call: Line, at: int) -> Iterator[Problem]:
-        """What is wrong with the parts that a call names, the line of which is line `at`."""
-        try:
-            self.whole(call, at)
-        except MissingPart as error:
-            yield Problem(at, str(error))
 
     def whole(self, call: Line, at: int) -> Line:
         """The line of a call with its whole request; it is line `at` of the file. Raises MissingPart."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,24 +16,13 @@ from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Deferred, Missed, Queue, Slot
 from converse_harness.errors import MaskedSecretWarning, ReplyError
 from converse_harness.recordings.choices import USED_FILES, identity
-from converse_harness.recordings.matching import (
-    MATCHES,
-    Match,
-    MatchKey,
-    as_recorded,
-    asked_by,
-    asked_in,
-    key,
-    masks,
-)
+from converse_harness.recordings.matching import MATCHES, Match, MatchKey, as_recorded, asked_by, asked_in, key, masks
 from converse_harness.recordings.mismatch import State, missed
-from converse_harness.recordings.opening import open_file
+from converse_harness.recordings.read import DamagedRecording, open_file
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession, reply_of
 
 if TYPE_CHECKING:
     from converse_harness.recordings.redaction import Redaction
-
-_Pace = float | str
 
 _RECORDED: Final = "recorded"
 
@@ -74,7 +64,7 @@ class Recording:
     def asked(self, number: int, *, numbered: bool) -> MatchKey:
         """What an exchange, counted from 0, was asked; with all account ids `numbered`, wherever they stand."""
         asked = asked_in(self.exchanges[number])
-        return as_recorded(asked, _redaction()) if numbered else asked
+        return as_recorded(asked) if numbered else asked
 
     def key(self, rule: Match, number: int, *, numbered: bool) -> str:
         """What the request of an exchange is for a rule; worked out once."""
@@ -86,20 +76,12 @@ class Recording:
     def asked_by(self, call: Call, *, numbered: bool) -> MatchKey:
         """What a call asks, as it would have been recorded."""
         asked = asked_by(call)
-        return as_recorded(asked, self.redaction or _redaction()) if numbered else asked
+        return as_recorded(asked, self.redaction) if numbered else asked
 
     @property
     def replaces(self) -> bool:
         """Whether a text may be another one in the recording than it was on its way."""
         return self.redaction is not None and bool(self.redaction.replacements)
-
-
-def _redaction() -> Redaction:
-    from converse_harness.recordings.redaction import (
-        Redaction,  # it takes time to load, and few requests need it
-    )
-
-    return Redaction()
 
 
 class Playing(Queue):
@@ -109,17 +91,12 @@ class Playing(Queue):
         super().__init__(name)
         self.recording = recording
         self.slots += (
-            Slot(
-                Deferred(partial(reply_of, exchange, recording.pace)),
-                f"{name}.{number}",
-                1,
-                required=recording.required,
-            )
-            for number, exchange in enumerate(recording.exchanges)
+            Slot(Deferred(partial(reply_of, each, recording.pace)), f"{name}.{number}", 1, required=recording.required)
+            for number, each in enumerate(recording.exchanges)
         )
         self._all = tuple(self.slots)
         self._numbers = {id(slot): number for number, slot in enumerate(self._all)}
-        self._groups: dict[bool, dict[str, Group]] = {}
+        self._indexes: dict[tuple[Match, bool], dict[str, deque[Slot]]] = {}
 
     def next(self, call: Call) -> Slot | None:
         """The exchange that answers a call; of those of the same shape that were not played, one that is the same.
@@ -135,36 +112,50 @@ class Playing(Queue):
             found = self._next(call, numbered=True)
         return self._masked(call) if found is None and exact else found
 
-    def _masked(self, call: Call) -> Slot | None:
-        """The first exchange left that is the same but for what it masks; it has the same shape."""
-        asked = self.recording.asked_by(call, numbered=True)
-        shape, exact = key("shape", asked), key("exact", asked)
-        like = (slot for slot in self.slots if slot.left and self._key("shape", slot, numbered=True) == shape)
-        return next((slot for slot in like if self._is_masked(slot, exact)), None)
-
-    def _is_masked(self, slot: Slot, exact: str) -> bool:
-        secrets = bool(self.recording.exchanges[self._numbers[id(slot)]].masked)
-        return masks(self._key("exact", slot, numbered=True), exact, secrets=secrets)
-
     def _next(self, call: Call, *, numbered: bool) -> Slot | None:
         rule = self.recording.match
         asked = self.recording.asked_by(call, numbered=numbered)
-        wanted = key(rule, asked)
         first = self.first_left()
         if first is None:
             return None
         if rule == "order":
-            return first if self._key(rule, first, numbered=numbered) == wanted else None
-        exact = wanted if rule == "exact" else key("exact", asked)
+            return first if self._key(rule, first, numbered=numbered) == key(rule, asked) else None
+        exact = key("exact", asked)
         if self._key("exact", first, numbered=numbered) == exact:
             return first  # as where a session is played as it was recorded: the others need not be read
-        group = self._grouped(numbered=numbered).get(wanted)
-        return None if group is None else group.next(exact if rule == "shape" else None)
+        found = self._first("exact", exact, numbered=numbered)
+        return found if rule == "exact" or found else self._first(rule, key(rule, asked), numbered=numbered)
+
+    def _first(self, rule: Match, wanted: str, *, numbered: bool) -> Slot | None:
+        """The first slot left of those with this key for a rule, in the order of the recording."""
+        index = self._indexes.get((rule, numbered))
+        if index is None:
+            index = self._indexes[rule, numbered] = {}
+            for slot in self.slots:
+                index.setdefault(self._key(rule, slot, numbered=numbered), deque()).append(slot)
+        slots = index.get(wanted, deque())
+        while slots and not slots[0].left:
+            slots.popleft()  # it never comes back
+        return slots[0] if slots else None
+
+    def _masked(self, call: Call) -> Slot | None:
+        """The first exchange left that is the same but for what it masks; it has the same shape."""
+        asked = self.recording.asked_by(call, numbered=True)
+        shape, exact = key("shape", asked), key("exact", asked)
+        for slot in self.slots:
+            if slot.left and self._key("shape", slot, numbered=True) == shape:
+                secrets = bool(self.recording.exchanges[self._numbers[id(slot)]].masked)
+                if masks(self._key("exact", slot, numbered=True), exact, secrets=secrets):
+                    return slot
+        return None
+
+    def _key(self, rule: Match, slot: Slot, *, numbered: bool) -> str:
+        return self.recording.key(rule, self._numbers[id(slot)], numbered=numbered)
 
     def remove(self, slots: Iterable[Slot]) -> None:
         """Take back some of its slots."""
         super().remove(slots)
-        self._groups = {}
+        self._indexes = {}
 
     def where(self, slot: Slot) -> str:
         """The file and line of its exchange."""
@@ -193,49 +184,6 @@ class Playing(Queue):
         operation = asked_by(call).operation
         return any(exchange.operation == operation for exchange in self.recording.exchanges)
 
-    def _key(self, rule: Match, slot: Slot, *, numbered: bool) -> str:
-        return self.recording.key(rule, self._numbers[id(slot)], numbered=numbered)
-
-    def _grouped(self, *, numbered: bool) -> dict[str, Group]:
-        groups = self._groups.get(numbered)
-        if groups is None:
-            groups = self._groups[numbered] = {}
-            exact = partial(self._key, "exact", numbered=numbered)
-            for slot in self.slots:
-                wanted = self._key(self.recording.match, slot, numbered=numbered)
-                groups.setdefault(wanted, Group(exact)).slots.append(slot)
-        return groups
-
-
-class Group:
-    """The slots whose requests are equal for the rule in force, in the order of the recording.
-
-    `exact` gives the key of a slot's whole request.
-    """
-
-    def __init__(self, exact: Callable[[Slot], str]) -> None:
-        self.slots: deque[Slot] = deque()
-        self._exact = exact
-        self._same: dict[str, deque[Slot]] | None = None
-
-    def next(self, exact: str | None) -> Slot | None:
-        """The first that was not played; where the key `exact` is given, first of all one whose request has it."""
-        slot = _first(self.slots)
-        if slot is None or exact is None or len(self.slots) == 1:
-            return slot
-        if self._same is None:
-            self._same = {}
-            for each in self.slots:
-                self._same.setdefault(self._exact(each), deque()).append(each)
-        return _first(self._same.get(exact, deque())) or slot
-
-
-def _first(slots: deque[Slot]) -> Slot | None:
-    """The first slot that is left; those before it are dropped, as they never come back."""
-    while slots and not slots[0].left:
-        slots.popleft()
-    return slots[0] if slots else None
-
 
 def recording(
     path: str | Path, *, match: Match = "shape", pace: float | str = 0.0, redaction: Redaction | None = None
@@ -255,13 +203,14 @@ def recording(
         session = open_file(where)
     except OSError as error:
         raise ReplyError(f"recording({str(path)!r}): {error.strerror or error}.") from error
-    for exchange in session.exchanges:
-        for place in filter(_IS_EXACT.search, exchange.masked):
-            warnings.warn(
-                f"{where}:{exchange.at}: {place}: masked when it was recorded, so it is not what Bedrock sent.",
-                MaskedSecretWarning,
-                stacklevel=2,
-            )
+    for exchange in session.exchanges if session.has_masks else ():
+        with suppress(DamagedRecording):  # which it says when it is used
+            for place in filter(_IS_EXACT.search, exchange.masked):
+                warnings.warn(
+                    f"{where}:{exchange.at}: {place}: masked when it was recorded, so it is not what Bedrock sent.",
+                    MaskedSecretWarning,
+                    stacklevel=2,
+                )
     return Recording(where, session, match, factor, redaction=redaction)
 
 

@@ -1,20 +1,33 @@
-"""Reading a recording, the whole file or nothing: its lines, its media, its exchanges, whether these are legal."""
+"""Reading a recording: all of it at once, or each of its exchanges when it is used.
+
+A file of thousands of exchanges is opened in a moment: to find where they begin takes no decoding, and nearly every
+call asks for the next one. What is wrong with a file is raised in the same words either way.
+"""
 
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any, Final, NamedTuple, NoReturn, cast
+from typing import Any, Final, NoReturn, cast
 
 from converse_harness.errors import DamagedData
 from converse_harness.recordings import media
+from converse_harness.recordings.check import (
+    illegal,
+    is_newer,
+    line_problems,
+    other_models,
+    problems_after,
+    problems_of,
+)
 from converse_harness.recordings.keys import Problem, said
-from converse_harness.recordings.legality import illegal, other_models
 from converse_harness.recordings.lines import DEEPEST, FORMAT, VERSION, Line, is_deeper
-from converse_harness.recordings.parts import Parts, exchanges_in
-from converse_harness.recordings.replies import RecordedExchange, RecordedSession
-from converse_harness.recordings.structure import problems_of
+from converse_harness.recordings.parts import MissingPart, Parts, exchanges_in
+from converse_harness.recordings.replies import Answer, RecordedExchange, RecordedSession
 
 _MEND: Final = "Mend the line, or record the session again."
 NESTED: Final = DEEPEST + 3
@@ -58,30 +71,25 @@ def parse(text: str, path: object = "<recording>", *, legal: bool = True) -> Rec
 
     `legal` as for `read`.
     """
-    lines = json_lines(text, path)
-    if media.MARK in text:
-        lines = [with_media(line, number, path) for number, line in enumerate(lines, 1)]
-    refuse(problems_of(lines), path)
+    rows = Rows(text, path)
+    lines = [*map(rows.line, rows.numbers)]
+    _refuse(problems_of(lines), path)
     session = session_of(lines)
     if legal:
-        refuse(violations(session), path)
+        _refuse(violations(session), path)
     return session
-
-
-def refuse(problems: Iterable[Problem], path: object) -> None:
-    """Raise DamagedRecording for the first of these problems, if there is one."""
-    for problem in problems:
-        raise DamagedRecording(path, problem.line, problem.text, problem.advice or _MEND)
 
 
 def session_of(lines: Sequence[Line]) -> RecordedSession:
     """The session of lines that have no problems."""
     parts = Parts.of(lines)
-    exchanges = (
-        exchange_of([parts.whole(call, index + 1), *answer], index + 1)
-        for index, (call, *answer) in exchanges_in(lines)
+    return RecordedSession(
+        lines[0],
+        tuple(
+            exchange_of([parts.whole(call, index + 1), *answer], index + 1)
+            for index, (call, *answer) in exchanges_in(lines)
+        ),
     )
-    return RecordedSession(lines[0], tuple(exchanges))
 
 
 def exchange_of(lines: Sequence[Line], at: int) -> RecordedExchange:
@@ -93,69 +101,69 @@ def exchange_of(lines: Sequence[Line], at: int) -> RecordedExchange:
 
 def violations(session: RecordedSession) -> Iterator[Problem]:
     """What AWS would not have sent, in the answers that are not said to be faulty."""
-    for exchange in session.exchanges:
-        yield from exchange_violations(exchange, session.header)
+    return chain.from_iterable(_violations(exchange, session.header) for exchange in session.exchanges)
 
 
-def exchange_violations(exchange: RecordedExchange, header: Line) -> Iterator[Problem]:
-    """What AWS would not have sent in this answer, unless that is said to be faulty."""
+def _violations(exchange: RecordedExchange, header: Line) -> Iterator[Problem]:
     if not exchange.faults:
         advice = f'Mend it; or if it is meant, say so in line {exchange.at}: "faults": ["what is wrong"].'
         for offset, text in illegal(exchange, other_models(header)):
             yield Problem(exchange.at + offset, text, advice)
 
 
-def json_lines(text: str, path: object) -> list[Line]:
-    """The lines, each a JSON object, the first the header of a recording of this version. Raises DamagedRecording."""
-    rows = Rows.of(text, path)
-    return [rows.header(), *map(rows.line, range(2, len(rows.texts) + 1))]
+def _refuse(problems: Iterable[Problem], path: object) -> None:
+    """Raise DamagedRecording for the first of these problems, if there is one."""
+    for problem in problems:
+        raise DamagedRecording(path, problem.line, problem.text, problem.advice or _MEND)
 
 
-class Rows(NamedTuple):
-    """The lines of a file as they stand, and whether the last of them is ended; what they hold is read one by one."""
+class Rows:
+    """The lines of a file as they stand; what they hold is read one by one.
 
-    path: object
-    texts: list[str]
-    ended: bool
+    Raises DamagedRecording for a text that has none, or whose first is not the header of a recording of this version.
+    """
 
-    @classmethod
-    def of(cls, text: str, path: object) -> Rows:
-        """The lines of a text. Raises DamagedRecording for one that has none."""
+    def __init__(self, text: str, path: object) -> None:
+        self.path = path
         if text.startswith(_BOM):
             raise DamagedRecording(path, 1, "the file begins with a byte order mark.", "Save it as UTF-8 without one.")
-        texts = text.split("\n")
-        if not texts[-1].strip():
-            texts.pop()
-        if not texts:
+        self.texts = text.split("\n")
+        self._is_ended = not self.texts[-1].strip()
+        if self._is_ended:
+            self.texts.pop()
+        if not self.texts:
             raise DamagedRecording(path, 1, "the file is empty.", "Record the session again.")
-        return cls(path, texts, text.endswith("\n"))
+        self._has_media = media.MARK in text
+        self.header = self.as_written(1)
+        _check_header(self.header, path)
 
-    def header(self) -> Line:
-        """The first line, that of a recording of this version. Raises DamagedRecording."""
-        header = self.line(1)
-        _check_header(header, self.path)
-        return header
+    @property
+    def numbers(self) -> range:
+        """The numbers of all lines."""
+        return range(1, len(self.texts) + 1)
 
-    def line(self, number: int) -> Line:
+    def as_written(self, number: int) -> Line:
         """The JSON object on a line, by its number from 1. Raises DamagedRecording."""
         row = self.texts[number - 1]
         # What is usual is tried, not asked for: there are thousands of lines.
         try:
-            value, end = _decode(row)
-        except (ValueError, RecursionError):
+            value, end = _scan(row, 0)
+        except (ValueError, RecursionError, StopIteration):
             value, end = None, -1
         if end != len(row) or type(value) is not dict or (end > 2 * NESTED and is_deeper(value, NESTED)):
-            cut = number == len(self.texts) and not self.ended
+            cut = number == len(self.texts) and not self._is_ended
             value = _read_with_care(row, self.path, number, cut=cut)
         return cast("Line", value)
 
-
-def with_media(line: Line, number: int, path: object) -> Line:
-    """A line of a file with its media in it again. Raises DamagedRecording."""
-    try:
-        return media.put_back(line, Path(str(path)).parent)
-    except media.DamagedMedia as error:
-        raise DamagedRecording(path, number, str(error)) from error
+    def line(self, number: int) -> Line:
+        """The same with its media in it again. Raises DamagedRecording."""
+        line = self.as_written(number)
+        if not self._has_media:
+            return line
+        try:
+            return media.put_back(line, Path(str(self.path)).parent)
+        except media.DamagedMedia as error:
+            raise DamagedRecording(self.path, number, str(error)) from error
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -169,7 +177,8 @@ def _finite(digits: str) -> float:
     return value
 
 
-_decode: Final = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite).raw_decode
+_DECODER: Final[Any] = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
+_scan: Final = _DECODER.scan_once
 
 
 def _read_with_care(row: str, path: object, number: int, *, cut: bool) -> Line:
@@ -178,7 +187,7 @@ def _read_with_care(row: str, path: object, number: int, *, cut: bool) -> Line:
     if not row:
         raise DamagedRecording(path, number, "this line is empty.", "Delete it.")
     try:
-        value, end = cast("tuple[object, int]", _decode(row))
+        value, end = cast("tuple[object, int]", _DECODER.raw_decode(row))
         if end != len(row):
             raise ValueError(f"there is more behind its value: column {end + 1}")
     except ValueError as error:
@@ -205,3 +214,90 @@ def _check_header(header: Line, path: object) -> None:
     newer = type(version) is int and version > VERSION
     advice = f"{'Install a newer converse-harness, or r' if newer else 'R'}ecord the session again."
     raise DamagedRecording(path, 1, problem, advice)
+
+
+# Each exchange when it is used
+
+_CALL: Final = '{"call"'
+_PART: Final = '{"part": "'
+_OTHER: Final = '{"t"'
+"""How lines begin but the header, unless somebody has changed the order of their keys or their spaces."""
+
+_MASKED: Final = '"masked"'
+
+
+def open_file(path: Path) -> RecordedSession:
+    """The session that a file holds. Raises DamagedRecording for a file that is none, and OSError.
+
+    What is wrong with an exchange is raised as DamagedRecording when that is asked for its call or its answer.
+    """
+    return open_text(text_of_file(path), path)
+
+
+def open_text(text: str, path: object = "<recording>") -> RecordedSession:
+    """The session that a text holds, as for `open_file`."""
+    file = _OpenFile(text, path)
+    if not file.is_usual:
+        return parse(text, path)
+    return RecordedSession(file.header, tuple(file.exchanges()), has_masks=_MASKED in text)
+
+
+class _OpenFile(Rows):
+    """The lines of a recording, and with which of them its exchanges begin.
+
+    That is seen without decoding where the file `is_usual`: as the recorder writes it.
+    """
+
+    def __init__(self, text: str, path: object) -> None:
+        super().__init__(text, path)
+        _refuse(line_problems(self.header, 1), path)
+        begun = [number for number, row in enumerate(self.texts, 1) if row.startswith((_CALL, _PART))]
+        self.starts = [number for number in begun if self.texts[number - 1].startswith(_CALL)]
+        self._ends = [*begun, len(self.texts) + 1]
+        parts = ((self.texts[number - 1], number) for number in begun)
+        named = {row[len(_PART) :].partition('"')[0]: number for row, number in parts if row.startswith(_PART)}
+        self.is_usual = (
+            bool(self.starts)
+            and self._ends[0] == 2
+            and self._ends[-2] == self.starts[-1]
+            and len(named) + len(self.starts) == len(begun)
+            and all(row.startswith((_CALL, _PART, _OTHER)) for row in self.texts[1:])
+        )
+        self._parts = Parts(named, self._part, self._answered)
+
+    def exchanges(self) -> Iterator[RecordedExchange]:
+        """Its exchanges, each of which is read when it is asked for its call or its answer."""
+        for number, at in enumerate(self.starts, 1):
+            yield RecordedExchange.later(at, partial(self._call, at, number), partial(self._answer, at))
+
+    def _call(self, at: int, number: int) -> Line:
+        call = self.line(at)
+        _refuse(line_problems(call, at, number - 1, newer=is_newer(self.header)), self.path)
+        try:
+            return self._parts.whole(call, at)
+        except MissingPart as error:
+            for each in self._parts.line_of.values():
+                self._part(each)  # which may say why
+            raise DamagedRecording(self.path, at, str(error)) from error
+
+    def _answer(self, at: int, call: Line) -> Answer:
+        lines = self._after(at)
+        _refuse(problems_after("call", lines, at), self.path)
+        exchange = exchange_of([call, *lines], at)
+        _refuse(_violations(exchange, self.header), self.path)
+        return exchange.answer
+
+    def _after(self, at: int) -> list[Line]:
+        """The lines of an answer; of a call without one, which is line `at`, the line that is in its place."""
+        end = self._ends[bisect_right(self._ends, at)]
+        return [*map(self.line, range(at + 1, max(end, min(at + 2, len(self.texts) + 1))))]
+
+    def _part(self, number: int) -> Line:
+        part = self.line(number)
+        _refuse(line_problems(part, number), self.path)
+        return part
+
+    def _answered(self, number: int) -> Sequence[Line]:
+        """The lines of the exchange of a call, by its number from 1."""
+        at = self.starts[number - 1]
+        return [self.line(at), *self._after(at)]

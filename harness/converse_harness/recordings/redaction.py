@@ -9,16 +9,19 @@ from __future__ import annotations
 import base64
 import gzip
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import starmap
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
-from converse_harness.errors import DamagedData
+from converse_harness.errors import DamagedData, ReplyError
 from converse_harness.json_values import is_array, is_object
 from converse_harness.recordings.decoding import LINE_OF_JSON, View, is_pair, levels, value_names, views_of
 from converse_harness.recordings.encodings import undone, unpacked
+from converse_harness.recordings.keys import KINDS as KINDS_OF_LINES
 from converse_harness.recordings.leaks import (
     OWN_SECRET,
     Accounts,
@@ -31,13 +34,14 @@ from converse_harness.recordings.leaks import (
     streamed,
 )
 from converse_harness.recordings.lines import Line, without_contradiction
-from converse_harness.recordings.replacements import FindChanges, check, replacement_of, replacing
+from converse_harness.recordings.unpacking import GZIP
 from converse_harness.secret_kinds import ACCOUNTS, KINDS, SecretKind
 from converse_harness.secrets import MASK, STAND_IN, cut_spans, own_secrets, own_spans, secret_spans
 from converse_harness.stream.frames import decode, encode
 
 _UNTOUCHED: Final = frozenset(
     {"call", "operation", "method", "t", "status", "type", "requestId", "failed", "end", "p", "joined", "masked"}
+    | KINDS_OF_LINES["header"].keys.keys()
 )
 """The keys of lines in whose values nothing is replaced."""
 
@@ -58,6 +62,9 @@ class Redacted(NamedTuple):
         """The secrets that nobody expects where they were."""
         return (leak for leak in self.found if leak.kind not in _EXPECTED)
 
+
+FindChanges = Callable[[str], list[Change]]
+"""What is to be replaced in a text, in its order."""
 
 _BASE64: Final = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{20,}={0,2}(?![A-Za-z0-9+/=_-])")
 _NESTED: Final = 4
@@ -80,7 +87,7 @@ class Redaction:
 
     def __post_init__(self) -> None:
         for pattern, new in self.replacements.items():
-            check(pattern, new)
+            _check(pattern, new)
 
     @classmethod
     def of_lines(cls, lines: Iterable[str]) -> Redaction:
@@ -91,7 +98,7 @@ class Redaction:
         >>> Redaction.of_lines([r"cust-\d+ => cust-1"]).normalised("for cust-4711")
         'for cust-1'
         """
-        return cls(dict(replacement_of(line) for line in lines if line.strip()))
+        return cls(dict(_replacement_of(line) for line in lines if line.strip()))
 
     def redacted(self, lines: Sequence[Line], kept: int = 0, own: Collection[str] = ()) -> Redacted:
         """The lines of a recording as they are written; `kept` of them, at the beginning, were written before.
@@ -101,11 +108,11 @@ class Redaction:
         """
         made = list(lines)
         if self.replacements:
-            made = _Work(accounts_of(()), tuple(self._replacing())).file(made)
+            made = _Work(accounts_of(()), tuple(starmap(_replacing, self.replacements.items()))).lines(made)
         texts = list(levels(all_views(made)))
         accounts, leaks = accounts_of(texts, kept), leaks_in(texts, own)
         if accounts or leaks:
-            made = _Work(accounts, (*_masks({leak.kind for leak in leaks}, own), accounts.changes), True).file(made)
+            made = _Work(accounts, (*_masks({leak.kind for leak in leaks}, own), accounts.changes), True).lines(made)
         return Redacted(made, leaks)
 
     def normalised(self, request: Any) -> Any:
@@ -115,7 +122,7 @@ class Redaction:
         For a recorded request, in which everything is replaced already, use `normalised` of an empty Redaction.
         """
         if self.replacements:
-            request = _Work(accounts_of(()), tuple(self._replacing())).value(request)
+            request = _Work(accounts_of(()), tuple(starmap(_replacing, self.replacements.items()))).value(request)
         views, own = list(views_of(request, 0)), own_secrets()
         accounts = numbered(view.text for view in views)
         found = {leak.kind for leak in leaks_in(levels(views), own)}
@@ -123,18 +130,44 @@ class Redaction:
             return request
         return _Work(accounts, (*_masks(found, own), accounts.changes), True).value(request)
 
-    def _replacing(self) -> Iterator[FindChanges]:
-        for pattern, new in self.replacements.items():
-            yield replacing(pattern, new)
+
+def _replacing(pattern: str | re.Pattern[str], new: str) -> FindChanges:
+    """Find a text, or what a pattern matches, where `new` is to stand."""
+    if isinstance(pattern, str):
+        literal = re.compile(re.escape(pattern))
+        return lambda text: [(found.start(), found.end(), new) for found in literal.finditer(text)]
+    return lambda text: [(found.start(), found.end(), found.expand(new)) for found in pattern.finditer(text)]
 
 
-def normalised(request: Any) -> Any:
-    """A recorded request, or any JSON, as it is compared with live ones: account ids numbered as they appear in it.
+def _replacement_of(line: str) -> tuple[re.Pattern[str], str]:
+    """The pattern and the replacement of a line of the ini file. Raises ReplyError for a line that has not both."""
+    pattern, arrow, new = (part.strip() for part in line.partition("=>"))
+    if not arrow or not pattern:
+        raise ReplyError(f"{line.strip()!r}; a line is `pattern => replacement`.")
+    try:
+        return re.compile(pattern), new
+    except re.error as error:
+        raise ReplyError(
+            f"{pattern!r} is no regular expression ({error}). Put a backslash before characters that "
+            "stand for themselves."
+        ) from error
 
-    >>> normalised({"modelId": "arn:aws:bedrock:us-east-1:210987654321:application-inference-profile/x"})
-    {'modelId': 'arn:aws:bedrock:us-east-1:111122000001:application-inference-profile/x'}
-    """
-    return Redaction().normalised(request)
+
+def _check(given: Any, new: Any) -> None:
+    """Raise ReplyError for a replacement that cannot be made."""
+    if not isinstance(new, str):
+        raise ReplyError(f"Redaction: {given!r} is to become {new!r}; it must be a text.")
+    if isinstance(given, str):
+        given, new = re.compile(re.escape(given)), ""
+    pattern: Any = given
+    if not isinstance(given, re.Pattern) or not isinstance(pattern.pattern, str):
+        raise ReplyError(f"Redaction: {given!r} is to be replaced; it must be a text or a compiled pattern of text.")
+    if pattern.search("") is not None:
+        raise ReplyError(f"{pattern.pattern!r} matches the empty text, which is everywhere.")
+    try:
+        re.compile(f"(?:{pattern.pattern})|", pattern.flags).sub(new, "")
+    except (re.error, IndexError) as error:
+        raise ReplyError(f"{pattern.pattern!r} has no group for {new!r} ({error}).") from error
 
 
 class Cleaned(NamedTuple):
@@ -184,12 +217,9 @@ class _Work:
     named: bool = False
     """Whether a value is looked at with its name before it, as `views_of` has it, and with its codes undone."""
 
-    def file(self, lines: Sequence[Line]) -> list[Line]:
-        """The lines of a file, of which the first may be its header."""
-        return [*lines[:1], *self.lines(lines[1:])] if lines and "format" in lines[0] else self.lines(lines)
-
     def lines(self, lines: Sequence[Line]) -> list[Line]:
-        made: list[Line] = [_copied(line) for line in lines]
+        """The lines of a file."""
+        made = deepcopy([*lines])
         for group in streamed(made):
             pieces = [text for _, _, text in group]
             new = self._raw_pieces(pieces) if group[0][1] == ("bytes",) else self.pieces(pieces)
@@ -266,10 +296,10 @@ class _Work:
         encoded = (base64.urlsafe_b64encode if urlsafe else base64.b64encode)(new).decode()
         return encoded if padded == run else encoded.rstrip("=")
 
-    def _packed(self, data: bytes, depth: int) -> bytes:
+    def _packed(self, data: bytes, depth: int, errors: str = "strict") -> bytes:
         """Bytes that are a text, or gzip of one. Raises UnicodeDecodeError for others."""
-        if data[:2] != b"\x1f\x8b":
-            return self.text(data.decode(), depth).encode()
+        if not data.startswith(GZIP):
+            return self.text(data.decode(errors=errors), depth).encode(errors=errors)
         inner = b"".join(each for _, each in unpacked(data))
         new = self.text(inner.decode(), depth).encode()
         return data if new == inner else gzip.compress(new, mtime=0)
@@ -288,12 +318,10 @@ class _Work:
         return data if new == frame else encode(new)
 
     def _bytes(self, data: bytes) -> bytes:
-        if data[:2] == b"\x1f\x8b":
-            try:
-                return self._packed(data, _NESTED)
-            except UnicodeDecodeError:
-                return data
-        return self.text(data.decode(errors="surrogateescape")).encode(errors="surrogateescape")
+        try:
+            return self._packed(data, _NESTED, "surrogateescape")
+        except UnicodeDecodeError:
+            return data
 
     def _raw_pieces(self, pieces: Sequence[str]) -> list[str]:
         """Bytes in base64 that are no whole frame, in the pieces in which they came."""
@@ -308,7 +336,7 @@ _STANDARD: Final = str.maketrans("-_", "+/")
 def _masks(kinds: Collection[str], own: Collection[str]) -> Iterator[FindChanges]:
     """What masks the kinds of secrets that were found, by their names."""
     if OWN_SECRET in kinds:
-        yield partial(_masking_own, own)
+        yield lambda text: _masked(own_spans(text, own))
     for kind in _MASKED:
         if kind.name in kinds:
             yield partial(_masking, kind)
@@ -357,10 +385,6 @@ def _masked(spans: Iterable[tuple[int, int]]) -> list[Change]:
     return [(start, end, MASK) for start, end in merged]
 
 
-def _masking_own(own: Collection[str], text: str) -> list[Change]:
-    return _masked(own_spans(text, own))
-
-
 def _masking(kind: SecretKind, text: str) -> list[Change]:
     return [(start, end, MASK) for start, end in secret_spans(kind, text)]
 
@@ -368,9 +392,3 @@ def _masking(kind: SecretKind, text: str) -> list[Change]:
 def _masking_accounts(text: str) -> list[Change]:
     spans = (span for kind in ACCOUNTS for span in secret_spans(kind, text))
     return _masked(span for span in spans if not text.startswith(STAND_IN, span[0]))
-
-
-def _copied(value: Any) -> Any:
-    if is_object(value):
-        return {key: _copied(item) for key, item in value.items()}
-    return [_copied(item) for item in value] if is_array(value) else value

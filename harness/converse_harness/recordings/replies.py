@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import shake_256
-from typing import Any, Final, cast
+from typing import Any, Final
 from uuid import UUID
 
 from converse_harness.bedrock.findings import is_array, is_object
-from converse_harness.recordings.lines import Line, body_bytes, event_of, frame_bytes_of
+from converse_harness.json_values import object_of
+from converse_harness.recordings.lines import Line, body_bytes, event_as_sent, frame_bytes_of
 from converse_harness.reply.body import BareBody, Body, ErrorBody, EventsBody, MessageBody, Recorded
 from converse_harness.reply.reply import Reply
-from converse_harness.stream.events import from_wire
+from converse_harness.stream.delivery import Frames, StreamChunks
 from converse_harness.stream.http import (
     NO_REQUEST_ID,
     Break,
@@ -40,52 +41,49 @@ class RecordedExchange:
 
     def __init__(self, at: int, call: Line, head: Line, events: tuple[Line, ...] = (), end: Line | None = None) -> None:
         self.at = at
-        self._call: Line | None = call
-        self._answer: Answer | None = (head, events, end)
+        self._call: Line | Callable[[], Line] = call
+        self._answer: Answer | Callable[[Line], Answer] = (head, events, end)
+
+    @classmethod
+    def later(cls, at: int, call: Callable[[], Line], answer: Callable[[Line], Answer]) -> RecordedExchange:
+        """One that is read when it is asked for its call, and then for its answer to that."""
+        exchange = cls(at, {}, {})
+        exchange._call, exchange._answer = call, answer
+        return exchange
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RecordedExchange) and (self.at, *self.lines()) == (other.at, *other.lines())
 
     __hash__ = None  # type: ignore[assignment]  # its lines are dicts
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(at={self.at})"
-
-    def _read_call(self) -> Line:
-        """The line of the call of an exchange that was made without it."""
-        raise NotImplementedError
-
-    def _read_answer(self) -> Answer:
-        """The lines of the answer of an exchange that was made without them."""
-        raise NotImplementedError
-
     @property
     def call(self) -> Line:
         """The line of the call, with the whole request."""
-        if self._call is None:
-            self._call = self._read_call()
+        if callable(self._call):
+            self._call = self._call()
         return self._call
+
+    @property
+    def answer(self) -> Answer:
+        """The lines of the answer."""
+        if callable(self._answer):
+            self._answer = self._answer(self.call)
+        return self._answer
 
     @property
     def head(self) -> Line:
         """The line of the answer's head, or of what failed in its place."""
-        return self._answered[0]
+        return self.answer[0]
 
     @property
     def events(self) -> tuple[Line, ...]:
         """The lines of the answer's stream."""
-        return self._answered[1]
+        return self.answer[1]
 
     @property
     def end(self) -> Line | None:
         """The line of an end that was none."""
-        return self._answered[2]
-
-    @property
-    def _answered(self) -> Answer:
-        if self._answer is None:
-            self._answer = self._read_answer()
-        return self._answer
+        return self.answer[2]
 
     @property
     def operation(self) -> str:
@@ -100,8 +98,7 @@ class RecordedExchange:
     @property
     def request(self) -> Mapping[str, Any]:
         """The request's JSON object, empty where it was something else."""
-        request = self.call.get("request")
-        return cast("dict[str, Any]", request) if isinstance(request, dict) else {}
+        return object_of(self.call.get("request"))
 
     @property
     def faults(self) -> list[str]:
@@ -120,64 +117,47 @@ class RecordedExchange:
 
 @dataclass(frozen=True, slots=True)
 class RecordedSession:
-    """What a file holds: its header line and its exchanges."""
+    """What a file holds: its header line and its exchanges; whether any of these may have masks."""
 
     header: Line
     exchanges: tuple[RecordedExchange, ...]
+    has_masks: bool = True
 
 
 _PLACEHOLDER: Final = re.compile(r"[*<>\[\]{}]|redact|mask|filtered|x{6}", re.IGNORECASE)
 """What a request id has where a recorder has hidden it; AWS's are UUIDs."""
 
-_OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", "performanceConfig", "serviceTier")
+OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", "performanceConfig", "serviceTier")
+"""What plain Converse answers beside the message and the stop reason, in the order of `assemble`'s Response."""
 
 
 def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
     """The Reply that answers as was recorded; its pauses are the recorded ones times `pace`, 0 for none."""
-    events = [*map(_event, exchange.events)]
+    events = [*map(event_as_sent, exchange.events)]
     response = _response(exchange, events, pace)
     partial = exchange.end is not None and exchange.end["end"] == "closed by client"
     return Reply(_body(exchange, events), recorded=Recorded(exchange.operation, response, partial))
 
 
-class _RecordedChunks:
-    """The chunks of a recorded stream, encoded when they are first asked for; `events` are those of its lines."""
-
-    def __init__(self, lines: Sequence[Line], events: Sequence[dict[str, Any] | None], began: int, pace: float) -> None:
-        self._lines = lines
-        self._events = events
-        self._began = began
-        self._pace = pace / 1000
-        self._made: list[Chunk] | None = None
-
-    def __iter__(self) -> Iterator[Chunk]:
-        if self._made is None:
-            self._made = list(self._make())
-        return iter(self._made)
-
-    def _make(self) -> Iterator[Chunk]:
-        before = self._began
-        waiting: Chunk | None = None
-        for line, event in zip(self._lines, self._events, strict=True):
-            data = frame_bytes_of(line, event)
-            if waiting is not None and line.get("joined"):
-                more = (*waiting.more, event) if event is not None else waiting.more
-                waiting = Chunk(waiting.data + data, waiting.delay, waiting.event, more)
-                continue
-            if waiting is not None:
-                yield waiting
-            waiting = Chunk(data, max(0, line["t"] - before) * self._pace, event)
+def _chunks(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None], pace: float) -> Iterable[Chunk]:
+    """The chunks of a stream; where each is one event and none has a pause, in the form that is sent in runs."""
+    frames = [frame_bytes_of(line, event) for line, event in zip(exchange.events, events, strict=True)]
+    known = [event for event in events if event is not None]
+    if not pace and frames and len(known) == len(frames) and not any("joined" in line for line in exchange.events):
+        last = Chunk(frames.pop(), 0.0, known.pop())
+        others = Frames(lambda: known, frames)
+        return StreamChunks(others, (others,), lambda _: last, 0.0, 0.0)
+    chunks: list[Chunk] = []
+    before: int = exchange.head["t"]
+    for line, data, event in zip(exchange.events, frames, events, strict=True):
+        if chunks and line.get("joined"):
+            first = chunks.pop()
+            more = (*first.more, event) if event is not None else first.more
+            chunks.append(Chunk(first.data + data, first.delay, first.event, more))
+        else:
+            chunks.append(Chunk(data, max(0, line["t"] - before) * pace / 1000, event))
             before = line["t"]
-        if waiting is not None:
-            yield waiting
-
-
-def _event(line: Line) -> dict[str, Any] | None:
-    found = event_of(line)
-    if found is None:
-        return None
-    name, members = found
-    return {name: from_wire(name, members)}
+    return chunks
 
 
 def _response(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None], pace: float) -> HttpResponse:
@@ -188,7 +168,7 @@ def _response(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None
     request_id = _request_id(exchange)
     body = body_bytes("body", head)
     if body is None:
-        made = stream_response(_RecordedChunks(exchange.events, events, head["t"], pace), request_id)
+        made = stream_response(_chunks(exchange, events, pace), request_id)
     elif "type" in head:
         made = error_response(head["type"], head["status"], body, request_id)
     else:
@@ -225,8 +205,7 @@ def _body(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None]) -
     head = exchange.head
     if "failed" in head:
         return BareBody(str(head["failed"]))
-    body = head.get("body")
-    members = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
+    members = object_of(head.get("body"))
     name = str(head.get("type") or head.get("headers", {}).get("x-amzn-ErrorType") or "").partition(":")[0]
     if head["status"] >= 400 and name:
         return ErrorBody(name, head["status"], members)
@@ -245,6 +224,6 @@ def _message(members: Mapping[str, Any]) -> Body:
     content: object = message.get("content") if is_object(message) else None
     if not is_object(message) or not is_array(content) or not all(map(is_object, content)):
         return BareBody("Converse 200")
-    options = {name: read[name] for name in _OPTIONS if name in read}
+    options = {name: read[name] for name in OPTIONS if name in read}
     role: str = message.get("role", "assistant")
     return MessageBody(tuple(content), str(members.get("stopReason", "")), role, options=options, strict=False)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from converse_harness.bedrock.findings import is_array, is_object
@@ -84,10 +84,11 @@ def answered(exchange: RecordedExchange) -> Iterator[TimelineRow]:
 
 def _whole_rows(head: Line, body: bytes) -> Iterator[TimelineRow]:
     at: int = head["t"]
-    parsed = _parsed(body.decode(errors="replace"))
+    text = body.decode(errors="replace")
+    parsed = _parsed(text)
     if head["status"] >= 400:
-        message = parsed.get("message") if is_object(parsed) else None
-        said = message if isinstance(message, str) else body.decode(errors="replace")
+        message = member_of(parsed, "message")
+        said = message if isinstance(message, str) else text
         yield _row("error", at, ": ".join(filter(None, (head.get("type"), said))))
     elif is_array(content := member_of(parsed, "output", "message", "content")) and is_object(parsed):
         for block in objects_of(content):
@@ -95,7 +96,7 @@ def _whole_rows(head: Line, body: bytes) -> Iterator[TimelineRow]:
         yield _row("stop", at, str(parsed.get("stopReason")))
         yield from _metadata_rows(parsed, at)
     else:
-        yield _row("body", at, body.decode(errors="replace"))
+        yield _row("body", at, text)
 
 
 class _Stream:
@@ -111,15 +112,13 @@ class _Stream:
         at: int = line["t"]
         name, members = event_of(line) or ("", {})
         delta: Any = members.get("delta") if name == "contentBlockDelta" else None
-        if is_object(delta) and len(delta) == 1:
-            ((carried, value),) = delta.items()
-            if carried in _DELTAS and (found := _DELTAS[carried](value)) is not None:
-                label, text = found
-                if label != self._label:
-                    yield from self.closed()
-                self._label = label
-                self._pieces.append(Piece(at, text))
-                return
+        if is_object(delta) and len(delta) == 1 and (found := _delta(delta)) is not None:
+            label, text = found
+            if label != self._label:
+                yield from self.closed()
+            self._label = label
+            self._pieces.append(Piece(at, text))
+            return
         yield from self.closed()
         start: Any = members.get("start") if name == "contentBlockStart" else None
         if is_object(start) and len(start) == 1:
@@ -155,21 +154,18 @@ def _block_rows(block: Mapping[str, Any], at: int | None, label: str = "text") -
     match block:
         case {"text": str(text)}:
             yield _row(label, at, text)
-        case {"reasoningContent": {"reasoningText": {"text": str(text), "signature": _}}}:
-            yield _row("reasoning", at, text + _SIGNED)
-        case {"reasoningContent": {"reasoningText": {"text": str(text)}}}:
-            yield _row("reasoning", at, text)
+        case {"reasoningContent": {"reasoningText": {"text": str(text), **more}}}:
+            yield _row("reasoning", at, text + _SIGNED * ("signature" in more))
         case {"reasoningContent": {"redactedContent": str(data)}}:
             yield _row("reasoning", at, _redacted(data))
         case {"toolUse": use} if is_object(use):
             yield _tool_use(use, use.get("input"), at)
         case {"toolResult": result} if is_object(result):
             status = f" ({result['status']})" if "status" in result else ""
-            said = " ".join(_told(each) for each in objects_of(result.get("content")))
-            yield _row("tool_result", at, f"{result.get('toolUseId')}{status} {said}")
+            yield _row("tool_result", at, f"{result.get('toolUseId')}{status} {_texts(result.get('content'))}")
         case {"citationsContent": cited} if is_object(cited):
             yield from (_row("citation", at, _cited(each)) for each in objects_of(cited.get("citations")))
-            yield _row(label, at, "".join(_told(each) for each in objects_of(cited.get("content"))))
+            yield _row(label, at, _texts(cited.get("content"), ""))
         case _:
             yield from (_row(name, at, _json(value)) for name, value in block.items())
 
@@ -211,9 +207,7 @@ def _verdicts(assessment: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _cited(citation: Mapping[str, Any]) -> str:
-    title = citation.get("title")
-    where = citation.get("location")
-    source = " ".join(_told(each) for each in objects_of(citation.get("sourceContent")))
+    title, where, source = citation.get("title"), citation.get("location"), _texts(citation.get("sourceContent"))
     parts = (str(title) if title is not None else "", _json(where) if where else "", _json(source) if source else "")
     return " ".join(filter(None, parts))
 
@@ -222,51 +216,36 @@ def _redacted(data: str) -> str:
     return f"({len(data) * 3 // 4} bytes, redacted)"
 
 
-def _told(block: Mapping[str, Any]) -> str:
-    text = block.get("text")
-    return text if isinstance(text, str) else _json(block.get("json", block))
+def _texts(blocks: object, between: str = " ") -> str:
+    """The texts of blocks, and the JSON of those that are something else."""
+    texts = ((each.get("text"), each.get("json", each)) for each in objects_of(blocks))
+    return between.join(text if isinstance(text, str) else _json(other) for text, other in texts)
 
 
-def _text_delta(value: Any) -> tuple[str, str] | None:
-    return ("text", value) if isinstance(value, str) else None
-
-
-def _reasoning_delta(value: Any) -> tuple[str, str] | None:
-    match value:
+def _delta(delta: Mapping[str, Any]) -> tuple[str, str] | None:
+    """What a delta adds to: the label and the text; None where it is not as it should be."""
+    match delta:
         case {"text": str(text)}:
+            return "text", text
+        case {"reasoningContent": {"text": str(text)}}:
             return "reasoning", text
-        case {"signature": str()}:
+        case {"reasoningContent": {"signature": str()}}:
             return "reasoning", _SIGNED
-        case {"redactedContent": str(data)}:
+        case {"reasoningContent": {"redactedContent": str(data)}}:
             return "reasoning", _redacted(data)
+        case {"toolUse": {"input": str(text)}}:
+            return "tool_use", text
+        case {"toolResult": [*results]}:
+            return "tool_result", _texts(results)
+        case {"citation": cited} if is_object(cited):
+            return "citation", f"{_cited(cited)}\n"
         case _:
             return None
-
-
-def _tool_use_delta(value: Any) -> tuple[str, str] | None:
-    return ("tool_use", value["input"]) if is_object(value) and isinstance(value.get("input"), str) else None
-
-
-def _tool_result_delta(value: Any) -> tuple[str, str] | None:
-    return ("tool_result", " ".join(map(_told, objects_of(value)))) if is_array(value) else None
-
-
-def _citation_delta(value: Any) -> tuple[str, str] | None:
-    return ("citation", f"{_cited(value)}\n") if is_object(value) else None
 
 
 _SIGNED: Final = " (signed)"
 _ONE_LINE: Final = 60
 _LABELS: Final = {"toolUse": "tool_use", "toolResult": "tool_result"}
-
-_DELTAS: Final[Mapping[str, Callable[[Any], tuple[str, str] | None]]] = {
-    "text": _text_delta,
-    "reasoningContent": _reasoning_delta,
-    "toolUse": _tool_use_delta,
-    "toolResult": _tool_result_delta,
-    "citation": _citation_delta,
-}
-"""The member of a delta -> what it adds to: the label and the text; None where it is not as it should be."""
 
 
 def _row(label: str, at: int | None, text: str) -> TimelineRow:

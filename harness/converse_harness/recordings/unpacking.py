@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Final
 
-__all__ = ["CODINGS", "MAX_BODY", "MAX_FILE", "CannotUnpack", "unpack"]
+GZIP: Final = b"\x1f\x8b"
+"""How gzip begins."""
 
 MAX_BODY: Final = 64 * 1024 * 1024
 MAX_FILE: Final = 512 * 1024 * 1024

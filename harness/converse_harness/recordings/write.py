@@ -21,7 +21,6 @@ from typing import Final
 from converse_harness.endpoint import Exchange
 from converse_harness.endpoint.call import Call, CallOutcome, ForwardedCall
 from converse_harness.errors import SecretFound, StreamOrderError
-from converse_harness.recordings import replies as recorded
 from converse_harness.recordings.again import with_kept
 from converse_harness.recordings.capture import CapturedExchange, exchange_lines
 from converse_harness.recordings.lines import FORMAT, VERSION, Line, dump
@@ -29,7 +28,7 @@ from converse_harness.recordings.media import set_aside
 from converse_harness.recordings.parts import written_once
 from converse_harness.recordings.read import DamagedRecording, parse, read
 from converse_harness.recordings.redaction import Redaction
-from converse_harness.recordings.replies import reply_of
+from converse_harness.recordings.replies import OPTIONS, RecordedExchange, reply_of
 from converse_harness.recordings.safe import SafeLines, safe_lines, said_of_left_out
 from converse_harness.reply.body import EventsBody, MessageBody, summarize_body
 from converse_harness.reply.reply import Reply
@@ -40,13 +39,12 @@ from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import HttpResponse, Request
 
 
-def header(recorded: datetime | None = None) -> Line:
+def header() -> Line:
     """The first line of a recording that is made now."""
-    when = recorded or datetime.now(UTC)
     return {
         "format": FORMAT,
         "version": VERSION,
-        "recorded": when.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "recorded": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "by": f"converse-harness {version('converse-harness')}",
         "botocore": version("botocore"),
     }
@@ -104,9 +102,11 @@ def store(path: Path, lines: Sequence[Line]) -> str:
     try:
         for name, data in files.items():
             place = path.parent / name
-            if not _holds(place, data):
-                new += [place] if not place.exists() else []
-                write(place, data)
+            if not place.exists():
+                new.append(place)
+            elif place.read_bytes() == data:
+                continue
+            write(place, data)
         write(path, text)
     except BaseException:
         for place in new:
@@ -118,65 +118,46 @@ def store(path: Path, lines: Sequence[Line]) -> str:
     return text
 
 
-def _holds(path: Path, data: bytes) -> bool:
-    try:
-        return path.read_bytes() == data
-    except OSError:
-        return False
-
-
 if sys.platform == "win32":
     import msvcrt
 
-    def _open(path: Path) -> int:
-        """A file of its own: Windows locks no folders. It lies with the temporary files, as nobody may remove it."""
-        digest = hashlib.sha256(str(path.parent.resolve()).casefold().encode()).hexdigest()[:16]
-        return os.open(Path(tempfile.gettempdir(), f"converse-harness-{digest}.lock"), os.O_RDWR | os.O_CREAT)
-
-    def _lock(handle: int) -> None:
-        while True:
-            with suppress(OSError):  # it gives up after ten seconds
-                msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
-                return
-
-    def _unlock(handle: int) -> None:
-        os.lseek(handle, 0, os.SEEK_SET)
-        msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
+    @contextmanager
+    def _locked(folder: Path) -> Generator[None, None, None]:
+        """Windows locks no folders: a file of its own, with the temporary files, as nobody may remove it."""
+        digest = hashlib.sha256(str(folder.resolve()).casefold().encode()).hexdigest()[:16]
+        name = Path(tempfile.gettempdir(), f"converse-harness-{digest}.lock")
+        with os.fdopen(os.open(name, os.O_RDWR | os.O_CREAT), "r+b") as file:
+            is_locked = False
+            while not is_locked:
+                with suppress(OSError):  # it gives up after ten seconds
+                    msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+                    is_locked = True
+            try:
+                yield
+            finally:
+                os.lseek(file.fileno(), 0, os.SEEK_SET)
+                msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
 
 else:
     import fcntl
 
-    def _open(path: Path) -> int:
-        """The folder itself: nothing is left behind, and nothing that is locked is ever removed."""
-        return os.open(path.parent, os.O_RDONLY)
+    @contextmanager
+    def _locked(folder: Path) -> Generator[None, None, None]:
+        """Be alone among processes and threads: nobody else writes in this folder. It ends with its process, however.
 
-    def _lock(handle: int) -> None:
-        # A network file system may have no such locks. A file is still written whole there; of two processes that add
-        # to one at the same moment, one may then lose.
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
-
-    def _unlock(handle: int) -> None:
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_UN)
-
-
-@contextmanager
-def _alone(path: Path) -> Generator[None, None, None]:
-    """Wait until no other process or thread writes in the folder of `path`, which is made if need be; then be alone.
-
-    The lock ends with its process, however that ends. Raises OSError where the folder cannot be made or opened.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle = _open(path)
-    try:
-        _lock(handle)
+        The folder itself is locked: nothing is left behind, and nothing that is locked is ever removed.
+        """
+        handle = os.open(folder, os.O_RDONLY)
         try:
+            # A network file system may have no such locks. A file is still written whole there; of two processes that
+            # add to one at the same moment, one may then lose.
+            with suppress(OSError):
+                fcntl.flock(handle, fcntl.LOCK_EX)
             yield
         finally:
-            _unlock(handle)
-    finally:
-        os.close(handle)
+            with suppress(OSError):
+                fcntl.flock(handle, fcntl.LOCK_UN)
+            os.close(handle)
 
 
 _UNANSWERED: Final = HttpResponse(0, (), ())
@@ -188,16 +169,10 @@ class ForwardedExchange:
 
     call: Call
     captured: CapturedExchange
-
-    @property
-    def response(self) -> HttpResponse:
-        """None: what the real service says is the answer."""
-        return _UNANSWERED
-
-    @property
-    def taken(self) -> SentChunks:
-        """Nothing: see `captured`."""
-        return SentChunks()
+    response: HttpResponse = _UNANSWERED
+    """None: what the real service says is the answer."""
+    taken: SentChunks = field(default_factory=SentChunks)
+    """Nothing: see `captured`."""
 
     def ended(self, outcome: CallOutcome) -> None:
         """The answer ended, and how; only the first report counts."""
@@ -221,7 +196,7 @@ class SessionWriter:
     """
 
     path: Path
-    before: tuple[recorded.RecordedExchange, ...] = ()
+    before: tuple[RecordedExchange, ...] = ()
     keeps: bool = False
     redaction: Redaction = field(default_factory=Redaction)
     captured: list[CapturedExchange] = field(default_factory=list[CapturedExchange])
@@ -275,7 +250,8 @@ class SessionWriter:
         SecretFound where an exchange is left out for a secret; then the others are written, if there are any.
         """
         path = path or self.path
-        with _alone(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(path.parent):
             keeps = self.keeps and path == self.path
             if keeps and path.exists():
                 self.before = _without(read(path).exchanges, self._own)
@@ -314,11 +290,9 @@ def _as_it_stands(safe: SafeLines, text: str) -> SafeLines:
     return safe._replace(masked=tuple(replace(leak, line=numbers[leak.line - 1]) for leak in safe.masked))
 
 
-def _without(
-    exchanges: tuple[recorded.RecordedExchange, ...], own: Counter[str]
-) -> tuple[recorded.RecordedExchange, ...]:
+def _without(exchanges: tuple[RecordedExchange, ...], own: Counter[str]) -> tuple[RecordedExchange, ...]:
     """What others wrote; of exchanges that are the same as own ones, the last are the own."""
-    left, others = own.copy(), list[recorded.RecordedExchange]()
+    left, others = own.copy(), list[RecordedExchange]()
     for exchange in reversed(exchanges):
         text = _unnumbered(exchange)
         if left[text]:
@@ -328,7 +302,7 @@ def _without(
     return tuple(reversed(others))
 
 
-def _unnumbered(exchange: recorded.RecordedExchange) -> str:
+def _unnumbered(exchange: RecordedExchange) -> str:
     """An exchange as it is written, wherever in the file it stands."""
     call, *rest = exchange.lines()
     return text_of([call | {"call": 0}, *rest])
@@ -338,28 +312,28 @@ class _Taken:
     """What the client took of an answer, by now; read anew while more comes."""
 
     def __init__(self, captured: CapturedExchange, number: int) -> None:
-        self._heard = captured
+        self._captured = captured
         self._number = number
         self._read: tuple[object, ForwardedCall] | None = None
 
     def __call__(self) -> ForwardedCall:
-        captured = self._heard
+        captured = self._captured
         now = (captured.status, len(captured.pieces), captured.running)
         if self._read is None or self._read[0] != now:
-            self._read = now, _taken(captured, self._number)
+            self._read = now, self._taken()
         return self._read[1]
 
-
-def _taken(captured: CapturedExchange, number: int) -> ForwardedCall:
-    call, head, *rest = exchange_lines(captured, number)
-    events = tuple(line for line in rest if "end" not in line)
-    reply = reply_of(recorded.RecordedExchange(1, call, head, events))
-    chunks = () if reply.recorded is None else tuple(reply.recorded.response.chunks)
-    times = [line["t"] / 1000 for line in events if not line.get("joined")]
-    taken = tuple(zip(chunks, times, strict=False)) if events else ()
-    whole = _whole(reply.body) if head.get("status") == 200 else None
-    at = captured.pieces[-1][1] if captured.pieces else max(captured.head_at, captured.ended_at)
-    return ForwardedCall(captured.status, taken, whole, _summary(reply) if captured.answered else "", at)
+    def _taken(self) -> ForwardedCall:
+        captured = self._captured
+        call, head, *rest = exchange_lines(captured, self._number)
+        events = tuple(line for line in rest if "end" not in line)
+        reply = reply_of(RecordedExchange(1, call, head, events))
+        chunks = () if reply.recorded is None else tuple(reply.recorded.response.chunks)
+        times = [line["t"] / 1000 for line in events if not line.get("joined")]
+        taken = tuple(zip(chunks, times, strict=False)) if events else ()
+        whole = _whole(reply.body) if head.get("status") == 200 else None
+        at = captured.pieces[-1][1] if captured.pieces else max(captured.head_at, captured.ended_at)
+        return ForwardedCall(captured.status, taken, whole, _summary(reply) if captured.answered else "", at)
 
 
 def _summary(reply: Reply) -> str:
@@ -374,14 +348,5 @@ def _summary(reply: Reply) -> str:
 def _whole(body: object) -> Assembled | None:
     if not isinstance(body, MessageBody):
         return None
-    options = body.options
-    return Assembled(
-        message={"role": body.role, "content": list(body.content)},
-        stop_reason=body.stop_reason,
-        usage=options.get("usage"),
-        metrics=options.get("metrics"),
-        trace=options.get("trace"),
-        additional=options.get("additionalModelResponseFields"),
-        performance_config=options.get("performanceConfig"),
-        service_tier=options.get("serviceTier"),
-    )
+    message = {"role": body.role, "content": list(body.content)}
+    return Assembled(message, body.stop_reason, *map(body.options.get, OPTIONS))

@@ -32,8 +32,8 @@ class Frames(list[bytes]):
 
     __slots__ = ("_chunked", "events")
 
-    def __init__(self, events: Callable[[], Iterable[Event]]) -> None:
-        super().__init__()
+    def __init__(self, events: Callable[[], Iterable[Event]], frames: Iterable[bytes] = ()) -> None:
+        super().__init__(frames)
         self.events = events
         self._chunked = b""
 
