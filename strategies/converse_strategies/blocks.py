@@ -1,4 +1,4 @@
-"""Strategies for content blocks that ConverseStream can send."""
+"""Strategies for content blocks that ConverseStream can send, and for the messages of the assistant made of them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from converse_harness import bedrock
 from converse_strategies import leaves
 from converse_strategies.citation import citations_content_blocks
-from converse_strategies.leaves import chosen
+from converse_strategies.leaves import chosen, composite
 from converse_strategies.media import images
 
 Block = dict[str, Any]
+Message = dict[str, Any]
 Texts = st.SearchStrategy[str]
 
 _DELTAS: Final[Mapping[str, tuple[str, str]]] = {
@@ -41,7 +42,7 @@ def streamable() -> tuple[str, ...]:
     return tuple(name for name, place in _DELTAS.items() if bedrock.has_member(*place))
 
 
-@st.composite
+@composite
 def streamable_blocks(draw: st.DrawFn, *, kinds: Collection[str] | None = None, texts: Texts | None = None) -> Block:
     """AWS ContentBlocks that ConverseStream can send: text, reasoning, tool uses, citations, images, server tools.
 
@@ -56,6 +57,30 @@ def streamable_blocks(draw: st.DrawFn, *, kinds: Collection[str] | None = None, 
     return draw_block(draw, kind, leaves.texts() if texts is None else texts)
 
 
+@composite
+def assistant_messages(
+    draw: st.DrawFn,
+    *,
+    kinds: Collection[str] | None = None,
+    min_blocks: int = 1,
+    max_blocks: int = 3,
+    texts: Texts | None = None,
+) -> Message:
+    """Messages of the assistant, of blocks that ConverseStream can send.
+
+    `kinds` are the members of ContentBlock to choose from, all that can be streamed if not given; `texts` is a strategy
+    for texts. A result of a server tool brings the use that it answers, so there may be more than `max_blocks`. Raises
+    InvalidArgument, when drawn, for a kind that cannot be streamed.
+
+    >>> from hypothesis import find
+    >>> find(assistant_messages(kinds=["text"]), lambda message: len(message["content"]) > 1)
+    {'role': 'assistant', 'content': [{'text': ''}, {'text': ''}]}
+    """
+    wanted = chosen("assistant_messages", "kinds", kinds, streamable())
+    some = leaves.texts() if texts is None else texts
+    return {"role": "assistant", "content": draw(contents(wanted, some, min_blocks, max_blocks))}
+
+
 @lru_cache
 def contents(kinds: tuple[str, ...], texts: Texts, min_blocks: int, max_blocks: int) -> st.SearchStrategy[list[Block]]:
     """Strategy for the content of one assistant message: tool use ids are unique, a server tool's result follows its
@@ -64,7 +89,7 @@ def contents(kinds: tuple[str, ...], texts: Texts, min_blocks: int, max_blocks: 
     return st.lists(_parts(kinds, texts), min_size=min_blocks, max_size=max_blocks).map(_joined)
 
 
-@st.composite
+@composite
 def _parts(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts) -> list[Block]:
     return draw_part(draw, kinds, texts)
 

@@ -14,7 +14,7 @@ from hypothesis.errors import InvalidArgument
 from converse_harness.bedrock.citations import Source, locations, read_source
 from converse_harness.errors import ReplyError
 from converse_strategies import leaves
-from converse_strategies.leaves import chosen
+from converse_strategies.leaves import chosen, composite
 
 Document = Mapping[str, Any]
 Texts = st.SearchStrategy[str]
@@ -28,7 +28,7 @@ _MOST_DOCUMENTS: Final = 5
 _DOMAINS: Final = ("example.com", "www.example.org", "docs.example.net")
 
 
-@st.composite
+@composite
 def citations(
     draw: st.DrawFn,
     *,
@@ -61,7 +61,7 @@ def citations(
     return _draw_citation(draw, _choose(draw, "citations", document, kinds), index, some)
 
 
-@st.composite
+@composite
 def citation_locations(
     draw: st.DrawFn,
     *,
@@ -79,7 +79,7 @@ def citation_locations(
     return _draw_web(draw) if cited.kind == "web" else _draw_range(draw, cited, index)[0]
 
 
-@st.composite
+@composite
 def citations_content_blocks(
     draw: st.DrawFn,
     *,

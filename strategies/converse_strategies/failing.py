@@ -21,7 +21,7 @@ from converse_harness.stream.http import GATEWAY_ERRORS
 from converse_strategies import leaves, responses, shapes
 from converse_strategies.blocks import Texts, streamable
 from converse_strategies.hostile import PLACES, stop_reason_with, with_blocks, witness
-from converse_strategies.leaves import chosen
+from converse_strategies.leaves import chosen, composite
 
 _OPERATIONS: Final = ("Converse", "ConverseStream")
 
@@ -43,7 +43,7 @@ _WAITS: Final = st.sampled_from((None, None, None, "seconds", "ms"))
 _DURATIONS: Final = st.integers(0, 3600)
 
 
-@st.composite
+@composite
 def errors(draw: st.DrawFn, *, names: Collection[str] | None = None, messages: Texts | None = None) -> Reply:
     """Replies that are HTTP errors before the stream: those of Converse and ConverseStream, and the gateway's.
 
@@ -64,7 +64,7 @@ def errors(draw: st.DrawFn, *, names: Collection[str] | None = None, messages: T
     return answer
 
 
-@st.composite
+@composite
 def stream_errors(
     draw: st.DrawFn,
     *,
@@ -100,7 +100,7 @@ def stream_errors(
         raise InvalidArgument(f"stream_errors: {error} Give replies=replies(), or others that are streams.") from error
 
 
-@st.composite
+@composite
 def faults(
     draw: st.DrawFn,
     *,
@@ -146,7 +146,7 @@ class FaultyReply:
         return replace(self.reply, placements=())
 
 
-@st.composite
+@composite
 def faulty_replies(
     draw: st.DrawFn,
     *,

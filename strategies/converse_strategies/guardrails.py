@@ -18,7 +18,7 @@ from hypothesis.errors import InvalidArgument
 from converse_harness import bedrock
 from converse_harness.bedrock.guardrails import REASONS
 from converse_strategies import leaves
-from converse_strategies.leaves import chosen
+from converse_strategies.leaves import chosen, composite
 from converse_strategies.reasoning import draw_findings
 
 Texts = st.SearchStrategy[str]
@@ -38,7 +38,7 @@ _IMAGES: Final = st.sampled_from([(guarded, total) for total in range(5) for gua
 _MOST_UNITS: Final = 4
 
 
-@st.composite
+@composite
 def guardrail_traces(
     draw: st.DrawFn,
     *,
@@ -80,7 +80,7 @@ def guardrail_traces(
     return trace
 
 
-@st.composite
+@composite
 def guardrail_assessments(
     draw: st.DrawFn,
     *,
@@ -108,7 +108,7 @@ def guardrail_assessments(
     return _draw_assessment(draw, draw(_IDS), wanted, least, some)
 
 
-@st.composite
+@composite
 def guardrail_configs(draw: st.DrawFn) -> dict[str, Any]:
     """AWS GuardrailConfigurations, the `guardrailConfig` of Converse: an id or ARN, a version, perhaps what to trace.
 
@@ -119,7 +119,7 @@ def guardrail_configs(draw: st.DrawFn) -> dict[str, Any]:
     return _draw_config(draw, "GuardrailConfiguration")
 
 
-@st.composite
+@composite
 def guardrail_stream_configs(draw: st.DrawFn) -> dict[str, Any]:
     """AWS GuardrailStreamConfigurations, the `guardrailConfig` of ConverseStream: also sync or async.
 

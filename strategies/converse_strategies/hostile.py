@@ -16,7 +16,7 @@ from converse_harness.bedrock.families import NEUTRAL
 from converse_harness.faults.order import ORDER_FAULTS, OrderFault
 from converse_harness.stream.chunk import ByFamily, chunk, cut_message, default_stop_reason
 from converse_strategies.blocks import Block, Texts, streamable
-from converse_strategies.leaves import chosen
+from converse_strategies.leaves import chosen, composite
 from converse_strategies.streams import Event, stream_events
 
 PLACES: Final = st.integers(0, 2**16)
@@ -42,7 +42,7 @@ class HostileStream:
             printer.text(f"fault=ORDER_FAULTS[{self.fault.name!r}], position={self.position}")
 
 
-@st.composite
+@composite
 def hostile_stream_events(
     draw: st.DrawFn,
     *,

@@ -2,15 +2,57 @@
 
 from __future__ import annotations
 
+import inspect
 import string
 from collections.abc import Callable, Collection, Sequence
-from functools import cache, lru_cache
-from typing import Any, Final, TypeVar
+from functools import cache, lru_cache, partial, wraps
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
+
+P = ParamSpec("P")
+Drawn = TypeVar("Drawn")
+Made = TypeVar("Made")
+
+
+def cached(function: Callable[P, Made]) -> Callable[P, Made]:
+    """Cache the strategies that a function builds, by arguments: building takes longer than drawing."""
+    remembered: Callable[..., Made] = lru_cache(maxsize=512)(function)
+
+    @wraps(function)
+    def build(*args: P.args, **kwargs: P.kwargs) -> Made:
+        try:
+            return remembered(*args, **kwargs)
+        except TypeError:  # an argument without a hash, such as a list
+            return function(*args, **kwargs)
+
+    return build
+
+
+def composite(function: Callable[Concatenate[st.DrawFn, P], Made]) -> Callable[P, st.SearchStrategy[Made]]:
+    """As `st.composite`, with the strategies cached, and made when it is first called.
+
+    hypothesis reads the source of each function that it makes, which would be most of what our import costs.
+    """
+    late = cache(partial(st.composite, function))
+
+    @cached
+    @wraps(function)
+    def build(*args: P.args, **kwargs: P.kwargs) -> st.SearchStrategy[Made]:
+        return late()(*args, **kwargs)
+
+    signature = inspect.signature(function)
+    build.__signature__ = signature.replace(parameters=[*signature.parameters.values()][1:])  # type: ignore[attr-defined]
+    return build
+
+
+@cached
+def sampled(values: Sequence[Drawn]) -> st.SearchStrategy[Drawn]:
+    """One of some values, the simplest first."""
+    return st.sampled_from(values)
 
 
 def chosen(function: str, argument: str, asked: Collection[str] | None, known: Sequence[str]) -> tuple[str, ...]:
@@ -32,9 +74,6 @@ def chosen(function: str, argument: str, asked: Collection[str] | None, known: S
         )
     return tuple(each for each in known if each in asked)
 
-
-Drawn = TypeVar("Drawn")
-Made = TypeVar("Made")
 
 _WORD: Final = string.ascii_lowercase + string.digits + string.ascii_uppercase + "_-"
 _TOOL_USES: Final = st.integers(0, len(_WORD) ** 6 - 1)
@@ -66,7 +105,7 @@ def texts(*, min_size: int = 0, max_size: int | None = None) -> st.SearchStrateg
     return st.text(min_size=min_size, max_size=max_size)
 
 
-@st.composite
+@composite
 def made(draw: st.DrawFn, values: st.SearchStrategy[Drawn], make: Callable[[Drawn], Made]) -> Made:
     """`values.map(make)`, for what ends up in a counterexample.
 
@@ -110,7 +149,7 @@ def tool_names() -> st.SearchStrategy[str]:
     return st.text(_WORD, min_size=1, max_size=64)
 
 
-@st.composite
+@composite
 def tool_use_ids(draw: st.DrawFn) -> str:
     """Ids of tool uses in the form that most model families are recorded to use.
 
@@ -178,7 +217,7 @@ def model_ids() -> st.SearchStrategy[str]:
     return st.sampled_from(MODEL_IDS)
 
 
-@st.composite
+@composite
 def faker_texts(draw: st.DrawFn, *, locale: str = "en_US", min_words: int = 1, max_words: int = 12) -> str:
     """Sentences of Faker's words in a locale: texts that a person can read, for `texts=` of the other strategies.
 

@@ -24,7 +24,7 @@ from converse_harness import bedrock
 from converse_harness.samples import content
 from converse_harness.samples.content import png
 from converse_strategies import leaves
-from converse_strategies.leaves import chosen
+from converse_strategies.leaves import chosen, composite
 
 Text = Callable[[Sequence[str]], bytes]
 """(paragraphs) -> a file that holds them, as lines, paragraphs or rows."""
@@ -201,7 +201,7 @@ _EXTENSIONS: Final = {"three_gp": "3gp", "x-aac": "aac"}
 _EXTRAS: Final = st.sampled_from([(context, cited) for context in (False, True) for cited in (None, False, True)])
 
 
-@st.composite
+@composite
 def images(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: Collection[str] | None = None) -> Block:
     """AWS ImageBlocks: PNG of one colour and 1 to 16 pixels each way, a pixel of JPEG, GIF or WebP, or an object of S3.
 
@@ -222,7 +222,7 @@ def images(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
     return {"format": form, "source": {"bytes": png([row] * (height + 1)) if form == "png" else IMAGES[form]}}
 
 
-@st.composite
+@composite
 def documents(
     draw: st.DrawFn,
     *,
@@ -266,7 +266,7 @@ def documents(
     return block
 
 
-@st.composite
+@composite
 def videos(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: Collection[str] | None = None) -> Block:
     """AWS VideoBlocks: the container of each format, with nothing in it, or an object of S3.
 
@@ -283,7 +283,7 @@ def videos(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
     return {"format": form, "source": {"bytes": VIDEOS[form]}}
 
 
-@st.composite
+@composite
 def audios(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: Collection[str] | None = None) -> Block:
     """AWS AudioBlocks: silent WAV and PCM, the empty container of each other format, or an object of S3.
 

@@ -11,43 +11,17 @@ from hypothesis import strategies as st
 
 from converse_harness import bedrock
 from converse_strategies import leaves
-from converse_strategies.blocks import Block, Texts, contents, draw_block, rename_tools, streamable
-from converse_strategies.leaves import chosen
+from converse_strategies.blocks import Block, Message, Texts, assistant_messages, draw_block, rename_tools, streamable
+from converse_strategies.leaves import chosen, composite
 from converse_strategies.media import audios, documents, images, videos
 from converse_strategies.tools import tool_results, tool_uses
-
-Message = dict[str, Any]
 
 MAX_DOCUMENTS: Final = 5
 MAX_IMAGES: Final = 20
 MAX_CACHE_POINTS: Final = 4
 
 
-@st.composite
-def assistant_messages(
-    draw: st.DrawFn,
-    *,
-    kinds: Collection[str] | None = None,
-    min_blocks: int = 1,
-    max_blocks: int = 3,
-    texts: Texts | None = None,
-) -> Message:
-    """Messages of the assistant, of blocks that ConverseStream can send.
-
-    `kinds` are the members of ContentBlock to choose from, all that can be streamed if not given; `texts` is a strategy
-    for texts. A result of a server tool brings the use that it answers, so there may be more than `max_blocks`. Raises
-    InvalidArgument, when drawn, for a kind that cannot be streamed.
-
-    >>> from hypothesis import find
-    >>> find(assistant_messages(kinds=["text"]), lambda message: len(message["content"]) > 1)
-    {'role': 'assistant', 'content': [{'text': ''}, {'text': ''}]}
-    """
-    wanted = chosen("assistant_messages", "kinds", kinds, streamable())
-    some = leaves.texts() if texts is None else texts
-    return {"role": "assistant", "content": draw(contents(wanted, some, min_blocks, max_blocks))}
-
-
-@st.composite
+@composite
 def user_messages(
     draw: st.DrawFn,
     *,
@@ -71,7 +45,7 @@ def user_messages(
     return {"role": "user", "content": _draw_user_content(draw, _user_kinds(kinds), some, max_blocks, Used())}
 
 
-@st.composite
+@composite
 def messages(
     draw: st.DrawFn, *, kinds: Collection[str] | None = None, max_blocks: int = 3, texts: Texts | None = None
 ) -> Message:
@@ -152,7 +126,7 @@ def _user_blocks(kinds: tuple[str, ...], texts: Texts, max_blocks: int) -> st.Se
     return st.lists(_user_block(kinds, texts), min_size=1, max_size=max_blocks)
 
 
-@st.composite
+@composite
 def _user_block(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts) -> Block:
     return _USER[draw(st.sampled_from(kinds))](draw, texts)
 
@@ -223,7 +197,7 @@ _ANSWERED: Final = ("text", "toolUse", "reasoningContent", "citationsContent")
 """What the assistant says in a conversation, of the members of ContentBlock."""
 
 
-@st.composite
+@composite
 def conversations(
     draw: st.DrawFn,
     *,
@@ -263,7 +237,7 @@ class _Turn:
     tools: list[tuple[dict[str, Any], dict[str, Any]]]
 
 
-@st.composite
+@composite
 def _turn(
     draw: st.DrawFn,
     of_assistant: tuple[str, ...],
@@ -300,7 +274,7 @@ def _answers(
     return st.lists(_block(kinds, texts, specs), min_size=1, max_size=3)
 
 
-@st.composite
+@composite
 def _block(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, specs: st.SearchStrategy[Any] | None) -> Block:
     kind = draw(st.sampled_from(kinds))
     return {"toolUse": draw(tool_uses(spec=specs))} if kind == "toolUse" else draw_block(draw, kind, texts)

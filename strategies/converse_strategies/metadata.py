@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from converse_harness import bedrock
 from converse_strategies import leaves
 from converse_strategies.guardrails import guardrail_traces
+from converse_strategies.leaves import composite
 
 _MOST_TOKENS: Final = 2_000_000
 _AN_HOUR: Final = 3_600_000
@@ -26,7 +27,7 @@ ROUTED: Final = (
 """What a prompt router may choose: models and an inference profile. The account is AWS's example."""
 
 
-@st.composite
+@composite
 def token_usages(draw: st.DrawFn, *, cached: bool | None = None) -> dict[str, Any]:
     """AWS TokenUsages that add up: the total is the sum of input, output, cache read and cache write tokens.
 
@@ -118,7 +119,7 @@ def _service_tier(name: str) -> dict[str, Any]:
     return {"type": name}
 
 
-@st.composite
+@composite
 def traces(draw: st.DrawFn, *, guardrails: st.SearchStrategy[dict[str, Any]] | None = None) -> dict[str, Any]:
     """AWS ConverseTraces and ConverseStreamTraces: what a prompt router chose, what a guardrail found, or both.
 

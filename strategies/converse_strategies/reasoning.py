@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from converse_harness import bedrock
 from converse_strategies import leaves
+from converse_strategies.leaves import composite
 
 Texts = st.SearchStrategy[str]
 
@@ -34,7 +35,7 @@ def _findings(texts: Texts) -> st.SearchStrategy[list[dict[str, Any]]]:
     return st.lists(_draw_finding(texts), min_size=1, max_size=2)
 
 
-@st.composite
+@composite
 def _draw_finding(draw: st.DrawFn, texts: Texts) -> dict[str, Any]:
     kind = draw(_kinds())
     members = bedrock.member(_FINDING, kind).members

@@ -16,7 +16,7 @@ from converse_harness.bedrock.rules import RULES, RuleRequest, refusals_of
 from converse_strategies import leaves
 from converse_strategies.blocks import Texts
 from converse_strategies.breaking import BREAKS, breakable
-from converse_strategies.leaves import chosen
+from converse_strategies.leaves import chosen, composite
 from converse_strategies.requests import converse_requests
 
 Json = dict[str, Any]
@@ -64,7 +64,7 @@ _STREAMED: Final = ("some_stream_no_tools",)
 """The rules that are of ConverseStream alone."""
 
 
-@st.composite
+@composite
 def refused_requests(draw: st.DrawFn, *, rules: Collection[str] | None = None, texts: Texts | None = None) -> Refused:
     """Requests that break exactly one rule of what Bedrock refuses, each with Bedrock's message, and the `unmodified`
     one.

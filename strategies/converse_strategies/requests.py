@@ -18,6 +18,7 @@ from converse_strategies import leaves, metadata, shapes
 from converse_strategies.blocks import Texts
 from converse_strategies.guardrails import guardrail_configs, guardrail_stream_configs
 from converse_strategies.json_schema import json_schemas
+from converse_strategies.leaves import composite
 from converse_strategies.message import MAX_CACHE_POINTS, conversations
 from converse_strategies.tools import tool_configs as any_tool_configs
 
@@ -36,7 +37,7 @@ _ANY_MODEL: Final = "my-model"
 """The id of no model: what no single family takes is sent to it."""
 
 
-@st.composite
+@composite
 def converse_requests(
     draw: st.DrawFn,
     *,

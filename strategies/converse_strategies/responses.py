@@ -17,14 +17,14 @@ from converse_harness.stream.assemble import Response, assemble
 from converse_harness.stream.chunk import default_stop_reason
 from converse_harness.stream.http import Request
 from converse_strategies import leaves, metadata
-from converse_strategies.blocks import Texts, contents, streamable
-from converse_strategies.leaves import chosen
-from converse_strategies.message import assistant_messages, conversations
+from converse_strategies.blocks import Texts, assistant_messages, contents, streamable
+from converse_strategies.leaves import chosen, composite
+from converse_strategies.message import conversations
 from converse_strategies.requests import draw_names
 from converse_strategies.streams import draw_options, stop_reasons_after, stream_events
 
 
-@st.composite
+@composite
 def replies(
     draw: st.DrawFn,
     *,
@@ -63,7 +63,7 @@ def replies(
     )
 
 
-@st.composite
+@composite
 def converse_responses(
     draw: st.DrawFn,
     *,
@@ -113,7 +113,7 @@ _OPERATIONS: Final = st.sampled_from(("converse", "converse-stream"))
 _HEADERS: Final = (("Content-Type", "application/json"), ("Accept", "application/json"))
 
 
-@st.composite
+@composite
 def calls(draw: st.DrawFn, *, texts: Texts | None = None) -> Call:
     """Calls of Converse and ConverseStream: a conversation that Bedrock takes, and an answer that arrived whole.
 

@@ -14,6 +14,7 @@ from converse_harness import bedrock
 from converse_harness.bedrock import findings as java
 from converse_harness.bedrock.checks import INTEGERS
 from converse_strategies import leaves
+from converse_strategies.leaves import composite
 
 Strings = st.SearchStrategy[str]
 
@@ -58,7 +59,7 @@ _RARE: Final = 8
 """How many events a stream's union has for each exception."""
 
 
-@st.composite
+@composite
 def values(
     draw: st.DrawFn,
     shape: str,
@@ -211,7 +212,7 @@ def _from(strategy: Strategy) -> Draw:
     return lambda draw: draw(strategy)
 
 
-@st.composite
+@composite
 def _composed(draw: st.DrawFn, draw_value: Draw) -> Any:
     return draw_value(draw)
 

@@ -17,9 +17,8 @@ from converse_harness.bedrock.families import FAMILIES, Family
 from converse_harness.errors import ReplyError
 from converse_harness.stream.chunk import ByFamily, chunk, cut_message, default_stop_reason
 from converse_strategies import leaves, metadata
-from converse_strategies.blocks import Block, Texts, draw_part, rename_tools, streamable
-from converse_strategies.leaves import chosen
-from converse_strategies.message import assistant_messages
+from converse_strategies.blocks import Block, Texts, assistant_messages, draw_part, rename_tools, streamable
+from converse_strategies.leaves import chosen, composite
 
 Event = dict[str, Any]
 
@@ -50,7 +49,7 @@ class ChunkedMessage:
     events: list[Event]
 
 
-@st.composite
+@composite
 def chunkings(draw: st.DrawFn, message: Mapping[str, object]) -> list[Event]:
     """Complete streams of one AWS Message: its texts, reasoning and tool inputs cut anywhere, empty deltas included.
 
@@ -70,7 +69,7 @@ def chunkings(draw: st.DrawFn, message: Mapping[str, object]) -> list[Event]:
         raise InvalidArgument(f"chunkings({message!r}): not an AWS Message that can be streamed: {error}") from error
 
 
-@st.composite
+@composite
 def chunked_messages(
     draw: st.DrawFn,
     *,
@@ -165,7 +164,7 @@ _TAIL: Final = st.binary(min_size=8, max_size=8)
 to a long context), tokens out, milliseconds."""
 
 
-@st.composite
+@composite
 def stream_events(
     draw: st.DrawFn,
     *,
@@ -212,7 +211,7 @@ def _blocks(
     return st.lists(_streamed(kinds, texts, family), min_size=min_blocks, max_size=max_blocks).map(_joined)
 
 
-@st.composite
+@composite
 def _streamed(
     draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, family: Family | None
 ) -> list[tuple[Block, list[Event]]]:

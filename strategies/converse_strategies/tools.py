@@ -15,6 +15,7 @@ from converse_strategies.blocks import SERVER_TOOLS
 from converse_strategies.json_schema.breaking import draw_broken
 from converse_strategies.json_schema.plans import Drawing
 from converse_strategies.json_schema.schemas import chosen, draw_schema
+from converse_strategies.leaves import composite
 from converse_strategies.media import documents, images
 
 Json = dict[str, Any]
@@ -26,7 +27,7 @@ RESULTS: Final = ("text", "json", "image", "document")
 """What a result is made of: members of ToolResultContentBlock, the simplest first."""
 
 
-@st.composite
+@composite
 def tool_specs(
     draw: st.DrawFn, *, schemas: st.SearchStrategy[Json] | None = None, texts: Texts | None = None
 ) -> dict[str, Any]:
@@ -50,7 +51,7 @@ def tool_specs(
     return spec
 
 
-@st.composite
+@composite
 def tools(draw: st.DrawFn, *, kinds: Collection[str] | None = None, texts: Texts | None = None) -> dict[str, Any]:
     """AWS Tools: a toolSpec, a systemTool (one that the service runs), or a cachePoint.
 
@@ -66,7 +67,7 @@ def tools(draw: st.DrawFn, *, kinds: Collection[str] | None = None, texts: Texts
     return {"toolSpec": draw(tool_specs(texts=texts))} if kind == "toolSpec" else {kind: draw(_TOOLS[kind]())}
 
 
-@st.composite
+@composite
 def tool_inputs(draw: st.DrawFn, schema: Spec, *, texts: Texts | None = None) -> dict[str, Any]:
     """Inputs of a tool: objects that satisfy its schema.
 
@@ -80,7 +81,7 @@ def tool_inputs(draw: st.DrawFn, schema: Spec, *, texts: Texts | None = None) ->
     return _input(Drawing(draw, texts), "tool_inputs()", _read("tool_inputs()", schema)[1])
 
 
-@st.composite
+@composite
 def tool_uses(
     draw: st.DrawFn, spec: Spec | st.SearchStrategy[Spec | None] | None = None, *, texts: Texts | None = None
 ) -> dict[str, Any]:
@@ -103,7 +104,7 @@ def tool_uses(
     return {**use, "input": _input(Drawing(draw, texts), "tool_uses()", schema)}
 
 
-@st.composite
+@composite
 def invalid_tool_uses(
     draw: st.DrawFn, spec: Spec | st.SearchStrategy[Spec], *, texts: Texts | None = None
 ) -> dict[str, Any]:
@@ -136,7 +137,7 @@ def invalid_tool_uses(
     return {**use, "name": other, "input": _input(drawing, "invalid_tool_uses()", schema)}
 
 
-@st.composite
+@composite
 def tool_results(
     draw: st.DrawFn,
     tool_use: Mapping[str, Any] | st.SearchStrategy[Mapping[str, Any]] | None = None,
@@ -167,7 +168,7 @@ def tool_results(
     return result
 
 
-@st.composite
+@composite
 def tool_configs(draw: st.DrawFn, *, max_tools: int = 3, texts: Texts | None = None) -> dict[str, Any]:
     """AWS ToolConfigurations: tools whose names differ, and a choice that names one of them.
 
@@ -193,7 +194,7 @@ def tool_configs(draw: st.DrawFn, *, max_tools: int = 3, texts: Texts | None = N
     return config
 
 
-@st.composite
+@composite
 def tool_choices(
     draw: st.DrawFn, tool_config: Mapping[str, Any] | Collection[str] | None = None
 ) -> dict[str, dict[str, Any]]:

@@ -18,6 +18,7 @@ from converse_strategies.json_schema.plans import Choice, Drawing
 from converse_strategies.json_schema.reading import TYPES, Node, Schema, kind
 from converse_strategies.json_schema.schemas import chosen
 from converse_strategies.json_schema.validation import FORMATS, applying, is_valid, names, schemas_at, schemas_of
+from converse_strategies.leaves import composite
 
 Path = tuple[str | int, ...]
 Break = Callable[[Any, Any], Iterable[Any]]
@@ -41,7 +42,7 @@ class BrokenValue:
     keyword: str
 
 
-@st.composite
+@composite
 def broken_values(
     draw: st.DrawFn, schema: Mapping[str, Any] | bool, *, texts: st.SearchStrategy[str] | None = None
 ) -> BrokenValue:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from converse_strategies import leaves
 from converse_strategies.json_schema.plans import Choice, Drawing, until
 from converse_strategies.json_schema.reading import key
+from converse_strategies.leaves import composite
 
 _MORE: Final = 3
 """How many items or members more than needed there are, where nothing says how many."""
@@ -238,6 +239,6 @@ class Items:
         return st.lists(items, min_size=low, max_size=high, unique_by=key if self.unique else None)
 
 
-@st.composite
+@composite
 def _items(draw: st.DrawFn, choice: Choice, texts: st.SearchStrategy[str] | None, full: bool) -> Any:
     return choice.value(Drawing(draw, texts, full))

@@ -14,6 +14,7 @@ from hypothesis.errors import InvalidArgument
 from converse_strategies.json_schema.compiling import Compiler, compile_schema
 from converse_strategies.json_schema.plans import Choice, Drawing
 from converse_strategies.json_schema.reading import OBJECT
+from converse_strategies.leaves import composite
 
 Json = dict[str, Any]
 
@@ -84,7 +85,7 @@ LIMITED: Final[tuple[Json, ...]] = (
 """Parameters with limits, parts or alternatives."""
 
 
-@st.composite
+@composite
 def json_schemas(draw: st.DrawFn, *, max_properties: int = 4) -> Json:
     """JSON Schemas such as the parameters of tools have: objects with typed properties, some of them required.
 
@@ -143,7 +144,7 @@ def _names(most: int) -> st.SearchStrategy[list[str]]:
     return st.lists(st.sampled_from(NAMES), max_size=most, unique=True)
 
 
-@st.composite
+@composite
 def schema_values(
     draw: st.DrawFn, schema: Mapping[str, Any] | bool, *, texts: st.SearchStrategy[str] | None = None
 ) -> Any:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from converse_harness.types import content as types
 from converse_strategies import leaves
+from converse_strategies.leaves import cached, composite
 from converse_strategies.strands.citations import citations_content_blocks
 from converse_strategies.strands.event_loop import metrics, usages
 from converse_strategies.strands.making import (
@@ -17,7 +18,6 @@ from converse_strategies.strands.making import (
     Texts,
     Value,
     Values,
-    cached,
     dicts,
     or_none,
     rarely,
@@ -180,7 +180,7 @@ def messages(*, texts: Texts | None = None) -> Values:
     return rarely(_message(texts), _extras())
 
 
-@st.composite
+@composite
 def _message(draw: st.DrawFn, texts: Texts | None) -> Value:
     role = draw(roles())
     return {"role": role, "content": draw(_said_by(role, texts, 0))}
@@ -193,7 +193,7 @@ def _extras() -> Values:
     return dicts({}, tracking_id=ids, metadata=message_metadata())
 
 
-@st.composite
+@composite
 def conversations(draw: st.DrawFn, *, texts: Texts | None = None) -> list[Value]:
     """Lists of Messages: conversations that the user begins, with alternating roles; every tool use gets a result in
     the next message.

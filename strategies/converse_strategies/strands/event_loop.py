@@ -7,13 +7,14 @@ from typing import Final, get_args
 from hypothesis import strategies as st
 
 from converse_harness.types.event_loop import StopReason
-from converse_strategies.strands.making import RARELY, Value, cached
+from converse_strategies.leaves import cached, composite
+from converse_strategies.strands.making import RARELY, Value
 
 _TOKENS: Final = st.integers(0, 200_000)
 _MILLISECONDS: Final = st.integers(0, 60_000)
 
 
-@st.composite
+@composite
 def usages(draw: st.DrawFn) -> Value:
     """Usages: the total is the sum; cache counts are rare.
 
@@ -31,7 +32,7 @@ def usages(draw: st.DrawFn) -> Value:
     return usage
 
 
-@st.composite
+@composite
 def metrics(draw: st.DrawFn) -> Value:
     """Metrics: the time to the first byte, if present, is not longer than the whole time.
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from converse_harness.types import guardrails
 from converse_strategies import leaves
-from converse_strategies.strands.making import RARELY, Texts, Value, Values, built, cached, dicts, or_none, some
+from converse_strategies.leaves import cached, composite
+from converse_strategies.strands.making import RARELY, Texts, Value, Values, built, dicts, or_none, some
 
 _IDS: Final = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=12)
 _VERSIONS: Final = leaves.made(st.integers(0, 99), lambda number: str(number) if number else "DRAFT")
@@ -145,7 +146,7 @@ def guardrail_assessments(*, texts: Texts | None = None) -> Values:
     )
 
 
-@st.composite
+@composite
 def guardrail_traces(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
     """GuardrailTraces of one guardrail: findings in the input, the model's text, and findings in this text.
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from converse_harness import bedrock
 from converse_harness.types import media as types
 from converse_strategies import media
-from converse_strategies.leaves import made
+from converse_strategies.leaves import cached, composite, made
 from converse_strategies.strands.citations import citations_configs
-from converse_strategies.strands.making import Texts, Value, Values, cached, dicts, or_none, rarely, some
+from converse_strategies.strands.making import Texts, Value, Values, dicts, or_none, rarely, some
 
 _SOURCES: Final = ("bytes", "s3Location")
 """Members of AWS's sources that Strands has as well, `s3Location` as `location`."""
@@ -81,7 +81,7 @@ def video_contents() -> Values:
     return made(media.videos(formats=get_args(types.VideoFormat), sources=_SOURCES), _content)
 
 
-@st.composite
+@composite
 def audio_contents(draw: st.DrawFn) -> Value:
     """AudioContents: a format, and a source in this format."""
     return draw(_audios())

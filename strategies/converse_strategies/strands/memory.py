@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from converse_harness.types import memory as types
 from converse_strategies import leaves
+from converse_strategies.leaves import cached, composite
 from converse_strategies.strands.content import conversations
-from converse_strategies.strands.making import Texts, Value, Values, cached, dicts, some
+from converse_strategies.strands.making import Texts, Value, Values, dicts, some
 
 _NAMES: Final = leaves.tool_names()
 _LIMITS: Final = st.integers(1, 20)
@@ -96,7 +97,7 @@ def memory_add_tool_configs(*, texts: Texts | None = None) -> Values:
     return dicts({}, name=_NAMES, description=some(texts), stores=stores, wait_for_writes=st.booleans())
 
 
-@st.composite
+@composite
 def add_messages_contexts(draw: st.DrawFn) -> types.AddMessagesContext:
     """AddMessagesContexts: sequence numbers that increase, perhaps with gaps, or None.
 
@@ -203,7 +204,7 @@ def memory_injection_configs() -> Values:
     )
 
 
-@st.composite
+@composite
 def memory_manager_configs(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
     """MemoryManagerConfigs: one or more stores with different names; other settings are on, off, or configured."""
     return draw(_manager_configs(texts))

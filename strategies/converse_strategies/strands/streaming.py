@@ -11,11 +11,12 @@ from typing import Final
 from hypothesis import strategies as st
 
 from converse_strategies import leaves
+from converse_strategies.leaves import cached
 from converse_strategies.strands.citations import citation_locations as _citation_locations
 from converse_strategies.strands.content import content_block_starts, roles
 from converse_strategies.strands.event_loop import metrics, stop_reasons, usages
 from converse_strategies.strands.guardrails import traces
-from converse_strategies.strands.making import INDEXES, Texts, Values, cached, dicts, or_none, rarely, some, tagged
+from converse_strategies.strands.making import INDEXES, Texts, Values, dicts, or_none, rarely, some, tagged
 
 _BLOBS: Final = st.binary(min_size=1, max_size=48)
 _STATUSES: Final = st.sampled_from((400, 408, 424, 429, 500, 503, 529))

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from converse_harness.types import tools as types
 from converse_strategies import leaves
 from converse_strategies.json_schema import json_schemas as _json_schemas
-from converse_strategies.strands.making import RARELY, Texts, Value, Values, built, cached, dicts, rarely, some, tagged
+from converse_strategies.leaves import cached, composite
+from converse_strategies.strands.making import RARELY, Texts, Value, Values, built, dicts, rarely, some, tagged
 from converse_strategies.strands.media import document_contents, image_contents
 
 _SIGNATURES: Final = st.text("abcdefghijklmnopqrstuvwxyz0123456789+/=", min_size=1, max_size=24)
@@ -24,7 +25,7 @@ def json_schemas() -> Values:
     return _json_schemas()
 
 
-@st.composite
+@composite
 def tool_specs(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
     """ToolSpecs: `inputSchema` bare or wrapped as in the AWS API; rarely with an output schema and annotations.
 
@@ -136,7 +137,7 @@ def tool_choices() -> Values:
     return st.one_of(tool_choice_auto_dicts(), tool_choice_any_dicts(), tool_choice_tool_dicts())
 
 
-@st.composite
+@composite
 def tool_configs(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
     """ToolConfigs: no two tools have the same name, and a tool that must be used is one of them."""
     found = draw(_several_tools(texts))
@@ -155,7 +156,7 @@ def _name(tool: Value) -> Any:
     return tool["toolSpec"]["name"]
 
 
-@st.composite
+@composite
 def tool_funcs(draw: st.DrawFn, *, texts: Texts | None = None) -> types.ToolFunc:
     """ToolFuncs: `echo`, and functions that always have the same answer, half of them coroutines.
 
