@@ -13,8 +13,9 @@ from converse_harness import bedrock
 from converse_strategies import leaves
 from converse_strategies.blocks import SERVER_TOOLS
 from converse_strategies.json_schema.breaking import draw_broken
+from converse_strategies.json_schema.compiling import plan
 from converse_strategies.json_schema.plans import Drawing
-from converse_strategies.json_schema.schemas import chosen, draw_schema
+from converse_strategies.json_schema.schemas import draw_schema
 from converse_strategies.leaves import composite
 from converse_strategies.media import documents, images
 
@@ -78,7 +79,7 @@ def tool_inputs(draw: st.DrawFn, schema: Spec, *, texts: Texts | None = None) ->
     >>> find(tool_inputs({"type": "object", "properties": {"days": {"minimum": 1}}}), lambda input: input)
     {'days': 1}
     """
-    return _input(Drawing(draw, texts), "tool_inputs()", _read("tool_inputs()", schema)[1])
+    return _input(draw, "tool_inputs()", _read("tool_inputs()", schema)[1], texts)
 
 
 @composite
@@ -101,7 +102,7 @@ def tool_uses(
         return {**use, "name": draw(leaves.tool_names()), "input": draw(leaves.json_objects())}
     name, schema = _read("tool_uses()", given)
     use["name"] = draw(leaves.tool_names()) if name is None else name
-    return {**use, "input": _input(Drawing(draw, texts), "tool_uses()", schema)}
+    return {**use, "input": _input(draw, "tool_uses()", schema, texts)}
 
 
 @composite
@@ -120,10 +121,9 @@ def invalid_tool_uses(
     """
     given = draw(spec) if isinstance(spec, st.SearchStrategy) else spec
     name, schema = _read("invalid_tool_uses()", given)
-    drawing = Drawing(draw, texts)
     use: Json = {"toolUseId": draw(leaves.tool_use_ids())}
     if name is None or draw(st.booleans()):
-        broken = draw_broken(drawing, "invalid_tool_uses()", schema, objects=True)
+        broken = draw_broken(draw, "invalid_tool_uses()", schema, texts, objects=True)
         if broken is not None:
             return {**use, "name": draw(leaves.tool_names()) if name is None else name, "input": broken.value}
     if name is None:
@@ -134,7 +134,7 @@ def invalid_tool_uses(
     other = draw(leaves.tool_names())
     if other == name:
         other = f"{name[:63]}{'1' if name[63:] == '0' else '0'}"
-    return {**use, "name": other, "input": _input(drawing, "invalid_tool_uses()", schema)}
+    return {**use, "name": other, "input": _input(draw, "invalid_tool_uses()", schema, texts)}
 
 
 @composite
@@ -275,8 +275,8 @@ def _read(function: str, spec: object) -> tuple[str | None, Json]:
     return name, dict(inner)
 
 
-def _input(drawing: Drawing, function: str, schema: Any) -> Json:
-    value: Json = chosen(function, schema, objects=True)[1].value(drawing)
+def _input(draw: st.DrawFn, function: str, schema: Any, texts: Texts | None) -> Json:
+    value: Json = plan(function, schema, texts, objects=True)[1].value(Drawing(draw))
     return value
 
 

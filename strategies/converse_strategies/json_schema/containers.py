@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from converse_strategies import leaves
-from converse_strategies.json_schema.plans import Choice, Drawing, until
+from converse_strategies.json_schema.plans import Alternative, Choice, Drawing
 from converse_strategies.json_schema.reading import key
-from converse_strategies.leaves import composite
+from converse_strategies.leaves import cached, composite
 
 _MORE: Final = 3
 """How many items or members more than needed there are, where nothing says how many."""
@@ -22,69 +21,46 @@ _MORE: Final = 3
 _BRANCHES: Final = 2
 """How many more than needed, where each may hold more of the same."""
 
-Name = Callable[[Drawing], str]
-"""A way to draw the name of a member."""
 
+@dataclass(eq=False)
+class Members(Alternative):
+    """Objects: the Choice of each name that the schema knows, the required names, and the number of members.
 
-def any_name(drawing: Drawing) -> str:
-    """Draw any name."""
-    return drawing.draw(leaves.texts())
-
-
-def name_of(texts: st.SearchStrategy[str], drawing: Drawing) -> str:
-    """Draw one of these texts as a name."""
-    return drawing.draw(texts)
-
-
-@dataclass(frozen=True, slots=True)
-class Others:
-    """The members of an object that its schema does not name.
-
-    `names` are functions that draw a name, `of` returns the Choice for a name, `parts` are all possible Choices;
-    `asked`: the schema mentions such members, so they are drawn even if none is needed.
+    `names` draw the names of other members, `others` returns the Choice for such a name, `rest` are all its possible
+    Choices; `asked`: the schema mentions other members, so they are drawn even if none is needed.
     """
-
-    names: Sequence[Name]
-    of: Callable[[str], Choice]
-    parts: Sequence[Choice]
-    asked: bool
-
-    def height(self) -> float:
-        """The height of the smallest Choice in `parts`; infinite if there is none."""
-        return min((choice.height for choice in self.parts), default=math.inf)
-
-
-@dataclass(eq=False, slots=True)
-class Members:
-    """Objects: the Choice of each name, the required names, the number of members, and the other members."""
 
     members: dict[str, Choice]
     required: frozenset[str]
     low: int
     high: int
-    others: Others
+    names: Sequence[Alternative | Choice]
+    others: Callable[[str], Choice]
+    rest: Sequence[Choice]
+    asked: bool
 
     def height(self) -> float:
         """One more than the height of the tallest member that the smallest object needs."""
         needed = [self.members[name].height for name in self.required]
         missing = max(self.low - len(needed), 0)
-        spare = sorted(choice.height for name, choice in self.members.items() if name not in self.required)
-        spare += [self.others.height()] * missing
-        return 1 + max([*needed, *sorted(spare)[:missing]], default=0)
+        spare = [choice.height for name, choice in self.members.items() if name not in self.required]
+        return 1 + max([*needed, *sorted([*spare, *[self._rest_height()] * missing])[:missing]], default=0)
 
-    def parts(self) -> Iterator[Choice]:
+    def _rest_height(self) -> float:
+        return min((choice.height for choice in self.rest), default=math.inf)
+
+    def parts(self) -> Iterable[Choice]:
         """The Choices of the members, and of the others."""
-        yield from self.members.values()
-        yield from self.others.parts
+        return [*self.members.values(), *self.rest]
 
-    def needs(self) -> Iterator[Choice]:
+    def needs(self) -> Iterable[Choice]:
         """The Choices of the required members."""
         return (self.members[name] for name in self.required)
 
     def lack(self) -> Iterator[str]:
         """Why no object is possible: the limit on members is too low; otherwise empty."""
         allowed = sum(choice.height < math.inf for choice in self.members.values())
-        if allowed < self.low and self.others.height() == math.inf:
+        if allowed < self.low and self._rest_height() == math.inf:
             yield f"minProperties is {self.low}, and no more than {allowed} members are allowed"
 
     def value(self, drawing: Drawing) -> dict[str, Any]:
@@ -100,41 +76,34 @@ class Members:
         ]
         wanted = [name for name in spare if not (drawing.smallest and self.members[name].is_recursive)]
         if wanted and not drawing.full:
-            bits = drawing.draw(_bits(len(wanted)))
+            bits = drawing.draw(st.integers(0, (1 << len(wanted)) - 1))
             wanted = [name for index, name in enumerate(wanted) if bits >> index & 1]
         missing = self.low - len(self.required) - len(wanted)
         if missing > 0:
-            left = sorted(
-                set(spare).difference(wanted), key=lambda name: (self.members[name].height, spare.index(name))
-            )
-            wanted += left[:missing]
+            left = [name for name in spare if name not in wanted]
+            wanted += sorted(left, key=lambda name: self.members[name].height)[:missing]
         return {*self.required, *wanted[: self.high - len(self.required)]}
 
     def _add(self, drawing: Drawing, value: dict[str, Any]) -> None:
         missing = max(self.low - len(value), 0)
         room = min(self.high - len(value), missing + _MORE)
-        is_free = self.others.asked and not (drawing.smallest and any(each.is_recursive for each in self.others.parts))
-        if room <= 0 or not (missing or is_free) or self.others.height() == math.inf:
+        is_free = self.asked and not (drawing.smallest and any(each.is_recursive for each in self.rest))
+        if room <= 0 or not (missing or is_free) or self._rest_height() == math.inf:
             return
         least = max(missing, int(drawing.full))
         for index in range(drawing.draw(st.integers(least, room if is_free else least))):
-            name = drawing.draw(st.sampled_from(self.others.names))(drawing)
-            for _ in range(_MORE):
-                if name not in value and name not in self.members and self.others.of(name).height < math.inf:
-                    value[name] = self.others.of(name).value(drawing)
+            for _ in range(1 + _MORE):
+                name = drawing.draw(st.sampled_from(self.names)).value(drawing)
+                if name not in value and name not in self.members and self.others(name).height < math.inf:
+                    value[name] = self.others(name).value(drawing)
                     break
-                name = drawing.draw(st.sampled_from(self.others.names))(drawing)
             else:
                 if index < missing:
                     reject()
 
 
-def _bits(count: int) -> st.SearchStrategy[int]:
-    return st.integers(0, (1 << count) - 1)
-
-
-@dataclass(eq=False, slots=True)
-class Items:
+@dataclass(eq=False)
+class Items(Alternative):
     """Arrays: the Choices of the first items, of the rest, the items that must be contained, and the number of
     items.
     """
@@ -145,28 +114,18 @@ class Items:
     low: int
     high: float
     unique: bool
-    _lists: dict[tuple[int, int], st.SearchStrategy[list[Any]]] = field(
-        default_factory=dict[tuple[int, int], "st.SearchStrategy[list[Any]]"]
-    )
 
     def height(self) -> float:
         """One more than the largest height among the required items."""
-        if next(self.lack(), None) is not None:
-            return math.inf
-        return 1 + max((choice.height for choice in self.needs()), default=0)
+        return math.inf if any(self.lack()) else 1 + max((choice.height for choice in self.needs()), default=0)
 
-    def parts(self) -> Iterator[Choice]:
+    def parts(self) -> Iterable[Choice]:
         """The Choices of the items."""
-        yield from self.prefix
-        yield self.rest
-        yield from self.contains
+        return [*self.prefix, self.rest, *self.contains]
 
-    def needs(self) -> Iterator[Choice]:
+    def needs(self) -> Iterable[Choice]:
         """The Choices of the required items."""
-        yield from self.prefix[: self.low]
-        if self.low > len(self.prefix):
-            yield self.rest
-        yield from self.contains
+        return [*self.prefix[: self.low], *([self.rest] if self.low > len(self.prefix) else []), *self.contains]
 
     def _limit(self) -> float:
         for index, choice in enumerate(self.prefix):
@@ -186,22 +145,16 @@ class Items:
 
     def value(self, drawing: Drawing) -> list[Any]:
         """Draw an array."""
-        if not self.unique or not (self.prefix or self.contains):
-            return self._value(drawing)
-        return until(lambda items: len(set(map(key, items))) == len(items), lambda: self._value(drawing))
-
-    def _value(self, drawing: Drawing) -> list[Any]:
         first = min(len(self.prefix), self._limit())
         least = first if drawing.full or self.contains else min(self.low, first)
-        count = drawing.draw(st.integers(int(least), int(first))) if least < first else int(first)
+        count = drawing.draw(st.integers(int(least), int(first)))
         items = [choice.value(drawing) for choice in self.prefix[:count]]
         if count < len(self.prefix):
             return items
         room = self._limit() - count - len(self.contains)
         rest = self._rest(drawing, max(self.low - count - len(self.contains), 0), room)
         for choice in self.contains:
-            at = drawing.draw(st.integers(0, len(rest))) if rest else 0
-            rest.insert(at, choice.value(drawing))
+            rest.insert(drawing.draw(st.integers(0, len(rest))), choice.value(drawing))
         return items + rest
 
     def _rest(self, drawing: Drawing, low: int, room: float) -> list[Any]:
@@ -218,27 +171,23 @@ class Items:
         if domain is not None:
             some = st.lists(st.sampled_from(domain), min_size=low, max_size=high, unique_by=key)
             return copy.deepcopy(drawing.draw(some))
-        if drawing.texts is not None or drawing.full:
-            return drawing.draw(self._list(low, high, drawing))
-        if (low, high) not in self._lists:
-            self._lists[low, high] = self._list(low, high, drawing)
-        return drawing.draw(self._lists[low, high])
+        return drawing.draw(_lists(self.rest, drawing.full, self.unique, low, high))
 
     def _branches(self, drawing: Drawing, low: int, high: int) -> list[Any]:
         """Items that may contain more of the same kind; their number is drawn together with that of the surrounding
         items.
         """
-        count = drawing.draw(st.integers(low, high)) if low < high else low
-        items = [self.rest.value(drawing) for _ in range(count)]
+        items = [self.rest.value(drawing) for _ in range(drawing.draw(st.integers(low, high)))]
         if self.unique:
             items = list({key(item): item for item in items}.values())
         return items if len(items) >= low else reject()
 
-    def _list(self, low: int, high: int, drawing: Drawing) -> st.SearchStrategy[list[Any]]:
-        items = _items(self.rest, drawing.texts, drawing.full)
-        return st.lists(items, min_size=low, max_size=high, unique_by=key if self.unique else None)
+
+@cached
+def _lists(choice: Choice, full: bool, unique: bool, low: int, high: int) -> st.SearchStrategy[list[Any]]:
+    return st.lists(_items(choice, full), min_size=low, max_size=high, unique_by=key if unique else None)
 
 
 @composite
-def _items(draw: st.DrawFn, choice: Choice, texts: st.SearchStrategy[str] | None, full: bool) -> Any:
-    return choice.value(Drawing(draw, texts, full))
+def _items(draw: st.DrawFn, choice: Choice, full: bool) -> Any:
+    return choice.value(Drawing(draw, full))
