@@ -17,9 +17,8 @@ from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
 from converse_harness.bedrock.guardrails import REASONS
-from converse_strategies import leaves
-from converse_strategies.leaves import chosen, composite
-from converse_strategies.reasoning import draw_findings
+from converse_strategies import leaves, shapes
+from converse_strategies.leaves import cached, chosen, composite, sampled
 
 Texts = st.SearchStrategy[str]
 Assessment = dict[str, Any]
@@ -27,6 +26,10 @@ Assessment = dict[str, Any]
 _ACCOUNT: Final = "arn:aws:bedrock:us-east-1:123456789012"
 _REASONING: Final = "automatedReasoningPolicy"
 _IDS: Final = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=12)
+_RULES: Final = st.text(string.ascii_lowercase + string.digits, min_size=12, max_size=12)
+_MOST_CHARACTERS: Final = 1000
+"""Of a statement of automated reasoning, in AWS's model."""
+
 _VERSIONS: Final = leaves.made(st.integers(0, 99), lambda number: str(number) if number else "DRAFT")
 _RARELY: Final = st.sampled_from((False, False, False, True))
 """Most traces are of one guardrail and one output; so are ours, since every assessment more takes its time."""
@@ -179,9 +182,9 @@ def _draw_assessment(draw: st.DrawFn, id: str, wanted: _Wanted, least: int, text
     policies, actions = wanted
     assessment: Assessment = {}
     units: set[str] = set()
-    for policy in draw(_policy_lists(policies, least)) if policies else ():
+    for policy in draw(st.lists(sampled(policies), min_size=least, max_size=2, unique=True)) if policies else ():
         if policy == _REASONING:
-            assessment[policy] = {"findings": draw_findings(draw, texts)}
+            assessment[policy] = {"findings": draw(st.lists(_findings(texts), min_size=1, max_size=2))}
             units |= {"automatedReasoningPolicyUnits", "automatedReasoningPolicies"}
             continue
         assessment[policy] = entries = _draw_policy(draw, policy, actions, texts)
@@ -194,19 +197,24 @@ def _draw_assessment(draw: st.DrawFn, id: str, wanted: _Wanted, least: int, text
             "guardrailId": id,
             "guardrailVersion": draw(_VERSIONS),
             "guardrailArn": f"{_ACCOUNT}:guardrail/{id}",
-            "guardrailOrigin": list(draw(_origins())),
-            "guardrailOwnership": draw(_enum("GuardrailOwnership")),
+            "guardrailOrigin": list(draw(sampled(_origins()))),
+            "guardrailOwnership": draw(sampled(bedrock.enum("GuardrailOwnership"))),
         }
     return assessment
 
 
-@cache
-def _policy_lists(policies: tuple[str, ...], least: int) -> st.SearchStrategy[list[str]]:
-    return st.lists(st.sampled_from(policies), min_size=least, max_size=2, unique=True)
+@cached
+def _findings(texts: Texts) -> st.SearchStrategy[dict[str, Any]]:
+    policies = leaves.made(_RULES, lambda rule: f"{_ACCOUNT}:automated-reasoning-policy/{rule}:1")
+    return shapes.values(
+        "GuardrailAutomatedReasoningFinding",
+        overrides={"GuardrailAutomatedReasoningPolicyVersionArn": policies},
+        texts=leaves.made(texts, lambda text: text[:_MOST_CHARACTERS]),
+    )
 
 
 def _draw_policy(draw: st.DrawFn, policy: str, actions: frozenset[str], texts: Texts) -> dict[str, Any]:
-    layout = draw(_sampled_layouts(policy, actions))
+    layout = draw(sampled(_layouts(policy, actions)))
     return {name: draw(_entry_lists(shape, actions, texts)) if filled else [] for name, shape, filled in layout}
 
 
@@ -227,11 +235,6 @@ def _layouts(policy: str, actions: frozenset[str]) -> tuple[_Layout, ...]:
     # AWS is recorded to leave out an empty `regexes`, against its own model.
     bare = [tuple(each for each in layout if each[0] != "regexes" or each[2]) for layout in whole]
     return tuple(dict.fromkeys(chain(whole, bare)))
-
-
-@cache
-def _sampled_layouts(policy: str, actions: frozenset[str]) -> st.SearchStrategy[_Layout]:
-    return st.sampled_from(_layouts(policy, actions))
 
 
 _Form = tuple[tuple[str, Any], ...]
@@ -304,28 +307,24 @@ def _grounding(one: int, other: int, *, detected: bool) -> dict[str, float]:
     return {"threshold": high / 100, "score": low / 100}
 
 
-def _draw_metrics(draw: st.DrawFn, used: Iterable[str]) -> dict[str, Any]:
+def _draw_metrics(draw: st.DrawFn, used: Collection[str]) -> dict[str, Any]:
     total, (guarded_images, images) = draw(_CHARACTERS), draw(_IMAGES)
     coverage = {"textCharacters": {"guarded": min(draw(_CHARACTERS), total), "total": total}}
     if images:
         coverage["images"] = {"guarded": guarded_images, "total": images}
     return {
         "guardrailProcessingLatency": draw(_MILLISECONDS),
-        "usage": _usage(draw(_all_units()), frozenset(used)),
+        "usage": _draw_usage(draw, used),
         "guardrailCoverage": coverage,
     }
 
 
-@cache
-def _all_units() -> st.SearchStrategy[int]:
-    return st.integers(0, _MOST_UNITS ** len(bedrock.shape("GuardrailUsage").members) - 1)
-
-
-def _usage(number: int, used: frozenset[str]) -> dict[str, int]:
+def _draw_usage(draw: st.DrawFn, used: Collection[str]) -> dict[str, int]:
     """Draw the units of all policies as one number, one digit per policy, instead of nine draws."""
-    shape = bedrock.shape("GuardrailUsage")
+    names = bedrock.shape("GuardrailUsage").members
+    number = draw(st.integers(0, _MOST_UNITS ** len(names) - 1))
     usage: dict[str, int] = {}
-    for name in shape.members:
+    for name in names:
         number, units = divmod(number, _MOST_UNITS)
         usage[name] = max(units, int(name in used))
     return usage
@@ -344,19 +343,9 @@ def _gravest(assessments: Iterable[Assessment]) -> str:
 
 
 @cache
-def _origins() -> st.SearchStrategy[tuple[str, ...]]:
+def _origins() -> tuple[tuple[str, ...], ...]:
     origins = bedrock.enum("GuardrailOrigin")
-    return st.sampled_from([some for size in range(1, len(origins) + 1) for some in combinations(origins, size)])
-
-
-@cache
-def _enum(shape: str) -> st.SearchStrategy[str]:
-    return st.sampled_from(bedrock.enum(shape))
-
-
-@cache
-def _perhaps(shape: str) -> st.SearchStrategy[str | None]:
-    return st.sampled_from((None, *bedrock.enum(shape)))
+    return tuple(some for size in range(1, len(origins) + 1) for some in combinations(origins, size))
 
 
 def _draw_config(draw: st.DrawFn, shape: str) -> dict[str, Any]:
@@ -366,7 +355,7 @@ def _draw_config(draw: st.DrawFn, shape: str) -> dict[str, Any]:
         "guardrailVersion": draw(_VERSIONS),
     }
     for key, each in bedrock.shape(shape).members.items():
-        value = draw(_perhaps(each.name)) if bedrock.enum(each.name) else None
+        value = draw(sampled((None, *bedrock.enum(each.name))))
         if value is not None:
             config[key] = value
     return config

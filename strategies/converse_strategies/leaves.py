@@ -45,7 +45,7 @@ def composite(function: Callable[Concatenate[st.DrawFn, P], Made]) -> Callable[P
         return late()(*args, **kwargs)
 
     signature = inspect.signature(function)
-    build.__signature__ = signature.replace(parameters=[*signature.parameters.values()][1:])  # type: ignore[attr-defined]
+    vars(build)["__signature__"] = signature.replace(parameters=[*signature.parameters.values()][1:])
     return build
 
 

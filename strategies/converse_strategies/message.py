@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from hypothesis import strategies as st
 
 from converse_harness import bedrock
 from converse_strategies import leaves
 from converse_strategies.blocks import Block, Message, Texts, assistant_messages, draw_block, rename_tools, streamable
-from converse_strategies.leaves import chosen, composite
+from converse_strategies.leaves import cached, chosen, composite, sampled
 from converse_strategies.media import audios, documents, images, videos
 from converse_strategies.tools import tool_results, tool_uses
 
@@ -121,77 +119,35 @@ def _has(content: list[Block], kind: str) -> bool:
     return any(kind in block for block in content)
 
 
-@lru_cache
+@cached
 def _user_blocks(kinds: tuple[str, ...], texts: Texts, max_blocks: int) -> st.SearchStrategy[list[Block]]:
-    return st.lists(_user_block(kinds, texts), min_size=1, max_size=max_blocks)
+    blocks = st.one_of(*(st.fixed_dictionaries({kind: _USER[kind](texts)}) for kind in kinds))
+    return st.lists(blocks, min_size=1, max_size=max_blocks)
 
 
-@composite
-def _user_block(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts) -> Block:
-    return _USER[draw(st.sampled_from(kinds))](draw, texts)
+def _guard_contents(texts: Texts) -> st.SearchStrategy[Block]:
+    qualifiers = st.sampled_from(bedrock.enum("GuardrailConverseContentQualifier"))
+    some = st.lists(qualifiers, min_size=1, max_size=3, unique=True)
+    return st.fixed_dictionaries({"text": st.fixed_dictionaries({"text": texts}, optional={"qualifiers": some})})
 
 
-def _text(draw: st.DrawFn, texts: Texts) -> Block:
-    return {"text": draw(texts)}
+def _search_results(texts: Texts) -> st.SearchStrategy[Block]:
+    content = st.lists(st.fixed_dictionaries({"text": texts}), min_size=1, max_size=1)
+    cited = st.fixed_dictionaries({"enabled": st.booleans()})
+    return st.fixed_dictionaries({"source": texts, "title": texts, "content": content}, optional={"citations": cited})
 
 
-def _image(draw: st.DrawFn, texts: Texts) -> Block:
-    return {"image": draw(_media("image"))}
-
-
-def _document(draw: st.DrawFn, texts: Texts) -> Block:
-    return {"document": draw(_media("document"))}
-
-
-def _video(draw: st.DrawFn, texts: Texts) -> Block:
-    return {"video": draw(_media("video"))}
-
-
-def _audio(draw: st.DrawFn, texts: Texts) -> Block:
-    return {"audio": draw(_media("audio"))}
-
-
-def _search_result(draw: st.DrawFn, texts: Texts) -> Block:
-    result: Block = {"source": draw(texts), "title": draw(texts), "content": [{"text": draw(texts)}]}
-    if draw(st.booleans()):
-        result["citations"] = {"enabled": draw(st.booleans())}
-    return {"searchResult": result}
-
-
-def _guard_content(draw: st.DrawFn, texts: Texts) -> Block:
-    text: Block = {"text": draw(texts)}
-    qualifiers = draw(_qualifiers())
-    if qualifiers:
-        text["qualifiers"] = qualifiers
-    return {"guardContent": {"text": text}}
-
-
-def _cache_point(draw: st.DrawFn, texts: Texts) -> Block:
-    return {"cachePoint": {"type": "default"}}
-
-
-@cache
-def _qualifiers() -> st.SearchStrategy[list[str]]:
-    return st.lists(st.sampled_from(bedrock.enum("GuardrailConverseContentQualifier")), max_size=3, unique=True)
-
-
-@cache
-def _media(kind: str) -> st.SearchStrategy[dict[str, Any]]:
-    return {"image": images, "document": documents, "video": videos, "audio": audios}[kind]()
-
-
-_USER: Final[Mapping[str, Callable[[st.DrawFn, Texts], Block]]] = {
-    "text": _text,
-    "image": _image,
-    "document": _document,
-    "cachePoint": _cache_point,
-    "guardContent": _guard_content,
-    "searchResult": _search_result,
-    "video": _video,
-    "audio": _audio,
+_USER: Final[Mapping[str, Callable[[Texts], st.SearchStrategy[Any]]]] = {
+    "text": lambda texts: texts,
+    "image": lambda texts: images(),
+    "document": lambda texts: documents(),
+    "cachePoint": lambda texts: st.fixed_dictionaries({"type": st.just("default")}),
+    "guardContent": _guard_contents,
+    "searchResult": _search_results,
+    "video": lambda texts: videos(),
+    "audio": lambda texts: audios(),
 }
 """What a user may send beside the results of tools, the simplest first."""
-
 
 _ANSWERED: Final = ("text", "toolUse", "reasoningContent", "citationsContent")
 """What the assistant says in a conversation, of the members of ContentBlock."""
@@ -229,8 +185,7 @@ def conversations(
     return [{"role": "user", "content": opening}, *(message for turn in turns for message in turn.messages)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Turn:
+class _Turn(NamedTuple):
     """An answer and the user's reply to it; `tools` are the tool uses, each with its result."""
 
     messages: list[Message]
@@ -246,7 +201,7 @@ def _turn(
     specs: st.SearchStrategy[Any] | None,
     used: Used,
 ) -> _Turn:
-    answer = sorted(draw(_answers(of_assistant, texts, specs)), key=_place)
+    answer = sorted(draw(st.lists(_block(of_assistant, texts, specs), min_size=1, max_size=3)), key=_place)
     uses = [block["toolUse"] for block in answer if "toolUse" in block]
     results = [_result(draw, use, used) for use in uses]
     said = _draw_user_content(draw, of_user, texts, 2, used) if not results or draw(st.booleans()) else []
@@ -267,16 +222,9 @@ def _place(block: Block) -> int:
     return {"reasoningContent": 0, "toolUse": 2}.get(next(iter(block)), 1)
 
 
-@lru_cache
-def _answers(
-    kinds: tuple[str, ...], texts: Texts, specs: st.SearchStrategy[Any] | None
-) -> st.SearchStrategy[list[Block]]:
-    return st.lists(_block(kinds, texts, specs), min_size=1, max_size=3)
-
-
 @composite
 def _block(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, specs: st.SearchStrategy[Any] | None) -> Block:
-    kind = draw(st.sampled_from(kinds))
+    kind = draw(sampled(kinds))
     return {"toolUse": draw(tool_uses(spec=specs))} if kind == "toolUse" else draw_block(draw, kind, texts)
 
 

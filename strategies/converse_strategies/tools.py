@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from functools import cache
 from typing import Any, Final, cast
 
 from hypothesis import strategies as st
@@ -16,16 +15,13 @@ from converse_strategies.json_schema.breaking import draw_broken
 from converse_strategies.json_schema.compiling import plan
 from converse_strategies.json_schema.plans import Drawing
 from converse_strategies.json_schema.schemas import draw_schema
-from converse_strategies.leaves import composite
+from converse_strategies.leaves import cached, composite, sampled
 from converse_strategies.media import documents, images
 
 Json = dict[str, Any]
 Texts = st.SearchStrategy[str]
 Spec = Mapping[str, Any]
 """A Tool, a ToolSpecification (its schema bare or under `json`, as strands and AWS write it), or a schema alone."""
-
-RESULTS: Final = ("text", "json", "image", "document")
-"""What a result is made of: members of ToolResultContentBlock, the simplest first."""
 
 
 @composite
@@ -157,12 +153,12 @@ def tool_results(
     >>> find(tool_results(use), lambda result: result.get("status") == "error")
     {'toolUseId': 'tooluse_1', 'content': [{'text': '0'}], 'status': 'error'}
     """
-    allowed = leaves.chosen("tool_results", "kinds", kinds, RESULTS)
+    allowed = leaves.chosen("tool_results", "kinds", kinds, tuple(RESULTS))
     given = draw(tool_use) if isinstance(tool_use, st.SearchStrategy) else tool_use
     result: Json = {"toolUseId": draw(leaves.tool_use_ids()) if given is None else _id(given)}
     status = draw(_STATUSES)
-    several = draw(_several(allowed, int(status == "error")))
-    result["content"] = _without_doubles([_item(draw, kind, texts) for kind in several])
+    several = draw(st.lists(sampled(allowed), min_size=int(status == "error"), max_size=3))
+    result["content"] = _without_doubles([{kind: draw(RESULTS[kind](texts))} for kind in several])
     if status is not None:
         result["status"] = status
     return result
@@ -184,7 +180,7 @@ def tool_configs(draw: st.DrawFn, *, max_tools: int = 3, texts: Texts | None = N
     names = [_name_of(spec) for spec in specs]
     bits = draw(_BITS)
     if bits & 4 and bedrock.has_member("Tool", "systemTool"):
-        tool = draw(_system_tools())
+        tool = draw(_SYSTEM_TOOLS)
         found += [{"systemTool": tool}] if tool["name"] not in names else []
     if bits & 2:
         found.append({"cachePoint": draw(_cache_points())})
@@ -218,32 +214,30 @@ _BITS: Final = st.integers(0, 7)
 _STATUSES: Final = st.sampled_from((None, "success", "error"))
 
 
-@cache
-def _system_tools() -> st.SearchStrategy[Json]:
-    return leaves.made(st.sampled_from(SERVER_TOOLS), lambda name: {"name": name})
+_SYSTEM_TOOLS: Final = st.fixed_dictionaries({"name": st.sampled_from(SERVER_TOOLS)})
 
 
-def _cache_point(ttl: str | None) -> Json:
-    return {"type": "default", **({} if ttl is None else {"ttl": ttl})}
-
-
-@cache
+@cached
 def _cache_points() -> st.SearchStrategy[Json]:
     lives = bedrock.enum("CacheTTL") if bedrock.has_member("CachePointBlock", "ttl") else ()
-    return leaves.made(st.sampled_from((None, *lives)), _cache_point)
+    more = {"ttl": st.sampled_from(lives)} if lives else {}
+    return st.fixed_dictionaries({"type": st.just("default")}, optional=more)
 
+
+RESULTS: Final[Mapping[str, Callable[[Texts | None], st.SearchStrategy[Any]]]] = {
+    "text": leaves.visible_texts,
+    "json": lambda texts: leaves.json_objects(),
+    "image": lambda texts: images(),
+    "document": lambda texts: documents(),
+}
+"""What a result is made of: members of ToolResultContentBlock, the simplest first."""
 
 _TOOLS: Final[Mapping[str, Callable[[], st.SearchStrategy[Json]]]] = {
     "toolSpec": tool_specs,
-    "systemTool": _system_tools,
+    "systemTool": lambda: _SYSTEM_TOOLS,
     "cachePoint": _cache_points,
 }
 """The members of Tool."""
-
-
-@cache
-def _several(kinds: tuple[str, ...], least: int) -> st.SearchStrategy[list[str]]:
-    return st.lists(st.sampled_from(kinds), min_size=least, max_size=3)
 
 
 def _mapping(value: object) -> Mapping[str, Any] | None:
@@ -295,28 +289,6 @@ def _without_doubles(content: list[Json]) -> list[Json]:
     """Keep documents with different names: of two with the same name, the first."""
     names = [item["document"]["name"] if "document" in item else None for item in content]
     return [item for index, item in enumerate(content) if names[index] is None or names[index] not in names[:index]]
-
-
-def _item(draw: st.DrawFn, kind: str, texts: Texts | None) -> Json:
-    match kind:
-        case "text":
-            return {"text": draw(leaves.visible_texts(texts))}
-        case "json":
-            return {"json": draw(leaves.json_objects())}
-        case "image":
-            return {"image": draw(_images())}
-        case _:
-            return {"document": draw(_documents())}
-
-
-@cache
-def _images() -> st.SearchStrategy[Json]:
-    return images()
-
-
-@cache
-def _documents() -> st.SearchStrategy[Json]:
-    return documents()
 
 
 def _name_of(spec: Json) -> str:

@@ -81,8 +81,9 @@ class Compiler:
 
     def _settle(self) -> None:
         """Compute the heights of all Choices, and find those that lead back to themselves."""
-        before = None
-        while before != (before := [choice.height for choice in self._choices.values()]):
+        before: list[float] = []
+        while before != (heights := [choice.height for choice in self._choices.values()]):
+            before = heights
             for choice in self._choices.values():
                 choice.settle()
         for choice in self._choices.values():

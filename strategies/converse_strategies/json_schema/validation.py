@@ -10,9 +10,10 @@ import ipaddress
 import re
 import string
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from hypothesis import strategies as st
 
@@ -23,7 +24,8 @@ _LABEL: Final = r"[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
 _DURATION: Final = r"P(?!\Z)(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(?!\Z)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?)"
 
 
-class Format(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Format:
     """A string format: a strategy for its texts, and a function that recognises them."""
 
     texts: st.SearchStrategy[str]
