@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from math import inf
 from typing import Any, Final, Literal
 
 from hypothesis import strategies as st
@@ -21,7 +22,7 @@ from converse_harness.stream.http import GATEWAY_ERRORS
 from converse_strategies import leaves, responses, shapes
 from converse_strategies.blocks import Texts, streamable
 from converse_strategies.hostile import PLACES, stop_reason_with, with_blocks, witness
-from converse_strategies.leaves import chosen, composite
+from converse_strategies.leaves import cached, chosen, composite, sampled
 
 _OPERATIONS: Final = ("Converse", "ConverseStream")
 
@@ -56,7 +57,7 @@ def errors(draw: st.DrawFn, *, names: Collection[str] | None = None, messages: T
     >>> find(errors(names=["ModelTimeoutException"]), lambda error: True)
     <Reply ModelTimeoutException (408) "Model has timed out in processing the request. Try your...">
     """
-    name = draw(st.sampled_from(chosen("errors", "names", names, _error_names())))
+    name = draw(sampled(chosen("errors", "names", names, _error_names())))
     answer = reply.error(name, draw(_messages(name) if messages is None else messages), **_members(draw, name))
     wait = draw(_WAITS)
     if wait is not None:
@@ -83,7 +84,7 @@ def stream_errors(
     '3 events, throttlingException after 0 events'
     """
     known = (*bedrock.stream_exceptions(), *_UNMODELLED)
-    name = draw(st.sampled_from(chosen("stream_errors", "names", names, known)))
+    name = draw(sampled(chosen("stream_errors", "names", names, known)))
     where = draw(PLACES)
     answer = draw(responses.replies() if replies is None else replies)
     code = draw(_UNMODELLED[name]) if name in _UNMODELLED else name
@@ -125,7 +126,7 @@ def faults(
     faults.reset
     """
     selected = _selected("faults", names, levels, transports, operations)
-    return _lasting(draw, "faults", draw(st.sampled_from(selected)), seconds, _may_wait(names, transports))
+    return _lasting(draw, "faults", draw(sampled(selected)), seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,11 +176,12 @@ def faulty_replies(
     wanted = chosen("faulty_replies", "kinds", kinds, streamable())
     selected = _selected("faulty_replies", names, levels, transports, operations)
     # Listed first, since hypothesis shrinks towards it.
-    fault, where = draw(st.sampled_from(selected)), draw(PLACES)
+    fault, where = draw(sampled(selected)), draw(PLACES)
     answer = draw(responses.replies(kinds=wanted) if replies is None else replies)
     if answer.placements:
         raise InvalidArgument(f"faulty_replies: {answer.summary} has a fault already. Give replies= that are sound.")
-    fitting = _fitting(selected, _sort_of(answer), wanted)
+    sort = _sort_of(answer)
+    fitting = [each for each in selected if _fits(each, sort, wanted)]
     if not fitting:
         raise InvalidArgument(
             f"faulty_replies: {answer.summary} cannot be broken by {', '.join(each.name for each in selected)}. Give "
@@ -187,7 +189,7 @@ def faulty_replies(
         )
     if fault not in fitting:
         fault = fitting[where % len(fitting)]
-    fault = _lasting(draw, "faulty_replies", fault, seconds, _may_wait(names, transports))
+    fault = _lasting(draw, "faulty_replies", fault, seconds)
     return FaultyReply(_broken(answer, fault, where, wanted))
 
 
@@ -232,16 +234,13 @@ def _sort_of(answer: Reply) -> _Sort:
             return "failing"
 
 
-@cache
-def _fitting(selected: tuple[Fault, ...], sort: _Sort, kinds: tuple[str, ...]) -> tuple[Fault, ...]:
-    def fits(fault: Fault) -> bool:
-        if isinstance(fault, EventOrderFault):
-            return sort == "complete" and witness(fault.name, kinds) is not None
-        return sort != "error" or fault.on_body is not None
-
-    return tuple(filter(fits, selected))
+def _fits(fault: Fault, sort: _Sort, kinds: tuple[str, ...]) -> bool:
+    if isinstance(fault, EventOrderFault):
+        return sort == "complete" and witness(fault.name, kinds) is not None
+    return sort != "error" or fault.on_body is not None
 
 
+@cached
 def _selected(
     function: str,
     names: Collection[str] | None,
@@ -249,23 +248,31 @@ def _selected(
     transports: Collection[str] | None,
     operations: Collection[str] | None,
 ) -> tuple[Fault, ...]:
-    asked = (
-        chosen(function, "names", names, tuple(FAULTS)),
-        chosen(function, "levels", levels, FAULT_LEVELS),
-        () if transports is None else chosen(function, "transports", transports, TRANSPORTS),
-        () if operations is None else chosen(function, "operations", operations, _OPERATIONS),
+    """The faults of these names and levels that all of these transports and operations can express.
+
+    Those that last are short, unless they may last for the whole timeout: in process, where this takes no time, or if
+    chosen by name.
+    """
+    known = chosen(function, "names", names, tuple(FAULTS))
+    of_levels = chosen(function, "levels", levels, FAULT_LEVELS)
+    able = set(chosen(function, "transports", transports, TRANSPORTS) if transports is not None else ())
+    whole = operations is not None and "Converse" in chosen(function, "operations", operations, _OPERATIONS)
+    may_wait = names is not None or transports is None or able <= IN_PROCESS
+    left_out = () if names is not None else (*_STRIKES_LATER, *(() if may_wait else ("read_timeout",)))
+    found = tuple(
+        fault if fault.seconds is None or (fault.seconds == inf and may_wait) else fault.lasting(_SHORT_SECONDS)
+        for fault in map(FAULTS.__getitem__, known)
+        if fault.level in of_levels
+        and able <= fault.transports
+        and not (whole and fault.on_body is None)
+        and fault.name not in left_out
     )
-    found = _of(*asked)
-    if names is None:
-        left_out = (*_STRIKES_LATER, *(() if _may_wait(names, transports) else ("read_timeout",)))
-        found = tuple(fault for fault in found if fault.name not in left_out)
     if not found:
         given = {"names": names, "levels": levels, "transports": transports, "operations": operations}
         told = ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
         raise InvalidArgument(
             f"{function}({told}): there is no fault that is all of this. Leave one out, or see the `level` and "
-            f"`transports` "
-            "of converse_harness.faults.FAULTS."
+            "`transports` of converse_harness.faults.FAULTS."
         )
     return found
 
@@ -274,32 +281,9 @@ _STRIKES_LATER: Final = ("stale_connection",)
 """Faults that meet the call after the one that they are drawn for; they come by name only."""
 
 
-@cache
-def _of(
-    names: tuple[str, ...], levels: tuple[str, ...], transports: tuple[str, ...], operations: tuple[str, ...]
-) -> tuple[Fault, ...]:
-    """The faults of these names and levels that all of these transports and operations can express."""
-    able = set(transports)
-    whole = "Converse" in operations
-    return tuple(
-        fault
-        for fault in map(FAULTS.__getitem__, names)
-        if fault.level in levels and able <= fault.transports and not (whole and fault.on_body is None)
-    )
-
-
-def _may_wait(names: Collection[str] | None, transports: Collection[str] | None) -> bool:
-    """Whether faults may last for the whole timeout: in process, where this takes no time, or if chosen by name."""
-    return names is not None or transports is None or set(transports) <= IN_PROCESS
-
-
-def _lasting(
-    draw: st.DrawFn, function: str, fault: Fault, seconds: st.SearchStrategy[float] | None, may_wait: bool
-) -> Fault:
-    if fault.seconds is None:
+def _lasting(draw: st.DrawFn, function: str, fault: Fault, seconds: st.SearchStrategy[float] | None) -> Fault:
+    if fault.seconds is None or seconds is None:
         return fault
-    if seconds is None:
-        return fault if fault.seconds == float("inf") and may_wait else fault.lasting(_SHORT_SECONDS)
     try:
         return fault.lasting(draw(seconds))
     except ReplyError as error:

@@ -16,7 +16,7 @@ from converse_harness.bedrock.families import NEUTRAL
 from converse_harness.faults.order import ORDER_FAULTS, OrderFault
 from converse_harness.stream.chunk import ByFamily, chunk, cut_message, default_stop_reason
 from converse_strategies.blocks import Block, Texts, streamable
-from converse_strategies.leaves import chosen, composite
+from converse_strategies.leaves import chosen, composite, sampled
 from converse_strategies.streams import Event, stream_events
 
 PLACES: Final = st.integers(0, 2**16)
@@ -65,7 +65,9 @@ def hostile_stream_events(
     """
     wanted = chosen("hostile_stream_events", "kinds", kinds, streamable())
     names = chosen("hostile_stream_events", "faults", faults, tuple(ORDER_FAULTS))
-    fault = ORDER_FAULTS[draw(_sampled(names, wanted) if faults is None else st.sampled_from(names))]
+    if faults is None:
+        names = tuple(name for name in names if witness(name, wanted) is not None)
+    fault = ORDER_FAULTS[draw(sampled(names))]
     events = draw(stream_events(kinds=wanted, max_blocks=max_blocks, texts=texts))
     if not fault.applicable_at(events):
         blocks = witness(fault.name, wanted)
@@ -77,11 +79,6 @@ def hostile_stream_events(
     positions = fault.applicable_at(events)
     position = positions[draw(PLACES) % len(positions)]
     return HostileStream(fault.apply_at(events, position), fault, position)
-
-
-@cache
-def _sampled(names: tuple[str, ...], kinds: tuple[str, ...]) -> st.SearchStrategy[str]:
-    return st.sampled_from([name for name in names if witness(name, kinds) is not None])
 
 
 @cache

@@ -20,7 +20,7 @@ from converse_strategies import leaves, metadata
 from converse_strategies.blocks import Texts, assistant_messages, contents, streamable
 from converse_strategies.leaves import chosen, composite
 from converse_strategies.message import conversations
-from converse_strategies.requests import draw_names
+from converse_strategies.shapes import draw_some
 from converse_strategies.streams import draw_options, stop_reasons_after, stream_events
 
 
@@ -92,7 +92,7 @@ def converse_responses(
         "usage": draw(metadata.token_usages()),
         "metrics": draw(metadata.metrics()),
     }
-    for name in draw_names(draw, tuple(name for name in _OPTIONAL if bedrock.has_member("ConverseResponse", name))):
+    for name in draw_some(draw, [name for name in _OPTIONAL if bedrock.has_member("ConverseResponse", name)]):
         response[name] = draw(_OPTIONAL[name]())
     if "trace" in response:
         response["trace"] = dict(in_json(response["trace"]))

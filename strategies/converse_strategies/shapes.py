@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, lru_cache, partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
@@ -40,6 +40,7 @@ def strings(pattern: str | None, low: int = 0, high: int | None = None) -> Strin
 
 
 Strategy = st.SearchStrategy[Any]
+Item = TypeVar("Item")
 Draw = Callable[[st.DrawFn], Any]
 _Overrides = tuple[tuple[str, Strategy], ...]
 
@@ -166,7 +167,7 @@ class _Compiler:
     def _structure(self, shape: bedrock.Shape) -> Draw:
         members = self._members(shape)
         required = [(name, members.pop(name)) for name in shape.metadata.get("required", ())]
-        return partial(draw_structure, required, [*members.items()], st.sampled_from(range(len(members) + 1)))
+        return partial(_draw_structure, required, [*members.items()])
 
     def _union(self, shape: bedrock.Shape) -> Draw:
         members = self._members(shape).items()
@@ -180,26 +181,27 @@ def _is_exception(shape: bedrock.Shape) -> bool:
     return bool(shape.metadata.get("exception"))
 
 
-def draw_structure(
-    required: list[tuple[str, Draw]],
-    optional: list[tuple[str, Draw]],
-    places: st.SearchStrategy[int],
-    draw: st.DrawFn,
-) -> dict[str, Any]:
-    """Draw the required members, and optional ones at rising positions; the first that does not rise ends the list.
+def draw_some(draw: st.DrawFn, items: Sequence[Item]) -> Iterator[Item]:
+    """Draw some of the items, in their order, at rising positions; the first position that does not rise ends it.
 
-    This takes fewer draws than one per member, makes few members likely, and lets shrinking remove a member with its
-    draws.
+    This takes fewer draws than one per item, makes few items likely, and lets shrinking remove an item with what is
+    drawn for it.
     """
-    value = {name: draw_member(draw) for name, draw_member in required}
     last = 0
-    while last < len(optional):
-        place = draw(places)
+    while last < len(items):
+        place = draw(st.integers(0, len(items)))
         if place <= last:
             break
-        name, draw_member = optional[place - 1]
-        value[name] = draw_member(draw)
+        yield items[place - 1]
         last = place
+
+
+def _draw_structure(
+    required: Sequence[tuple[str, Draw]], optional: Sequence[tuple[str, Draw]], draw: st.DrawFn
+) -> dict[str, Any]:
+    value = {name: draw_member(draw) for name, draw_member in required}
+    for name, draw_member in draw_some(draw, optional):
+        value[name] = draw_member(draw)
     return value
 
 
