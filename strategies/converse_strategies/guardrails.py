@@ -169,7 +169,14 @@ def _wanted(function: str, policies: Collection[str] | None, actions: Collection
 
 @cache
 def _fitting(policies: frozenset[str], actions: frozenset[str]) -> tuple[str, ...]:
-    return tuple(name for name in guardrail_policies() if name in policies and _layouts(name, actions))
+    return tuple(name for name in guardrail_policies() if name in policies and _has_action(name, actions))
+
+
+def _has_action(policy: str, actions: frozenset[str]) -> bool:
+    if policy == _REASONING:
+        return "NONE" in actions
+    lists = bedrock.member("GuardrailAssessment", policy).members.values()
+    return any(_forms(each.member.name, actions) for each in lists)
 
 
 def _unblocked(wanted: _Wanted) -> _Wanted:
@@ -214,27 +221,21 @@ def _findings(texts: Texts) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def _draw_policy(draw: st.DrawFn, policy: str, actions: frozenset[str], texts: Texts) -> dict[str, Any]:
-    layout = draw(sampled(_layouts(policy, actions)))
-    return {name: draw(_entry_lists(shape, actions, texts)) if filled else [] for name, shape, filled in layout}
-
-
-_Layout = tuple[tuple[str, str, bool], ...]
-"""The lists of a policy: name, shape of an entry, and whether there are entries."""
-
-
-@cache
-def _layouts(policy: str, actions: frozenset[str]) -> tuple[_Layout, ...]:
-    """The ways to fill a policy's lists, each with at least one entry; empty if no entry can have such an action."""
-    shape = bedrock.member("GuardrailAssessment", policy)
-    if policy == _REASONING:
-        return ((),) if "NONE" in actions else ()
-    lists = {name: each.member.name for name, each in shape.members.items()}
-    fillable = [name for name, entry in lists.items() if _forms(entry, actions)]
-    filled = chain.from_iterable(combinations(fillable, size) for size in range(1, len(fillable) + 1))
-    whole = [tuple((name, entry, name in chosen) for name, entry in lists.items()) for chosen in filled]
+    """Draw the lists of a policy, at least one of them with entries."""
+    lists = {name: each.member.name for name, each in bedrock.member("GuardrailAssessment", policy).members.items()}
+    fillable = tuple(name for name, entry in lists.items() if _forms(entry, actions))
+    filled = draw(sampled(fillable))
+    found: dict[str, Any] = {name: [] for name in lists}
+    for name in fillable:
+        # A guardrail has only one filter of each type; a word or a name may be found several times.
+        once = lists[name] in ("GuardrailContentFilter", "GuardrailContextualGroundingFilter")
+        entries = _entries(lists[name], actions, texts)
+        unique_by = _type if once else None
+        found[name] = draw(st.lists(entries, min_size=int(name == filled), max_size=2, unique_by=unique_by))
     # AWS is recorded to leave out an empty `regexes`, against its own model.
-    bare = [tuple(each for each in layout if each[0] != "regexes" or each[2]) for layout in whole]
-    return tuple(dict.fromkeys(chain(whole, bare)))
+    if found.get("regexes") == [] and draw(st.booleans()):
+        del found["regexes"]
+    return found
 
 
 _Form = tuple[tuple[str, Any], ...]
@@ -269,13 +270,6 @@ def _sound(form: Mapping[str, str | None], *, detected: bool) -> bool:
         return True
     ranks = bedrock.enum("GuardrailContentFilterConfidence")
     return detected == (ranks.index(confidence) + ranks.index(strength or "NONE") >= len(ranks))
-
-
-@cache
-def _entry_lists(entry: str, actions: frozenset[str], texts: Texts) -> st.SearchStrategy[list[dict[str, Any]]]:
-    # A guardrail has only one filter of each type; a word or a name may be found several times.
-    once = entry in ("GuardrailContentFilter", "GuardrailContextualGroundingFilter")
-    return st.lists(_entries(entry, actions, texts), min_size=1, max_size=2, unique_by=_type if once else None)
 
 
 def _type(entry: dict[str, Any]) -> Any:

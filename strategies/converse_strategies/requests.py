@@ -80,11 +80,8 @@ def converse_requests(
     for name in shapes.draw_some(draw, [name for name in known if not from_prompt or name in _OF_PROMPTS]):
         request[name] = draw(guardrail_stream_configs() if stream and name == _GUARDRAIL else known[name](texts))
     if from_prompt:
-        request["promptVariables"] = draw(
-            st.dictionaries(
-                leaves.tool_names(), st.fixed_dictionaries({"text": leaves.visible_texts(texts)}), max_size=3
-            )
-        )
+        text = st.fixed_dictionaries({"text": leaves.visible_texts(texts)})
+        request["promptVariables"] = draw(st.dictionaries(leaves.tool_names(), text, max_size=3))
     _limit_cache_points(request)
     asked = RuleRequest("ConverseStream" if stream else "Converse", model_id, _sent(request))
     if not model_id:

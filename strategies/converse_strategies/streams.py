@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -18,7 +17,7 @@ from converse_harness.errors import ReplyError
 from converse_harness.stream.chunk import ByFamily, chunk, cut_message, default_stop_reason
 from converse_strategies import leaves, metadata
 from converse_strategies.blocks import Block, Texts, assistant_messages, draw_part, rename_tools, streamable
-from converse_strategies.leaves import chosen, composite
+from converse_strategies.leaves import cached, chosen, composite
 
 Event = dict[str, Any]
 
@@ -191,7 +190,7 @@ def stream_events(
     wanted = chosen("stream_events", "kinds", kinds, streamable())
     some = leaves.texts() if texts is None else texts
     model = _family(family)
-    events, content = draw(_blocks(wanted, some, model, min_blocks, max_blocks))
+    events, content = _joined(draw(st.lists(_streamed(wanted, some, model), min_size=min_blocks, max_size=max_blocks)))
     if stop_reasons is None:
         stop_reasons = stop_reasons_after(default_stop_reason(content))
     options = draw_options(draw, traces)
@@ -202,13 +201,6 @@ def stream_events(
     if _ADDITIONAL in options:
         stop[_ADDITIONAL] = options.pop(_ADDITIONAL)
     return [{"messageStart": {"role": "assistant"}}, *events, {"messageStop": stop}, {"metadata": options}]
-
-
-@lru_cache
-def _blocks(
-    kinds: tuple[str, ...], texts: Texts, family: Family | None, min_blocks: int, max_blocks: int
-) -> st.SearchStrategy[tuple[list[Event], list[Block]]]:
-    return st.lists(_streamed(kinds, texts, family), min_size=min_blocks, max_size=max_blocks).map(_joined)
 
 
 @composite
@@ -261,8 +253,8 @@ def _family(name: str | None) -> Family | None:
     return None if name is None else FAMILIES[name]
 
 
-@cache
+@cached
 def stop_reasons_after(usual: str) -> st.SearchStrategy[str]:
     """Stop reasons, `usual` first: any of AWS's, except that `tool_use` and `end_turn` exclude each other."""
-    other = {"end_turn": "tool_use", "tool_use": "end_turn"}[usual]
-    return st.sampled_from([usual, *(name for name in bedrock.enum("StopReason") if name not in (usual, other))])
+    others = [name for name in bedrock.enum("StopReason") if name not in ("end_turn", "tool_use")]
+    return st.sampled_from([usual, *others])

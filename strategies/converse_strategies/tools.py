@@ -244,29 +244,32 @@ def _mapping(value: object) -> Mapping[str, Any] | None:
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else None
 
 
+def _inside(value: object, name: str) -> Mapping[str, Any] | None:
+    """The mapping that a mapping has under this name, or itself if it has no such member; None for what is neither."""
+    outer = _mapping(value)
+    return outer if outer is None or name not in outer else _mapping(outer[name])
+
+
 def _read(function: str, spec: object) -> tuple[str | None, Json]:
     """The name of a tool, if it has one, and its schema. Raises InvalidArgument for other values."""
-    inner = _mapping(spec)
-    if inner is not None and "toolSpec" in inner:
-        inner = _mapping(inner["toolSpec"])
-    name: Any = None
-    if inner is not None and "inputSchema" in inner:
-        name, inner = inner.get("name"), _mapping(inner["inputSchema"])
-    if inner is not None and set(inner) == {"json"}:
-        inner = _mapping(inner["json"])
-    if inner is None or {"systemTool", "cachePoint", "name"}.intersection(inner):
+    tool = _inside(spec, "toolSpec")
+    schema = _inside(tool, "inputSchema")
+    name = tool.get("name") if tool is not None and schema is not tool else None
+    if schema is not None and {*schema} == {"json"}:
+        schema = _mapping(schema["json"])
+    if schema is None or {"systemTool", "cachePoint", "name"}.intersection(schema):
         raise InvalidArgument(
             f"{function}: {spec!r} is no tool with a schema. Give an AWS ToolSpecification (name, inputSchema), the "
             "Tool around it, or a JSON Schema."
         )
-    if inner.get("type", "object") != "object":
+    if schema.get("type", "object") != "object":
         raise InvalidArgument(
-            f"{function}: the type of the schema is {inner['type']!r}; Bedrock takes tools whose schema has the type "
+            f"{function}: the type of the schema is {schema['type']!r}; Bedrock takes tools whose schema has the type "
             "'object' alone. Put what you have into a property of an object."
         )
     if name is not None:
         bedrock.check("ToolName", name, root=f"{function}: the name of the tool", error=InvalidArgument)
-    return name, dict(inner)
+    return name, {**schema}
 
 
 def _input(draw: st.DrawFn, function: str, schema: Any, texts: Texts | None) -> Json:
@@ -275,9 +278,8 @@ def _input(draw: st.DrawFn, function: str, schema: Any, texts: Texts | None) -> 
 
 
 def _id(tool_use: object) -> str:
-    outer = _mapping(tool_use) or {}
-    use = _mapping(outer.get("toolUse", outer)) or {}
-    if "toolUseId" not in use:
+    use = _inside(tool_use, "toolUse")
+    if use is None or "toolUseId" not in use:
         raise InvalidArgument(
             f"tool_results(): {tool_use!r} is no tool use, it has no toolUseId. Give an AWS ToolUseBlock (toolUseId, "
             "name, input), the ContentBlock around it, or None for any."

@@ -17,8 +17,7 @@ from hypothesis.errors import InvalidArgument
 
 from converse_strategies import leaves
 from converse_strategies.json_schema import scalars
-from converse_strategies.json_schema.containers import Items, Members
-from converse_strategies.json_schema.plans import Alternative, Choice, Scalar
+from converse_strategies.json_schema.plans import Alternative, Choice, Items, Members, Scalar
 from converse_strategies.json_schema.reading import KEYWORDS, KINDS, OBJECT, STRING, TYPES, Node, key
 from converse_strategies.json_schema.scalars import Contradiction, holds, said
 from converse_strategies.json_schema.validation import is_valid, schemas_at, schemas_of, types

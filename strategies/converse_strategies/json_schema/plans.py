@@ -8,18 +8,27 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from hypothesis import reject
 from hypothesis import strategies as st
 
+from converse_strategies.json_schema.reading import key
+from converse_strategies.leaves import cached, composite
+
 _AGAIN: Final = 2
 """How often a Choice may be inside itself before only what is smallest is drawn."""
 
 _TURNS: Final = 24
 """How many such Choices there are in a value before only what is smallest is drawn."""
+
+_MORE: Final = 3
+"""How many items or members more than needed there are, where nothing says how many."""
+
+_BRANCHES: Final = 2
+"""How many more than needed, where each may hold more of the same."""
 
 _TRIES: Final = 5
 
@@ -140,3 +149,174 @@ class Choice:
         """All possible values, if they are known and few; otherwise None."""
         known = [each.values for each in self.live if isinstance(each, Scalar) and each.values]
         return [value for values in known for value in values] if self.live and len(known) == len(self.live) else None
+
+
+@dataclass(eq=False)
+class Members(Alternative):
+    """Objects: the Choice of each name that the schema knows, the required names, and the number of members.
+
+    `names` draw the names of other members, `others` returns the Choice for such a name, `rest` are all its possible
+    Choices; `asked`: the schema mentions other members, so they are drawn even if none is needed.
+    """
+
+    members: dict[str, Choice]
+    required: frozenset[str]
+    low: int
+    high: int
+    names: Sequence[Alternative | Choice]
+    others: Callable[[str], Choice]
+    rest: Sequence[Choice]
+    asked: bool
+
+    def height(self) -> float:
+        """One more than the height of the tallest member that the smallest object needs."""
+        needed = [self.members[name].height for name in self.required]
+        missing = max(self.low - len(needed), 0)
+        spare = [choice.height for name, choice in self.members.items() if name not in self.required]
+        return 1 + max([*needed, *sorted([*spare, *[self._rest_height()] * missing])[:missing]], default=0)
+
+    def _rest_height(self) -> float:
+        return min((choice.height for choice in self.rest), default=math.inf)
+
+    def parts(self) -> Iterable[Choice]:
+        """The Choices of the members, and of the others."""
+        return [*self.members.values(), *self.rest]
+
+    def needs(self) -> Iterable[Choice]:
+        """The Choices of the required members."""
+        return (self.members[name] for name in self.required)
+
+    def lack(self) -> Iterator[str]:
+        """Why no object is possible: the limit on members is too low; otherwise empty."""
+        allowed = sum(choice.height < math.inf for choice in self.members.values())
+        if allowed < self.low and self._rest_height() == math.inf:
+            yield f"minProperties is {self.low}, and no more than {allowed} members are allowed"
+
+    def value(self, drawing: Drawing) -> dict[str, Any]:
+        """Draw an object, its members in the order of the schema."""
+        chosen = self._chosen(drawing)
+        value = {name: choice.value(drawing) for name, choice in self.members.items() if name in chosen}
+        self._add(drawing, value)
+        return value
+
+    def _chosen(self, drawing: Drawing) -> set[str]:
+        spare = [
+            name for name, choice in self.members.items() if name not in self.required and choice.height < math.inf
+        ]
+        wanted = [name for name in spare if not (drawing.smallest and self.members[name].is_recursive)]
+        if wanted and not drawing.full:
+            bits = drawing.draw(st.integers(0, (1 << len(wanted)) - 1))
+            wanted = [name for index, name in enumerate(wanted) if bits >> index & 1]
+        missing = self.low - len(self.required) - len(wanted)
+        if missing > 0:
+            left = [name for name in spare if name not in wanted]
+            wanted += sorted(left, key=lambda name: self.members[name].height)[:missing]
+        return {*self.required, *wanted[: self.high - len(self.required)]}
+
+    def _add(self, drawing: Drawing, value: dict[str, Any]) -> None:
+        missing = max(self.low - len(value), 0)
+        room = min(self.high - len(value), missing + _MORE)
+        is_free = self.asked and not (drawing.smallest and any(each.is_recursive for each in self.rest))
+        if room <= 0 or not (missing or is_free) or self._rest_height() == math.inf:
+            return
+        least = max(missing, int(drawing.full))
+        for index in range(drawing.draw(st.integers(least, room if is_free else least))):
+            for _ in range(1 + _MORE):
+                name = drawing.draw(st.sampled_from(self.names)).value(drawing)
+                if name not in value and name not in self.members and self.others(name).height < math.inf:
+                    value[name] = self.others(name).value(drawing)
+                    break
+            else:
+                if index < missing:
+                    reject()
+
+
+@dataclass(eq=False)
+class Items(Alternative):
+    """Arrays: the Choices of the first items, of the rest, the items that must be contained, and the number of
+    items.
+    """
+
+    prefix: list[Choice]
+    rest: Choice
+    contains: list[Choice]
+    low: int
+    high: float
+    unique: bool
+
+    def height(self) -> float:
+        """One more than the largest height among the required items."""
+        return math.inf if any(self.lack()) else 1 + max((choice.height for choice in self.needs()), default=0)
+
+    def parts(self) -> Iterable[Choice]:
+        """The Choices of the items."""
+        return [*self.prefix, self.rest, *self.contains]
+
+    def needs(self) -> Iterable[Choice]:
+        """The Choices of the required items."""
+        return [*self.prefix[: self.low], *([self.rest] if self.low > len(self.prefix) else []), *self.contains]
+
+    def _limit(self) -> float:
+        for index, choice in enumerate(self.prefix):
+            if choice.height == math.inf:
+                return min(index, self.high)
+        return self.high if self.rest.height < math.inf else min(len(self.prefix), self.high)
+
+    def lack(self) -> Iterator[str]:
+        """Why no array is possible: too few items are allowed, or too few differ; otherwise empty."""
+        if not any(choice.height == math.inf for choice in self.needs()):
+            low = max(self.low, len(self.prefix) + len(self.contains) if self.contains else 0)
+            domain = self.rest.domain()
+            if low > self._limit():
+                yield f"{low} items are needed, and no more than {int(self._limit())} are allowed"
+            elif self.unique and domain is not None and self.low > len(self.prefix) + len(domain):
+                yield f"minItems is {self.low} with uniqueItems, and its items have only {len(domain)} values"
+
+    def value(self, drawing: Drawing) -> list[Any]:
+        """Draw an array."""
+        first = min(len(self.prefix), self._limit())
+        least = first if drawing.full or self.contains else min(self.low, first)
+        count = drawing.draw(st.integers(int(least), int(first)))
+        items = [choice.value(drawing) for choice in self.prefix[:count]]
+        if count < len(self.prefix):
+            return items
+        room = self._limit() - count - len(self.contains)
+        rest = self._rest(drawing, max(self.low - count - len(self.contains), 0), room)
+        for choice in self.contains:
+            rest.insert(drawing.draw(st.integers(0, len(rest))), choice.value(drawing))
+        return items + rest
+
+    def _rest(self, drawing: Drawing, low: int, room: float) -> list[Any]:
+        domain = self.rest.domain() if self.unique else None
+        if domain is not None:
+            room = min(room, len(domain))
+        if drawing.full and room > 0:
+            low = max(low, 1)
+        if self.rest.is_recursive:
+            return self._branches(drawing, low, int(min(room, low + (0 if drawing.smallest else _BRANCHES))))
+        high = int(min(room, low + _MORE))
+        if not high:
+            return []
+        if domain is not None:
+            some = st.lists(st.sampled_from(domain), min_size=low, max_size=high, unique_by=key)
+            return copy.deepcopy(drawing.draw(some))
+        return drawing.draw(_lists(self.rest, drawing.full, self.unique, low, high))
+
+    def _branches(self, drawing: Drawing, low: int, high: int) -> list[Any]:
+        """Items that may contain more of the same kind; their number is drawn together with that of the surrounding
+        items.
+        """
+        items = [self.rest.value(drawing) for _ in range(drawing.draw(st.integers(low, high)))]
+        if self.unique:
+            items = list({key(item): item for item in items}.values())
+        return items if len(items) >= low else reject()
+
+
+@cached
+def _lists(choice: Choice, full: bool, unique: bool, low: int, high: int) -> st.SearchStrategy[list[Any]]:
+    return st.lists(_items(choice, full), min_size=low, max_size=high, unique_by=key if unique else None)
+
+
+@composite
+def _items(draw: st.DrawFn, choice: Choice, full: bool) -> Any:
+    return choice.value(Drawing(draw, full))

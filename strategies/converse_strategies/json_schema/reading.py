@@ -167,21 +167,18 @@ def kind(value: object) -> str:
     >>> [kind(value) for value in (None, True, 1, 1.0, 1.5, "")]
     ['null', 'boolean', 'integer', 'integer', 'fraction', 'string']
     """
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "integer" if math.isfinite(value) and value.is_integer() else "fraction"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"
+    if isinstance(value, float):
+        return "integer" if math.isfinite(value) and value.is_integer() else "fraction"
+    return _KINDS.get(type(value), "object")
+
+
+_KINDS: Final[Mapping[type, str]] = {
+    type(None): "null",
+    bool: "boolean",
+    int: "integer",
+    str: "string",
+    list: "array",
+}
 
 
 def key(value: Any) -> object:
