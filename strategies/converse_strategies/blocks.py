@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from typing import Any, Final
@@ -134,8 +133,8 @@ def draw_block(draw: st.DrawFn, kind: str, texts: Texts) -> Block:
 def _reasoning(draw: st.DrawFn, texts: Texts) -> dict[str, Any]:
     form = draw(_REASONING_FORMS)
     if form == "redacted":
-        return {"redactedContent": draw(_BLOBS)}
-    signed = {"signature": base64.b64encode(draw(_BLOBS)).decode()} if form == "signed" else {}
+        return {"redactedContent": draw(leaves.BLOBS)}
+    signed = {"signature": draw(leaves.signatures())} if form == "signed" else {}
     return {"reasoningText": {"text": draw(texts), **signed}}
 
 
@@ -164,7 +163,6 @@ _INPUTS: Final[st.SearchStrategy[dict[str, Any]]] = st.one_of(
 )
 """Inputs of tools, two of three of them simple: an object takes longer to draw than all the rest of a block."""
 
-_BLOBS: Final = st.binary(min_size=1, max_size=48)
 _REASONING_FORMS: Final = st.sampled_from(("unsigned", "signed", "redacted"))
 _RESULT_ITEMS: Final = st.lists(leaves.texts() | leaves.json_objects(), max_size=3)
 _STATUSES: Final = st.sampled_from((None, "success", "error"))

@@ -25,7 +25,7 @@ MOST_PAGES: Final = 100
 _MOST_CHARACTERS: Final = 10_000
 _MOST_PARTS: Final = 20
 _MOST_DOCUMENTS: Final = 5
-_URLS: Final = st.tuples(
+URLS: Final = st.tuples(
     st.sampled_from(("example.com", "www.example.org", "docs.example.net")),
     st.text(string.ascii_lowercase + string.digits, max_size=12),
 ).map(lambda both: (f"https://{both[0]}/{both[1]}", both[0]))
@@ -135,12 +135,12 @@ def _draw_citation(draw: st.DrawFn, cited: Source, index: int | None, texts: Tex
     if cited.title is None:
         cited = replace(cited, title=draw(texts))
     if cited.kind == "searchResultLocation" and cited.source is None:
-        cited = replace(cited, source=draw(_URLS)[0])
+        cited = replace(cited, source=draw(URLS)[0])
     return cited.citation(location, passage)
 
 
 def _draw_web(draw: st.DrawFn) -> dict[str, Any]:
-    url, domain = draw(_URLS)
+    url, domain = draw(URLS)
     return {"web": {"url": url, "domain": domain}}
 
 

@@ -25,12 +25,12 @@ Assessment = dict[str, Any]
 
 _ACCOUNT: Final = "arn:aws:bedrock:us-east-1:123456789012"
 _REASONING: Final = "automatedReasoningPolicy"
-_IDS: Final = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=12)
+IDS: Final = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=12)
 _RULES: Final = st.text(string.ascii_lowercase + string.digits, min_size=12, max_size=12)
 _MOST_CHARACTERS: Final = 1000
 """Of a statement of automated reasoning, in AWS's model."""
 
-_VERSIONS: Final = leaves.made(st.integers(0, 99), lambda number: str(number) if number else "DRAFT")
+VERSIONS: Final = leaves.made(st.integers(0, 99), lambda number: str(number) if number else "DRAFT")
 _RARELY: Final = st.sampled_from((False, False, False, True))
 """Most traces are of one guardrail and one output; so are ours, since every assessment more takes its time."""
 
@@ -64,7 +64,7 @@ def guardrail_traces(
     """
     some = leaves.texts() if texts is None else texts
     wanted = _wanted("guardrail_traces", policies, actions)
-    ids = list(dict.fromkeys(draw(_IDS) for _ in range(1 + draw(_RARELY))))
+    ids = list(dict.fromkeys(draw(IDS) for _ in range(1 + draw(_RARELY))))
     answered = draw(st.booleans())
     harmless = _unblocked(wanted) if answered else wanted
     least = 0 if policies is None and actions is None else 1
@@ -108,7 +108,7 @@ def guardrail_assessments(
     some = leaves.texts() if texts is None else texts
     wanted = _wanted("guardrail_assessments", policies, actions)
     least = 0 if policies is None and actions is None else 1
-    return _draw_assessment(draw, draw(_IDS), wanted, least, some)
+    return _draw_assessment(draw, draw(IDS), wanted, least, some)
 
 
 @composite
@@ -202,7 +202,7 @@ def _draw_assessment(draw: st.DrawFn, id: str, wanted: _Wanted, least: int, text
     if bedrock.has_shape("AppliedGuardrailDetails") and draw(st.booleans()):
         assessment["appliedGuardrailDetails"] = {
             "guardrailId": id,
-            "guardrailVersion": draw(_VERSIONS),
+            "guardrailVersion": draw(VERSIONS),
             "guardrailArn": f"{_ACCOUNT}:guardrail/{id}",
             "guardrailOrigin": list(draw(sampled(_origins()))),
             "guardrailOwnership": draw(sampled(bedrock.enum("GuardrailOwnership"))),
@@ -343,10 +343,10 @@ def _origins() -> tuple[tuple[str, ...], ...]:
 
 
 def _draw_config(draw: st.DrawFn, shape: str) -> dict[str, Any]:
-    name = draw(_IDS)
+    name = draw(IDS)
     config = {
         "guardrailIdentifier": f"{_ACCOUNT}:guardrail/{name}" if draw(st.booleans()) else name,
-        "guardrailVersion": draw(_VERSIONS),
+        "guardrailVersion": draw(VERSIONS),
     }
     for key, each in bedrock.shape(shape).members.items():
         value = draw(sampled((None, *bedrock.enum(each.name))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import inspect
 import string
 from collections.abc import Callable, Collection, Sequence
@@ -79,6 +80,10 @@ _WORD: Final = string.ascii_lowercase + string.digits + string.ascii_uppercase +
 _TOOL_USES: Final = st.integers(0, len(_WORD) ** 6 - 1)
 _INTEGERS: Final = st.integers(-(2**53), 2**53)
 _SCALARS: Final = st.none() | st.booleans() | _INTEGERS | st.floats(allow_nan=False, allow_infinity=False)
+
+CACHE_POINTS: Final = st.fixed_dictionaries({"type": st.just("default")})
+BLOBS: Final = st.binary(min_size=1, max_size=48)
+"""What is encrypted, or signs something."""
 
 MODEL_IDS: Final = (
     "amazon.nova-lite-v1:0",
@@ -165,7 +170,18 @@ def tool_use_ids(draw: st.DrawFn) -> str:
     return f"tooluse_{name.rjust(22, _WORD[0])}"
 
 
-@cache
+@cached
+def signatures() -> st.SearchStrategy[str]:
+    """What models sign their reasoning with, base64.
+
+    >>> from hypothesis import find
+    >>> find(signatures(), lambda text: True)
+    'AA=='
+    """
+    return made(BLOBS, lambda blob: base64.b64encode(blob).decode())
+
+
+@cached
 def json_values() -> st.SearchStrategy[Any]:
     """Any JSON value that survives a JSON round trip: no NaN, no infinity, integers of up to 53 bits.
 
@@ -176,12 +192,8 @@ def json_values() -> st.SearchStrategy[Any]:
     """
     # Not st.recursive, which takes twice as long: two of seven values are containers with at most two items, so it
     # ends.
-    nested = st.deferred(_nested)
+    nested = st.deferred(json_values)
     return _SCALARS | texts() | st.lists(nested, max_size=2) | st.dictionaries(texts(), nested, max_size=2)
-
-
-def _nested() -> st.SearchStrategy[Any]:
-    return json_values()
 
 
 @cache

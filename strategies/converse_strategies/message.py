@@ -141,7 +141,7 @@ _USER: Final[Mapping[str, Callable[[Texts], st.SearchStrategy[Any]]]] = {
     "text": lambda texts: texts,
     "image": lambda texts: images(),
     "document": lambda texts: documents(),
-    "cachePoint": lambda texts: st.fixed_dictionaries({"type": st.just("default")}),
+    "cachePoint": lambda texts: leaves.CACHE_POINTS,
     "guardContent": _guard_contents,
     "searchResult": _search_results,
     "video": lambda texts: videos(),

@@ -83,34 +83,29 @@ def converse_requests(
         text = st.fixed_dictionaries({"text": leaves.visible_texts(texts)})
         request["promptVariables"] = draw(st.dictionaries(leaves.tool_names(), text, max_size=3))
     _limit_cache_points(request)
-    asked = RuleRequest("ConverseStream" if stream else "Converse", model_id, _sent(request))
-    if not model_id:
-        takers = [each for each in leaves.MODEL_IDS if refusal_of(replace(asked, model_id=each)) is None] or [
-            _ANY_MODEL
-        ]
-        request["modelId"] = takers[which % len(takers)]
+    sent = asked("ConverseStream" if stream else "Converse", request)
+    if model_id:
+        assume(refusal_of(sent) is None)
     else:
-        assume(refusal_of(asked) is None)
+        takers = [each for each in leaves.MODEL_IDS if refusal_of(replace(sent, model_id=each)) is None]
+        request["modelId"] = takers[which % len(takers)] if takers else _ANY_MODEL
     return request
 
 
-def _sent(request: Json) -> Json:
+def asked(operation: str, request: Json) -> RuleRequest:
+    """A request as the rules see it."""
     body = {name: value for name, value in request.items() if name != "modelId"}
-    sent: Json = json.loads(bedrock.to_json("ConverseRequest", body))
-    return sent
+    return RuleRequest(operation, request["modelId"], json.loads(bedrock.to_json("ConverseRequest", body)))
 
 
 @cached
 def _systems(texts: Texts | None) -> st.SearchStrategy[list[Json]]:
     text = st.fixed_dictionaries({"text": leaves.visible_texts(texts)})
     guarded = st.fixed_dictionaries({"guardContent": st.fixed_dictionaries({"text": text})})
-    blocks = st.lists(text | st.builds(_cache_point) | guarded, min_size=1, max_size=3)
+    points = st.fixed_dictionaries({"cachePoint": leaves.CACHE_POINTS})
+    blocks = st.lists(text | points | guarded, min_size=1, max_size=3)
     # A cache point at the beginning has nothing to cache.
     return leaves.made(blocks, lambda found: [*dropwhile(lambda block: "cachePoint" in block, found)])
-
-
-def _cache_point() -> Json:
-    return {"cachePoint": {"type": "default"}}
 
 
 @cached

@@ -54,12 +54,7 @@ def replies(
     return reply.message(
         *content,
         stop_reason=reason,
-        usage=options["usage"],
-        metrics=options["metrics"],
-        trace=options.get("trace"),
-        additional=options.get("additionalModelResponseFields"),
-        performance_config=options.get("performanceConfig"),
-        service_tier=options.get("serviceTier"),
+        **{_ARGUMENTS.get(name, name): value for name, value in options.items()},
     )
 
 
@@ -100,6 +95,13 @@ def converse_responses(
         response["trace"] = draw(traces)
     return response
 
+
+_ARGUMENTS: Final = {
+    "additionalModelResponseFields": "additional",
+    "performanceConfig": "performance_config",
+    "serviceTier": "service_tier",
+}
+"""What `reply.message` calls members of a response."""
 
 _OPTIONAL: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
     "performanceConfig": metadata.performance_configs,

@@ -133,12 +133,9 @@ class _Compiler:
     def of(self, shape: bedrock.Shape) -> Draw:
         """The function that draws a shape; for a recursive shape, one that looks the function up at each call."""
         if shape.name not in self._made:
-            self._made[shape.name] = partial(self._draw_later, shape.name)
+            self._made[shape.name] = lambda draw: self._made[shape.name](draw)  # noqa: PLW0108 (it is not made yet)
             self._made[shape.name] = self._compile(shape)
         return self._made[shape.name]
-
-    def _draw_later(self, name: str, draw: st.DrawFn) -> Any:
-        return self._made[name](draw)
 
     def _compile(self, shape: bedrock.Shape) -> Draw:
         if shape.name in self._overrides:

@@ -192,18 +192,15 @@ class Compiler:
             names.append(self._choice([STRING, *naming]) if naming else Scalar(leaves.texts()))
             rest.append(more)
         return Members(
-            members={name: self._member(nodes, name) for name in (*known, *required) if is_name(name)},
+            members={name: self._choice(_members(nodes, name)) for name in (*known, *required) if is_name(name)},
             required=frozenset(required),
             low=low,
             high=2**31 if high is None else high,
             names=names,
-            others=lambda name: self.choice(*(child for node in nodes for child in schemas_of(node, name))),
+            others=lambda name: self.choice(*_members(nodes, name)),
             rest=rest,
             asked=asks or has_patterns or not said(nodes, "properties"),
         )
-
-    def _member(self, nodes: Sequence[Node], name: str) -> Choice:
-        return self._choice(child for node in nodes for child in schemas_of(node, name))
 
 
 _MAKERS: Final[Mapping[str, Callable[[Compiler, Sequence[Node], frozenset[str]], Alternative]]] = {
@@ -299,6 +296,10 @@ def _constants(where: str, given: Any, nodes: Sequence[Node], wrong: Sequence[No
 
 def _is_right(nodes: Sequence[Node], wrong: Sequence[Node], value: Any) -> bool:
     return holds(nodes, value) and not any(is_valid(node, value) for node in wrong)
+
+
+def _members(nodes: Sequence[Node], name: str) -> list[Node]:
+    return [child for node in nodes for child in schemas_of(node, name)]
 
 
 def _below(nodes: Sequence[Node], keyword: str) -> list[Node]:

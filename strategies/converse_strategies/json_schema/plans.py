@@ -16,7 +16,7 @@ from hypothesis import reject
 from hypothesis import strategies as st
 
 from converse_strategies.json_schema.reading import key
-from converse_strategies.leaves import cached, composite
+from converse_strategies.leaves import composite
 
 _AGAIN: Final = 2
 """How often a Choice may be inside itself before only what is smallest is drawn."""
@@ -300,7 +300,8 @@ class Items(Alternative):
         if domain is not None:
             some = st.lists(st.sampled_from(domain), min_size=low, max_size=high, unique_by=key)
             return copy.deepcopy(drawing.draw(some))
-        return drawing.draw(_lists(self.rest, drawing.full, self.unique, low, high))
+        items = _items(self.rest, drawing.full)
+        return drawing.draw(st.lists(items, min_size=low, max_size=high, unique_by=key if self.unique else None))
 
     def _branches(self, drawing: Drawing, low: int, high: int) -> list[Any]:
         """Items that may contain more of the same kind; their number is drawn together with that of the surrounding
@@ -310,11 +311,6 @@ class Items(Alternative):
         if self.unique:
             items = list({key(item): item for item in items}.values())
         return items if len(items) >= low else reject()
-
-
-@cached
-def _lists(choice: Choice, full: bool, unique: bool, low: int, high: int) -> st.SearchStrategy[list[Any]]:
-    return st.lists(_items(choice, full), min_size=low, max_size=high, unique_by=key if unique else None)
 
 
 @composite

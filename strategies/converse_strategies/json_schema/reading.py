@@ -246,16 +246,12 @@ def _keywords(path: str, schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         what, is_right = TAKES[KEYWORDS[name].takes]
         if not is_right(value):
             raise InvalidArgument(f"{path}/{_escaped(name)} is {value!r}, and {name} takes {what}.")
-        if name == "not" and not _is_simple(value):
+        if name == "not" and is_object(value) and not _SIMPLE.union(ANNOTATIONS).issuperset(value):
             raise InvalidArgument(
                 f"{path}/not is {value!r}, and values are made for `not` only over {', '.join(sorted(_SIMPLE))}. "
                 "Say what is allowed instead of what is not."
             )
         yield name, value
-
-
-def _is_simple(schema: bool | dict[str, Any]) -> bool:
-    return isinstance(schema, bool) or _SIMPLE.union(ANNOTATIONS).issuperset(schema)
 
 
 class Node:

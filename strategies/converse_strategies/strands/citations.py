@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import string
 from typing import Final
 
 from hypothesis import strategies as st
 
-from converse_strategies.leaves import cached
+from converse_strategies.citation import URLS
+from converse_strategies.leaves import cached, made
 from converse_strategies.strands.making import INDEXES, Texts, Value, Values, built, dicts, some, tagged
 
 _PLACES: Final = st.integers(0, 9_999)
 _LENGTHS: Final = st.integers(0, 99)
-_DOMAINS: Final = ("example.com", "www.example.org", "docs.example.net")
-_PATHS: Final = st.text(string.ascii_lowercase + string.digits, max_size=12)
 
 
 def _spans(index: str) -> Values:
@@ -66,11 +64,7 @@ def web_locations() -> Values:
     >>> find(web_locations(), lambda location: True)
     {'url': 'https://example.com/', 'domain': 'example.com'}
     """
-
-    def location(domain: str, path: str) -> Value:
-        return {"url": f"https://{domain}/{path}", "domain": domain}
-
-    return built(location, st.sampled_from(_DOMAINS), _PATHS)
+    return made(URLS, lambda both: {"url": both[0], "domain": both[1]})
 
 
 @cached

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any, Final, get_args
 from uuid import UUID
 
@@ -27,8 +26,6 @@ from converse_strategies.strands.making import (
 from converse_strategies.strands.media import audio_contents, document_contents, image_contents, video_contents
 from converse_strategies.strands.tools import tool_results, tool_uses
 
-_BLOBS: Final = st.binary(min_size=1, max_size=48)
-_SIGNATURES: Final = leaves.made(_BLOBS, lambda blob: base64.b64encode(blob).decode("ascii"))
 _MOST_BLOCKS: Final = 3
 _MOST_TURNS: Final = 4
 
@@ -55,7 +52,7 @@ def guard_contents(*, texts: Texts | None = None) -> Values:
 @cached
 def reasoning_text_blocks(*, texts: Texts | None = None) -> Values:
     """ReasoningTextBlocks: with a signature, with the signature None, or without one."""
-    return dicts({"text": some(texts)}, signature=or_none(_SIGNATURES))
+    return dicts({"text": some(texts)}, signature=or_none(leaves.signatures()))
 
 
 @cached
@@ -68,7 +65,7 @@ def reasoning_content_blocks(*, texts: Texts | None = None) -> Values:
     """
     return st.one_of(
         tagged("reasoningText", reasoning_text_blocks(texts=texts)),
-        tagged("redactedContent", _BLOBS),
+        tagged("redactedContent", leaves.BLOBS),
     )
 
 
@@ -137,7 +134,7 @@ def delta_contents(*, texts: Texts | None = None) -> Values:
 def content_block_start_tool_uses() -> Values:
     """ContentBlockStartToolUses, rarely with a signature of the reasoning."""
     start = dicts({"name": leaves.tool_names(), "toolUseId": leaves.tool_use_ids()})
-    return rarely(start, tagged("reasoningSignature", _SIGNATURES))
+    return rarely(start, tagged("reasoningSignature", leaves.signatures()))
 
 
 @cached

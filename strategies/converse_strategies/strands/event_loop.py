@@ -7,29 +7,22 @@ from typing import Final, get_args
 from hypothesis import strategies as st
 
 from converse_harness.types.event_loop import StopReason
-from converse_strategies.leaves import cached, composite
-from converse_strategies.strands.making import RARELY, Value
+from converse_strategies.leaves import cached, composite, made
+from converse_strategies.metadata import token_usages
+from converse_strategies.strands.making import RARELY, Value, Values
 
-_TOKENS: Final = st.integers(0, 200_000)
 _MILLISECONDS: Final = st.integers(0, 60_000)
 
 
-@composite
-def usages(draw: st.DrawFn) -> Value:
-    """Usages: the total is the sum; cache counts are rare.
+@cached
+def usages() -> Values:
+    """Usages: the total is the sum, of the tokens of the cache too where they are counted.
 
     >>> from hypothesis import find
     >>> find(usages(), lambda usage: usage["totalTokens"] > 0)
     {'inputTokens': 0, 'outputTokens': 1, 'totalTokens': 1}
     """
-    came, went = draw(_TOKENS), draw(_TOKENS)
-    usage: Value = {"inputTokens": came, "outputTokens": went, "totalTokens": came + went}
-    if draw(RARELY):
-        usage["cacheReadInputTokens"] = read = draw(_TOKENS)
-        usage["cacheWriteInputTokens"] = written = draw(_TOKENS)
-        # Bedrock counts cache tokens in the total, but not as input tokens.
-        usage["totalTokens"] += read + written
-    return usage
+    return made(token_usages(), lambda usage: {name: usage[name] for name in usage if name != "cacheDetails"})
 
 
 @composite

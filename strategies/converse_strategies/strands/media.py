@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from converse_harness import bedrock
 from converse_harness.types import media as types
 from converse_strategies import media
-from converse_strategies.leaves import cached, composite, made
+from converse_strategies.leaves import BLOBS, cached, made
 from converse_strategies.strands.citations import citations_configs
 from converse_strategies.strands.making import Texts, Value, Values, dicts, or_none, rarely, some
 
@@ -81,18 +81,13 @@ def video_contents() -> Values:
     return made(media.videos(formats=get_args(types.VideoFormat), sources=_SOURCES), _content)
 
 
-@composite
-def audio_contents(draw: st.DrawFn) -> Value:
-    """AudioContents: a format, and a source in this format."""
-    return draw(_audios())
-
-
 @cached
-def _audios() -> Values:
+def audio_contents() -> Values:
+    """AudioContents: a format, and a source in this format."""
     if bedrock.has_shape("AudioBlock"):
         return made(media.audios(formats=get_args(types.AudioFormat), sources=_SOURCES), _content)
     # The installed botocore may be too old for audio; Strands' type has it regardless, for other providers.
-    return dicts({"format": audio_formats(), "source": dicts({"bytes": st.binary(min_size=1, max_size=48)})})
+    return dicts({"format": audio_formats(), "source": dicts({"bytes": BLOBS})})
 
 
 @cached

@@ -10,7 +10,7 @@ from converse_harness.types import memory as types
 from converse_strategies import leaves
 from converse_strategies.leaves import cached, composite
 from converse_strategies.strands.content import conversations
-from converse_strategies.strands.making import Texts, Value, Values, dicts, some
+from converse_strategies.strands.making import Texts, Values, dicts, some
 
 _NAMES: Final = leaves.tool_names()
 _LIMITS: Final = st.integers(1, 20)
@@ -204,14 +204,9 @@ def memory_injection_configs() -> Values:
     )
 
 
-@composite
-def memory_manager_configs(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
-    """MemoryManagerConfigs: one or more stores with different names; other settings are on, off, or configured."""
-    return draw(_manager_configs(texts))
-
-
 @cached
-def _manager_configs(texts: Texts | None) -> Values:
+def memory_manager_configs(*, texts: Texts | None = None) -> Values:
+    """MemoryManagerConfigs: one or more stores with different names; other settings are on, off, or configured."""
     stores = st.lists(memory_stores(texts=texts), min_size=1, max_size=2, unique_by=lambda store: store.name)
 
     def switch(configs: Values) -> st.SearchStrategy[Any]:

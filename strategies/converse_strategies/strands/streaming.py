@@ -18,7 +18,6 @@ from converse_strategies.strands.event_loop import metrics, stop_reasons, usages
 from converse_strategies.strands.guardrails import traces
 from converse_strategies.strands.making import INDEXES, Texts, Values, dicts, or_none, rarely, some, tagged
 
-_BLOBS: Final = st.binary(min_size=1, max_size=48)
 _STATUSES: Final = st.sampled_from((400, 408, 424, 429, 500, 503, 529))
 
 
@@ -77,7 +76,7 @@ def reasoning_content_block_deltas(*, texts: Texts | None = None) -> Values:
     return st.one_of(
         tagged("text", or_none(some(texts))),
         tagged("signature", or_none(some(texts))),
-        tagged("redactedContent", or_none(_BLOBS)),
+        tagged("redactedContent", or_none(leaves.BLOBS)),
     )
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from converse_harness.types import tools as types
 from converse_strategies import leaves
 from converse_strategies.json_schema import json_schemas as _json_schemas
-from converse_strategies.leaves import cached, composite
+from converse_strategies.leaves import cached, composite, sampled
 from converse_strategies.strands.making import RARELY, Texts, Value, Values, built, dicts, rarely, some, tagged
 from converse_strategies.strands.media import document_contents, image_contents
 
@@ -44,13 +44,8 @@ def tool_specs(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
     if draw(RARELY):
         spec["outputSchema"] = draw(json_schemas())
     if draw(RARELY):
-        spec["annotations"] = draw(_annotations())
+        spec["annotations"] = draw(st.dictionaries(sampled(_HINTS), st.booleans(), max_size=len(_HINTS)))
     return spec
-
-
-@cached
-def _annotations() -> Values:
-    return st.dictionaries(st.sampled_from(_HINTS), st.booleans(), max_size=len(_HINTS))
 
 
 @cached
@@ -140,16 +135,11 @@ def tool_choices() -> Values:
 @composite
 def tool_configs(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
     """ToolConfigs: no two tools have the same name, and a tool that must be used is one of them."""
-    found = draw(_several_tools(texts))
+    found = draw(st.lists(tools(texts=texts), min_size=1, max_size=3, unique_by=_name))
     choice = draw(tool_choices())
     if "tool" in choice:
         choice = {"tool": {"name": draw(st.sampled_from([tool["toolSpec"]["name"] for tool in found]))}}
     return {"tools": found, "toolChoice": choice}
-
-
-@cached
-def _several_tools(texts: Texts | None) -> st.SearchStrategy[list[Value]]:
-    return st.lists(tools(texts=texts), min_size=1, max_size=3, unique_by=_name)
 
 
 def _name(tool: Value) -> Any:
@@ -167,8 +157,8 @@ def tool_funcs(draw: st.DrawFn, *, texts: Texts | None = None) -> types.ToolFunc
     kind = draw(_FUNCTIONS)
     if kind == "echo":
         return types.echo
-    content = draw(_contents(texts))
-    status: types.ToolResultStatus = draw(_statuses())
+    content: Any = draw(st.lists(tool_result_contents(texts=texts), max_size=2))
+    status: Any = draw(tool_result_statuses())
 
     def answer(tool_use: types.ToolUse, **kwargs: Any) -> types.ToolResult:
         return {"content": content, "status": status, "toolUseId": tool_use["toolUseId"]}
@@ -183,16 +173,6 @@ def tool_funcs(draw: st.DrawFn, *, texts: Texts | None = None) -> types.ToolFunc
 
 
 _FUNCTIONS: Final = st.sampled_from(("echo", "answer", "answer_awaited"))
-
-
-@cached
-def _contents(texts: Texts | None) -> st.SearchStrategy[list[Any]]:
-    return st.lists(tool_result_contents(texts=texts), max_size=2)
-
-
-@cached
-def _statuses() -> st.SearchStrategy[Any]:
-    return st.sampled_from(get_args(types.ToolResultStatus))
 
 
 @cached
