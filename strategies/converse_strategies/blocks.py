@@ -113,15 +113,9 @@ def rename_tools(parts: Iterable[Iterable[dict[str, Any] | None]]) -> None:
     used: set[str] = set()
     for part in parts:
         members = [member for member in part if member]
-        if members:
-            base = unique = str(members[0]["toolUseId"])
-            number = 0
-            while unique in used:
-                number += 1
-                unique = f"{base[: 64 - len(str(number))]}{number}"
-            used.add(unique)
-            for member in members:
-                member["toolUseId"] = unique
+        name = leaves.distinct(str(members[0]["toolUseId"]), used, 64) if members else ""
+        for member in members:
+            member["toolUseId"] = name
 
 
 def draw_block(draw: st.DrawFn, kind: str, texts: Texts) -> Block:

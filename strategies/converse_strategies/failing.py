@@ -21,7 +21,7 @@ from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import GATEWAY_ERRORS
 from converse_strategies import leaves, responses, shapes
 from converse_strategies.blocks import Texts, streamable
-from converse_strategies.hostile import PLACES, stop_reason_with, with_blocks, witness
+from converse_strategies.hostile import PLACES, with_blocks, witness
 from converse_strategies.leaves import cached, chosen, composite, sampled
 
 _OPERATIONS: Final = ("Converse", "ConverseStream")
@@ -199,25 +199,15 @@ def _broken(answer: Reply, fault: Fault, where: int, kinds: tuple[str, ...]) -> 
         events = list(answer.events())
         positions: Sequence[int] = fault.order.applicable_at(events)
         if not positions:
-            answer = _longer(answer, witness(fault.name, kinds) or ())
-            positions = fault.order.applicable_at(list(answer.events()))
+            events = with_blocks([dict(event) for event in events], witness(fault.name, kinds) or ())
+            answer = replace(answer, body=EventsBody(tuple(events)))
+            positions = fault.order.applicable_at(events)
         return answer.broken(fault, after=positions[where % len(positions)])
     middle = answer.broken(fault)
     if fault.place == "whole answer":
         return middle
     places = middle.placements[0].events + (fault.place == "between")
     return answer.broken(fault, after=where % places)
-
-
-def _longer(answer: Reply, blocks: Sequence[dict[str, Any]]) -> Reply:
-    match answer.body:
-        case EventsBody(events, strict):
-            return replace(answer, body=EventsBody(tuple(with_blocks([dict(e) for e in events], blocks)), strict))
-        case MessageBody(content, reason) as body:
-            longer = replace(body, content=(*content, *blocks), stop_reason=stop_reason_with(reason, blocks))
-            return replace(answer, body=longer)
-        case ErrorBody() | BareBody():
-            return answer
 
 
 _Sort = Literal["complete", "failing", "error"]

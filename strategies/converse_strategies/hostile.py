@@ -99,13 +99,9 @@ def with_blocks(events: Sequence[Event], blocks: Sequence[Block]) -> list[Event]
         (members,) = event.values()
         members["contentBlockIndex"] += offset
     stop = dict(events[-2]["messageStop"])
-    stop["stopReason"] = stop_reason_with(stop["stopReason"], blocks)
+    if stop["stopReason"] == "end_turn":
+        stop["stopReason"] = default_stop_reason(blocks)  # never end_turn if they ask for a tool
     return [*events[:-2], *added, {"messageStop": stop}, events[-1]]
-
-
-def stop_reason_with(reason: str, blocks: Sequence[Block]) -> str:
-    """The stop reason for an answer that also has these blocks: never end_turn if it asks for a tool."""
-    return default_stop_reason(blocks) if reason == "end_turn" else reason
 
 
 _BARE: Final[Sequence[Event]] = chunk({"role": "assistant", "content": []})

@@ -143,6 +143,22 @@ def visible(text: str) -> str:
     return text if text.strip() else text + "0"
 
 
+def distinct(name: str, used: set[str], most: int) -> str:
+    """The name, with a number at its end if it is used already; it has so many characters at most, and is used then.
+
+    >>> used = set()
+    >>> [distinct("tool", used, 4) for _ in range(3)]
+    ['tool', 'too1', 'too2']
+    """
+    unique = name
+    number = 0
+    while unique in used:
+        number += 1
+        unique = f"{name[: most - len(str(number))]}{number}"
+    used.add(unique)
+    return unique
+
+
 @cache
 def tool_names() -> st.SearchStrategy[str]:
     """Names of tools, 1 to 64 of `a-zA-Z0-9_-`.

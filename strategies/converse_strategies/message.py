@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from math import inf
 from typing import Any, Final, NamedTuple
 
 from hypothesis import strategies as st
@@ -17,6 +19,7 @@ from converse_strategies.tools import tool_results, tool_uses
 MAX_DOCUMENTS: Final = 5
 MAX_IMAGES: Final = 20
 MAX_CACHE_POINTS: Final = 4
+_LIMITS: Final = {"document": MAX_DOCUMENTS, "image": MAX_IMAGES, "cachePoint": MAX_CACHE_POINTS}
 
 
 @composite
@@ -55,13 +58,12 @@ def messages(
     """
     of_user = None if kinds is None else [kind for kind in kinds if kind in _USER]
     of_assistant = None if kinds is None else [kind for kind in kinds if kind not in _USER or kind in ("text", "image")]
-    users = user_messages(kinds=of_user, max_blocks=max_blocks, texts=texts)
-    assistants = assistant_messages(kinds=of_assistant, max_blocks=max_blocks, texts=texts)
-    if kinds is not None and not of_assistant:
-        return draw(users)
-    if kinds is not None and not of_user:
-        return draw(assistants)
-    return draw(users | assistants)
+    sides: list[st.SearchStrategy[Message]] = []
+    if of_user != []:
+        sides.append(user_messages(kinds=of_user, max_blocks=max_blocks, texts=texts))
+    if of_assistant != [] or not sides:
+        sides.append(assistant_messages(kinds=of_assistant, max_blocks=max_blocks, texts=texts))
+    return draw(st.one_of(sides))
 
 
 class Used:
@@ -69,31 +71,17 @@ class Used:
 
     def __init__(self) -> None:
         self.documents: set[str] = set()
-        self.images = 0
-        self.cache_points = 0
+        self.counts = Counter[str]()
 
     def has_room(self, block: Block) -> bool:
         """Count a block, and give a document a unique name; False if the request has too many of its kind."""
-        match block:
-            case {"document": document}:
-                if len(self.documents) == MAX_DOCUMENTS:
-                    return False
-                self._rename(document)
-            case {"image": _}:
-                self.images += 1
-            case {"cachePoint": _}:
-                self.cache_points += 1
-            case _:
-                pass
-        return self.images <= MAX_IMAGES and self.cache_points <= MAX_CACHE_POINTS
-
-    def _rename(self, document: dict[str, Any]) -> None:
-        base = str(document["name"])
-        number = 1
-        while document["name"] in self.documents:
-            number += 1
-            document["name"] = f"{base[:190].rstrip()} {number}"
-        self.documents.add(document["name"])
+        kind = next(iter(block))
+        self.counts[kind] += 1
+        if self.counts[kind] > _LIMITS.get(kind, inf):
+            return False
+        if kind == "document":
+            block[kind]["name"] = leaves.distinct(str(block[kind]["name"]), self.documents, 200)
+        return True
 
 
 def _user_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:

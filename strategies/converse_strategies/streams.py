@@ -94,12 +94,10 @@ class _DrawnCutter:
     draw: st.DrawFn
 
     def text(self, index: int, text: str) -> Iterable[Sequence[str]]:
-        """Cut a text anywhere."""
+        """Cut a text, or what is reasoned, anywhere."""
         return (cut(text, self.draw(_CUTS)),)
 
-    def reasoning(self, index: int, text: str) -> Iterable[Sequence[str]]:
-        """Cut a reasoning text anywhere."""
-        return self.text(index, text)
+    reasoning = text
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
         """Cut the JSON, in any spelling, anywhere; an input without arguments may have no delta or an empty one."""

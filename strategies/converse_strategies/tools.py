@@ -158,7 +158,10 @@ def tool_results(
     result: Json = {"toolUseId": draw(leaves.tool_use_ids()) if given is None else _id(given)}
     status = draw(_STATUSES)
     several = draw(st.lists(sampled(allowed), min_size=int(status == "error"), max_size=3))
-    result["content"] = _without_doubles([{kind: draw(RESULTS[kind](texts))} for kind in several])
+    result["content"] = [{kind: draw(RESULTS[kind](texts))} for kind in several]
+    names: set[str] = set()
+    for document in (item["document"] for item in result["content"] if "document" in item):
+        document["name"] = leaves.distinct(document["name"], names, 200)
     if status is not None:
         result["status"] = status
     return result
@@ -285,12 +288,6 @@ def _id(tool_use: object) -> str:
             "name, input), the ContentBlock around it, or None for any."
         )
     return str(use["toolUseId"])
-
-
-def _without_doubles(content: list[Json]) -> list[Json]:
-    """Keep documents with different names: of two with the same name, the first."""
-    names = [item["document"]["name"] if "document" in item else None for item in content]
-    return [item for index, item in enumerate(content) if names[index] is None or names[index] not in names[:index]]
 
 
 def _name_of(spec: Json) -> str:

@@ -201,7 +201,7 @@ def conversations(draw: st.DrawFn, *, texts: Texts | None = None) -> list[Value]
     """
     conversation: list[Value] = []
     asked: list[Value] = []
-    number = 0
+    used: set[str] = set()
     for turn in range(draw(_TURNS)):
         role = ("user", "assistant")[turn % 2]
         content = draw(_said_by(role, texts, 0 if asked else 1))
@@ -211,8 +211,7 @@ def conversations(draw: st.DrawFn, *, texts: Texts | None = None) -> list[Value]
             content = [*({"toolResult": result} for result in results), *content]
         asked = [block["toolUse"] for block in content if "toolUse" in block]
         for use in asked:
-            use["toolUseId"] = f"{use['toolUseId'][:48]}_{number}"
-            number += 1
+            use["toolUseId"] = leaves.distinct(use["toolUseId"], used, 64)
         conversation.append({"role": role, "content": content})
     return conversation
 
