@@ -103,12 +103,11 @@ class Compiler:
             forms = _product(node, forms, [form for each in node.children("anyOf") for form in self._forms_of(each)])
         if "oneOf" in node.keywords:
             branches = node.children("oneOf")
-            only = {
-                each: Plain((), tuple(_target(other) for other in branches if other is not each)) for each in branches
-            }
-            forms = _product(
-                node, forms, [form.merged(only[each]) for each in branches for form in self._forms_of(each)]
-            )
+            found: list[Plain] = []
+            for branch in branches:
+                others = Plain((), tuple(_target(each) for each in branches if each is not branch))
+                found += [form.merged(others) for form in self._forms_of(branch)]
+            forms = _product(node, forms, found)
         self._forms[node] = forms
         return forms
 

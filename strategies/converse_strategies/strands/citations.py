@@ -29,7 +29,7 @@ def citations_configs() -> Values:
 
 @cached
 def document_char_locations() -> Values:
-    """DocumentCharLocations: no span ends before it starts, nothing is negative.
+    """DocumentCharLocations: no span ends before it starts, nothing is negative; those of chunks and pages are alike.
 
     >>> from hypothesis import find
     >>> find(document_char_locations(), lambda span: span["end"] > span["start"])
@@ -38,16 +38,7 @@ def document_char_locations() -> Values:
     return _spans("documentIndex")
 
 
-@cached
-def document_chunk_locations() -> Values:
-    """DocumentChunkLocations: no span ends before it starts, and nothing is negative."""
-    return _spans("documentIndex")
-
-
-@cached
-def document_page_locations() -> Values:
-    """DocumentPageLocations: no span ends before it starts, and nothing is negative."""
-    return _spans("documentIndex")
+document_chunk_locations = document_page_locations = document_char_locations
 
 
 @cached
@@ -86,14 +77,11 @@ def citation_locations() -> Values:
 
 @cached
 def citation_source_contents(*, texts: Texts | None = None) -> Values:
-    """CitationSourceContents: a `text` of any content."""
+    """CitationSourceContents, and CitationGeneratedContents: a `text` of any content."""
     return tagged("text", some(texts))
 
 
-@cached
-def citation_generated_contents(*, texts: Texts | None = None) -> Values:
-    """CitationGeneratedContents: a `text` of any content."""
-    return tagged("text", some(texts))
+citation_generated_contents = citation_source_contents
 
 
 @cached

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from converse_harness.types import content as types
 from converse_strategies import leaves
-from converse_strategies.leaves import cached, composite
+from converse_strategies.leaves import cached, composite, sampled
 from converse_strategies.strands.citations import citations_content_blocks
 from converse_strategies.strands.event_loop import metrics, usages
 from converse_strategies.strands.making import (
@@ -30,10 +30,9 @@ _MOST_BLOCKS: Final = 3
 _MOST_TURNS: Final = 4
 
 
-@cached
 def roles() -> st.SearchStrategy[str]:
     """Roles: `"user"` or `"assistant"`."""
-    return st.sampled_from(get_args(types.Role))
+    return sampled(get_args(types.Role))
 
 
 @cached

@@ -4,47 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final, get_args
-
-from hypothesis import strategies as st
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from converse_harness import bedrock
 from converse_harness.types import media as types
 from converse_strategies import media
-from converse_strategies.leaves import BLOBS, cached, made
+from converse_strategies.leaves import BLOBS, cached, made, sampled
 from converse_strategies.strands.citations import citations_configs
 from converse_strategies.strands.making import Texts, Value, Values, dicts, or_none, rarely, some
+
+if TYPE_CHECKING:
+    from hypothesis import strategies as st
 
 _SOURCES: Final = ("bytes", "s3Location")
 """Members of AWS's sources that Strands has as well, `s3Location` as `location`."""
 
 
-def _formats(kind: Any) -> st.SearchStrategy[str]:
-    return st.sampled_from(get_args(kind))
-
-
-@cached
 def document_formats() -> st.SearchStrategy[str]:
     """DocumentFormats: every format name of Strands' type."""
-    return _formats(types.DocumentFormat)
+    return sampled(get_args(types.DocumentFormat))
 
 
-@cached
 def image_formats() -> st.SearchStrategy[str]:
     """ImageFormats: every format name of Strands' type."""
-    return _formats(types.ImageFormat)
+    return sampled(get_args(types.ImageFormat))
 
 
-@cached
 def video_formats() -> st.SearchStrategy[str]:
     """VideoFormats: every format name of Strands' type."""
-    return _formats(types.VideoFormat)
+    return sampled(get_args(types.VideoFormat))
 
 
-@cached
 def audio_formats() -> st.SearchStrategy[str]:
     """AudioFormats: every format name of Strands' type."""
-    return _formats(types.AudioFormat)
+    return sampled(get_args(types.AudioFormat))
 
 
 @cached

@@ -12,19 +12,13 @@ from hypothesis import strategies as st
 
 from converse_strategies import leaves
 from converse_strategies.leaves import cached
-from converse_strategies.strands.citations import citation_locations as _citation_locations
+from converse_strategies.strands import citations as _citations
 from converse_strategies.strands.content import content_block_starts, roles
 from converse_strategies.strands.event_loop import metrics, stop_reasons, usages
 from converse_strategies.strands.guardrails import traces
 from converse_strategies.strands.making import INDEXES, Texts, Values, dicts, or_none, rarely, some, tagged
 
 _STATUSES: Final = st.sampled_from((400, 408, 424, 429, 500, 503, 529))
-
-
-@cached
-def citation_locations() -> Values:
-    """CitationLocations: dicts with one of the five tags; the same as `citations.citation_locations`."""
-    return _citation_locations()
 
 
 @cached
@@ -52,17 +46,9 @@ def content_block_delta_tool_uses(*, texts: Texts | None = None) -> Values:
     return rarely(tagged("input", some(texts)), names)
 
 
-@cached
-def citation_source_content_deltas(*, texts: Texts | None = None) -> Values:
-    """CitationSourceContentDeltas: a piece of a passage."""
-    return tagged("text", some(texts))
-
-
-@cached
-def citations_deltas(*, texts: Texts | None = None) -> Values:
-    """CitationsDeltas: a location; at times also passages and a title."""
-    passages = st.lists(citation_source_content_deltas(texts=texts), max_size=2)
-    return dicts({"location": citation_locations()}, sourceContent=passages, title=some(texts))
+citation_locations = _citations.citation_locations
+citation_source_content_deltas = _citations.citation_source_contents
+citations_deltas = _citations.citations
 
 
 @cached

@@ -61,10 +61,9 @@ def tool_uses() -> Values:
     return rarely(use, tagged("reasoningSignature", _SIGNATURES))
 
 
-@cached
 def tool_result_statuses() -> st.SearchStrategy[str]:
     """ToolResultStatuses: `"success"` or `"error"`."""
-    return st.sampled_from(get_args(types.ToolResultStatus))
+    return sampled(get_args(types.ToolResultStatus))
 
 
 @cached
@@ -87,14 +86,11 @@ def tool_results(*, texts: Texts | None = None) -> Values:
 
 @cached
 def tool_choice_autos() -> Values:
-    """ToolChoiceAutos: the empty dict."""
+    """ToolChoiceAutos, and ToolChoiceAnys: the empty dict."""
     return dicts({})
 
 
-@cached
-def tool_choice_anys() -> Values:
-    """ToolChoiceAnys: the empty dict."""
-    return dicts({})
+tool_choice_anys = tool_choice_autos
 
 
 @cached
@@ -227,7 +223,5 @@ def tool_contexts() -> st.SearchStrategy[types.ToolContext[None]]:
     return built(context, tool_uses(), leaves.json_objects())
 
 
-@cached
-def interruptibles() -> st.SearchStrategy[types.ToolContext[None]]:
-    """Objects that can stop to ask a person: ToolContexts."""
-    return tool_contexts()
+interruptibles = tool_contexts
+"""Objects that can stop to ask a person."""
