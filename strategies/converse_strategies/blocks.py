@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from converse_harness import bedrock
 from converse_strategies import leaves
 from converse_strategies.citation import citations_content_blocks
-from converse_strategies.leaves import cached, chosen, composite, sampled
+from converse_strategies.leaves import Texts, cached, chosen, composite, sampled
 from converse_strategies.media import images
 
 Block = dict[str, Any]
 Message = dict[str, Any]
-Texts = st.SearchStrategy[str]
 
 _DELTAS: Final[Mapping[str, tuple[str, str]]] = {
     "text": ("ContentBlockDelta", "text"),

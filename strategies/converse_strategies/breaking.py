@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from converse_harness import bedrock
 from converse_harness.bedrock.models import bare
 from converse_strategies import leaves
+from converse_strategies.leaves import Json
 
-Json = dict[str, Any]
 Break = Callable[[st.DrawFn, Json], None]
 """Breaks a rule in the keyword arguments of boto3's `converse`; what is in them stays as it is."""
 

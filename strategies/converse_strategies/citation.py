@@ -14,10 +14,9 @@ from hypothesis.errors import InvalidArgument
 from converse_harness.bedrock.citations import Source, locations, read_source
 from converse_harness.errors import ReplyError
 from converse_strategies import leaves
-from converse_strategies.leaves import chosen, composite, sampled
+from converse_strategies.leaves import Texts, chosen, composite, sampled
 
 Document = Mapping[str, Any]
-Texts = st.SearchStrategy[str]
 
 MOST_PAGES: Final = 100
 """Pages of a document whose pages cannot be counted here; also what Anthropic's models read of one."""

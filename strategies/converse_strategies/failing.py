@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import inf
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
@@ -16,13 +16,13 @@ from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, usual
 from converse_harness.errors import ReplyError
 from converse_harness.faults import FAULTS, IN_PROCESS
 from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, EventOrderFault, Fault, FaultPlacement
-from converse_harness.reply.body import BareBody, ErrorBody, EventsBody, MessageBody
+from converse_harness.reply.body import BareBody, ErrorBody, EventsBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import GATEWAY_ERRORS
 from converse_strategies import leaves, responses, shapes
-from converse_strategies.blocks import Texts, streamable
+from converse_strategies.blocks import streamable
 from converse_strategies.hostile import PLACES, with_blocks, witness
-from converse_strategies.leaves import cached, chosen, composite, sampled
+from converse_strategies.leaves import Texts, cached, chosen, composite, sampled
 
 _OPERATIONS: Final = ("Converse", "ConverseStream")
 
@@ -180,8 +180,9 @@ def faulty_replies(
     answer = draw(responses.replies(kinds=wanted) if replies is None else replies)
     if answer.placements:
         raise InvalidArgument(f"faulty_replies: {answer.summary} has a fault already. Give replies= that are sound.")
-    sort = _sort_of(answer)
-    fitting = [each for each in selected if _fits(each, sort, wanted)]
+    is_stream = answer.failure is None and not isinstance(answer.body, ErrorBody | BareBody)
+    last = [next(iter(event)) for event in answer.events()][-2:] if is_stream else []
+    fitting = [each for each in selected if _fits(each, answer, last, wanted)]
     if not fitting:
         raise InvalidArgument(
             f"faulty_replies: {answer.summary} cannot be broken by {', '.join(each.name for each in selected)}. Give "
@@ -210,24 +211,11 @@ def _broken(answer: Reply, fault: Fault, where: int, kinds: tuple[str, ...]) -> 
     return answer.broken(fault, after=where % places)
 
 
-_Sort = Literal["complete", "failing", "error"]
-"""Kind of a reply, which decides the faults that it can have: a stream to its metadata, another, no stream."""
-
-
-def _sort_of(answer: Reply) -> _Sort:
-    match answer.body:
-        case ErrorBody() | BareBody():
-            return "error"
-        case EventsBody((*_, {"messageStop": _}, {"metadata": _})) | MessageBody() if answer.failure is None:
-            return "complete"
-        case _:
-            return "failing"
-
-
-def _fits(fault: Fault, sort: _Sort, kinds: tuple[str, ...]) -> bool:
+def _fits(fault: Fault, answer: Reply, last: list[str], kinds: tuple[str, ...]) -> bool:
+    """Whether a fault can be in an answer with these last events."""
     if isinstance(fault, EventOrderFault):
-        return sort == "complete" and witness(fault.name, kinds) is not None
-    return sort != "error" or fault.on_body is not None
+        return last == ["messageStop", "metadata"] and witness(fault.name, kinds) is not None
+    return fault.on_body is not None or not isinstance(answer.body, ErrorBody | BareBody)
 
 
 @cached

@@ -18,9 +18,8 @@ from hypothesis.errors import InvalidArgument
 from converse_harness import bedrock
 from converse_harness.bedrock.guardrails import REASONS
 from converse_strategies import leaves, shapes
-from converse_strategies.leaves import cached, chosen, composite, sampled
+from converse_strategies.leaves import Texts, cached, chosen, composite, sampled
 
-Texts = st.SearchStrategy[str]
 Assessment = dict[str, Any]
 
 _ACCOUNT: Final = "arn:aws:bedrock:us-east-1:123456789012"

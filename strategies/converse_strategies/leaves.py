@@ -14,6 +14,8 @@ from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
 
+Json = dict[str, Any]
+Texts = st.SearchStrategy[str]
 P = ParamSpec("P")
 Drawn = TypeVar("Drawn")
 Made = TypeVar("Made")

@@ -24,7 +24,7 @@ from converse_harness import bedrock
 from converse_harness.samples import content
 from converse_harness.samples.content import png
 from converse_strategies import leaves
-from converse_strategies.leaves import cached, chosen, composite
+from converse_strategies.leaves import Texts, cached, chosen, composite
 
 Text = Callable[[Sequence[str]], bytes]
 """(paragraphs) -> a file that holds them, as lines, paragraphs or rows."""
@@ -184,7 +184,6 @@ AUDIOS: Final[Mapping[str, bytes]] = {
 """By the formats of AWS's AudioFormat; the simplest first."""
 
 
-Texts = st.SearchStrategy[str]
 Block = dict[str, Any]
 _Pair = tuple[str, str]
 """The member of a source, and a format; empty where the block says none."""

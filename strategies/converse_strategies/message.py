@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from converse_harness import bedrock
 from converse_strategies import leaves
-from converse_strategies.blocks import Block, Message, Texts, assistant_messages, draw_block, rename_tools, streamable
-from converse_strategies.leaves import cached, chosen, composite, sampled
+from converse_strategies.blocks import Block, Message, assistant_messages, draw_block, rename_tools, streamable
+from converse_strategies.leaves import Texts, cached, chosen, composite, sampled
 from converse_strategies.media import audios, documents, images, videos
 from converse_strategies.tools import tool_results, tool_uses
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from hypothesis import assume
 from hypothesis import strategies as st
@@ -12,12 +12,9 @@ from hypothesis import strategies as st
 from converse_harness.bedrock.models import standing
 from converse_harness.bedrock.rules import RULES, refusals_of
 from converse_strategies import leaves
-from converse_strategies.blocks import Texts
 from converse_strategies.breaking import BREAKS, breakable
-from converse_strategies.leaves import chosen, composite
+from converse_strategies.leaves import Json, Texts, chosen, composite
 from converse_strategies.requests import asked, converse_requests
-
-Json = dict[str, Any]
 
 
 class Refused(NamedTuple):

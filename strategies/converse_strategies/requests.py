@@ -15,14 +15,11 @@ from hypothesis.errors import InvalidArgument
 from converse_harness import bedrock
 from converse_harness.bedrock.rules import RuleRequest, refusal_of
 from converse_strategies import leaves, metadata, shapes
-from converse_strategies.blocks import Texts
 from converse_strategies.guardrails import guardrail_configs, guardrail_stream_configs
 from converse_strategies.json_schema import json_schemas
-from converse_strategies.leaves import cached, composite
+from converse_strategies.leaves import Json, Texts, cached, composite
 from converse_strategies.message import MAX_CACHE_POINTS, conversations
 from converse_strategies.tools import tool_configs as any_tool_configs
-
-Json = dict[str, Any]
 
 EFFORTS: Final = ("low", "medium", "high")
 """How hard a model may be asked to think."""

@@ -17,8 +17,8 @@ from converse_harness.stream.assemble import Response, assemble
 from converse_harness.stream.chunk import default_stop_reason
 from converse_harness.stream.http import Request
 from converse_strategies import leaves, metadata
-from converse_strategies.blocks import Texts, assistant_messages, contents, streamable
-from converse_strategies.leaves import chosen, composite
+from converse_strategies.blocks import assistant_messages, contents, streamable
+from converse_strategies.leaves import Texts, chosen, composite
 from converse_strategies.message import conversations
 from converse_strategies.shapes import draw_some
 from converse_strategies.streams import draw_options, stop_reasons_after, stream_events

@@ -16,8 +16,8 @@ from converse_harness.bedrock.families import FAMILIES, Family
 from converse_harness.errors import ReplyError
 from converse_harness.stream.chunk import ByFamily, chunk, cut_message, default_stop_reason
 from converse_strategies import leaves, metadata
-from converse_strategies.blocks import Block, Texts, assistant_messages, draw_part, rename_tools, streamable
-from converse_strategies.leaves import cached, chosen, composite
+from converse_strategies.blocks import Block, assistant_messages, draw_part, rename_tools, streamable
+from converse_strategies.leaves import Texts, cached, chosen, composite
 
 Event = dict[str, Any]
 

@@ -15,11 +15,9 @@ from converse_strategies.json_schema.breaking import draw_broken
 from converse_strategies.json_schema.compiling import plan
 from converse_strategies.json_schema.plans import Drawing
 from converse_strategies.json_schema.schemas import draw_schema
-from converse_strategies.leaves import cached, composite, sampled
+from converse_strategies.leaves import Json, Texts, cached, composite, sampled
 from converse_strategies.media import documents, images
 
-Json = dict[str, Any]
-Texts = st.SearchStrategy[str]
 Spec = Mapping[str, Any]
 """A Tool, a ToolSpecification (its schema bare or under `json`, as strands and AWS write it), or a schema alone."""
 

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from converse_strategies.json_schema.compiling import plan
 from converse_strategies.json_schema.plans import Drawing
-from converse_strategies.leaves import composite
-
-Json = dict[str, Any]
+from converse_strategies.leaves import Json, composite
 
 NAMES: Final = ("city", "days", "query", "unit", "tags", "user_id", "startDate", "max-results", "notes", "filter")
 """What parameters of tools are called."""

@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 
 from converse_harness.types import content as types
 from converse_strategies import leaves
-from converse_strategies.leaves import cached, composite, sampled
+from converse_strategies.leaves import Texts, cached, composite, sampled
 from converse_strategies.strands.citations import citations_content_blocks
 from converse_strategies.strands.event_loop import metrics, usages
 from converse_strategies.strands.making import (
     INDEXES,
-    Texts,
     Value,
     Values,
     dicts,

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_strategies import leaves
-from converse_strategies.leaves import composite
+from converse_strategies.leaves import Texts, composite
 
 Value = dict[str, Any]
 Values = st.SearchStrategy[Value]
-Texts = st.SearchStrategy[str]
 P = ParamSpec("P")
 T = TypeVar("T")
 

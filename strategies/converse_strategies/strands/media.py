@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 from converse_harness import bedrock
 from converse_harness.types import media as types
 from converse_strategies import media
-from converse_strategies.leaves import BLOBS, cached, made, sampled
+from converse_strategies.leaves import BLOBS, Texts, cached, made, sampled
 from converse_strategies.strands.citations import citations_configs
-from converse_strategies.strands.making import Texts, Value, Values, dicts, or_none, rarely, some
+from converse_strategies.strands.making import Value, Values, dicts, or_none, rarely, some
 
 if TYPE_CHECKING:
     from hypothesis import strategies as st

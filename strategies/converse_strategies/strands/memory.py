@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from converse_harness.types import memory as types
 from converse_strategies import leaves
-from converse_strategies.leaves import cached, composite
+from converse_strategies.leaves import Texts, cached, composite
 from converse_strategies.strands.content import conversations
-from converse_strategies.strands.making import Texts, Values, dicts, some
+from converse_strategies.strands.making import Values, dicts, some
 
 _NAMES: Final = leaves.tool_names()
 _LIMITS: Final = st.integers(1, 20)
