@@ -8,12 +8,10 @@ from hypothesis import strategies as st
 
 from converse_harness import bedrock
 from converse_strategies.guardrails import guardrail_traces
-from converse_strategies.leaves import cached, composite, sampled
+from converse_strategies.leaves import composite, sampled
 
 _MOST_TOKENS: Final = 2_000_000
-_AN_HOUR: Final = 3_600_000
 _TOKENS: Final = st.integers(0, _MOST_TOKENS)
-_LATENCIES: Final = st.integers(0, _AN_HOUR)
 _CACHE_KEYS: Final = st.sampled_from(("none", "counts", "details"))
 _SOME_CACHE_KEYS: Final = st.sampled_from(("counts", "details"))
 
@@ -57,17 +55,6 @@ def _cache_details(draw: st.DrawFn, written: int) -> list[dict[str, Any]]:
     first = written if len(times_to_live) == 1 else draw(st.integers(1, written))
     counts = (first, written - first)
     return [{"ttl": ttl, "inputTokens": count} for ttl, count in zip(times_to_live, counts, strict=False) if count]
-
-
-@cached
-def metrics() -> st.SearchStrategy[dict[str, Any]]:
-    """AWS ConverseMetrics and ConverseStreamMetrics, in milliseconds up to an hour.
-
-    >>> from hypothesis import find
-    >>> find(metrics(), lambda metrics: True)
-    {'latencyMs': 0}
-    """
-    return st.fixed_dictionaries({"latencyMs": _LATENCIES})
 
 
 @composite

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -16,11 +16,10 @@ from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import Response, assemble
 from converse_harness.stream.chunk import default_stop_reason
 from converse_harness.stream.http import Request
-from converse_strategies import leaves, metadata
+from converse_strategies import leaves
 from converse_strategies.blocks import assistant_messages, contents, streamable
 from converse_strategies.leaves import Texts, chosen, composite
 from converse_strategies.message import conversations
-from converse_strategies.shapes import draw_some
 from converse_strategies.streams import draw_options, stop_reasons_after, stream_events
 
 
@@ -84,15 +83,10 @@ def converse_responses(
     response: dict[str, Any] = {
         "output": {"message": message},
         "stopReason": draw(stop_reasons_after(usual) if stop_reasons is None else stop_reasons),
-        "usage": draw(metadata.token_usages()),
-        "metrics": draw(metadata.metrics()),
+        **draw_options(draw, traces),
     }
-    for name in draw_some(draw, [name for name in _OPTIONAL if bedrock.has_member("ConverseResponse", name)]):
-        response[name] = draw(_OPTIONAL[name]())
-    if "trace" in response:
+    if "trace" in response and traces is None:
         response["trace"] = dict(in_json(response["trace"]))
-    if traces is not None:
-        response["trace"] = draw(traces)
     return response
 
 
@@ -102,14 +96,6 @@ _ARGUMENTS: Final = {
     "serviceTier": "service_tier",
 }
 """What `reply.message` calls members of a response."""
-
-_OPTIONAL: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
-    "performanceConfig": metadata.performance_configs,
-    "serviceTier": metadata.service_tiers,
-    "additionalModelResponseFields": leaves.json_objects,
-    "trace": metadata.traces,
-}
-
 
 _OPERATIONS: Final = st.sampled_from(("converse", "converse-stream"))
 _HEADERS: Final = (("Content-Type", "application/json"), ("Accept", "application/json"))
