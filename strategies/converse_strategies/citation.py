@@ -65,11 +65,7 @@ def citations(
 
 @composite
 def citation_locations(
-    draw: st.DrawFn,
-    *,
-    document: Document | None = None,
-    index: int | None = None,
-    kinds: Collection[str] | None = None,
+    draw: st.DrawFn, *, document: Document | None = None, index: int | None = None, kinds: Collection[str] | None = None
 ) -> dict[str, Any]:
     """AWS CitationLocations, inside a document if one is given; arguments and errors are those of `citations()`.
 

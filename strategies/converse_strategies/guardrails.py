@@ -9,7 +9,8 @@ from __future__ import annotations
 import string
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
-from itertools import chain, combinations, product
+from itertools import chain, product
+from operator import itemgetter
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -34,6 +35,7 @@ _RARELY: Final = st.sampled_from((False, False, False, True))
 """Most traces are of one guardrail and one output; so are ours, since every assessment more takes its time."""
 
 _TWO_PERCENTAGES: Final = st.tuples(st.integers(0, 100), st.integers(0, 100))
+_TYPE: Final = itemgetter("type")
 _MILLISECONDS: Final = st.integers(0, 10_000)
 _CHARACTERS: Final = st.integers(0, 10_000)
 _IMAGES: Final = st.sampled_from([(guarded, total) for total in range(5) for guarded in range(total + 1)])
@@ -203,7 +205,7 @@ def _draw_assessment(draw: st.DrawFn, id: str, wanted: _Wanted, least: int, text
             "guardrailId": id,
             "guardrailVersion": draw(VERSIONS),
             "guardrailArn": f"{_ACCOUNT}:guardrail/{id}",
-            "guardrailOrigin": list(draw(sampled(_origins()))),
+            "guardrailOrigin": draw(st.lists(sampled(bedrock.enum("GuardrailOrigin")), min_size=1, unique=True)),
             "guardrailOwnership": draw(sampled(bedrock.enum("GuardrailOwnership"))),
         }
     return assessment
@@ -229,7 +231,7 @@ def _draw_policy(draw: st.DrawFn, policy: str, actions: frozenset[str], texts: T
         # A guardrail has only one filter of each type; a word or a name may be found several times.
         once = lists[name] in ("GuardrailContentFilter", "GuardrailContextualGroundingFilter")
         entries = _entries(lists[name], actions, texts)
-        unique_by = _type if once else None
+        unique_by = _TYPE if once else None
         found[name] = draw(st.lists(entries, min_size=int(name == filled), max_size=2, unique_by=unique_by))
     # AWS is recorded to leave out an empty `regexes`, against its own model.
     if found.get("regexes") == [] and draw(st.booleans()):
@@ -269,10 +271,6 @@ def _sound(form: Mapping[str, str | None], *, detected: bool) -> bool:
         return True
     ranks = bedrock.enum("GuardrailContentFilterConfidence")
     return detected == (ranks.index(confidence) + ranks.index(strength or "NONE") >= len(ranks))
-
-
-def _type(entry: dict[str, Any]) -> Any:
-    return entry["type"]
 
 
 @cache
@@ -333,12 +331,6 @@ def _gravest(assessments: Iterable[Assessment]) -> str:
         for entry in entries
     ]
     return max(entries, key=list(REASONS).index, default="NONE")
-
-
-@cache
-def _origins() -> tuple[tuple[str, ...], ...]:
-    origins = bedrock.enum("GuardrailOrigin")
-    return tuple(some for size in range(1, len(origins) + 1) for some in combinations(origins, size))
 
 
 def _draw_config(draw: st.DrawFn, shape: str) -> dict[str, Any]:

@@ -24,11 +24,7 @@ _LIMITS: Final = {"document": MAX_DOCUMENTS, "image": MAX_IMAGES, "cachePoint": 
 
 @composite
 def user_messages(
-    draw: st.DrawFn,
-    *,
-    kinds: Collection[str] | None = None,
-    max_blocks: int = 3,
-    texts: Texts | None = None,
+    draw: st.DrawFn, *, kinds: Collection[str] | None = None, max_blocks: int = 3, texts: Texts | None = None
 ) -> Message:
     """Messages of the user that Bedrock takes as the first of a conversation: no text is blank, no tool is answered.
 

@@ -51,9 +51,7 @@ def replies(
     reason = draw(stop_reasons_after(usual) if stop_reasons is None else stop_reasons)
     options = draw_options(draw)
     return reply.message(
-        *content,
-        stop_reason=reason,
-        **{_ARGUMENTS.get(name, name): value for name, value in options.items()},
+        *content, stop_reason=reason, **{_ARGUMENTS.get(name, name): value for name, value in options.items()}
     )
 
 

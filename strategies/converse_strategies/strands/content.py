@@ -12,16 +12,7 @@ from converse_strategies import leaves
 from converse_strategies.leaves import Texts, cached, composite, sampled
 from converse_strategies.strands.citations import citations_content_blocks
 from converse_strategies.strands.event_loop import metrics, usages
-from converse_strategies.strands.making import (
-    INDEXES,
-    Value,
-    Values,
-    dicts,
-    or_none,
-    rarely,
-    some,
-    tagged,
-)
+from converse_strategies.strands.making import INDEXES, Value, Values, dicts, or_none, rarely, some, tagged
 from converse_strategies.strands.media import audio_contents, document_contents, image_contents, video_contents
 from converse_strategies.strands.tools import tool_results, tool_uses
 
@@ -62,8 +53,7 @@ def reasoning_content_blocks(*, texts: Texts | None = None) -> Values:
     {'redactedContent': b'\x00'}
     """
     return st.one_of(
-        tagged("reasoningText", reasoning_text_blocks(texts=texts)),
-        tagged("redactedContent", leaves.BLOBS),
+        tagged("reasoningText", reasoning_text_blocks(texts=texts)), tagged("redactedContent", leaves.BLOBS)
     )
 
 
