@@ -24,6 +24,9 @@ Event = dict[str, Any]
 _CUTS: Final = st.binary()
 """Cut points of one text as one draw: a byte says how many characters the next delta has; see `cut`."""
 
+_BITS: Final = st.integers(0, 2**32 - 1)
+"""Which item of a result is together with the one before it, a bit each."""
+
 _LONGEST: Final = 16
 _SKIPS: Final = 224
 _EMPTY: Final = 240
@@ -110,7 +113,7 @@ class _DrawnCutter:
     def tool_result(self, index: int, content: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping[str, Any]]]:
         """Group the items in any way."""
         groups: list[list[Mapping[str, Any]]] = []
-        together = self.draw(leaves.bits())
+        together = self.draw(_BITS)
         for place, item in enumerate(content):
             if groups and together >> place & 1:
                 groups[-1].append(item)

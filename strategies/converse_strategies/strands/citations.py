@@ -21,7 +21,6 @@ def _spans(index: str) -> Values:
     return built(span, INDEXES, _PLACES, _LENGTHS)
 
 
-@cached
 def citations_configs() -> Values:
     """CitationsConfigs: `enabled` is true or false."""
     return tagged("enabled", st.booleans())
@@ -75,7 +74,6 @@ def citation_locations() -> Values:
     )
 
 
-@cached
 def citation_source_contents(*, texts: Texts | None = None) -> Values:
     """CitationSourceContents, and CitationGeneratedContents: a `text` of any content."""
     return tagged("text", some(texts))

@@ -32,7 +32,6 @@ def guard_content_texts(*, texts: Texts | None = None) -> Values:
     return dicts({"text": some(texts)}, qualifiers=qualifiers)
 
 
-@cached
 def guard_contents(*, texts: Texts | None = None) -> Values:
     """GuardContents: dicts with a GuardContentText under `text`."""
     return tagged("text", guard_content_texts(texts=texts))

@@ -7,7 +7,7 @@ from typing import Final, get_args
 from hypothesis import strategies as st
 
 from converse_harness.types.event_loop import StopReason
-from converse_strategies.leaves import cached, composite, made
+from converse_strategies.leaves import cached, composite, made, sampled
 from converse_strategies.metadata import token_usages
 from converse_strategies.strands.making import RARELY, Value, Values
 
@@ -40,7 +40,6 @@ def metrics(draw: st.DrawFn) -> Value:
 _SHARES: Final = st.integers(0, 100)
 
 
-@cached
 def stop_reasons() -> st.SearchStrategy[str]:
     """StopReasons of an answer or an agent's loop: those of models first, then those that only agents have.
 
@@ -49,4 +48,4 @@ def stop_reasons() -> st.SearchStrategy[str]:
     'interrupt'
     """
     first = ("end_turn", "tool_use")
-    return st.sampled_from((*first, *(reason for reason in get_args(StopReason) if reason not in first)))
+    return sampled((*first, *(reason for reason in get_args(StopReason) if reason not in first)))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_strategies import leaves
-from converse_strategies.leaves import Texts, composite
+from converse_strategies.leaves import Texts, cached, composite
 
 Value = dict[str, Any]
 Values = st.SearchStrategy[Value]
@@ -40,6 +40,7 @@ def dicts(required: Mapping[str, st.SearchStrategy[Any]], **optional: st.SearchS
     return st.fixed_dictionaries(dict(required), optional=optional)
 
 
+@cached
 def tagged(tag: str, values: st.SearchStrategy[Any]) -> Values:
     """Dicts with this one member."""
     return st.fixed_dictionaries({tag: values})

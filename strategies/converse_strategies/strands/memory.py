@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from converse_harness.types import memory as types
 from converse_strategies import leaves
-from converse_strategies.leaves import Texts, cached, composite
+from converse_strategies.leaves import Texts, cached, composite, sampled
 from converse_strategies.strands.content import conversations
 from converse_strategies.strands.making import Values, dicts, some
 
@@ -159,16 +159,14 @@ def injection_format_contexts(*, texts: Texts | None = None) -> st.SearchStrateg
     return st.lists(memory_entries(texts=texts), max_size=3).map(types.InjectionFormatContext)
 
 
-@cached
 def injection_query_callbacks() -> st.SearchStrategy[types.InjectionQueryCallback]:
     """InjectionQueryCallbacks: `last_user_text`, or a function that returns no query."""
-    return st.sampled_from((types.last_user_text, _nothing))
+    return sampled((types.last_user_text, _nothing))
 
 
-@cached
 def injection_format_callbacks() -> st.SearchStrategy[types.InjectionFormatCallback]:
     """InjectionFormatCallbacks: `as_list`, or a function that joins lines."""
-    return st.sampled_from((types.as_list, _joined))
+    return sampled((types.as_list, _joined))
 
 
 @cached
@@ -178,7 +176,6 @@ def injection_contexts(*, texts: Texts | None = None) -> st.SearchStrategy[types
     return st.builds(types.InjectionContext, found, leaves.json_objects(), st.none())
 
 
-@cached
 def trigger_callbacks() -> st.SearchStrategy[types.TriggerCallback]:
     """TriggerCallbacks: a function that always injects."""
     return st.just(_always)
@@ -226,13 +223,11 @@ def extraction_results(*, texts: Texts | None = None) -> st.SearchStrategy[types
     return st.builds(types.ExtractionResult, some(texts), st.none() | leaves.json_objects())
 
 
-@cached
 def extractor_contexts() -> st.SearchStrategy[types.ExtractorContext]:
     """ExtractorContexts without a model."""
     return st.builds(types.ExtractorContext)
 
 
-@cached
 def extractors() -> st.SearchStrategy[types.Extractor]:
     """Extractors: `TextExtractor`, which keeps every text."""
     return st.builds(TextExtractor)
@@ -245,7 +240,6 @@ def memory_message_filters() -> st.SearchStrategy[types.MemoryMessageFilter]:
     return st.lists(kinds, max_size=4, unique=True).map(types.MemoryMessageFilter)
 
 
-@cached
 def extraction_triggers() -> st.SearchStrategy[types.ExtractionTrigger]:
     """ExtractionTriggers: `Never`, which never fires."""
     return st.builds(Never)

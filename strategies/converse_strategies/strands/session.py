@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from converse_harness.types import session as types
 from converse_strategies import leaves
-from converse_strategies.leaves import Texts, cached
+from converse_strategies.leaves import Texts, cached, sampled
 from converse_strategies.strands.content import messages
 from converse_strategies.strands.making import RARELY, Value, built
 
@@ -29,10 +29,9 @@ _TIMES: Final = built(_times, _SECONDS, _SECONDS)
 """When something was made, and when it was last changed: not before."""
 
 
-@cached
 def session_types() -> st.SearchStrategy[types.SessionType]:
     """SessionTypes: the only member of the enum, AGENT."""
-    return st.sampled_from(types.SessionType)
+    return sampled(tuple(types.SessionType))
 
 
 @cached

@@ -33,7 +33,6 @@ def content_block_start_events() -> Values:
     return dicts({"start": content_block_starts()}, contentBlockIndex=or_none(INDEXES))
 
 
-@cached
 def content_block_delta_texts(*, texts: Texts | None = None) -> Values:
     """ContentBlockDeltaTexts: a piece of text."""
     return tagged("text", some(texts))
@@ -106,7 +105,6 @@ def metadata_events(*, texts: Texts | None = None) -> Values:
     return rarely(dicts({"usage": usages(), "metrics": metrics()}), tagged("trace", or_none(traces(texts=texts))))
 
 
-@cached
 def exception_events(*, texts: Texts | None = None) -> Values:
     """ExceptionEvents: a message."""
     return tagged("message", some(texts))

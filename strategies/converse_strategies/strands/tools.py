@@ -19,7 +19,6 @@ _HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorld
 """Annotations of tools in the Model Context Protocol."""
 
 
-@cached
 def json_schemas() -> Values:
     """JSONSchemas of objects, as tools take them."""
     return _json_schemas()
@@ -48,7 +47,6 @@ def tool_specs(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
     return spec
 
 
-@cached
 def tools(*, texts: Texts | None = None) -> Values:
     """Tools of a request: dicts with a ToolSpec under `toolSpec`."""
     return tagged("toolSpec", tool_specs(texts=texts))
@@ -99,19 +97,16 @@ def tool_choice_tools() -> Values:
     return dicts({"name": leaves.tool_names()})
 
 
-@cached
 def tool_choice_auto_dicts() -> Values:
     """ToolChoiceAutoDicts: `{"auto": {}}`."""
     return tagged("auto", tool_choice_autos())
 
 
-@cached
 def tool_choice_any_dicts() -> Values:
     """ToolChoiceAnyDicts: `{"any": {}}`."""
     return tagged("any", tool_choice_anys())
 
 
-@cached
 def tool_choice_tool_dicts() -> Values:
     """ToolChoiceToolDicts: `{"tool": {"name": ...}}`."""
     return tagged("tool", tool_choice_tools())
