@@ -1,4 +1,4 @@
-"""Strategies on which others build: texts, names, ids, JSON, and choices from the installed model."""
+"""What other strategies are made with and of: composites, caching; texts, names, ids, JSON, choices of the model."""
 
 from __future__ import annotations
 
