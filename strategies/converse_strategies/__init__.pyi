@@ -1,5 +1,6 @@
 # The only list of the public names: `__init__.py` reads these lines when the first is used.
 
+from converse_strategies.blocks import assistant_messages as assistant_messages
 from converse_strategies.blocks import streamable_blocks as streamable_blocks
 from converse_strategies.citation import citation_locations as citation_locations
 from converse_strategies.citation import citations as citations
@@ -26,7 +27,6 @@ from converse_strategies.media import audios as audios
 from converse_strategies.media import documents as documents
 from converse_strategies.media import images as images
 from converse_strategies.media import videos as videos
-from converse_strategies.message import assistant_messages as assistant_messages
 from converse_strategies.message import conversations as conversations
 from converse_strategies.message import messages as messages
 from converse_strategies.message import user_messages as user_messages

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from converse_harness import bedrock
 from converse_harness.bedrock.models import bare
 from converse_strategies import leaves
+from converse_strategies.leaves import Json
 
-Json = dict[str, Any]
 Break = Callable[[st.DrawFn, Json], None]
 """Breaks a rule in the keyword arguments of boto3's `converse`; what is in them stays as it is."""
 
@@ -57,19 +57,13 @@ _THOUGHT: Final = {"reasoningContent": {"reasoningText": {"text": "0", "signatur
 _CACHE_POINT: Final[Json] = {"cachePoint": {"type": "default"}}
 
 
-def _offer(request: Json, schema: Any = None, choice: Json | None = None) -> None:
-    """Add one tool to the request."""
-    spec = {"name": "look", "inputSchema": {"json": {"type": "object"} if schema is None else schema}}
-    request["toolConfig"] = {"tools": [{"toolSpec": spec}], **({"toolChoice": choice} if choice else {})}
-
-
 def _add(*messages: Json, tools: bool = False) -> Break:
     """Add a message with further blocks at the end, and perhaps a tool."""
 
     def add(draw: st.DrawFn, request: Json) -> None:
         request["messages"] = [*request["messages"], *messages]
         if tools:
-            _offer(request)
+            _offered()(draw, request)
 
     return add
 
@@ -106,11 +100,19 @@ def _inference(**values: st.SearchStrategy[Any]) -> st.SearchStrategy[Json]:
     return st.fixed_dictionaries({"inferenceConfig": st.fixed_dictionaries(values)})
 
 
-def _offered(schemas: st.SearchStrategy[Any] | None = None, choice: Json | None = None) -> Break:
-    """Add a tool, perhaps with another schema or a toolChoice."""
+def _offered(
+    schemas: st.SearchStrategy[Any] | None = None,
+    choice: Json | None = None,
+    *,
+    names: Iterable[str] = ("look",),
+    more: Iterable[Json] = (),
+) -> Break:
+    """Offer tools with these names, perhaps with another schema, then other entries, perhaps with a toolChoice."""
 
     def offer(draw: st.DrawFn, request: Json) -> None:
-        _offer(request, None if schemas is None else draw(schemas), choice)
+        schema = {"json": {"type": "object"} if schemas is None else draw(schemas)}
+        tools = [*({"toolSpec": {"name": name, "inputSchema": schema}} for name in names), *more]
+        request["toolConfig"] = {"tools": tools, **({"toolChoice": choice} if choice else {})}
 
     return offer
 
@@ -127,16 +129,6 @@ def _thinks(how: st.SearchStrategy[Json], *more: Break) -> Break:
             each(draw, request)
 
     return think
-
-
-def _offered_as(*names: str, more: Iterable[Json] = ()) -> Break:
-    """Add tools with these names, and then other entries of the list of tools."""
-
-    def offer(draw: st.DrawFn, request: Json) -> None:
-        specs = [{"toolSpec": {"name": name, "inputSchema": {"json": {"type": "object"}}}} for name in names]
-        request["toolConfig"] = {"tools": [*specs, *more]}
-
-    return offer
 
 
 def _answered_by(schema: str) -> Break:
@@ -272,7 +264,7 @@ BREAKS: Final[Mapping[str, Break]] = {
         st.sampled_from(("a b", "é", "", "a" * 65)).map(lambda name: {"type": "object", "properties": {name: {}}})
     ),
     "claude_tools_are_of_draft_2020_12": _offered(st.sampled_from(_OTHER_DRAFTS)),
-    "claude_tools_have_names_of_their_own": _offered_as("look", "look"),
+    "claude_tools_have_names_of_their_own": _offered(names=("look", "look")),
     "claude_stops_at_more_than_whitespace": lambda draw, request: _say(
         _inference(stopSequences=st.just([draw(_BLANKS)]))
     )(draw, request),
@@ -298,7 +290,7 @@ BREAKS: Final[Mapping[str, Break]] = {
     "writer_results_have_no_status": _used([_use("a")], [_result("a", _TEXT, status="success")]),
     "deepseek_is_not_given_thoughts": _add(_assistant(_THOUGHT), _user(_TEXT)),
     "some_thoughts_are_not_signed": _add(_assistant(_THOUGHT), _user(_TEXT)),
-    "nova_tools_have_no_cache_point": _offered_as("look", more=[_CACHE_POINT]),
+    "nova_tools_have_no_cache_point": _offered(more=[_CACHE_POINT]),
     "nova_images_are_images": _tell(_image(data=b"no image")),
     "llama_images_are_of_their_format": _tell(_image("jpeg")),
     "some_results_are_not_empty": _used([_use("a")], [_result("a")]),

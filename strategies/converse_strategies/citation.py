@@ -14,10 +14,9 @@ from hypothesis.errors import InvalidArgument
 from converse_harness.bedrock.citations import Source, locations, read_source
 from converse_harness.errors import ReplyError
 from converse_strategies import leaves
-from converse_strategies.leaves import chosen
+from converse_strategies.leaves import Texts, chosen, composite, sampled
 
 Document = Mapping[str, Any]
-Texts = st.SearchStrategy[str]
 
 MOST_PAGES: Final = 100
 """Pages of a document whose pages cannot be counted here; also what Anthropic's models read of one."""
@@ -25,10 +24,13 @@ MOST_PAGES: Final = 100
 _MOST_CHARACTERS: Final = 10_000
 _MOST_PARTS: Final = 20
 _MOST_DOCUMENTS: Final = 5
-_DOMAINS: Final = ("example.com", "www.example.org", "docs.example.net")
+URLS: Final = st.tuples(
+    st.sampled_from(("example.com", "www.example.org", "docs.example.net")),
+    st.text(string.ascii_lowercase + string.digits, max_size=12),
+).map(lambda both: (f"https://{both[0]}/{both[1]}", both[0]))
 
 
-@st.composite
+@composite
 def citations(
     draw: st.DrawFn,
     *,
@@ -61,13 +63,9 @@ def citations(
     return _draw_citation(draw, _choose(draw, "citations", document, kinds), index, some)
 
 
-@st.composite
+@composite
 def citation_locations(
-    draw: st.DrawFn,
-    *,
-    document: Document | None = None,
-    index: int | None = None,
-    kinds: Collection[str] | None = None,
+    draw: st.DrawFn, *, document: Document | None = None, index: int | None = None, kinds: Collection[str] | None = None
 ) -> dict[str, Any]:
     """AWS CitationLocations, inside a document if one is given; arguments and errors are those of `citations()`.
 
@@ -79,7 +77,7 @@ def citation_locations(
     return _draw_web(draw) if cited.kind == "web" else _draw_range(draw, cited, index)[0]
 
 
-@st.composite
+@composite
 def citations_content_blocks(
     draw: st.DrawFn,
     *,
@@ -107,22 +105,12 @@ def citations_content_blocks(
             f"citations_content_blocks(max_citations={max_citations!r}): a block without a citation cannot be "
             "streamed. Give 1 or more; a plain text is a text block."
         )
-    if document is None:
-        cited = draw(_lists_of_citations(known, index, max_citations, some))
-    else:
-        one = citations(document=document, index=index, kinds=kinds, texts=some)
-        cited = draw(st.lists(one, min_size=1, max_size=max_citations))
+    one = citations(document=document, index=index, kinds=known if document is None else kinds, texts=some)
+    cited = draw(st.lists(one, min_size=1, max_size=max_citations))
     block: dict[str, Any] = {"citations": cited}
     if not all("web" in citation["location"] for citation in cited) or draw(st.booleans()):
         block["content"] = [{"text": draw(some)}]
     return block
-
-
-@cache
-def _lists_of_citations(
-    kinds: tuple[str, ...], index: int | None, most: int, texts: Texts
-) -> st.SearchStrategy[list[dict[str, Any]]]:
-    return st.lists(citations(index=index, kinds=kinds, texts=texts), min_size=1, max_size=most)
 
 
 def _draw_citation(draw: st.DrawFn, cited: Source, index: int | None, texts: Texts) -> dict[str, Any]:
@@ -142,12 +130,12 @@ def _draw_citation(draw: st.DrawFn, cited: Source, index: int | None, texts: Tex
     if cited.title is None:
         cited = replace(cited, title=draw(texts))
     if cited.kind == "searchResultLocation" and cited.source is None:
-        cited = replace(cited, source=draw(_urls())[0])
+        cited = replace(cited, source=draw(URLS)[0])
     return cited.citation(location, passage)
 
 
 def _draw_web(draw: st.DrawFn) -> dict[str, Any]:
-    url, domain = draw(_urls())
+    url, domain = draw(URLS)
     return {"web": {"url": url, "domain": domain}}
 
 
@@ -160,22 +148,11 @@ def _draw_range(
             f"index={index!r}: a document's place is counted from 0. Leave it out, or give 0 or more."
         )
     size = MOST_PAGES if cited.size is None else cited.size
-    start = draw(_integers(0, max(size - 1, 0)))
+    start = draw(st.integers(0, max(size - 1, 0)))
     if length is None:
-        length = draw(_integers(1, size - start)) if size else 0
-    chosen_index = draw(_integers(0, _MOST_DOCUMENTS - 1)) if index is None else index
+        length = draw(st.integers(1, size - start)) if size else 0
+    chosen_index = draw(st.integers(0, _MOST_DOCUMENTS - 1)) if index is None else index
     return cited.location(chosen_index, start, start + length), start, start + length
-
-
-@cache
-def _integers(least: int, most: int) -> st.SearchStrategy[int]:
-    return st.integers(least, most)
-
-
-@cache
-def _urls() -> st.SearchStrategy[tuple[str, str]]:
-    paths = st.text(string.ascii_lowercase + string.digits, max_size=12)
-    return st.tuples(st.sampled_from(_DOMAINS), paths).map(lambda both: (f"https://{both[0]}/{both[1]}", both[0]))
 
 
 _ANYTHING: Final[Mapping[str, Source]] = {
@@ -195,12 +172,7 @@ def _known() -> tuple[str, ...]:
 
 def _choose(draw: st.DrawFn, function: str, document: Document | None, kinds: Collection[str] | None) -> Source:
     fitting = _kinds(function, document, kinds)
-    return _ANYTHING[draw(_sampled(fitting))] if document is None else _read(function, document)
-
-
-@cache
-def _sampled(kinds: tuple[str, ...]) -> st.SearchStrategy[str]:
-    return st.sampled_from(kinds)
+    return _ANYTHING[draw(sampled(fitting))] if document is None else _read(function, document)
 
 
 def _kinds(function: str, document: Document | None, kinds: Collection[str] | None) -> tuple[str, ...]:

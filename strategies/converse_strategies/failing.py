@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Final, Literal
+from math import inf
+from typing import Any, Final
 
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
@@ -15,13 +16,13 @@ from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, usual
 from converse_harness.errors import ReplyError
 from converse_harness.faults import FAULTS, IN_PROCESS
 from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, EventOrderFault, Fault, FaultPlacement
-from converse_harness.reply.body import BareBody, ErrorBody, EventsBody, MessageBody
+from converse_harness.reply.body import BareBody, ErrorBody, EventsBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import GATEWAY_ERRORS
 from converse_strategies import leaves, responses, shapes
-from converse_strategies.blocks import Texts, streamable
-from converse_strategies.hostile import PLACES, stop_reason_with, with_blocks, witness
-from converse_strategies.leaves import chosen
+from converse_strategies.blocks import streamable
+from converse_strategies.hostile import PLACES, with_blocks, witness
+from converse_strategies.leaves import Texts, cached, chosen, composite, sampled
 
 _OPERATIONS: Final = ("Converse", "ConverseStream")
 
@@ -43,7 +44,7 @@ _WAITS: Final = st.sampled_from((None, None, None, "seconds", "ms"))
 _DURATIONS: Final = st.integers(0, 3600)
 
 
-@st.composite
+@composite
 def errors(draw: st.DrawFn, *, names: Collection[str] | None = None, messages: Texts | None = None) -> Reply:
     """Replies that are HTTP errors before the stream: those of Converse and ConverseStream, and the gateway's.
 
@@ -56,7 +57,7 @@ def errors(draw: st.DrawFn, *, names: Collection[str] | None = None, messages: T
     >>> find(errors(names=["ModelTimeoutException"]), lambda error: True)
     <Reply ModelTimeoutException (408) "Model has timed out in processing the request. Try your...">
     """
-    name = draw(st.sampled_from(chosen("errors", "names", names, _error_names())))
+    name = draw(sampled(chosen("errors", "names", names, _error_names())))
     answer = reply.error(name, draw(_messages(name) if messages is None else messages), **_members(draw, name))
     wait = draw(_WAITS)
     if wait is not None:
@@ -64,7 +65,7 @@ def errors(draw: st.DrawFn, *, names: Collection[str] | None = None, messages: T
     return answer
 
 
-@st.composite
+@composite
 def stream_errors(
     draw: st.DrawFn,
     *,
@@ -83,7 +84,7 @@ def stream_errors(
     '3 events, throttlingException after 0 events'
     """
     known = (*bedrock.stream_exceptions(), *_UNMODELLED)
-    name = draw(st.sampled_from(chosen("stream_errors", "names", names, known)))
+    name = draw(sampled(chosen("stream_errors", "names", names, known)))
     where = draw(PLACES)
     answer = draw(responses.replies() if replies is None else replies)
     code = draw(_UNMODELLED[name]) if name in _UNMODELLED else name
@@ -100,7 +101,7 @@ def stream_errors(
         raise InvalidArgument(f"stream_errors: {error} Give replies=replies(), or others that are streams.") from error
 
 
-@st.composite
+@composite
 def faults(
     draw: st.DrawFn,
     *,
@@ -125,7 +126,7 @@ def faults(
     faults.reset
     """
     selected = _selected("faults", names, levels, transports, operations)
-    return _lasting(draw, "faults", draw(st.sampled_from(selected)), seconds, _may_wait(names, transports))
+    return _lasting(draw, "faults", draw(sampled(selected)), seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ class FaultyReply:
         return replace(self.reply, placements=())
 
 
-@st.composite
+@composite
 def faulty_replies(
     draw: st.DrawFn,
     *,
@@ -175,11 +176,13 @@ def faulty_replies(
     wanted = chosen("faulty_replies", "kinds", kinds, streamable())
     selected = _selected("faulty_replies", names, levels, transports, operations)
     # Listed first, since hypothesis shrinks towards it.
-    fault, where = draw(st.sampled_from(selected)), draw(PLACES)
+    fault, where = draw(sampled(selected)), draw(PLACES)
     answer = draw(responses.replies(kinds=wanted) if replies is None else replies)
     if answer.placements:
         raise InvalidArgument(f"faulty_replies: {answer.summary} has a fault already. Give replies= that are sound.")
-    fitting = _fitting(selected, _sort_of(answer), wanted)
+    is_stream = answer.failure is None and not isinstance(answer.body, ErrorBody | BareBody)
+    last = [next(iter(event)) for event in answer.events()][-2:] if is_stream else []
+    fitting = [each for each in selected if _fits(each, answer, last, wanted)]
     if not fitting:
         raise InvalidArgument(
             f"faulty_replies: {answer.summary} cannot be broken by {', '.join(each.name for each in selected)}. Give "
@@ -187,7 +190,7 @@ def faulty_replies(
         )
     if fault not in fitting:
         fault = fitting[where % len(fitting)]
-    fault = _lasting(draw, "faulty_replies", fault, seconds, _may_wait(names, transports))
+    fault = _lasting(draw, "faulty_replies", fault, seconds)
     return FaultyReply(_broken(answer, fault, where, wanted))
 
 
@@ -197,8 +200,9 @@ def _broken(answer: Reply, fault: Fault, where: int, kinds: tuple[str, ...]) -> 
         events = list(answer.events())
         positions: Sequence[int] = fault.order.applicable_at(events)
         if not positions:
-            answer = _longer(answer, witness(fault.name, kinds) or ())
-            positions = fault.order.applicable_at(list(answer.events()))
+            events = with_blocks([dict(event) for event in events], witness(fault.name, kinds) or ())
+            answer = replace(answer, body=EventsBody(tuple(events)))
+            positions = fault.order.applicable_at(events)
         return answer.broken(fault, after=positions[where % len(positions)])
     middle = answer.broken(fault)
     if fault.place == "whole answer":
@@ -207,41 +211,14 @@ def _broken(answer: Reply, fault: Fault, where: int, kinds: tuple[str, ...]) -> 
     return answer.broken(fault, after=where % places)
 
 
-def _longer(answer: Reply, blocks: Sequence[dict[str, Any]]) -> Reply:
-    match answer.body:
-        case EventsBody(events, strict):
-            return replace(answer, body=EventsBody(tuple(with_blocks([dict(e) for e in events], blocks)), strict))
-        case MessageBody(content, reason) as body:
-            longer = replace(body, content=(*content, *blocks), stop_reason=stop_reason_with(reason, blocks))
-            return replace(answer, body=longer)
-        case ErrorBody() | BareBody():
-            return answer
+def _fits(fault: Fault, answer: Reply, last: list[str], kinds: tuple[str, ...]) -> bool:
+    """Whether a fault can be in an answer with these last events."""
+    if isinstance(fault, EventOrderFault):
+        return last == ["messageStop", "metadata"] and witness(fault.name, kinds) is not None
+    return fault.on_body is not None or not isinstance(answer.body, ErrorBody | BareBody)
 
 
-_Sort = Literal["complete", "failing", "error"]
-"""Kind of a reply, which decides the faults that it can have: a stream to its metadata, another, no stream."""
-
-
-def _sort_of(answer: Reply) -> _Sort:
-    match answer.body:
-        case ErrorBody() | BareBody():
-            return "error"
-        case EventsBody((*_, {"messageStop": _}, {"metadata": _})) | MessageBody() if answer.failure is None:
-            return "complete"
-        case _:
-            return "failing"
-
-
-@cache
-def _fitting(selected: tuple[Fault, ...], sort: _Sort, kinds: tuple[str, ...]) -> tuple[Fault, ...]:
-    def fits(fault: Fault) -> bool:
-        if isinstance(fault, EventOrderFault):
-            return sort == "complete" and witness(fault.name, kinds) is not None
-        return sort != "error" or fault.on_body is not None
-
-    return tuple(filter(fits, selected))
-
-
+@cached
 def _selected(
     function: str,
     names: Collection[str] | None,
@@ -249,23 +226,31 @@ def _selected(
     transports: Collection[str] | None,
     operations: Collection[str] | None,
 ) -> tuple[Fault, ...]:
-    asked = (
-        chosen(function, "names", names, tuple(FAULTS)),
-        chosen(function, "levels", levels, FAULT_LEVELS),
-        () if transports is None else chosen(function, "transports", transports, TRANSPORTS),
-        () if operations is None else chosen(function, "operations", operations, _OPERATIONS),
+    """The faults of these names and levels that all of these transports and operations can express.
+
+    Those that last are short, unless they may last for the whole timeout: in process, where this takes no time, or if
+    chosen by name.
+    """
+    known = chosen(function, "names", names, tuple(FAULTS))
+    of_levels = chosen(function, "levels", levels, FAULT_LEVELS)
+    able = set(chosen(function, "transports", transports, TRANSPORTS) if transports is not None else ())
+    whole = operations is not None and "Converse" in chosen(function, "operations", operations, _OPERATIONS)
+    may_wait = names is not None or transports is None or able <= IN_PROCESS
+    left_out = () if names is not None else (*_STRIKES_LATER, *(() if may_wait else ("read_timeout",)))
+    found = tuple(
+        fault if fault.seconds is None or (fault.seconds == inf and may_wait) else fault.lasting(_SHORT_SECONDS)
+        for fault in map(FAULTS.__getitem__, known)
+        if fault.level in of_levels
+        and able <= fault.transports
+        and not (whole and fault.on_body is None)
+        and fault.name not in left_out
     )
-    found = _of(*asked)
-    if names is None:
-        left_out = (*_STRIKES_LATER, *(() if _may_wait(names, transports) else ("read_timeout",)))
-        found = tuple(fault for fault in found if fault.name not in left_out)
     if not found:
         given = {"names": names, "levels": levels, "transports": transports, "operations": operations}
         told = ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
         raise InvalidArgument(
             f"{function}({told}): there is no fault that is all of this. Leave one out, or see the `level` and "
-            f"`transports` "
-            "of converse_harness.faults.FAULTS."
+            "`transports` of converse_harness.faults.FAULTS."
         )
     return found
 
@@ -274,32 +259,9 @@ _STRIKES_LATER: Final = ("stale_connection",)
 """Faults that meet the call after the one that they are drawn for; they come by name only."""
 
 
-@cache
-def _of(
-    names: tuple[str, ...], levels: tuple[str, ...], transports: tuple[str, ...], operations: tuple[str, ...]
-) -> tuple[Fault, ...]:
-    """The faults of these names and levels that all of these transports and operations can express."""
-    able = set(transports)
-    whole = "Converse" in operations
-    return tuple(
-        fault
-        for fault in map(FAULTS.__getitem__, names)
-        if fault.level in levels and able <= fault.transports and not (whole and fault.on_body is None)
-    )
-
-
-def _may_wait(names: Collection[str] | None, transports: Collection[str] | None) -> bool:
-    """Whether faults may last for the whole timeout: in process, where this takes no time, or if chosen by name."""
-    return names is not None or transports is None or set(transports) <= IN_PROCESS
-
-
-def _lasting(
-    draw: st.DrawFn, function: str, fault: Fault, seconds: st.SearchStrategy[float] | None, may_wait: bool
-) -> Fault:
-    if fault.seconds is None:
+def _lasting(draw: st.DrawFn, function: str, fault: Fault, seconds: st.SearchStrategy[float] | None) -> Fault:
+    if fault.seconds is None or seconds is None:
         return fault
-    if seconds is None:
-        return fault if fault.seconds == float("inf") and may_wait else fault.lasting(_SHORT_SECONDS)
     try:
         return fault.lasting(draw(seconds))
     except ReplyError as error:

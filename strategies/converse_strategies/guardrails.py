@@ -9,7 +9,8 @@ from __future__ import annotations
 import string
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
-from itertools import chain, combinations, product
+from itertools import chain, product
+from operator import itemgetter
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -17,28 +18,31 @@ from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
 from converse_harness.bedrock.guardrails import REASONS
-from converse_strategies import leaves
-from converse_strategies.leaves import chosen
-from converse_strategies.reasoning import draw_findings
+from converse_strategies import leaves, shapes
+from converse_strategies.leaves import Texts, cached, chosen, composite, sampled
 
-Texts = st.SearchStrategy[str]
 Assessment = dict[str, Any]
 
 _ACCOUNT: Final = "arn:aws:bedrock:us-east-1:123456789012"
 _REASONING: Final = "automatedReasoningPolicy"
-_IDS: Final = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=12)
-_VERSIONS: Final = leaves.made(st.integers(0, 99), lambda number: str(number) if number else "DRAFT")
+IDS: Final = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=12)
+_RULES: Final = st.text(string.ascii_lowercase + string.digits, min_size=12, max_size=12)
+_MOST_CHARACTERS: Final = 1000
+"""Of a statement of automated reasoning, in AWS's model."""
+
+VERSIONS: Final = leaves.made(st.integers(0, 99), lambda number: str(number) if number else "DRAFT")
 _RARELY: Final = st.sampled_from((False, False, False, True))
 """Most traces are of one guardrail and one output; so are ours, since every assessment more takes its time."""
 
 _TWO_PERCENTAGES: Final = st.tuples(st.integers(0, 100), st.integers(0, 100))
+_TYPE: Final = itemgetter("type")
 _MILLISECONDS: Final = st.integers(0, 10_000)
 _CHARACTERS: Final = st.integers(0, 10_000)
 _IMAGES: Final = st.sampled_from([(guarded, total) for total in range(5) for guarded in range(total + 1)])
 _MOST_UNITS: Final = 4
 
 
-@st.composite
+@composite
 def guardrail_traces(
     draw: st.DrawFn,
     *,
@@ -61,7 +65,7 @@ def guardrail_traces(
     """
     some = leaves.texts() if texts is None else texts
     wanted = _wanted("guardrail_traces", policies, actions)
-    ids = list(dict.fromkeys(draw(_IDS) for _ in range(1 + draw(_RARELY))))
+    ids = list(dict.fromkeys(draw(IDS) for _ in range(1 + draw(_RARELY))))
     answered = draw(st.booleans())
     harmless = _unblocked(wanted) if answered else wanted
     least = 0 if policies is None and actions is None else 1
@@ -80,7 +84,7 @@ def guardrail_traces(
     return trace
 
 
-@st.composite
+@composite
 def guardrail_assessments(
     draw: st.DrawFn,
     *,
@@ -105,10 +109,10 @@ def guardrail_assessments(
     some = leaves.texts() if texts is None else texts
     wanted = _wanted("guardrail_assessments", policies, actions)
     least = 0 if policies is None and actions is None else 1
-    return _draw_assessment(draw, draw(_IDS), wanted, least, some)
+    return _draw_assessment(draw, draw(IDS), wanted, least, some)
 
 
-@st.composite
+@composite
 def guardrail_configs(draw: st.DrawFn) -> dict[str, Any]:
     """AWS GuardrailConfigurations, the `guardrailConfig` of Converse: an id or ARN, a version, perhaps what to trace.
 
@@ -119,7 +123,7 @@ def guardrail_configs(draw: st.DrawFn) -> dict[str, Any]:
     return _draw_config(draw, "GuardrailConfiguration")
 
 
-@st.composite
+@composite
 def guardrail_stream_configs(draw: st.DrawFn) -> dict[str, Any]:
     """AWS GuardrailStreamConfigurations, the `guardrailConfig` of ConverseStream: also sync or async.
 
@@ -166,7 +170,14 @@ def _wanted(function: str, policies: Collection[str] | None, actions: Collection
 
 @cache
 def _fitting(policies: frozenset[str], actions: frozenset[str]) -> tuple[str, ...]:
-    return tuple(name for name in guardrail_policies() if name in policies and _layouts(name, actions))
+    return tuple(name for name in guardrail_policies() if name in policies and _has_action(name, actions))
+
+
+def _has_action(policy: str, actions: frozenset[str]) -> bool:
+    if policy == _REASONING:
+        return "NONE" in actions
+    lists = bedrock.member("GuardrailAssessment", policy).members.values()
+    return any(_forms(each.member.name, actions) for each in lists)
 
 
 def _unblocked(wanted: _Wanted) -> _Wanted:
@@ -179,9 +190,9 @@ def _draw_assessment(draw: st.DrawFn, id: str, wanted: _Wanted, least: int, text
     policies, actions = wanted
     assessment: Assessment = {}
     units: set[str] = set()
-    for policy in draw(_policy_lists(policies, least)) if policies else ():
+    for policy in draw(st.lists(sampled(policies), min_size=least, max_size=2, unique=True)) if policies else ():
         if policy == _REASONING:
-            assessment[policy] = {"findings": draw_findings(draw, texts)}
+            assessment[policy] = {"findings": draw(st.lists(_findings(texts), min_size=1, max_size=2))}
             units |= {"automatedReasoningPolicyUnits", "automatedReasoningPolicies"}
             continue
         assessment[policy] = entries = _draw_policy(draw, policy, actions, texts)
@@ -192,46 +203,40 @@ def _draw_assessment(draw: st.DrawFn, id: str, wanted: _Wanted, least: int, text
     if bedrock.has_shape("AppliedGuardrailDetails") and draw(st.booleans()):
         assessment["appliedGuardrailDetails"] = {
             "guardrailId": id,
-            "guardrailVersion": draw(_VERSIONS),
+            "guardrailVersion": draw(VERSIONS),
             "guardrailArn": f"{_ACCOUNT}:guardrail/{id}",
-            "guardrailOrigin": list(draw(_origins())),
-            "guardrailOwnership": draw(_enum("GuardrailOwnership")),
+            "guardrailOrigin": draw(st.lists(sampled(bedrock.enum("GuardrailOrigin")), min_size=1, unique=True)),
+            "guardrailOwnership": draw(sampled(bedrock.enum("GuardrailOwnership"))),
         }
     return assessment
 
 
-@cache
-def _policy_lists(policies: tuple[str, ...], least: int) -> st.SearchStrategy[list[str]]:
-    return st.lists(st.sampled_from(policies), min_size=least, max_size=2, unique=True)
+@cached
+def _findings(texts: Texts) -> st.SearchStrategy[dict[str, Any]]:
+    policies = leaves.made(_RULES, lambda rule: f"{_ACCOUNT}:automated-reasoning-policy/{rule}:1")
+    return shapes.values(
+        "GuardrailAutomatedReasoningFinding",
+        overrides={"GuardrailAutomatedReasoningPolicyVersionArn": policies},
+        texts=leaves.made(texts, lambda text: text[:_MOST_CHARACTERS]),
+    )
 
 
 def _draw_policy(draw: st.DrawFn, policy: str, actions: frozenset[str], texts: Texts) -> dict[str, Any]:
-    layout = draw(_sampled_layouts(policy, actions))
-    return {name: draw(_entry_lists(shape, actions, texts)) if filled else [] for name, shape, filled in layout}
-
-
-_Layout = tuple[tuple[str, str, bool], ...]
-"""The lists of a policy: name, shape of an entry, and whether there are entries."""
-
-
-@cache
-def _layouts(policy: str, actions: frozenset[str]) -> tuple[_Layout, ...]:
-    """The ways to fill a policy's lists, each with at least one entry; empty if no entry can have such an action."""
-    shape = bedrock.member("GuardrailAssessment", policy)
-    if policy == _REASONING:
-        return ((),) if "NONE" in actions else ()
-    lists = {name: each.member.name for name, each in shape.members.items()}
-    fillable = [name for name, entry in lists.items() if _forms(entry, actions)]
-    filled = chain.from_iterable(combinations(fillable, size) for size in range(1, len(fillable) + 1))
-    whole = [tuple((name, entry, name in chosen) for name, entry in lists.items()) for chosen in filled]
+    """Draw the lists of a policy, at least one of them with entries."""
+    lists = {name: each.member.name for name, each in bedrock.member("GuardrailAssessment", policy).members.items()}
+    fillable = tuple(name for name, entry in lists.items() if _forms(entry, actions))
+    filled = draw(sampled(fillable))
+    found: dict[str, Any] = {name: [] for name in lists}
+    for name in fillable:
+        # A guardrail has only one filter of each type; a word or a name may be found several times.
+        once = lists[name] in ("GuardrailContentFilter", "GuardrailContextualGroundingFilter")
+        entries = _entries(lists[name], actions, texts)
+        unique_by = _TYPE if once else None
+        found[name] = draw(st.lists(entries, min_size=int(name == filled), max_size=2, unique_by=unique_by))
     # AWS is recorded to leave out an empty `regexes`, against its own model.
-    bare = [tuple(each for each in layout if each[0] != "regexes" or each[2]) for layout in whole]
-    return tuple(dict.fromkeys(chain(whole, bare)))
-
-
-@cache
-def _sampled_layouts(policy: str, actions: frozenset[str]) -> st.SearchStrategy[_Layout]:
-    return st.sampled_from(_layouts(policy, actions))
+    if found.get("regexes") == [] and draw(st.booleans()):
+        del found["regexes"]
+    return found
 
 
 _Form = tuple[tuple[str, Any], ...]
@@ -269,17 +274,6 @@ def _sound(form: Mapping[str, str | None], *, detected: bool) -> bool:
 
 
 @cache
-def _entry_lists(entry: str, actions: frozenset[str], texts: Texts) -> st.SearchStrategy[list[dict[str, Any]]]:
-    # A guardrail has only one filter of each type; a word or a name may be found several times.
-    once = entry in ("GuardrailContentFilter", "GuardrailContextualGroundingFilter")
-    return st.lists(_entries(entry, actions, texts), min_size=1, max_size=2, unique_by=_type if once else None)
-
-
-def _type(entry: dict[str, Any]) -> Any:
-    return entry["type"]
-
-
-@cache
 def _entries(entry: str, actions: frozenset[str], texts: Texts) -> st.SearchStrategy[dict[str, Any]]:
     members = bedrock.shape(entry).members
     forms = st.sampled_from(_forms(entry, actions))
@@ -304,28 +298,24 @@ def _grounding(one: int, other: int, *, detected: bool) -> dict[str, float]:
     return {"threshold": high / 100, "score": low / 100}
 
 
-def _draw_metrics(draw: st.DrawFn, used: Iterable[str]) -> dict[str, Any]:
+def _draw_metrics(draw: st.DrawFn, used: Collection[str]) -> dict[str, Any]:
     total, (guarded_images, images) = draw(_CHARACTERS), draw(_IMAGES)
     coverage = {"textCharacters": {"guarded": min(draw(_CHARACTERS), total), "total": total}}
     if images:
         coverage["images"] = {"guarded": guarded_images, "total": images}
     return {
         "guardrailProcessingLatency": draw(_MILLISECONDS),
-        "usage": _usage(draw(_all_units()), frozenset(used)),
+        "usage": _draw_usage(draw, used),
         "guardrailCoverage": coverage,
     }
 
 
-@cache
-def _all_units() -> st.SearchStrategy[int]:
-    return st.integers(0, _MOST_UNITS ** len(bedrock.shape("GuardrailUsage").members) - 1)
-
-
-def _usage(number: int, used: frozenset[str]) -> dict[str, int]:
+def _draw_usage(draw: st.DrawFn, used: Collection[str]) -> dict[str, int]:
     """Draw the units of all policies as one number, one digit per policy, instead of nine draws."""
-    shape = bedrock.shape("GuardrailUsage")
+    names = bedrock.shape("GuardrailUsage").members
+    number = draw(st.integers(0, _MOST_UNITS ** len(names) - 1))
     usage: dict[str, int] = {}
-    for name in shape.members:
+    for name in names:
         number, units = divmod(number, _MOST_UNITS)
         usage[name] = max(units, int(name in used))
     return usage
@@ -343,30 +333,14 @@ def _gravest(assessments: Iterable[Assessment]) -> str:
     return max(entries, key=list(REASONS).index, default="NONE")
 
 
-@cache
-def _origins() -> st.SearchStrategy[tuple[str, ...]]:
-    origins = bedrock.enum("GuardrailOrigin")
-    return st.sampled_from([some for size in range(1, len(origins) + 1) for some in combinations(origins, size)])
-
-
-@cache
-def _enum(shape: str) -> st.SearchStrategy[str]:
-    return st.sampled_from(bedrock.enum(shape))
-
-
-@cache
-def _perhaps(shape: str) -> st.SearchStrategy[str | None]:
-    return st.sampled_from((None, *bedrock.enum(shape)))
-
-
 def _draw_config(draw: st.DrawFn, shape: str) -> dict[str, Any]:
-    name = draw(_IDS)
+    name = draw(IDS)
     config = {
         "guardrailIdentifier": f"{_ACCOUNT}:guardrail/{name}" if draw(st.booleans()) else name,
-        "guardrailVersion": draw(_VERSIONS),
+        "guardrailVersion": draw(VERSIONS),
     }
     for key, each in bedrock.shape(shape).members.items():
-        value = draw(_perhaps(each.name)) if bedrock.enum(each.name) else None
+        value = draw(sampled((None, *bedrock.enum(each.name))))
         if value is not None:
             config[key] = value
     return config

@@ -15,8 +15,8 @@ from hypothesis.errors import InvalidArgument
 from converse_harness.bedrock.families import NEUTRAL
 from converse_harness.faults.order import ORDER_FAULTS, OrderFault
 from converse_harness.stream.chunk import ByFamily, chunk, cut_message, default_stop_reason
-from converse_strategies.blocks import Block, Texts, streamable
-from converse_strategies.leaves import chosen
+from converse_strategies.blocks import Block, streamable
+from converse_strategies.leaves import Texts, chosen, composite, sampled
 from converse_strategies.streams import Event, stream_events
 
 PLACES: Final = st.integers(0, 2**16)
@@ -42,7 +42,7 @@ class HostileStream:
             printer.text(f"fault=ORDER_FAULTS[{self.fault.name!r}], position={self.position}")
 
 
-@st.composite
+@composite
 def hostile_stream_events(
     draw: st.DrawFn,
     *,
@@ -65,7 +65,9 @@ def hostile_stream_events(
     """
     wanted = chosen("hostile_stream_events", "kinds", kinds, streamable())
     names = chosen("hostile_stream_events", "faults", faults, tuple(ORDER_FAULTS))
-    fault = ORDER_FAULTS[draw(_sampled(names, wanted) if faults is None else st.sampled_from(names))]
+    if faults is None:
+        names = tuple(name for name in names if witness(name, wanted) is not None)
+    fault = ORDER_FAULTS[draw(sampled(names))]
     events = draw(stream_events(kinds=wanted, max_blocks=max_blocks, texts=texts))
     if not fault.applicable_at(events):
         blocks = witness(fault.name, wanted)
@@ -77,11 +79,6 @@ def hostile_stream_events(
     positions = fault.applicable_at(events)
     position = positions[draw(PLACES) % len(positions)]
     return HostileStream(fault.apply_at(events, position), fault, position)
-
-
-@cache
-def _sampled(names: tuple[str, ...], kinds: tuple[str, ...]) -> st.SearchStrategy[str]:
-    return st.sampled_from([name for name in names if witness(name, kinds) is not None])
 
 
 @cache
@@ -102,13 +99,9 @@ def with_blocks(events: Sequence[Event], blocks: Sequence[Block]) -> list[Event]
         (members,) = event.values()
         members["contentBlockIndex"] += offset
     stop = dict(events[-2]["messageStop"])
-    stop["stopReason"] = stop_reason_with(stop["stopReason"], blocks)
+    if stop["stopReason"] == "end_turn":
+        stop["stopReason"] = default_stop_reason(blocks)  # never end_turn if they ask for a tool
     return [*events[:-2], *added, {"messageStop": stop}, events[-1]]
-
-
-def stop_reason_with(reason: str, blocks: Sequence[Block]) -> str:
-    """The stop reason for an answer that also has these blocks: never end_turn if it asks for a tool."""
-    return default_stop_reason(blocks) if reason == "end_turn" else reason
 
 
 _BARE: Final[Sequence[Event]] = chunk({"role": "assistant", "content": []})

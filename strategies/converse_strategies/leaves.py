@@ -1,16 +1,61 @@
-"""Strategies on which others build: texts, names, ids, JSON, and choices from the installed model."""
+"""What other strategies are made with and of: composites, caching; texts, names, ids, JSON, choices of the model."""
 
 from __future__ import annotations
 
+import base64
+import inspect
 import string
 from collections.abc import Callable, Collection, Sequence
-from functools import cache, lru_cache
-from typing import Any, Final, TypeVar
+from functools import cache, lru_cache, partial, wraps
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
+
+Json = dict[str, Any]
+Texts = st.SearchStrategy[str]
+P = ParamSpec("P")
+Drawn = TypeVar("Drawn")
+Made = TypeVar("Made")
+
+
+def cached(function: Callable[P, Made]) -> Callable[P, Made]:
+    """Cache the strategies that a function builds, by arguments: building takes longer than drawing."""
+    remembered: Callable[..., Made] = lru_cache(maxsize=512)(function)
+
+    @wraps(function)
+    def build(*args: P.args, **kwargs: P.kwargs) -> Made:
+        try:
+            return remembered(*args, **kwargs)
+        except TypeError:  # an argument without a hash, such as a list
+            return function(*args, **kwargs)
+
+    return build
+
+
+def composite(function: Callable[Concatenate[st.DrawFn, P], Made]) -> Callable[P, st.SearchStrategy[Made]]:
+    """As `st.composite`, with the strategies cached, and made when it is first called.
+
+    hypothesis reads the source of each function that it makes, which would be most of what our import costs.
+    """
+    late = cache(partial(st.composite, function))
+
+    @cached
+    @wraps(function)
+    def build(*args: P.args, **kwargs: P.kwargs) -> st.SearchStrategy[Made]:
+        return late()(*args, **kwargs)
+
+    signature = inspect.signature(function)
+    vars(build)["__signature__"] = signature.replace(parameters=[*signature.parameters.values()][1:])
+    return build
+
+
+@cached
+def sampled(values: Sequence[Drawn]) -> st.SearchStrategy[Drawn]:
+    """One of some values, the simplest first."""
+    return st.sampled_from(values)
 
 
 def chosen(function: str, argument: str, asked: Collection[str] | None, known: Sequence[str]) -> tuple[str, ...]:
@@ -33,13 +78,14 @@ def chosen(function: str, argument: str, asked: Collection[str] | None, known: S
     return tuple(each for each in known if each in asked)
 
 
-Drawn = TypeVar("Drawn")
-Made = TypeVar("Made")
-
 _WORD: Final = string.ascii_lowercase + string.digits + string.ascii_uppercase + "_-"
 _TOOL_USES: Final = st.integers(0, len(_WORD) ** 6 - 1)
 _INTEGERS: Final = st.integers(-(2**53), 2**53)
 _SCALARS: Final = st.none() | st.booleans() | _INTEGERS | st.floats(allow_nan=False, allow_infinity=False)
+
+CACHE_POINTS: Final = st.fixed_dictionaries({"type": st.just("default")})
+BLOBS: Final = st.binary(min_size=1, max_size=48)
+"""What is encrypted, or signs something."""
 
 MODEL_IDS: Final = (
     "amazon.nova-lite-v1:0",
@@ -55,18 +101,17 @@ MODEL_IDS: Final = (
 """Model ids of every family, and an inference profile and an ARN. The account is AWS's example."""
 
 
-@cache
-def texts(*, min_size: int = 0, max_size: int | None = None) -> st.SearchStrategy[str]:
+def texts() -> Texts:
     """Any text that JSON can carry: `st.text()`, which leaves surrogates out.
 
     >>> from hypothesis import find
-    >>> find(texts(min_size=3), lambda text: True)
+    >>> find(texts(), lambda text: len(text) == 3)
     '000'
     """
-    return st.text(min_size=min_size, max_size=max_size)
+    return st.text()
 
 
-@st.composite
+@composite
 def made(draw: st.DrawFn, values: st.SearchStrategy[Drawn], make: Callable[[Drawn], Made]) -> Made:
     """`values.map(make)`, for what ends up in a counterexample.
 
@@ -99,6 +144,22 @@ def visible(text: str) -> str:
     return text if text.strip() else text + "0"
 
 
+def distinct(name: str, used: set[str], most: int) -> str:
+    """The name, with a number at its end if it is used already; it has so many characters at most, and is used then.
+
+    >>> used = set()
+    >>> [distinct("tool", used, 4) for _ in range(3)]
+    ['tool', 'too1', 'too2']
+    """
+    unique = name
+    number = 0
+    while unique in used:
+        number += 1
+        unique = f"{name[: most - len(str(number))]}{number}"
+    used.add(unique)
+    return unique
+
+
 @cache
 def tool_names() -> st.SearchStrategy[str]:
     """Names of tools, 1 to 64 of `a-zA-Z0-9_-`.
@@ -110,7 +171,7 @@ def tool_names() -> st.SearchStrategy[str]:
     return st.text(_WORD, min_size=1, max_size=64)
 
 
-@st.composite
+@composite
 def tool_use_ids(draw: st.DrawFn) -> str:
     """Ids of tool uses in the form that most model families are recorded to use.
 
@@ -126,7 +187,18 @@ def tool_use_ids(draw: st.DrawFn) -> str:
     return f"tooluse_{name.rjust(22, _WORD[0])}"
 
 
-@cache
+@cached
+def signatures() -> st.SearchStrategy[str]:
+    """What models sign their reasoning with, base64.
+
+    >>> from hypothesis import find
+    >>> find(signatures(), lambda text: True)
+    'AA=='
+    """
+    return made(BLOBS, lambda blob: base64.b64encode(blob).decode())
+
+
+@cached
 def json_values() -> st.SearchStrategy[Any]:
     """Any JSON value that survives a JSON round trip: no NaN, no infinity, integers of up to 53 bits.
 
@@ -137,12 +209,8 @@ def json_values() -> st.SearchStrategy[Any]:
     """
     # Not st.recursive, which takes twice as long: two of seven values are containers with at most two items, so it
     # ends.
-    nested = st.deferred(_nested)
+    nested = st.deferred(json_values)
     return _SCALARS | texts() | st.lists(nested, max_size=2) | st.dictionaries(texts(), nested, max_size=2)
-
-
-def _nested() -> st.SearchStrategy[Any]:
-    return json_values()
 
 
 @cache
@@ -157,17 +225,6 @@ def json_objects() -> st.SearchStrategy[dict[str, Any]]:
 
 
 @cache
-def bits() -> st.SearchStrategy[int]:
-    """Thirty-two yes/no decisions as one draw, one bit each; all shrink to no.
-
-    >>> from hypothesis import find
-    >>> find(bits(), lambda number: number & 4)
-    4
-    """
-    return st.integers(0, 2**32 - 1)
-
-
-@cache
 def model_ids() -> st.SearchStrategy[str]:
     """Model ids, inference profiles and ARNs that really exist, one or more of every family.
 
@@ -178,7 +235,7 @@ def model_ids() -> st.SearchStrategy[str]:
     return st.sampled_from(MODEL_IDS)
 
 
-@st.composite
+@composite
 def faker_texts(draw: st.DrawFn, *, locale: str = "en_US", min_words: int = 1, max_words: int = 12) -> str:
     """Sentences of Faker's words in a locale: texts that a person can read, for `texts=` of the other strategies.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Literal, cast, overload
+from typing import Any, ClassVar, Final, Literal, TypedDict, Unpack, cast, overload
 
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
@@ -171,35 +171,26 @@ def _before(uses: Sequence[ToolUse]) -> list[Reply]:
     return [_asking(uses)] if uses else []
 
 
+class _MachineOptions(TypedDict, total=False):
+    tools: Sequence[Mapping[str, Any]]
+    texts: st.SearchStrategy[str] | None
+    answers: st.SearchStrategy[str] | None
+    troubles: Collection[str] | None
+    may_raise: type[Exception] | tuple[type[Exception], ...]
+    invariants: Sequence[Callable[[Any], None]]
+    rules: RuleLevel
+    history: HistoryLevel
+
+
 @overload
 def conversation_machine(
-    agent: Callable[[], Ask],
-    *,
-    tools: Sequence[Mapping[str, Any]] = (),
-    texts: st.SearchStrategy[str] | None = None,
-    answers: st.SearchStrategy[str] | None = None,
-    troubles: Collection[str] | None = None,
-    may_raise: type[Exception] | tuple[type[Exception], ...] = Exception,
-    invariants: Sequence[Callable[[Any], None]] = (),
-    rules: RuleLevel = "default",
-    history: HistoryLevel = "note",
-    server: Literal[False] = False,
+    agent: Callable[[], Ask], *, server: Literal[False] = False, **options: Unpack[_MachineOptions]
 ) -> type[ConversationMachine]: ...
 
 
 @overload
 def conversation_machine(
-    agent: Callable[[str], Ask],
-    *,
-    tools: Sequence[Mapping[str, Any]] = (),
-    texts: st.SearchStrategy[str] | None = None,
-    answers: st.SearchStrategy[str] | None = None,
-    troubles: Collection[str] | None = None,
-    may_raise: type[Exception] | tuple[type[Exception], ...] = Exception,
-    invariants: Sequence[Callable[[Any], None]] = (),
-    rules: RuleLevel = "default",
-    history: HistoryLevel = "note",
-    server: Literal[True],
+    agent: Callable[[str], Ask], *, server: Literal[True], **options: Unpack[_MachineOptions]
 ) -> type[ConversationMachine]: ...
 
 
@@ -261,7 +252,12 @@ def conversation_machine(
         "use_tools": {**exchange, "uses": st.lists(uses, min_size=1, max_size=3), "at_once": st.booleans()},
         "throttle": {**exchange, **some, "times": st.integers(1, _THROTTLES)},
         "overflow": {**exchange, **some},
-        "break_stream": {**exchange, **some, "after": st.integers(0, 9), "exception": st.deferred(_exceptions)},
+        "break_stream": {
+            **exchange,
+            **some,
+            "after": st.integers(0, 9),
+            "exception": st.deferred(lambda: st.sampled_from(sorted(bedrock.stream_exceptions()))),
+        },
         "misuse_tool": {**exchange, "use": wrong},
     }
     chosen = ["chat", *(["use_tools"] if tools else []), *wanted]
@@ -270,10 +266,6 @@ def conversation_machine(
     errors = may_raise if isinstance(may_raise, tuple) else (may_raise,)
     options = _Options(agent, server, errors, rules, history)
     return type("Conversation", (ConversationMachine,), {**steps, "_options": options, "__module__": __name__})
-
-
-def _exceptions() -> st.SearchStrategy[str]:
-    return st.sampled_from(sorted(bedrock.stream_exceptions()))
 
 
 def _without_id(use: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import io
 import string
 import zlib
 from base64 import b64decode
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -24,7 +24,7 @@ from converse_harness import bedrock
 from converse_harness.samples import content
 from converse_harness.samples.content import png
 from converse_strategies import leaves
-from converse_strategies.leaves import chosen
+from converse_strategies.leaves import Texts, cached, chosen, composite
 
 Text = Callable[[Sequence[str]], bytes]
 """(paragraphs) -> a file that holds them, as lines, paragraphs or rows."""
@@ -184,7 +184,6 @@ AUDIOS: Final[Mapping[str, bytes]] = {
 """By the formats of AWS's AudioFormat; the simplest first."""
 
 
-Texts = st.SearchStrategy[str]
 Block = dict[str, Any]
 _Pair = tuple[str, str]
 """The member of a source, and a format; empty where the block says none."""
@@ -201,7 +200,7 @@ _EXTENSIONS: Final = {"three_gp": "3gp", "x-aac": "aac"}
 _EXTRAS: Final = st.sampled_from([(context, cited) for context in (False, True) for cited in (None, False, True)])
 
 
-@st.composite
+@composite
 def images(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: Collection[str] | None = None) -> Block:
     """AWS ImageBlocks: PNG of one colour and 1 to 16 pixels each way, a pixel of JPEG, GIF or WebP, or an object of S3.
 
@@ -213,7 +212,7 @@ def images(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
     >>> image["source"]["bytes"][:6]
     b'GIF89a'
     """
-    source, form = draw(_pairs("images", "Image", _names(formats), _names(sources)))
+    source, form = draw(_pairs("images", "Image", formats, sources))
     if source == "s3Location":
         return {"format": form, "source": _draw_s3(draw, form)}
     # Drawn for every format, because hypothesis takes the value with the fewest draws for the simplest.
@@ -222,7 +221,7 @@ def images(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
     return {"format": form, "source": {"bytes": png([row] * (height + 1)) if form == "png" else IMAGES[form]}}
 
 
-@st.composite
+@composite
 def documents(
     draw: st.DrawFn,
     *,
@@ -243,22 +242,23 @@ def documents(
     >>> find(documents(sources=["bytes"]), lambda document: True)
     {'format': 'txt', 'name': '0', 'source': {'bytes': b'0'}}
     """
-    source, form = draw(_pairs("documents", "Document", _names(formats), _names(sources)))
+    source, form = draw(_pairs("documents", "Document", formats, sources))
     block: Block = {"format": form} if form else {}
     block["name"] = draw(document_names() if names is None else names)
+    paragraphs = st.lists(leaves.visible_texts(texts), min_size=1, max_size=3)
     match source:
         case "text":
-            block["source"] = {"text": draw(_visible(texts))}
+            block["source"] = {"text": draw(leaves.visible_texts(texts))}
         case "content":
-            block["source"] = {"content": [{"text": text} for text in draw(_paragraphs(texts))]}
+            block["source"] = {"content": [{"text": text} for text in draw(paragraphs)]}
         case "bytes":
-            paragraphs = draw(_paragraphs(texts))  # for every format, as the size of an image
-            block["source"] = {"bytes": TEXTS[form](paragraphs) if form in TEXTS else DOCUMENTS[form]}
+            said = draw(paragraphs)  # for every format, as the size of an image
+            block["source"] = {"bytes": TEXTS[form](said) if form in TEXTS else DOCUMENTS[form]}
         case _:
             block["source"] = _draw_s3(draw, form)
     context, cited = draw(_EXTRAS)
     if context:
-        block["context"] = draw(_visible(texts))
+        block["context"] = draw(leaves.visible_texts(texts))
     if source in ("text", "content"):
         cited = True  # Bedrock takes them for nothing else
     if cited is not None:
@@ -266,7 +266,7 @@ def documents(
     return block
 
 
-@st.composite
+@composite
 def videos(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: Collection[str] | None = None) -> Block:
     """AWS VideoBlocks: the container of each format, with nothing in it, or an object of S3.
 
@@ -277,23 +277,24 @@ def videos(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
     >>> find(videos(formats=["webm"]), lambda video: True)["source"]["bytes"][:4].hex()
     '1a45dfa3'
     """
-    source, form = draw(_pairs("videos", "Video", _names(formats), _names(sources)))
-    if source == "s3Location":
-        return {"format": form, "source": _draw_s3(draw, form)}
-    return {"format": form, "source": {"bytes": VIDEOS[form]}}
+    return _draw_file(draw, "videos", "Video", formats, sources)
 
 
-@st.composite
+@composite
 def audios(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: Collection[str] | None = None) -> Block:
     """AWS AudioBlocks: silent WAV and PCM, the empty container of each other format, or an object of S3.
 
     `formats` are some of AWS's AudioFormat, `sources` some of `bytes` and `s3Location`. Raises InvalidArgument, when
     drawn, for a value that the installed botocore does not know; an old one has no AudioBlock at all.
     """
-    source, form = draw(_pairs("audios", "Audio", _names(formats), _names(sources)))
-    if source == "s3Location":
-        return {"format": form, "source": _draw_s3(draw, form)}
-    return {"format": form, "source": {"bytes": AUDIOS[form]}}
+    return _draw_file(draw, "audios", "Audio", formats, sources)
+
+
+def _draw_file(
+    draw: st.DrawFn, function: str, kind: str, formats: Collection[str] | None, sources: Collection[str] | None
+) -> Block:
+    source, form = draw(_pairs(function, kind, formats, sources))
+    return {"format": form, "source": _draw_s3(draw, form) if source == "s3Location" else {"bytes": _BUILT[kind][form]}}
 
 
 @cache
@@ -309,13 +310,18 @@ def document_names() -> Texts:
     return leaves.made(_NAMES, lambda name: " ".join(name.split()) or "0")
 
 
-_BUILT: Final = {"Image": IMAGES, "Document": {**TEXTS, **DOCUMENTS}, "Video": VIDEOS, "Audio": AUDIOS}
+_BUILT: Final[Mapping[str, Mapping[str, Any]]] = {
+    "Image": IMAGES,
+    "Document": {**TEXTS, **DOCUMENTS},
+    "Video": VIDEOS,
+    "Audio": AUDIOS,
+}
 _SOURCES: Final = ("bytes", "text", "content", "s3Location")
 
 
-@cache
+@cached
 def _pairs(
-    function: str, kind: str, formats: tuple[str, ...] | None, sources: tuple[str, ...] | None
+    function: str, kind: str, formats: Collection[str] | None, sources: Collection[str] | None
 ) -> st.SearchStrategy[_Pair]:
     """The valid pairs of source and format. Raises InvalidArgument."""
     if not bedrock.has_shape(f"{kind}Block"):
@@ -341,26 +347,7 @@ def _pairs(
     return st.sampled_from(pairs)
 
 
-def _names(asked: Iterable[str] | None) -> Any:
-    """An argument in hashable form, for a cache."""
-    return asked if asked is None or isinstance(asked, str) else tuple(asked)
-
-
 def _draw_s3(draw: st.DrawFn, form: str) -> Block:
-    name = draw(_BUCKETS)
-    extension = _EXTENSIONS.get(form, form)
-    location: dict[str, str] = {"uri": f"s3://{name}/file.{extension}"}
+    location = {"uri": f"s3://{draw(_BUCKETS)}/file.{_EXTENSIONS.get(form, form)}"}
     owner = draw(_OWNERS)
-    if owner is not None:
-        location["bucketOwner"] = owner
-    return {"s3Location": location}
-
-
-@cache
-def _visible(texts: Texts | None) -> Texts:
-    return leaves.visible_texts(texts)
-
-
-@cache
-def _paragraphs(texts: Texts | None) -> st.SearchStrategy[list[str]]:
-    return st.lists(_visible(texts), min_size=1, max_size=3)
+    return {"s3Location": location if owner is None else {**location, "bucketOwner": owner}}

@@ -2,58 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache
-from typing import Any, Final
+from math import inf
+from typing import Any, Final, NamedTuple
 
 from hypothesis import strategies as st
 
 from converse_harness import bedrock
 from converse_strategies import leaves
-from converse_strategies.blocks import Block, Texts, contents, draw_block, rename_tools, streamable
-from converse_strategies.leaves import chosen
+from converse_strategies.blocks import Block, Message, assistant_messages, draw_block, rename_tools, streamable
+from converse_strategies.leaves import Texts, cached, chosen, composite, sampled
 from converse_strategies.media import audios, documents, images, videos
 from converse_strategies.tools import tool_results, tool_uses
-
-Message = dict[str, Any]
 
 MAX_DOCUMENTS: Final = 5
 MAX_IMAGES: Final = 20
 MAX_CACHE_POINTS: Final = 4
+_LIMITS: Final = {"document": MAX_DOCUMENTS, "image": MAX_IMAGES, "cachePoint": MAX_CACHE_POINTS}
 
 
-@st.composite
-def assistant_messages(
-    draw: st.DrawFn,
-    *,
-    kinds: Collection[str] | None = None,
-    min_blocks: int = 1,
-    max_blocks: int = 3,
-    texts: Texts | None = None,
-) -> Message:
-    """Messages of the assistant, of blocks that ConverseStream can send.
-
-    `kinds` are the members of ContentBlock to choose from, all that can be streamed if not given; `texts` is a strategy
-    for texts. A result of a server tool brings the use that it answers, so there may be more than `max_blocks`. Raises
-    InvalidArgument, when drawn, for a kind that cannot be streamed.
-
-    >>> from hypothesis import find
-    >>> find(assistant_messages(kinds=["text"]), lambda message: len(message["content"]) > 1)
-    {'role': 'assistant', 'content': [{'text': ''}, {'text': ''}]}
-    """
-    wanted = chosen("assistant_messages", "kinds", kinds, streamable())
-    some = leaves.texts() if texts is None else texts
-    return {"role": "assistant", "content": draw(contents(wanted, some, min_blocks, max_blocks))}
-
-
-@st.composite
+@composite
 def user_messages(
-    draw: st.DrawFn,
-    *,
-    kinds: Collection[str] | None = None,
-    max_blocks: int = 3,
-    texts: Texts | None = None,
+    draw: st.DrawFn, *, kinds: Collection[str] | None = None, max_blocks: int = 3, texts: Texts | None = None
 ) -> Message:
     """Messages of the user that Bedrock takes as the first of a conversation: no text is blank, no tool is answered.
 
@@ -71,7 +42,7 @@ def user_messages(
     return {"role": "user", "content": _draw_user_content(draw, _user_kinds(kinds), some, max_blocks, Used())}
 
 
-@st.composite
+@composite
 def messages(
     draw: st.DrawFn, *, kinds: Collection[str] | None = None, max_blocks: int = 3, texts: Texts | None = None
 ) -> Message:
@@ -83,13 +54,12 @@ def messages(
     """
     of_user = None if kinds is None else [kind for kind in kinds if kind in _USER]
     of_assistant = None if kinds is None else [kind for kind in kinds if kind not in _USER or kind in ("text", "image")]
-    users = user_messages(kinds=of_user, max_blocks=max_blocks, texts=texts)
-    assistants = assistant_messages(kinds=of_assistant, max_blocks=max_blocks, texts=texts)
-    if kinds is not None and not of_assistant:
-        return draw(users)
-    if kinds is not None and not of_user:
-        return draw(assistants)
-    return draw(users | assistants)
+    sides: list[st.SearchStrategy[Message]] = []
+    if of_user != []:
+        sides.append(user_messages(kinds=of_user, max_blocks=max_blocks, texts=texts))
+    if of_assistant != [] or not sides:
+        sides.append(assistant_messages(kinds=of_assistant, max_blocks=max_blocks, texts=texts))
+    return draw(st.one_of(sides))
 
 
 class Used:
@@ -97,31 +67,17 @@ class Used:
 
     def __init__(self) -> None:
         self.documents: set[str] = set()
-        self.images = 0
-        self.cache_points = 0
+        self.counts = Counter[str]()
 
     def has_room(self, block: Block) -> bool:
         """Count a block, and give a document a unique name; False if the request has too many of its kind."""
-        match block:
-            case {"document": document}:
-                if len(self.documents) == MAX_DOCUMENTS:
-                    return False
-                self._rename(document)
-            case {"image": _}:
-                self.images += 1
-            case {"cachePoint": _}:
-                self.cache_points += 1
-            case _:
-                pass
-        return self.images <= MAX_IMAGES and self.cache_points <= MAX_CACHE_POINTS
-
-    def _rename(self, document: dict[str, Any]) -> None:
-        base = str(document["name"])
-        number = 1
-        while document["name"] in self.documents:
-            number += 1
-            document["name"] = f"{base[:190].rstrip()} {number}"
-        self.documents.add(document["name"])
+        kind = next(iter(block))
+        self.counts[kind] += 1
+        if self.counts[kind] > _LIMITS.get(kind, inf):
+            return False
+        if kind == "document":
+            block[kind]["name"] = leaves.distinct(str(block[kind]["name"]), self.documents, 200)
+        return True
 
 
 def _user_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
@@ -147,83 +103,41 @@ def _has(content: list[Block], kind: str) -> bool:
     return any(kind in block for block in content)
 
 
-@lru_cache
+@cached
 def _user_blocks(kinds: tuple[str, ...], texts: Texts, max_blocks: int) -> st.SearchStrategy[list[Block]]:
-    return st.lists(_user_block(kinds, texts), min_size=1, max_size=max_blocks)
+    blocks = st.one_of(*(st.fixed_dictionaries({kind: _USER[kind](texts)}) for kind in kinds))
+    return st.lists(blocks, min_size=1, max_size=max_blocks)
 
 
-@st.composite
-def _user_block(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts) -> Block:
-    return _USER[draw(st.sampled_from(kinds))](draw, texts)
+def _guard_contents(texts: Texts) -> st.SearchStrategy[Block]:
+    qualifiers = st.sampled_from(bedrock.enum("GuardrailConverseContentQualifier"))
+    some = st.lists(qualifiers, min_size=1, max_size=3, unique=True)
+    return st.fixed_dictionaries({"text": st.fixed_dictionaries({"text": texts}, optional={"qualifiers": some})})
 
 
-def _text(draw: st.DrawFn, texts: Texts) -> Block:
-    return {"text": draw(texts)}
+def _search_results(texts: Texts) -> st.SearchStrategy[Block]:
+    content = st.lists(st.fixed_dictionaries({"text": texts}), min_size=1, max_size=1)
+    cited = st.fixed_dictionaries({"enabled": st.booleans()})
+    return st.fixed_dictionaries({"source": texts, "title": texts, "content": content}, optional={"citations": cited})
 
 
-def _image(draw: st.DrawFn, texts: Texts) -> Block:
-    return {"image": draw(_media("image"))}
-
-
-def _document(draw: st.DrawFn, texts: Texts) -> Block:
-    return {"document": draw(_media("document"))}
-
-
-def _video(draw: st.DrawFn, texts: Texts) -> Block:
-    return {"video": draw(_media("video"))}
-
-
-def _audio(draw: st.DrawFn, texts: Texts) -> Block:
-    return {"audio": draw(_media("audio"))}
-
-
-def _search_result(draw: st.DrawFn, texts: Texts) -> Block:
-    result: Block = {"source": draw(texts), "title": draw(texts), "content": [{"text": draw(texts)}]}
-    if draw(st.booleans()):
-        result["citations"] = {"enabled": draw(st.booleans())}
-    return {"searchResult": result}
-
-
-def _guard_content(draw: st.DrawFn, texts: Texts) -> Block:
-    text: Block = {"text": draw(texts)}
-    qualifiers = draw(_qualifiers())
-    if qualifiers:
-        text["qualifiers"] = qualifiers
-    return {"guardContent": {"text": text}}
-
-
-def _cache_point(draw: st.DrawFn, texts: Texts) -> Block:
-    return {"cachePoint": {"type": "default"}}
-
-
-@cache
-def _qualifiers() -> st.SearchStrategy[list[str]]:
-    return st.lists(st.sampled_from(bedrock.enum("GuardrailConverseContentQualifier")), max_size=3, unique=True)
-
-
-@cache
-def _media(kind: str) -> st.SearchStrategy[dict[str, Any]]:
-    return {"image": images, "document": documents, "video": videos, "audio": audios}[kind]()
-
-
-_USER: Final[Mapping[str, Callable[[st.DrawFn, Texts], Block]]] = {
-    "text": _text,
-    "image": _image,
-    "document": _document,
-    "cachePoint": _cache_point,
-    "guardContent": _guard_content,
-    "searchResult": _search_result,
-    "video": _video,
-    "audio": _audio,
+_USER: Final[Mapping[str, Callable[[Texts], st.SearchStrategy[Any]]]] = {
+    "text": lambda texts: texts,
+    "image": lambda texts: images(),
+    "document": lambda texts: documents(),
+    "cachePoint": lambda texts: leaves.CACHE_POINTS,
+    "guardContent": _guard_contents,
+    "searchResult": _search_results,
+    "video": lambda texts: videos(),
+    "audio": lambda texts: audios(),
 }
 """What a user may send beside the results of tools, the simplest first."""
-
 
 _ANSWERED: Final = ("text", "toolUse", "reasoningContent", "citationsContent")
 """What the assistant says in a conversation, of the members of ContentBlock."""
 
 
-@st.composite
+@composite
 def conversations(
     draw: st.DrawFn,
     *,
@@ -255,15 +169,14 @@ def conversations(
     return [{"role": "user", "content": opening}, *(message for turn in turns for message in turn.messages)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Turn:
+class _Turn(NamedTuple):
     """An answer and the user's reply to it; `tools` are the tool uses, each with its result."""
 
     messages: list[Message]
     tools: list[tuple[dict[str, Any], dict[str, Any]]]
 
 
-@st.composite
+@composite
 def _turn(
     draw: st.DrawFn,
     of_assistant: tuple[str, ...],
@@ -272,7 +185,7 @@ def _turn(
     specs: st.SearchStrategy[Any] | None,
     used: Used,
 ) -> _Turn:
-    answer = sorted(draw(_answers(of_assistant, texts, specs)), key=_place)
+    answer = sorted(draw(st.lists(_block(of_assistant, texts, specs), min_size=1, max_size=3)), key=_place)
     uses = [block["toolUse"] for block in answer if "toolUse" in block]
     results = [_result(draw, use, used) for use in uses]
     said = _draw_user_content(draw, of_user, texts, 2, used) if not results or draw(st.booleans()) else []
@@ -293,16 +206,9 @@ def _place(block: Block) -> int:
     return {"reasoningContent": 0, "toolUse": 2}.get(next(iter(block)), 1)
 
 
-@lru_cache
-def _answers(
-    kinds: tuple[str, ...], texts: Texts, specs: st.SearchStrategy[Any] | None
-) -> st.SearchStrategy[list[Block]]:
-    return st.lists(_block(kinds, texts, specs), min_size=1, max_size=3)
-
-
-@st.composite
+@composite
 def _block(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, specs: st.SearchStrategy[Any] | None) -> Block:
-    kind = draw(st.sampled_from(kinds))
+    kind = draw(sampled(kinds))
     return {"toolUse": draw(tool_uses(spec=specs))} if kind == "toolUse" else draw_block(draw, kind, texts)
 
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
 from converse_harness import bedrock
-from converse_strategies import leaves
 from converse_strategies.guardrails import guardrail_traces
+from converse_strategies.leaves import composite, sampled
 
 _MOST_TOKENS: Final = 2_000_000
-_AN_HOUR: Final = 3_600_000
 _TOKENS: Final = st.integers(0, _MOST_TOKENS)
-_LATENCIES: Final = st.integers(0, _AN_HOUR)
 _CACHE_KEYS: Final = st.sampled_from(("none", "counts", "details"))
 _SOME_CACHE_KEYS: Final = st.sampled_from(("counts", "details"))
 
@@ -26,7 +23,7 @@ ROUTED: Final = (
 """What a prompt router may choose: models and an inference profile. The account is AWS's example."""
 
 
-@st.composite
+@composite
 def token_usages(draw: st.DrawFn, *, cached: bool | None = None) -> dict[str, Any]:
     """AWS TokenUsages that add up: the total is the sum of input, output, cache read and cache write tokens.
 
@@ -54,71 +51,35 @@ def token_usages(draw: st.DrawFn, *, cached: bool | None = None) -> dict[str, An
 
 def _cache_details(draw: st.DrawFn, written: int) -> list[dict[str, Any]]:
     """Draw the cacheDetails of a cache write: tokens by time to live."""
-    times_to_live = draw(_times_to_live())
+    times_to_live = draw(st.lists(sampled(bedrock.enum("CacheTTL")), min_size=1, max_size=2, unique=True))
     first = written if len(times_to_live) == 1 else draw(st.integers(1, written))
     counts = (first, written - first)
     return [{"ttl": ttl, "inputTokens": count} for ttl, count in zip(times_to_live, counts, strict=False) if count]
 
 
-@cache
-def _times_to_live() -> st.SearchStrategy[list[str]]:
-    return st.lists(st.sampled_from(bedrock.enum("CacheTTL")), min_size=1, max_size=2, unique=True)
-
-
-@cache
-def metrics() -> st.SearchStrategy[dict[str, Any]]:
-    """AWS ConverseMetrics and ConverseStreamMetrics, in milliseconds up to an hour.
-
-    >>> from hypothesis import find
-    >>> find(metrics(), lambda metrics: True)
-    {'latencyMs': 0}
-    """
-    return leaves.made(_LATENCIES, _metrics)
-
-
-def _metrics(latency: int) -> dict[str, Any]:
-    return {"latencyMs": latency}
-
-
-@cache
-def performance_configs() -> st.SearchStrategy[dict[str, Any]]:
+@composite
+def performance_configs(draw: st.DrawFn) -> dict[str, Any]:
     """AWS PerformanceConfigurations.
 
     >>> from hypothesis import find
     >>> find(performance_configs(), lambda config: True)
     {'latency': 'standard'}
     """
-    return leaves.made(st.deferred(_latencies), _performance_config)
+    return {"latency": draw(sampled(bedrock.enum("PerformanceConfigLatency")))}
 
 
-def _latencies() -> st.SearchStrategy[str]:
-    return st.sampled_from(bedrock.enum("PerformanceConfigLatency"))
-
-
-def _performance_config(latency: str) -> dict[str, Any]:
-    return {"latency": latency}
-
-
-@cache
-def service_tiers() -> st.SearchStrategy[dict[str, Any]]:
+@composite
+def service_tiers(draw: st.DrawFn) -> dict[str, Any]:
     """AWS ServiceTiers; raises NotInModel, when drawn, where the installed botocore does not know them.
 
     >>> from hypothesis import find
     >>> find(service_tiers(), lambda tier: tier["type"] == "flex")
     {'type': 'flex'}
     """
-    return leaves.made(st.deferred(_tiers), _service_tier)
+    return {"type": draw(sampled(bedrock.enum("ServiceTierType")))}
 
 
-def _tiers() -> st.SearchStrategy[str]:
-    return st.sampled_from(bedrock.enum("ServiceTierType"))
-
-
-def _service_tier(name: str) -> dict[str, Any]:
-    return {"type": name}
-
-
-@st.composite
+@composite
 def traces(draw: st.DrawFn, *, guardrails: st.SearchStrategy[dict[str, Any]] | None = None) -> dict[str, Any]:
     """AWS ConverseTraces and ConverseStreamTraces: what a prompt router chose, what a guardrail found, or both.
 
@@ -132,15 +93,10 @@ def traces(draw: st.DrawFn, *, guardrails: st.SearchStrategy[dict[str, Any]] | N
     members = draw(_TRACED) if guardrails is None else draw(_GUARDED)
     trace: dict[str, Any] = {}
     if "guardrail" in members:
-        trace["guardrail"] = draw(_guardrail_traces() if guardrails is None else guardrails)
+        trace["guardrail"] = draw(guardrail_traces() if guardrails is None else guardrails)
     if "promptRouter" in members:
         trace["promptRouter"] = {"invokedModelId": draw(_ROUTED)}
     return trace
-
-
-@cache
-def _guardrail_traces() -> st.SearchStrategy[dict[str, Any]]:
-    return guardrail_traces()
 
 
 _TRACED: Final = st.sampled_from((("promptRouter",), ("guardrail",), ("guardrail", "promptRouter")))

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Collection
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from converse_harness import bedrock
 from converse_harness.bedrock.models import standing
-from converse_harness.bedrock.rules import RULES, RuleRequest, refusals_of
+from converse_harness.bedrock.rules import RULES, refusals_of
 from converse_strategies import leaves
-from converse_strategies.blocks import Texts
 from converse_strategies.breaking import BREAKS, breakable
-from converse_strategies.leaves import chosen
-from converse_strategies.requests import converse_requests
-
-Json = dict[str, Any]
+from converse_strategies.leaves import Json, Texts, chosen, composite
+from converse_strategies.requests import asked, converse_requests
 
 
 class Refused(NamedTuple):
@@ -64,7 +59,7 @@ _STREAMED: Final = ("some_stream_no_tools",)
 """The rules that are of ConverseStream alone."""
 
 
-@st.composite
+@composite
 def refused_requests(draw: st.DrawFn, *, rules: Collection[str] | None = None, texts: Texts | None = None) -> Refused:
     """Requests that break exactly one rule of what Bedrock refuses, each with Bedrock's message, and the `unmodified`
     one.
@@ -89,11 +84,6 @@ def refused_requests(draw: st.DrawFn, *, rules: Collection[str] | None = None, t
     sound = draw(converse_requests(model_ids=model_ids, kinds=["text"], max_turns=1, texts=texts, stream=stream))
     request = copy.deepcopy(sound)
     BREAKS[rule.name](draw, request)
-    refusals = list(refusals_of(_asked(operation, request), "strict"))
+    refusals = list(refusals_of(asked(operation, request), "strict"))
     assume([each.rule for each in refusals] == [rule])
     return Refused(request, operation, rule.name, refusals[0].message, sound)
-
-
-def _asked(operation: str, request: Json) -> RuleRequest:
-    body = {name: value for name, value in request.items() if name != "modelId"}
-    return RuleRequest(operation, request["modelId"], json.loads(bedrock.to_json("ConverseRequest", body)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from functools import cache
+from itertools import dropwhile
 from typing import Any, Final
 
 from hypothesis import assume
@@ -15,13 +15,11 @@ from hypothesis.errors import InvalidArgument
 from converse_harness import bedrock
 from converse_harness.bedrock.rules import RuleRequest, refusal_of
 from converse_strategies import leaves, metadata, shapes
-from converse_strategies.blocks import Texts
 from converse_strategies.guardrails import guardrail_configs, guardrail_stream_configs
 from converse_strategies.json_schema import json_schemas
+from converse_strategies.leaves import Json, Texts, cached, composite
 from converse_strategies.message import MAX_CACHE_POINTS, conversations
 from converse_strategies.tools import tool_configs as any_tool_configs
-
-Json = dict[str, Any]
 
 EFFORTS: Final = ("low", "medium", "high")
 """How hard a model may be asked to think."""
@@ -36,7 +34,7 @@ _ANY_MODEL: Final = "my-model"
 """The id of no model: what no single family takes is sent to it."""
 
 
-@st.composite
+@composite
 def converse_requests(
     draw: st.DrawFn,
     *,
@@ -76,72 +74,38 @@ def converse_requests(
     talk = conversations(tools=tools, min_turns=min_turns, max_turns=max_turns, kinds=kinds, texts=texts)
     request["messages"] = draw(talk)
     known = {name: make for name, make in _OPTIONAL.items() if bedrock.has_member("ConverseRequest", name)}
-    for name in draw_names(draw, tuple(name for name in known if not from_prompt or name in _OF_PROMPTS)):
+    for name in shapes.draw_some(draw, [name for name in known if not from_prompt or name in _OF_PROMPTS]):
         request[name] = draw(guardrail_stream_configs() if stream and name == _GUARDRAIL else known[name](texts))
     if from_prompt:
-        request["promptVariables"] = draw(_prompt_variables(texts))
+        text = st.fixed_dictionaries({"text": leaves.visible_texts(texts)})
+        request["promptVariables"] = draw(st.dictionaries(leaves.tool_names(), text, max_size=3))
     _limit_cache_points(request)
-    asked = RuleRequest("ConverseStream" if stream else "Converse", model_id, _sent(request))
-    if not model_id:
-        takers = [each for each in leaves.MODEL_IDS if refusal_of(replace(asked, model_id=each)) is None] or [
-            _ANY_MODEL
-        ]
-        request["modelId"] = takers[which % len(takers)]
+    sent = asked("ConverseStream" if stream else "Converse", request)
+    if model_id:
+        assume(refusal_of(sent) is None)
     else:
-        assume(refusal_of(asked) is None)
+        takers = [each for each in leaves.MODEL_IDS if refusal_of(replace(sent, model_id=each)) is None]
+        request["modelId"] = takers[which % len(takers)] if takers else _ANY_MODEL
     return request
 
 
-def _sent(request: Json) -> Json:
+def asked(operation: str, request: Json) -> RuleRequest:
+    """A request as the rules see it."""
     body = {name: value for name, value in request.items() if name != "modelId"}
-    sent: Json = json.loads(bedrock.to_json("ConverseRequest", body))
-    return sent
+    return RuleRequest(operation, request["modelId"], json.loads(bedrock.to_json("ConverseRequest", body)))
 
 
-def draw_names(draw: st.DrawFn, names: tuple[str, ...]) -> list[str]:
-    """Draw some of the names, in their order; few names are more likely than many."""
-    chosen: Mapping[str, None] = shapes.draw_structure(
-        [], [(name, _nothing) for name in names], _places(len(names)), draw
-    )
-    return [*chosen]
-
-
-def _nothing(draw: st.DrawFn) -> None:
-    return None
-
-
-@cache
-def _places(count: int) -> st.SearchStrategy[int]:
-    return st.sampled_from(range(count + 1))
-
-
-@cache
+@cached
 def _systems(texts: Texts | None) -> st.SearchStrategy[list[Json]]:
-    some = leaves.visible_texts(texts)
-    blocks = leaves.made(some, _text) | leaves.made(st.none(), _cache_point) | leaves.made(some, _guarded)
-    return leaves.made(st.lists(blocks, min_size=1, max_size=3), _cached_after_something)
+    text = st.fixed_dictionaries({"text": leaves.visible_texts(texts)})
+    guarded = st.fixed_dictionaries({"guardContent": st.fixed_dictionaries({"text": text})})
+    points = st.fixed_dictionaries({"cachePoint": leaves.CACHE_POINTS})
+    blocks = st.lists(text | points | guarded, min_size=1, max_size=3)
+    # A cache point at the beginning has nothing to cache.
+    return leaves.made(blocks, lambda found: [*dropwhile(lambda block: "cachePoint" in block, found)])
 
 
-def _text(text: str) -> Json:
-    return {"text": text}
-
-
-def _cache_point(_: None) -> Json:
-    return {"cachePoint": {"type": "default"}}
-
-
-def _guarded(text: str) -> Json:
-    return {"guardContent": {"text": {"text": text}}}
-
-
-def _cached_after_something(blocks: list[Json]) -> list[Json]:
-    """The blocks without those cache points at the beginning, which have nothing to cache."""
-    while blocks and "cachePoint" in blocks[0]:
-        blocks = blocks[1:]
-    return blocks
-
-
-@cache
+@cached
 def inference_configs(*, texts: Texts | None = None) -> st.SearchStrategy[Json]:
     """AWS InferenceConfigurations that every model takes: `maxTokens` within all limits, no blank stop sequence.
 
@@ -156,7 +120,7 @@ def inference_configs(*, texts: Texts | None = None) -> st.SearchStrategy[Json]:
     return shapes.values("InferenceConfiguration", overrides=overrides)
 
 
-@cache
+@cached
 def output_configs(*, texts: Texts | None = None) -> st.SearchStrategy[Json]:
     """AWS OutputConfigs: a JSON Schema, as text, that the answer is to satisfy, and how hard to think.
 
@@ -176,18 +140,6 @@ def output_configs(*, texts: Texts | None = None) -> st.SearchStrategy[Json]:
     return shapes.values("OutputConfig", overrides=overrides, texts=leaves.visible_texts(texts))
 
 
-@cache
-def _field_paths() -> st.SearchStrategy[list[str]]:
-    """JSON pointers with one step, the only ones that Bedrock accepts."""
-    return st.lists(leaves.made(leaves.tool_names(), lambda name: f"/{name}"), max_size=3, unique=True)
-
-
-@cache
-def _prompt_variables(texts: Texts | None) -> st.SearchStrategy[Json]:
-    values = leaves.made(leaves.visible_texts(texts), _text)
-    return st.dictionaries(leaves.tool_names(), values, max_size=3)
-
-
 def _limit_cache_points(request: Json) -> None:
     """Remove cache points of tools and system prompts beyond the limit of a request."""
     left = MAX_CACHE_POINTS - sum("cachePoint" in block for each in request["messages"] for block in each["content"])
@@ -201,6 +153,9 @@ def _limit_cache_points(request: Json) -> None:
             holder[name] = kept
 
 
+_FIELD_PATHS: Final = st.lists(leaves.made(leaves.tool_names(), lambda name: f"/{name}"), max_size=3, unique=True)
+"""JSON pointers with one step, the only ones that Bedrock accepts."""
+
 _HALF: Final = st.booleans()
 _MODELS: Final = st.integers(0, len(leaves.MODEL_IDS) - 1)
 _MODELS_AND_PROMPTS: Final = st.integers(0, len(leaves.MODEL_IDS))
@@ -210,7 +165,7 @@ _OPTIONAL: Final[Mapping[str, Callable[[Texts | None], st.SearchStrategy[Any]]]]
     "inferenceConfig": lambda texts: inference_configs(texts=texts),
     _GUARDRAIL: lambda texts: guardrail_configs(),
     "additionalModelRequestFields": lambda texts: leaves.json_objects(),
-    "additionalModelResponseFieldPaths": lambda texts: _field_paths(),
+    "additionalModelResponseFieldPaths": lambda texts: _FIELD_PATHS,
     "requestMetadata": lambda texts: shapes.values("RequestMetadata"),
     "performanceConfig": lambda texts: metadata.performance_configs(),
     "serviceTier": lambda texts: metadata.service_tiers(),

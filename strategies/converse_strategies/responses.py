@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -16,15 +16,14 @@ from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import Response, assemble
 from converse_harness.stream.chunk import default_stop_reason
 from converse_harness.stream.http import Request
-from converse_strategies import leaves, metadata
-from converse_strategies.blocks import Texts, contents, streamable
-from converse_strategies.leaves import chosen
-from converse_strategies.message import assistant_messages, conversations
-from converse_strategies.requests import draw_names
+from converse_strategies import leaves
+from converse_strategies.blocks import assistant_messages, contents, streamable
+from converse_strategies.leaves import Texts, chosen, composite
+from converse_strategies.message import conversations
 from converse_strategies.streams import draw_options, stop_reasons_after, stream_events
 
 
-@st.composite
+@composite
 def replies(
     draw: st.DrawFn,
     *,
@@ -52,18 +51,11 @@ def replies(
     reason = draw(stop_reasons_after(usual) if stop_reasons is None else stop_reasons)
     options = draw_options(draw)
     return reply.message(
-        *content,
-        stop_reason=reason,
-        usage=options["usage"],
-        metrics=options["metrics"],
-        trace=options.get("trace"),
-        additional=options.get("additionalModelResponseFields"),
-        performance_config=options.get("performanceConfig"),
-        service_tier=options.get("serviceTier"),
+        *content, stop_reason=reason, **{_ARGUMENTS.get(name, name): value for name, value in options.items()}
     )
 
 
-@st.composite
+@composite
 def converse_responses(
     draw: st.DrawFn,
     *,
@@ -89,31 +81,25 @@ def converse_responses(
     response: dict[str, Any] = {
         "output": {"message": message},
         "stopReason": draw(stop_reasons_after(usual) if stop_reasons is None else stop_reasons),
-        "usage": draw(metadata.token_usages()),
-        "metrics": draw(metadata.metrics()),
+        **draw_options(draw, traces),
     }
-    for name in draw_names(draw, tuple(name for name in _OPTIONAL if bedrock.has_member("ConverseResponse", name))):
-        response[name] = draw(_OPTIONAL[name]())
-    if "trace" in response:
+    if "trace" in response and traces is None:
         response["trace"] = dict(in_json(response["trace"]))
-    if traces is not None:
-        response["trace"] = draw(traces)
     return response
 
 
-_OPTIONAL: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
-    "performanceConfig": metadata.performance_configs,
-    "serviceTier": metadata.service_tiers,
-    "additionalModelResponseFields": leaves.json_objects,
-    "trace": metadata.traces,
+_ARGUMENTS: Final = {
+    "additionalModelResponseFields": "additional",
+    "performanceConfig": "performance_config",
+    "serviceTier": "service_tier",
 }
-
+"""What `reply.message` calls members of a response."""
 
 _OPERATIONS: Final = st.sampled_from(("converse", "converse-stream"))
 _HEADERS: Final = (("Content-Type", "application/json"), ("Accept", "application/json"))
 
 
-@st.composite
+@composite
 def calls(draw: st.DrawFn, *, texts: Texts | None = None) -> Call:
     """Calls of Converse and ConverseStream: a conversation that Bedrock takes, and an answer that arrived whole.
 

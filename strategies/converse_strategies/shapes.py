@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache, lru_cache, partial
-from typing import Any, Final
+from functools import cache, partial
+from typing import Any, Final, Literal, TypeVar
 
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
@@ -14,6 +14,7 @@ from converse_harness import bedrock
 from converse_harness.bedrock import findings as java
 from converse_harness.bedrock.checks import INTEGERS
 from converse_strategies import leaves
+from converse_strategies.leaves import cached, composite, sampled
 
 Strings = st.SearchStrategy[str]
 
@@ -34,13 +35,18 @@ def strings(pattern: str | None, low: int = 0, high: int | None = None) -> Strin
     readable = java.compiled(pattern) if pattern and pattern != _ANYTHING else None
     if readable is None:
         return st.text(min_size=low, max_size=high)
-    drawn = st.from_regex(readable, fullmatch=True)
-    return drawn.filter(lambda text: low <= len(text) and (high is None or len(text) <= high))
+    return _of_length(st.from_regex(readable, fullmatch=True), low, high)
+
+
+def _of_length(texts: Strings, low: int, high: int | None) -> Strings:
+    if low == 0 and high is None:
+        return texts
+    return texts.filter(lambda text: low <= len(text) and (high is None or len(text) <= high))
 
 
 Strategy = st.SearchStrategy[Any]
 Draw = Callable[[st.DrawFn], Any]
-_Overrides = tuple[tuple[str, Strategy], ...]
+Item = TypeVar("Item")
 
 MOST_ITEMS: Final = 3
 """Items of a list and entries of a map, unless the model asks for more."""
@@ -58,7 +64,7 @@ _RARE: Final = 8
 """How many events a stream's union has for each exception."""
 
 
-@st.composite
+@composite
 def values(
     draw: st.DrawFn,
     shape: str,
@@ -82,14 +88,13 @@ def values(
     >>> find(values("ToolUseBlock", overrides={"ToolUseBlock.name": st.just("get_weather")}), lambda use: True)
     {'toolUseId': '0', 'name': 'get_weather', 'input': {}}
     """
-    if overrides is None:
-        return _compiled(shape, (), texts)(draw)
-    _check_type(overrides, Mapping, "overrides", "a mapping: {'ToolUseId': st.just('tooluse_1')}")
-    return _compiled(shape, tuple(overrides.items()), texts)(draw)
+    if overrides is not None:
+        _check_type(overrides, Mapping, "overrides", "a mapping: {'ToolUseId': st.just('tooluse_1')}")
+    return _compiled(shape, tuple((overrides or {}).items()), texts)(draw)
 
 
-@lru_cache(maxsize=1024)
-def _compiled(shape: str, overrides: _Overrides, texts: st.SearchStrategy[str] | None) -> Draw:
+@cached
+def _compiled(shape: str, overrides: tuple[tuple[str, Strategy], ...], texts: Strings | None) -> Draw:
     if texts is not None:
         _check_type(texts, st.SearchStrategy, "texts", "a strategy of str: st.text()")
     try:
@@ -128,12 +133,9 @@ class _Compiler:
     def of(self, shape: bedrock.Shape) -> Draw:
         """The function that draws a shape; for a recursive shape, one that looks the function up at each call."""
         if shape.name not in self._made:
-            self._made[shape.name] = partial(self._draw_later, shape.name)
+            self._made[shape.name] = lambda draw: self._made[shape.name](draw)  # noqa: PLW0108 (it is not made yet)
             self._made[shape.name] = self._compile(shape)
         return self._made[shape.name]
-
-    def _draw_later(self, name: str, draw: st.DrawFn) -> Any:
-        return self._made[name](draw)
 
     def _compile(self, shape: bedrock.Shape) -> Draw:
         if shape.name in self._overrides:
@@ -141,14 +143,14 @@ class _Compiler:
         if shape.name in REAL:
             return _from(REAL[shape.name]())
         if bedrock.is_document(shape):
-            return _from(_documents())
+            # Nulls only inside, because AWS leaves out members rather than send null.
+            return _from(leaves.json_objects() | leaves.json_values().filter(lambda value: value is not None))
         if shape.type_name == "structure":
             return self._union(shape) if bedrock.is_union(shape) else self._structure(shape)
+        low, high = _sizes(shape, MOST_ITEMS)
         if shape.type_name == "list":
-            low, high = _sizes(shape, MOST_ITEMS)
             return _from(st.lists(_composed(self.of(shape.member)), min_size=low, max_size=high))
         if shape.type_name == "map":
-            low, high = _sizes(shape, MOST_ITEMS)
             keys, items = (_composed(self.of(each)) for each in (shape.key, shape.value))
             return _from(st.dictionaries(keys, items, min_size=low, max_size=high))
         if shape.type_name == "string" and self._texts is not None and _is_free(shape):
@@ -165,7 +167,7 @@ class _Compiler:
     def _structure(self, shape: bedrock.Shape) -> Draw:
         members = self._members(shape)
         required = [(name, members.pop(name)) for name in shape.metadata.get("required", ())]
-        return partial(draw_structure, required, [*members.items()], st.sampled_from(range(len(members) + 1)))
+        return partial(_draw_structure, required, [*members.items()])
 
     def _union(self, shape: bedrock.Shape) -> Draw:
         members = self._members(shape).items()
@@ -179,26 +181,27 @@ def _is_exception(shape: bedrock.Shape) -> bool:
     return bool(shape.metadata.get("exception"))
 
 
-def draw_structure(
-    required: list[tuple[str, Draw]],
-    optional: list[tuple[str, Draw]],
-    places: st.SearchStrategy[int],
-    draw: st.DrawFn,
-) -> dict[str, Any]:
-    """Draw the required members, and optional ones at rising positions; the first that does not rise ends the list.
+def draw_some(draw: st.DrawFn, items: Sequence[Item]) -> Iterator[Item]:
+    """Draw some of the items, in their order, at rising positions; the first position that does not rise ends it.
 
-    This takes fewer draws than one per member, makes few members likely, and lets shrinking remove a member with its
-    draws.
+    This takes fewer draws than one per item, makes few items likely, and lets shrinking remove an item with what is
+    drawn for it.
     """
-    value = {name: draw_member(draw) for name, draw_member in required}
     last = 0
-    while last < len(optional):
-        place = draw(places)
+    while last < len(items):
+        place = draw(sampled(range(len(items) + 1)))
         if place <= last:
             break
-        name, draw_member = optional[place - 1]
-        value[name] = draw_member(draw)
+        yield items[place - 1]
         last = place
+
+
+def _draw_structure(
+    required: Sequence[tuple[str, Draw]], optional: Sequence[tuple[str, Draw]], draw: st.DrawFn
+) -> dict[str, Any]:
+    value = {name: draw_member(draw) for name, draw_member in required}
+    for name, draw_member in draw_some(draw, optional):
+        value[name] = draw_member(draw)
     return value
 
 
@@ -211,7 +214,7 @@ def _from(strategy: Strategy) -> Draw:
     return lambda draw: draw(strategy)
 
 
-@st.composite
+@composite
 def _composed(draw: st.DrawFn, draw_value: Draw) -> Any:
     return draw_value(draw)
 
@@ -222,21 +225,6 @@ def _sizes(shape: bedrock.Shape, most: int) -> tuple[int, int]:
     return low, wanted if high is None else min(wanted, high)
 
 
-def _documents() -> Strategy:
-    """Draw JSON values, mostly objects; nulls only inside, because AWS leaves out members rather than send null."""
-    return leaves.json_objects() | leaves.json_values().filter(_is_said)
-
-
-def _is_said(value: object) -> bool:
-    return value is not None
-
-
-def _string(shape: bedrock.Shape) -> Strategy:
-    if shape.enum:
-        return st.sampled_from(shape.enum)
-    return strings(shape.metadata.get("pattern"), *_lengths(shape))
-
-
 def _is_free(shape: bedrock.Shape) -> bool:
     return not shape.enum and shape.metadata.get("pattern", _ANYTHING) == _ANYTHING
 
@@ -245,40 +233,36 @@ def _lengths(shape: bedrock.Shape) -> tuple[int, int | None]:
     return int(shape.metadata.get("min", 0)), shape.metadata.get("max")
 
 
-def _of_length(texts: st.SearchStrategy[str], low: int, high: int | None) -> st.SearchStrategy[str]:
-    if low == 0 and high is None:
-        return texts
-    return texts.filter(lambda text: low <= len(text) and (high is None or len(text) <= high))
-
-
-def _integer(shape: bedrock.Shape) -> Strategy:
+def _integers(shape: bedrock.Shape) -> Strategy:
     low, high = INTEGERS[shape.type_name]
     return st.integers(int(shape.metadata.get("min", low)), int(shape.metadata.get("max", high)))
 
 
-def _real(width: int, shape: bedrock.Shape) -> Strategy:
+def _reals(shape: bedrock.Shape, width: Literal[32, 64]) -> Strategy:
     low, high = shape.metadata.get("min"), shape.metadata.get("max")
-    return st.floats(low, high, width=32 if width == 32 else 64, allow_nan=False, allow_infinity=False)
+    return st.floats(low, high, width=width, allow_nan=False, allow_infinity=False)
 
 
-def _blob(shape: bedrock.Shape) -> Strategy:
+def _blobs(shape: bedrock.Shape) -> Strategy:
     low, high = _sizes(shape, MOST_BYTES)
     return st.binary(min_size=low, max_size=high)
 
 
-def _timestamp(shape: bedrock.Shape) -> Strategy:
-    """Draw a time of this century with milliseconds, as JSON has them."""
+def _timestamps(shape: bedrock.Shape) -> Strategy:
+    """Times of this century with milliseconds, as JSON has them."""
     times = st.datetimes(datetime(2000, 1, 1), datetime(2099, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001
     return leaves.made(times, lambda time: time.replace(microsecond=time.microsecond // 1000 * 1000))
 
 
 _SCALARS: Final[Mapping[str, Callable[[bedrock.Shape], Strategy]]] = {
-    "string": _string,
-    "integer": _integer,
-    "long": _integer,
-    "float": partial(_real, 32),
-    "double": partial(_real, 64),
+    "string": lambda shape: (
+        st.sampled_from(shape.enum) if shape.enum else strings(shape.metadata.get("pattern"), *_lengths(shape))
+    ),
+    "integer": _integers,
+    "long": _integers,
+    "float": lambda shape: _reals(shape, 32),
+    "double": lambda shape: _reals(shape, 64),
     "boolean": lambda shape: st.booleans(),
-    "blob": _blob,
-    "timestamp": _timestamp,
+    "blob": _blobs,
+    "timestamp": _timestamps,
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -17,14 +16,16 @@ from converse_harness.bedrock.families import FAMILIES, Family
 from converse_harness.errors import ReplyError
 from converse_harness.stream.chunk import ByFamily, chunk, cut_message, default_stop_reason
 from converse_strategies import leaves, metadata
-from converse_strategies.blocks import Block, Texts, draw_part, rename_tools, streamable
-from converse_strategies.leaves import chosen
-from converse_strategies.message import assistant_messages
+from converse_strategies.blocks import Block, assistant_messages, draw_part, rename_tools, streamable
+from converse_strategies.leaves import Texts, cached, chosen, composite
 
 Event = dict[str, Any]
 
 _CUTS: Final = st.binary()
 """Cut points of one text as one draw: a byte says how many characters the next delta has; see `cut`."""
+
+_BITS: Final = st.integers(0, 2**32 - 1)
+"""Which item of a result is together with the one before it, a bit each."""
 
 _LONGEST: Final = 16
 _SKIPS: Final = 224
@@ -50,7 +51,7 @@ class ChunkedMessage:
     events: list[Event]
 
 
-@st.composite
+@composite
 def chunkings(draw: st.DrawFn, message: Mapping[str, object]) -> list[Event]:
     """Complete streams of one AWS Message: its texts, reasoning and tool inputs cut anywhere, empty deltas included.
 
@@ -70,7 +71,7 @@ def chunkings(draw: st.DrawFn, message: Mapping[str, object]) -> list[Event]:
         raise InvalidArgument(f"chunkings({message!r}): not an AWS Message that can be streamed: {error}") from error
 
 
-@st.composite
+@composite
 def chunked_messages(
     draw: st.DrawFn,
     *,
@@ -96,12 +97,10 @@ class _DrawnCutter:
     draw: st.DrawFn
 
     def text(self, index: int, text: str) -> Iterable[Sequence[str]]:
-        """Cut a text anywhere."""
+        """Cut a text, or what is reasoned, anywhere."""
         return (cut(text, self.draw(_CUTS)),)
 
-    def reasoning(self, index: int, text: str) -> Iterable[Sequence[str]]:
-        """Cut a reasoning text anywhere."""
-        return self.text(index, text)
+    reasoning = text
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
         """Cut the JSON, in any spelling, anywhere; an input without arguments may have no delta or an empty one."""
@@ -114,7 +113,7 @@ class _DrawnCutter:
     def tool_result(self, index: int, content: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping[str, Any]]]:
         """Group the items in any way."""
         groups: list[list[Mapping[str, Any]]] = []
-        together = self.draw(leaves.bits())
+        together = self.draw(_BITS)
         for place, item in enumerate(content):
             if groups and together >> place & 1:
                 groups[-1].append(item)
@@ -165,7 +164,7 @@ _TAIL: Final = st.binary(min_size=8, max_size=8)
 to a long context), tokens out, milliseconds."""
 
 
-@st.composite
+@composite
 def stream_events(
     draw: st.DrawFn,
     *,
@@ -192,7 +191,7 @@ def stream_events(
     wanted = chosen("stream_events", "kinds", kinds, streamable())
     some = leaves.texts() if texts is None else texts
     model = _family(family)
-    events, content = draw(_blocks(wanted, some, model, min_blocks, max_blocks))
+    events, content = _joined(draw(st.lists(_streamed(wanted, some, model), min_size=min_blocks, max_size=max_blocks)))
     if stop_reasons is None:
         stop_reasons = stop_reasons_after(default_stop_reason(content))
     options = draw_options(draw, traces)
@@ -205,14 +204,7 @@ def stream_events(
     return [{"messageStart": {"role": "assistant"}}, *events, {"messageStop": stop}, {"metadata": options}]
 
 
-@lru_cache
-def _blocks(
-    kinds: tuple[str, ...], texts: Texts, family: Family | None, min_blocks: int, max_blocks: int
-) -> st.SearchStrategy[tuple[list[Event], list[Block]]]:
-    return st.lists(_streamed(kinds, texts, family), min_size=min_blocks, max_size=max_blocks).map(_joined)
-
-
-@st.composite
+@composite
 def _streamed(
     draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, family: Family | None
 ) -> list[tuple[Block, list[Event]]]:
@@ -262,8 +254,8 @@ def _family(name: str | None) -> Family | None:
     return None if name is None else FAMILIES[name]
 
 
-@cache
+@cached
 def stop_reasons_after(usual: str) -> st.SearchStrategy[str]:
     """Stop reasons, `usual` first: any of AWS's, except that `tool_use` and `end_turn` exclude each other."""
-    other = {"end_turn": "tool_use", "tool_use": "end_turn"}[usual]
-    return st.sampled_from([usual, *(name for name in bedrock.enum("StopReason") if name not in (usual, other))])
+    others = [name for name in bedrock.enum("StopReason") if name not in ("end_turn", "tool_use")]
+    return st.sampled_from([usual, *others])

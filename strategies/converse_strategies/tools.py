@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from functools import cache
 from typing import Any, Final, cast
 
 from hypothesis import strategies as st
@@ -13,20 +12,17 @@ from converse_harness import bedrock
 from converse_strategies import leaves
 from converse_strategies.blocks import SERVER_TOOLS
 from converse_strategies.json_schema.breaking import draw_broken
+from converse_strategies.json_schema.compiling import plan
 from converse_strategies.json_schema.plans import Drawing
-from converse_strategies.json_schema.schemas import chosen, draw_schema
+from converse_strategies.json_schema.schemas import draw_schema
+from converse_strategies.leaves import Json, Texts, cached, composite, sampled
 from converse_strategies.media import documents, images
 
-Json = dict[str, Any]
-Texts = st.SearchStrategy[str]
 Spec = Mapping[str, Any]
 """A Tool, a ToolSpecification (its schema bare or under `json`, as strands and AWS write it), or a schema alone."""
 
-RESULTS: Final = ("text", "json", "image", "document")
-"""What a result is made of: members of ToolResultContentBlock, the simplest first."""
 
-
-@st.composite
+@composite
 def tool_specs(
     draw: st.DrawFn, *, schemas: st.SearchStrategy[Json] | None = None, texts: Texts | None = None
 ) -> dict[str, Any]:
@@ -50,7 +46,7 @@ def tool_specs(
     return spec
 
 
-@st.composite
+@composite
 def tools(draw: st.DrawFn, *, kinds: Collection[str] | None = None, texts: Texts | None = None) -> dict[str, Any]:
     """AWS Tools: a toolSpec, a systemTool (one that the service runs), or a cachePoint.
 
@@ -66,7 +62,7 @@ def tools(draw: st.DrawFn, *, kinds: Collection[str] | None = None, texts: Texts
     return {"toolSpec": draw(tool_specs(texts=texts))} if kind == "toolSpec" else {kind: draw(_TOOLS[kind]())}
 
 
-@st.composite
+@composite
 def tool_inputs(draw: st.DrawFn, schema: Spec, *, texts: Texts | None = None) -> dict[str, Any]:
     """Inputs of a tool: objects that satisfy its schema.
 
@@ -77,10 +73,10 @@ def tool_inputs(draw: st.DrawFn, schema: Spec, *, texts: Texts | None = None) ->
     >>> find(tool_inputs({"type": "object", "properties": {"days": {"minimum": 1}}}), lambda input: input)
     {'days': 1}
     """
-    return _input(Drawing(draw, texts), "tool_inputs()", _read("tool_inputs()", schema)[1])
+    return _input(draw, "tool_inputs()", _read("tool_inputs()", schema)[1], texts)
 
 
-@st.composite
+@composite
 def tool_uses(
     draw: st.DrawFn, spec: Spec | st.SearchStrategy[Spec | None] | None = None, *, texts: Texts | None = None
 ) -> dict[str, Any]:
@@ -100,10 +96,10 @@ def tool_uses(
         return {**use, "name": draw(leaves.tool_names()), "input": draw(leaves.json_objects())}
     name, schema = _read("tool_uses()", given)
     use["name"] = draw(leaves.tool_names()) if name is None else name
-    return {**use, "input": _input(Drawing(draw, texts), "tool_uses()", schema)}
+    return {**use, "input": _input(draw, "tool_uses()", schema, texts)}
 
 
-@st.composite
+@composite
 def invalid_tool_uses(
     draw: st.DrawFn, spec: Spec | st.SearchStrategy[Spec], *, texts: Texts | None = None
 ) -> dict[str, Any]:
@@ -119,10 +115,9 @@ def invalid_tool_uses(
     """
     given = draw(spec) if isinstance(spec, st.SearchStrategy) else spec
     name, schema = _read("invalid_tool_uses()", given)
-    drawing = Drawing(draw, texts)
     use: Json = {"toolUseId": draw(leaves.tool_use_ids())}
     if name is None or draw(st.booleans()):
-        broken = draw_broken(drawing, "invalid_tool_uses()", schema, objects=True)
+        broken = draw_broken(draw, "invalid_tool_uses()", schema, texts, objects=True)
         if broken is not None:
             return {**use, "name": draw(leaves.tool_names()) if name is None else name, "input": broken.value}
     if name is None:
@@ -133,10 +128,10 @@ def invalid_tool_uses(
     other = draw(leaves.tool_names())
     if other == name:
         other = f"{name[:63]}{'1' if name[63:] == '0' else '0'}"
-    return {**use, "name": other, "input": _input(drawing, "invalid_tool_uses()", schema)}
+    return {**use, "name": other, "input": _input(draw, "invalid_tool_uses()", schema, texts)}
 
 
-@st.composite
+@composite
 def tool_results(
     draw: st.DrawFn,
     tool_use: Mapping[str, Any] | st.SearchStrategy[Mapping[str, Any]] | None = None,
@@ -156,18 +151,21 @@ def tool_results(
     >>> find(tool_results(use), lambda result: result.get("status") == "error")
     {'toolUseId': 'tooluse_1', 'content': [{'text': '0'}], 'status': 'error'}
     """
-    allowed = leaves.chosen("tool_results", "kinds", kinds, RESULTS)
+    allowed = leaves.chosen("tool_results", "kinds", kinds, tuple(RESULTS))
     given = draw(tool_use) if isinstance(tool_use, st.SearchStrategy) else tool_use
     result: Json = {"toolUseId": draw(leaves.tool_use_ids()) if given is None else _id(given)}
     status = draw(_STATUSES)
-    several = draw(_several(allowed, int(status == "error")))
-    result["content"] = _without_doubles([_item(draw, kind, texts) for kind in several])
+    several = draw(st.lists(sampled(allowed), min_size=int(status == "error"), max_size=3))
+    result["content"] = [{kind: draw(RESULTS[kind](texts))} for kind in several]
+    names: set[str] = set()
+    for document in (item["document"] for item in result["content"] if "document" in item):
+        document["name"] = leaves.distinct(document["name"], names, 200)
     if status is not None:
         result["status"] = status
     return result
 
 
-@st.composite
+@composite
 def tool_configs(draw: st.DrawFn, *, max_tools: int = 3, texts: Texts | None = None) -> dict[str, Any]:
     """AWS ToolConfigurations: tools whose names differ, and a choice that names one of them.
 
@@ -183,7 +181,7 @@ def tool_configs(draw: st.DrawFn, *, max_tools: int = 3, texts: Texts | None = N
     names = [_name_of(spec) for spec in specs]
     bits = draw(_BITS)
     if bits & 4 and bedrock.has_member("Tool", "systemTool"):
-        tool = draw(_system_tools())
+        tool = draw(_SYSTEM_TOOLS)
         found += [{"systemTool": tool}] if tool["name"] not in names else []
     if bits & 2:
         found.append({"cachePoint": draw(_cache_points())})
@@ -193,7 +191,7 @@ def tool_configs(draw: st.DrawFn, *, max_tools: int = 3, texts: Texts | None = N
     return config
 
 
-@st.composite
+@composite
 def tool_choices(
     draw: st.DrawFn, tool_config: Mapping[str, Any] | Collection[str] | None = None
 ) -> dict[str, dict[str, Any]]:
@@ -217,105 +215,77 @@ _BITS: Final = st.integers(0, 7)
 _STATUSES: Final = st.sampled_from((None, "success", "error"))
 
 
-@cache
-def _system_tools() -> st.SearchStrategy[Json]:
-    return leaves.made(st.sampled_from(SERVER_TOOLS), lambda name: {"name": name})
+_SYSTEM_TOOLS: Final = st.fixed_dictionaries({"name": st.sampled_from(SERVER_TOOLS)})
 
 
-def _cache_point(ttl: str | None) -> Json:
-    return {"type": "default", **({} if ttl is None else {"ttl": ttl})}
-
-
-@cache
+@cached
 def _cache_points() -> st.SearchStrategy[Json]:
     lives = bedrock.enum("CacheTTL") if bedrock.has_member("CachePointBlock", "ttl") else ()
-    return leaves.made(st.sampled_from((None, *lives)), _cache_point)
+    more = {"ttl": st.sampled_from(lives)} if lives else {}
+    return st.fixed_dictionaries({"type": st.just("default")}, optional=more)
 
+
+RESULTS: Final[Mapping[str, Callable[[Texts | None], st.SearchStrategy[Any]]]] = {
+    "text": leaves.visible_texts,
+    "json": lambda texts: leaves.json_objects(),
+    "image": lambda texts: images(),
+    "document": lambda texts: documents(),
+}
+"""What a result is made of: members of ToolResultContentBlock, the simplest first."""
 
 _TOOLS: Final[Mapping[str, Callable[[], st.SearchStrategy[Json]]]] = {
     "toolSpec": tool_specs,
-    "systemTool": _system_tools,
+    "systemTool": lambda: _SYSTEM_TOOLS,
     "cachePoint": _cache_points,
 }
 """The members of Tool."""
-
-
-@cache
-def _several(kinds: tuple[str, ...], least: int) -> st.SearchStrategy[list[str]]:
-    return st.lists(st.sampled_from(kinds), min_size=least, max_size=3)
 
 
 def _mapping(value: object) -> Mapping[str, Any] | None:
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else None
 
 
+def _inside(value: object, name: str) -> Mapping[str, Any] | None:
+    """The mapping that a mapping has under this name, or itself if it has no such member; None for what is neither."""
+    outer = _mapping(value)
+    return outer if outer is None or name not in outer else _mapping(outer[name])
+
+
 def _read(function: str, spec: object) -> tuple[str | None, Json]:
     """The name of a tool, if it has one, and its schema. Raises InvalidArgument for other values."""
-    inner = _mapping(spec)
-    if inner is not None and "toolSpec" in inner:
-        inner = _mapping(inner["toolSpec"])
-    name: Any = None
-    if inner is not None and "inputSchema" in inner:
-        name, inner = inner.get("name"), _mapping(inner["inputSchema"])
-    if inner is not None and set(inner) == {"json"}:
-        inner = _mapping(inner["json"])
-    if inner is None or {"systemTool", "cachePoint", "name"}.intersection(inner):
+    tool = _inside(spec, "toolSpec")
+    schema = _inside(tool, "inputSchema")
+    name = tool.get("name") if tool is not None and schema is not tool else None
+    if schema is not None and {*schema} == {"json"}:
+        schema = _mapping(schema["json"])
+    if schema is None or {"systemTool", "cachePoint", "name"}.intersection(schema):
         raise InvalidArgument(
             f"{function}: {spec!r} is no tool with a schema. Give an AWS ToolSpecification (name, inputSchema), the "
             "Tool around it, or a JSON Schema."
         )
-    if inner.get("type", "object") != "object":
+    if schema.get("type", "object") != "object":
         raise InvalidArgument(
-            f"{function}: the type of the schema is {inner['type']!r}; Bedrock takes tools whose schema has the type "
+            f"{function}: the type of the schema is {schema['type']!r}; Bedrock takes tools whose schema has the type "
             "'object' alone. Put what you have into a property of an object."
         )
     if name is not None:
         bedrock.check("ToolName", name, root=f"{function}: the name of the tool", error=InvalidArgument)
-    return name, dict(inner)
+    return name, {**schema}
 
 
-def _input(drawing: Drawing, function: str, schema: Any) -> Json:
-    value: Json = chosen(function, schema, objects=True)[1].value(drawing)
+def _input(draw: st.DrawFn, function: str, schema: Any, texts: Texts | None) -> Json:
+    value: Json = plan(function, schema, texts, objects=True)[1].value(Drawing(draw))
     return value
 
 
 def _id(tool_use: object) -> str:
-    outer = _mapping(tool_use) or {}
-    use = _mapping(outer.get("toolUse", outer)) or {}
-    if "toolUseId" not in use:
+    use = _inside(tool_use, "toolUse")
+    if use is None or "toolUseId" not in use:
         raise InvalidArgument(
             f"tool_results(): {tool_use!r} is no tool use, it has no toolUseId. Give an AWS ToolUseBlock (toolUseId, "
             "name, input), the ContentBlock around it, or None for any."
         )
     return str(use["toolUseId"])
-
-
-def _without_doubles(content: list[Json]) -> list[Json]:
-    """Keep documents with different names: of two with the same name, the first."""
-    names = [item["document"]["name"] if "document" in item else None for item in content]
-    return [item for index, item in enumerate(content) if names[index] is None or names[index] not in names[:index]]
-
-
-def _item(draw: st.DrawFn, kind: str, texts: Texts | None) -> Json:
-    match kind:
-        case "text":
-            return {"text": draw(leaves.visible_texts(texts))}
-        case "json":
-            return {"json": draw(leaves.json_objects())}
-        case "image":
-            return {"image": draw(_images())}
-        case _:
-            return {"document": draw(_documents())}
-
-
-@cache
-def _images() -> st.SearchStrategy[Json]:
-    return images()
-
-
-@cache
-def _documents() -> st.SearchStrategy[Json]:
-    return documents()
 
 
 def _name_of(spec: Json) -> str:

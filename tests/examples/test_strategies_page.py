@@ -8,7 +8,7 @@ import pytest
 
 import converse_strategies
 from converse_harness.faults.order import ORDER_FAULTS
-from converse_strategies.json_schema.reading import KEYWORDS
+from converse_strategies.json_schema.reading import KEYWORDS, TAKES
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "strategies.md").read_text(encoding="utf-8")
 
@@ -21,7 +21,7 @@ def first_sentence(name: str) -> str:
 FUNCTIONS = [name for name in dir(converse_strategies) if name.islower()]
 TABLES = {
     "strategy": [(name, first_sentence(name)) for name in FUNCTIONS],
-    "keyword": [(name, keyword.takes.value) for name, keyword in KEYWORDS.items()],
+    "keyword": [(name, TAKES[keyword.takes][0]) for name, keyword in KEYWORDS.items()],
     "breach": [(placement.name, placement.sentence) for placement in ORDER_FAULTS.values()],
 }
 

@@ -98,12 +98,12 @@ def test_the_simplest_image_is_one_black_pixel() -> None:
     [
         (
             images(formats=["bmp"]),
-            "images(formats=('bmp',)): 'bmp' is no choice of formats. Give a list of some of: png",
+            "images(formats=['bmp']): 'bmp' is no choice of formats. Give a list of some of: png",
         ),
         (images(sources="bytes"), "'bytes'): "),
         (videos(sources=["text"]), "some of: bytes, s3Location"),
         (documents(formats=["pdf"], sources=["text"]), "such a source is plain text"),
-        (documents(formats=[]), "() is no choice"),
+        (documents(formats=[]), "[] is no choice"),
     ],
 )
 def test_what_is_wrong_is_said_when_drawn(strategy: st.SearchStrategy[Any], told: str) -> None:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from converse_harness import bedrock
 from converse_harness.bedrock import NotInModel
-from converse_strategies.metadata import metrics, performance_configs, service_tiers, token_usages, traces
+from converse_strategies import converse_responses
+from converse_strategies.metadata import performance_configs, service_tiers, token_usages, traces
 from tests.strategies.conftest import found, never
 
 GUARDRAIL: dict[str, Any] = {"inputAssessment": {"g": {}}}
@@ -48,10 +49,10 @@ def test_a_usage_without_cache_says_nothing_of_one(usage: dict[str, Any]) -> Non
     assert set(usage) == {"inputTokens", "outputTokens", "totalTokens"}
 
 
-@given(metrics(), traces())
-def test_metrics_and_traces_are_valid_for_both_operations(time: dict[str, Any], trace: dict[str, Any]) -> None:
-    bedrock.check("ConverseMetrics", time)
-    bedrock.check("ConverseStreamMetrics", time)
+@given(converse_responses(), traces())
+def test_metrics_and_traces_are_valid_for_both_operations(response: dict[str, Any], trace: dict[str, Any]) -> None:
+    bedrock.check("ConverseMetrics", response["metrics"])
+    bedrock.check("ConverseStreamMetrics", response["metrics"])
     bedrock.check("ConverseTrace", trace)
     bedrock.check("ConverseStreamTrace", trace)
     assert trace
@@ -86,7 +87,7 @@ else:  # no skip: under CI every test runs
 
 
 def test_what_is_drawn_is_fresh() -> None:
-    for strategy in (token_usages(), metrics(), performance_configs(), traces()):
+    for strategy in (token_usages(), performance_configs(), traces()):
         first, second = found(strategy), found(strategy)
         assert first == second
         assert first is not second

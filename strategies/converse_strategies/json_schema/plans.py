@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final
 
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from converse_strategies.json_schema.scalars import fitted, of_length
+from converse_strategies.json_schema.reading import key
+from converse_strategies.leaves import composite
 
 _AGAIN: Final = 2
 """How often a Choice may be inside itself before only what is smallest is drawn."""
@@ -23,19 +24,23 @@ _AGAIN: Final = 2
 _TURNS: Final = 24
 """How many such Choices there are in a value before only what is smallest is drawn."""
 
+_MORE: Final = 3
+"""How many items or members more than needed there are, where nothing says how many."""
+
+_BRANCHES: Final = 2
+"""How many more than needed, where each may hold more of the same."""
+
 _TRIES: Final = 5
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """The state of a draw: `texts` replaces any text, `full` includes all optional parts, `smallest` excludes them.
+    """The state of a draw: `full` includes all optional parts, `smallest` excludes them.
 
     `path` are the surrounding Choices that lead back to themselves, `turns` is their number in the whole value so far.
     """
 
     draw: st.DrawFn
-    texts: st.SearchStrategy[str] | None = None
     full: bool = False
     path: tuple[Choice, ...] = ()
     smallest: bool = False
@@ -45,31 +50,46 @@ class Drawing:
         """The state for the inside of a Choice that leads back to itself."""
         smallest = self.path.count(choice) >= _AGAIN or len(self.turns) >= _TURNS
         self.turns.append(None)
-        return Drawing(self.draw, self.texts, self.full and not self.path, (*self.path, choice), smallest, self.turns)
+        return Drawing(self.draw, self.full and not self.path, (*self.path, choice), smallest, self.turns)
 
 
-class Alternative(Protocol):
-    """The interface of one kind of values that satisfy a schema."""
+class Alternative:
+    """One kind of values that satisfy a schema; unless a subclass says more, nothing is nested in them."""
+
+    is_right: Callable[[Any], bool] | None = None
+    """What else has to hold of a value: one is drawn again, a few times, if it does not."""
 
     def height(self) -> float:
         """The nesting depth of the smallest value; infinite if there is no value."""
-        ...
+        return 0
 
-    def parts(self) -> Iterator[Choice]:
+    def parts(self) -> Iterable[Choice]:
         """The Choices of the members or items."""
-        ...
+        return ()
 
-    def needs(self) -> Iterator[Choice]:
+    def needs(self) -> Iterable[Choice]:
         """The Choices without which there is no value."""
-        ...
+        return ()
 
-    def lack(self) -> Iterator[str]:
+    def lack(self) -> Iterable[str]:
         """Why there is no value, apart from missing `needs`; empty if there is one."""
-        ...
+        return ()
 
     def value(self, drawing: Drawing) -> Any:
         """Draw a value."""
-        ...
+        raise NotImplementedError
+
+
+class Scalar(Alternative):
+    """Values of a strategy, or some known values, the simplest first; each draw makes a copy of those."""
+
+    def __init__(self, strategy: st.SearchStrategy[Any] | None = None, values: Sequence[Any] = ()) -> None:
+        self.values = values
+        self._strategy = st.sampled_from(values).map(copy.deepcopy) if strategy is None else strategy
+
+    def value(self, drawing: Drawing) -> Any:
+        """Draw a value."""
+        return drawing.draw(self._strategy)
 
 
 @dataclass(eq=False, slots=True)
@@ -79,29 +99,41 @@ class Choice:
     """
 
     path: str
-    alternatives: list[Alternative] = field(default_factory=list["Alternative"])
+    alternatives: list[Alternative] = field(default_factory=list[Alternative])
     reasons: list[str] = field(default_factory=list[str])
     height: float = math.inf
     is_recursive: bool = False
     live: tuple[Alternative, ...] = ()
-    _which: st.SearchStrategy[Alternative] | None = None
 
     def value(self, drawing: Drawing) -> Any:
         """Draw a value."""
         if self.is_recursive:
             drawing = drawing.inside(self)
-        if len(self.live) == 1 or (drawing.smallest and self.is_recursive):
-            return self.live[0].value(drawing)
-        if self._which is None:
-            self._which = st.sampled_from(self.live)
-        return drawing.draw(self._which).value(drawing)
+        is_first = len(self.live) == 1 or (drawing.smallest and self.is_recursive)
+        alternative = self.live[0 if is_first else drawing.draw(st.integers(0, len(self.live) - 1))]
+        for _ in range(_TRIES):
+            value = alternative.value(drawing)
+            if alternative.is_right is None or alternative.is_right(value):
+                return value
+        return reject()
 
     def settle(self) -> None:
         """Update `live` and the height from the heights of the parts."""
-        found = [each for each in self.alternatives if each.height() < math.inf]
-        found.sort(key=lambda each: (each.height(), not isinstance(each, Constants)))
+        heights = {each: each.height() for each in self.alternatives}
+        found = [each for each, height in heights.items() if height < math.inf]
+        found.sort(key=lambda each: (heights[each], not (isinstance(each, Scalar) and each.values)))
         self.live = tuple(found)
-        self.height = found[0].height() if found else math.inf
+        self.height = min(heights.values(), default=math.inf)
+
+    def find_recursion(self) -> None:
+        """Set `is_recursive`: whether the Choice leads back to itself."""
+        seen: set[Choice] = set()
+        left: list[Choice] = [self]
+        while left and self not in seen:
+            parts = {part for each in left.pop().alternatives for part in each.parts()} - seen
+            seen |= parts
+            left += parts
+        self.is_recursive = self in seen
 
     def lack(self, inside: tuple[Choice, ...] = ()) -> str:
         """Why there is no value; empty if there is one."""
@@ -115,107 +147,172 @@ class Choice:
 
     def domain(self) -> list[Any] | None:
         """All possible values, if they are known and few; otherwise None."""
-        if not self.live:
-            return None
-        known = [each.values for each in self.live if isinstance(each, Constants)]
-        return [value for values in known for value in values] if len(known) == len(self.live) else None
+        known = [each.values for each in self.live if isinstance(each, Scalar) and each.values]
+        return [value for values in known for value in values] if self.live and len(known) == len(self.live) else None
 
 
-class Scalar:
-    """The base of alternatives without members or items."""
+@dataclass(eq=False)
+class Members(Alternative):
+    """Objects: the Choice of each name that the schema knows, the required names, and the number of members.
 
-    __slots__ = ()
+    `names` draw the names of other members, `others` returns the Choice for such a name, `rest` are all its possible
+    Choices; `asked`: the schema mentions other members, so they are drawn even if none is needed.
+    """
 
-    def height(self) -> float:
-        """0: nothing is nested."""
-        return 0
-
-    def parts(self) -> Iterator[Choice]:
-        """No parts."""
-        return iter(())
-
-    def needs(self) -> Iterator[Choice]:
-        """No needed parts."""
-        return iter(())
-
-    def lack(self) -> Iterator[str]:
-        """Empty: there is always a value."""
-        return iter(())
-
-
-@dataclass(eq=False, slots=True)
-class Constants(Scalar):
-    """A list of known values, the simplest first; each draw returns a copy."""
-
-    values: Sequence[Any]
-    _which: st.SearchStrategy[Any] | None = None
-
-    def value(self, drawing: Drawing) -> Any:
-        """Draw one of the values."""
-        if len(self.values) == 1:
-            return copy.deepcopy(self.values[0])
-        if self._which is None:
-            self._which = st.sampled_from(self.values)
-        return copy.deepcopy(drawing.draw(self._which))
-
-
-@dataclass(eq=False, slots=True)
-class Drawn(Scalar):
-    """Values of a given strategy."""
-
-    strategy: st.SearchStrategy[Any]
-
-    def value(self, drawing: Drawing) -> Any:
-        """Draw a value from the strategy."""
-        return drawing.draw(self.strategy)
-
-
-@dataclass(eq=False, slots=True)
-class Texts(Scalar):
-    """Texts for which only the length is limited."""
-
+    members: dict[str, Choice]
+    required: frozenset[str]
     low: int
-    high: int | None
-
-    def value(self, drawing: Drawing) -> str:
-        """Draw a text, from the `texts` of the state if given."""
-        if drawing.texts is None:
-            return drawing.draw(of_length(self.low, self.high))
-        return fitted(drawing.draw(drawing.texts), self.low, self.high)
-
-
-@dataclass(eq=False, slots=True)
-class Unless:
-    """Values of an alternative for which a condition does not hold; redrawn a few times if it does."""
-
-    inner: Alternative
-    is_right: Callable[[Any], bool]
+    high: int
+    names: Sequence[Alternative | Choice]
+    others: Callable[[str], Choice]
+    rest: Sequence[Choice]
+    asked: bool
 
     def height(self) -> float:
-        """The height of the wrapped alternative."""
-        return self.inner.height()
+        """One more than the height of the tallest member that the smallest object needs."""
+        needed = [self.members[name].height for name in self.required]
+        missing = max(self.low - len(needed), 0)
+        spare = [choice.height for name, choice in self.members.items() if name not in self.required]
+        return 1 + max([*needed, *sorted([*spare, *[self._rest_height()] * missing])[:missing]], default=0)
 
-    def parts(self) -> Iterator[Choice]:
-        """The parts of the wrapped alternative."""
-        return self.inner.parts()
+    def _rest_height(self) -> float:
+        return min((choice.height for choice in self.rest), default=math.inf)
 
-    def needs(self) -> Iterator[Choice]:
-        """The needs of the wrapped alternative."""
-        return self.inner.needs()
+    def parts(self) -> Iterable[Choice]:
+        """The Choices of the members, and of the others."""
+        return [*self.members.values(), *self.rest]
+
+    def needs(self) -> Iterable[Choice]:
+        """The Choices of the required members."""
+        return (self.members[name] for name in self.required)
 
     def lack(self) -> Iterator[str]:
-        """The lack of the wrapped alternative."""
-        return self.inner.lack()
+        """Why no object is possible: the limit on members is too low; otherwise empty."""
+        allowed = sum(choice.height < math.inf for choice in self.members.values())
+        if allowed < self.low and self._rest_height() == math.inf:
+            yield f"minProperties is {self.low}, and no more than {allowed} members are allowed"
 
-    def value(self, drawing: Drawing) -> Any:
-        """Draw a value from the wrapped alternative."""
-        return until(self.is_right, lambda: self.inner.value(drawing))
+    def value(self, drawing: Drawing) -> dict[str, Any]:
+        """Draw an object, its members in the order of the schema."""
+        chosen = self._chosen(drawing)
+        value = {name: choice.value(drawing) for name, choice in self.members.items() if name in chosen}
+        self._add(drawing, value)
+        return value
+
+    def _chosen(self, drawing: Drawing) -> set[str]:
+        spare = [
+            name for name, choice in self.members.items() if name not in self.required and choice.height < math.inf
+        ]
+        wanted = [name for name in spare if not (drawing.smallest and self.members[name].is_recursive)]
+        if wanted and not drawing.full:
+            bits = drawing.draw(st.integers(0, (1 << len(wanted)) - 1))
+            wanted = [name for index, name in enumerate(wanted) if bits >> index & 1]
+        missing = self.low - len(self.required) - len(wanted)
+        if missing > 0:
+            left = [name for name in spare if name not in wanted]
+            wanted += sorted(left, key=lambda name: self.members[name].height)[:missing]
+        return {*self.required, *wanted[: self.high - len(self.required)]}
+
+    def _add(self, drawing: Drawing, value: dict[str, Any]) -> None:
+        missing = max(self.low - len(value), 0)
+        room = min(self.high - len(value), missing + _MORE)
+        is_free = self.asked and not (drawing.smallest and any(each.is_recursive for each in self.rest))
+        if room <= 0 or not (missing or is_free) or self._rest_height() == math.inf:
+            return
+        least = max(missing, int(drawing.full))
+        for index in range(drawing.draw(st.integers(least, room if is_free else least))):
+            for _ in range(1 + _MORE):
+                name = drawing.draw(st.sampled_from(self.names)).value(drawing)
+                if name not in value and name not in self.members and self.others(name).height < math.inf:
+                    value[name] = self.others(name).value(drawing)
+                    break
+            else:
+                if index < missing:
+                    reject()
 
 
-def until(is_right: Callable[[_T], bool], make: Callable[[], _T]) -> _T:
-    """The first of some values that is acceptable; rejects this example if there is none."""
-    for _ in range(_TRIES):
-        value = make()
-        if is_right(value):
-            return value
-    return reject()
+@dataclass(eq=False)
+class Items(Alternative):
+    """Arrays: the Choices of the first items, of the rest, the items that must be contained, and the number of
+    items.
+    """
+
+    prefix: list[Choice]
+    rest: Choice
+    contains: list[Choice]
+    low: int
+    high: float
+    unique: bool
+
+    def height(self) -> float:
+        """One more than the largest height among the required items."""
+        return math.inf if any(self.lack()) else 1 + max((choice.height for choice in self.needs()), default=0)
+
+    def parts(self) -> Iterable[Choice]:
+        """The Choices of the items."""
+        return [*self.prefix, self.rest, *self.contains]
+
+    def needs(self) -> Iterable[Choice]:
+        """The Choices of the required items."""
+        return [*self.prefix[: self.low], *([self.rest] if self.low > len(self.prefix) else []), *self.contains]
+
+    def _limit(self) -> float:
+        for index, choice in enumerate(self.prefix):
+            if choice.height == math.inf:
+                return min(index, self.high)
+        return self.high if self.rest.height < math.inf else min(len(self.prefix), self.high)
+
+    def lack(self) -> Iterator[str]:
+        """Why no array is possible: too few items are allowed, or too few differ; otherwise empty."""
+        if not any(choice.height == math.inf for choice in self.needs()):
+            low = max(self.low, len(self.prefix) + len(self.contains) if self.contains else 0)
+            domain = self.rest.domain()
+            if low > self._limit():
+                yield f"{low} items are needed, and no more than {int(self._limit())} are allowed"
+            elif self.unique and domain is not None and self.low > len(self.prefix) + len(domain):
+                yield f"minItems is {self.low} with uniqueItems, and its items have only {len(domain)} values"
+
+    def value(self, drawing: Drawing) -> list[Any]:
+        """Draw an array."""
+        first = min(len(self.prefix), self._limit())
+        least = first if drawing.full or self.contains else min(self.low, first)
+        count = drawing.draw(st.integers(int(least), int(first)))
+        items = [choice.value(drawing) for choice in self.prefix[:count]]
+        if count < len(self.prefix):
+            return items
+        room = self._limit() - count - len(self.contains)
+        rest = self._rest(drawing, max(self.low - count - len(self.contains), 0), room)
+        for choice in self.contains:
+            rest.insert(drawing.draw(st.integers(0, len(rest))), choice.value(drawing))
+        return items + rest
+
+    def _rest(self, drawing: Drawing, low: int, room: float) -> list[Any]:
+        domain = self.rest.domain() if self.unique else None
+        if domain is not None:
+            room = min(room, len(domain))
+        if drawing.full and room > 0:
+            low = max(low, 1)
+        if self.rest.is_recursive:
+            return self._branches(drawing, low, int(min(room, low + (0 if drawing.smallest else _BRANCHES))))
+        high = int(min(room, low + _MORE))
+        if not high:
+            return []
+        if domain is not None:
+            some = st.lists(st.sampled_from(domain), min_size=low, max_size=high, unique_by=key)
+            return copy.deepcopy(drawing.draw(some))
+        items = _items(self.rest, drawing.full)
+        return drawing.draw(st.lists(items, min_size=low, max_size=high, unique_by=key if self.unique else None))
+
+    def _branches(self, drawing: Drawing, low: int, high: int) -> list[Any]:
+        """Items that may contain more of the same kind; their number is drawn together with that of the surrounding
+        items.
+        """
+        items = [self.rest.value(drawing) for _ in range(drawing.draw(st.integers(low, high)))]
+        if self.unique:
+            items = list({key(item): item for item in items}.values())
+        return items if len(items) >= low else reject()
+
+
+@composite
+def _items(draw: st.DrawFn, choice: Choice, full: bool) -> Any:
+    return choice.value(Drawing(draw, full))

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, partial
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
 from converse_strategies.json_schema.reading import Node, compiled
-from converse_strategies.json_schema.validation import FORMATS, is_multiple, texts_of
+from converse_strategies.json_schema.validation import FORMATS, satisfies
+
+APPLICATORS: Final = ("$ref", "allOf", "anyOf", "oneOf", "not")
+"""Keywords that lead to other nodes for the same value."""
 
 _FAR: Final = 2**53
 """How far integers go where nothing limits them: what every reader of JSON can hold."""
@@ -28,24 +31,20 @@ class Contradiction(Exception):
     """Keywords that no value can satisfy together."""
 
 
-def said(nodes: Iterable[Node], keyword: str) -> list[tuple[str, Any]]:
-    """The values of a keyword in some nodes, with the nodes."""
-    return [(f"{node.path}/{keyword}", node.keywords[keyword]) for node in nodes if keyword in node.keywords]
+def said(nodes: Iterable[Node], keyword: str) -> dict[str, Any]:
+    """The values of a keyword in some nodes, by their places."""
+    return {f"{node.path}/{keyword}": node.keywords[keyword] for node in nodes if keyword in node.keywords}
 
 
-def _largest(nodes: Sequence[Node], keyword: str) -> int:
-    """The largest of the lower bounds; 0 if there is none."""
-    return max((number for _, number in said(nodes, keyword)), default=0)
-
-
-def _smallest(nodes: Sequence[Node], keyword: str) -> int | None:
-    """The smallest of the upper bounds; None if there is none."""
-    return min((number for _, number in said(nodes, keyword)), default=None)
+def holds(nodes: Iterable[Node], value: Any) -> bool:
+    """Whether a value satisfies the own keywords of nodes, those aside that lead to other nodes for the same value."""
+    return all(satisfies(node, each, value) for node in nodes for each in node.keywords if each not in APPLICATORS)
 
 
 def sizes(nodes: Sequence[Node], low: str, high: str) -> tuple[int, int | None]:
     """The bounds for a length. Raises Contradiction."""
-    lowest, highest = _largest(nodes, low), _smallest(nodes, high)
+    lowest = max(said(nodes, low).values(), default=0)
+    highest = min(said(nodes, high).values(), default=None)
     if highest is not None and lowest > highest:
         raise Contradiction(f"{_where(nodes)}: {low} {lowest} is above {high} {highest}")
     return lowest, highest
@@ -59,12 +58,12 @@ class _Bounds:
     """The bounds for numbers, each either inclusive or exclusive."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
-        lows = [(x, True) for _, x in said(nodes, "minimum")] + [(x, False) for _, x in said(nodes, "exclusiveMinimum")]
-        highs = [(x, True) for _, x in said(nodes, "maximum")] + [
-            (x, False) for _, x in said(nodes, "exclusiveMaximum")
-        ]
-        self.low = max(lows, default=None, key=lambda bound: (bound[0], not bound[1]))
-        self.high = min(highs, default=None)
+        def bounds(keyword: str, exclusive: str) -> list[tuple[float, bool]]:
+            inclusive = [(number, True) for number in said(nodes, keyword).values()]
+            return [*inclusive, *((number, False) for number in said(nodes, exclusive).values())]
+
+        self.low = max(bounds("minimum", "exclusiveMinimum"), default=None, key=lambda bound: (bound[0], not bound[1]))
+        self.high = min(bounds("maximum", "exclusiveMaximum"), default=None)
 
     def steps(self, step: Fraction, far: int) -> tuple[int, int]:
         """The first and the last multiple of a step within the bounds; an open bound is `far` steps away."""
@@ -77,9 +76,7 @@ class _Bounds:
             high = math.floor(at) if self.high[1] else math.ceil(at) - 1
         if self.low is None:
             low = min(low, high - far)
-        if self.high is None:
-            high = max(high, low + far)
-        return low, high
+        return low, max(high, low + far) if self.high is None else high
 
     def floats(self) -> tuple[float | None, float | None]:
         """The first and the last float within the bounds. Raises OverflowError if they lie beyond all floats."""
@@ -95,60 +92,49 @@ class _Bounds:
         return low, high
 
 
+_NUMERIC: Final = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf")
+
+
 def numbers(nodes: Sequence[Node], kinds: frozenset[str]) -> st.SearchStrategy[Any]:
     """Numbers of the kinds integer and fraction, or of one of them. Raises Contradiction."""
     bounds = _Bounds(nodes)
-    steps = [_exact(number) for _, number in said(nodes, "multipleOf")]
-    found = [*_integers(bounds, steps, kinds), *_fractions(bounds, steps, kinds)]
+    steps = [_exact(number) for number in said(nodes, "multipleOf").values()]
+    found = [*_integers(bounds, steps)] if "integer" in kinds else []
+    if "fraction" in kinds:
+        alone = "integer" not in kinds
+        drawn = [*(_multiples(bounds, _common(steps), alone) if steps else _floats(bounds, alone))]
+        found += [
+            each.filter(lambda number: holds(nodes, number) and not (alone and number.is_integer())) for each in drawn
+        ]
     if not found:
-        rules = ", ".join(f"{where} {number}" for keyword in _NUMERIC for where, number in said(nodes, keyword))
+        rules = ", ".join(f"{where} {number}" for keyword in _NUMERIC for where, number in said(nodes, keyword).items())
         raise Contradiction(
             f"{_where(nodes)}: no {' or '.join(sorted(kinds))} satisfies {rules or 'what is said of it'}"
         )
     return st.one_of(found)
 
 
-_NUMERIC: Final = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf")
-
-
-def _integers(bounds: _Bounds, steps: list[Fraction], kinds: frozenset[str]) -> list[st.SearchStrategy[Any]]:
-    if "integer" not in kinds:
-        return []
+def _integers(bounds: _Bounds, steps: Sequence[Fraction]) -> Iterator[st.SearchStrategy[Any]]:
     step = _common([Fraction(1), *steps])
     low, high = bounds.steps(step, _FAR // step.numerator if step < _FAR else 1)
-    if low > high:
-        return []
-    integers = st.integers(low, high)
-    return [integers if step == 1 else integers.map(lambda number: int(number * step))]
+    if low <= high:
+        yield st.integers(low, high).map(lambda number: int(number * step))
 
 
-def _fractions(bounds: _Bounds, steps: list[Fraction], kinds: frozenset[str]) -> list[st.SearchStrategy[Any]]:
-    if "fraction" not in kinds:
-        return []
-    alone = "integer" not in kinds
-    if not steps:
-        return _floats(bounds, alone)
-    step = _common(steps)
+def _multiples(bounds: _Bounds, step: Fraction, alone: bool) -> Iterator[st.SearchStrategy[Any]]:
     low, high = bounds.steps(step, _MANY)
-    if low > high or step.denominator == 1 or (alone and low == high and (low * step).denominator == 1):
-        return []
-    divisors = [float(each) for each in steps]
-
-    def is_right(number: float) -> bool:
-        return all(is_multiple(number, of) for of in divisors) and not (alone and number.is_integer())
-
-    return [st.integers(low, high).map(lambda number: float(number * step)).filter(is_right)]
+    is_integer = step.denominator == 1 or (alone and low == high and (low * step).denominator == 1)
+    if low <= high and not is_integer:
+        yield st.integers(low, high).map(lambda number: float(number * step))
 
 
-def _floats(bounds: _Bounds, alone: bool) -> list[st.SearchStrategy[Any]]:
+def _floats(bounds: _Bounds, alone: bool) -> Iterator[st.SearchStrategy[Any]]:
     try:
         low, high = bounds.floats()
     except OverflowError:
-        return []
-    if low is not None and high is not None and (low > high or (alone and low == high and low.is_integer())):
-        return []
-    floats = st.floats(low, high, allow_nan=False, allow_infinity=False)
-    return [floats.filter(lambda number: not number.is_integer()) if alone else floats]
+        return
+    if low is None or high is None or low < high or (low == high and not (alone and low.is_integer())):
+        yield st.floats(low, high, allow_nan=False, allow_infinity=False)
 
 
 def _exact(number: float) -> Fraction:
@@ -156,7 +142,7 @@ def _exact(number: float) -> Fraction:
     return Fraction(int(number)) if number == int(number) else Fraction(str(number))
 
 
-def _common(steps: list[Fraction]) -> Fraction:
+def _common(steps: Sequence[Fraction]) -> Fraction:
     """The least common multiple of some numbers."""
     return Fraction(math.lcm(*(each.numerator for each in steps)), math.gcd(*(each.denominator for each in steps)))
 
@@ -172,8 +158,12 @@ _MANY_OF: Final[Mapping[str | None, tuple[int, int | None]]] = {
 }
 
 
-@lru_cache(maxsize=512)
-def _characters(pattern: str) -> tuple[str, int, int | None] | None:
+_Class = tuple[str, int, int | None]
+"""Characters, with the least and the greatest count."""
+
+
+@cache
+def _characters(pattern: str) -> _Class | None:
     """The printable ASCII characters of a pattern that is one class, with least and greatest count; otherwise None."""
     found = _CLASS.fullmatch(pattern)
     if found is None:
@@ -188,68 +178,43 @@ def _characters(pattern: str) -> tuple[str, int, int | None] | None:
     return "".join(letters), low, high
 
 
-def texts(nodes: Sequence[Node]) -> st.SearchStrategy[str] | None:
-    """Texts that satisfy keywords; None if only the length is limited. Raises Contradiction."""
+def texts(nodes: Sequence[Node], given: st.SearchStrategy[str] | None) -> st.SearchStrategy[str]:
+    """Texts that satisfy keywords, of the given ones if only their length is limited. Raises Contradiction."""
     low, high = sizes(nodes, "minLength", "maxLength")
-    patterns = list(dict.fromkeys(pattern for _, pattern in said(nodes, "pattern")))
-    formats = list(dict.fromkeys(name for _, name in said(nodes, "format") if name in FORMATS))
+    patterns = list(dict.fromkeys(said(nodes, "pattern").values()))
+    formats = [name for name in said(nodes, "format").values() if name in FORMATS]
     if not patterns and not formats:
-        return None
-    classes = [_characters(pattern) for pattern in patterns]
-    if not formats and all(each is not None and each[0] for each in classes):
-        return _of_classes(nodes, [each for each in classes if each is not None], low, high)
-
-    def is_right(text: str) -> bool:
-        return (
-            low <= len(text)
-            and (high is None or len(text) <= high)
-            and all(compiled(pattern).search(text) for pattern in patterns)
-            and all(FORMATS[name].holds(text) for name in formats)
-        )
-
-    return (texts_of(formats[0]) if formats else of_pattern(patterns[0])).filter(is_right)
+        return _of_length(low, high) if given is None else given.map(lambda text: text[:high] + "0" * (low - len(text)))
+    classes = [found for found in map(_characters, patterns) if found is not None and found[0]]
+    if not formats and len(classes) == len(patterns):
+        return _of_classes(nodes, classes, low, high)
+    return (FORMATS[formats[0]].texts if formats else of_pattern(patterns[0])).filter(partial(holds, nodes))
 
 
-def _of_classes(
-    nodes: Sequence[Node], classes: list[tuple[str, int, int | None]], low: int, high: int | None
-) -> st.SearchStrategy[str]:
+def _of_classes(nodes: Sequence[Node], classes: Sequence[_Class], low: int, high: int | None) -> st.SearchStrategy[str]:
     letters = [letter for letter in classes[0][0] if all(letter in allowed for allowed, _, _ in classes)]
     low = max(low, *(least for _, least, _ in classes))
-    highs = [most for most in (high, *(most for _, _, most in classes)) if most is not None]
-    most = min(highs, default=None)
+    most = min((most for most in (high, *(most for _, _, most in classes)) if most is not None), default=None)
     if (most is not None and low > most) or (not letters and low):
-        rules = ", ".join(f"{keyword} {rule!r}" for keyword in _TEXTUAL for _, rule in said(nodes, keyword))
+        rules = ", ".join(f"{keyword} {rule!r}" for keyword in _TEXTUAL for rule in said(nodes, keyword).values())
         raise Contradiction(f"{_where(nodes)}: no text satisfies {rules}")
-    return _filled(st.text(letters, min_size=0 if low >= _LONG else low, max_size=_room(low, most)), low, letters[:1])
+    return _of_length(low, most, "".join(letters))
 
 
 _TEXTUAL: Final = ("pattern", "minLength", "maxLength")
 
 
-def _filled(drawn: st.SearchStrategy[str], low: int, letters: Sequence[str] = "0") -> st.SearchStrategy[str]:
-    """Make texts long enough without one draw per character."""
-    return drawn.map(lambda text: text + letters[0] * (low - len(text))) if low >= _LONG else drawn
-
-
-def _room(low: int, high: int | None) -> int | None:
-    """How many characters may be drawn for a text that is padded to `low`."""
+@cache
+def _of_length(low: int, high: int | None, letters: str | None = None) -> st.SearchStrategy[str]:
+    """Any text of some letters with a length in these bounds; a long one is filled up, not drawn by the character."""
+    alphabet = st.characters(codec="utf-8") if letters is None else letters
     if low < _LONG:
-        return high
-    return _LONG if high is None else min(high, _LONG)
+        return st.text(alphabet, min_size=low, max_size=high)
+    drawn = st.text(alphabet, max_size=_LONG if high is None else min(high, _LONG))
+    return drawn.map(lambda text: text + (letters or "0")[0] * (low - len(text)))
 
 
-@lru_cache(maxsize=512)
-def of_length(low: int, high: int | None) -> st.SearchStrategy[str]:
-    """Any text with a length in these bounds."""
-    return _filled(st.text(min_size=0 if low >= _LONG else low, max_size=_room(low, high)), low)
-
-
-def fitted(text: str, low: int, high: int | None) -> str:
-    """A text from another strategy, cut or padded to a length."""
-    return text[:high] + "0" * (low - len(text))
-
-
-@lru_cache(maxsize=512)
+@cache
 def of_pattern(pattern: str) -> st.SearchStrategy[str]:
     """Texts that contain a match of a pattern, in printable ASCII unless the pattern itself contains other characters.
 
@@ -257,7 +222,7 @@ def of_pattern(pattern: str) -> st.SearchStrategy[str]:
     """
     found = _characters(pattern)
     if found is not None and found[0]:
-        return st.text(found[0], min_size=found[1], max_size=found[2])
+        return _of_length(found[1], found[2], found[0])
     if pattern.isascii() and not re.search(r"\\[uUxnrtfv0]", pattern):
         return st.from_regex(compiled(pattern), alphabet=st.characters(min_codepoint=32, max_codepoint=126))
     # Older versions of hypothesis apply re.ASCII to literals too.

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final
 
 from hypothesis import strategies as st
-from hypothesis.errors import InvalidArgument
 
-from converse_strategies.json_schema.compiling import Compiler, compile_schema
-from converse_strategies.json_schema.plans import Choice, Drawing
-from converse_strategies.json_schema.reading import OBJECT
-
-Json = dict[str, Any]
+from converse_strategies.json_schema.compiling import plan
+from converse_strategies.json_schema.plans import Drawing
+from converse_strategies.leaves import Json, composite
 
 NAMES: Final = ("city", "days", "query", "unit", "tags", "user_id", "startDate", "max-results", "notes", "filter")
 """What parameters of tools are called."""
@@ -84,7 +80,7 @@ LIMITED: Final[tuple[Json, ...]] = (
 """Parameters with limits, parts or alternatives."""
 
 
-@st.composite
+@composite
 def json_schemas(draw: st.DrawFn, *, max_properties: int = 4) -> Json:
     """JSON Schemas such as the parameters of tools have: objects with typed properties, some of them required.
 
@@ -143,7 +139,7 @@ def _names(most: int) -> st.SearchStrategy[list[str]]:
     return st.lists(st.sampled_from(NAMES), max_size=most, unique=True)
 
 
-@st.composite
+@composite
 def schema_values(
     draw: st.DrawFn, schema: Mapping[str, Any] | bool, *, texts: st.SearchStrategy[str] | None = None
 ) -> Any:
@@ -161,21 +157,4 @@ def schema_values(
     >>> find(schema_values(city), lambda value: "size" in value)
     {'name': '00', 'size': 3}
     """
-    return chosen("schema_values()", schema)[1].value(Drawing(draw, texts))
-
-
-def chosen(function: str, schema: object, *, objects: bool = False) -> tuple[Compiler, Choice]:
-    """The compiled Choice of a schema, for objects only if asked. Raises InvalidArgument, with the name of the
-    function.
-    """
-    try:
-        compiler = compile_schema(schema)
-        root = compiler.schema.root
-        choice = compiler.choice(root, OBJECT) if objects else compiler.choice(root)
-    except InvalidArgument as error:
-        raise InvalidArgument(f"{function}: {error}") from error
-    if choice.height == math.inf:
-        raise InvalidArgument(
-            f"{function}: no value satisfies the schema: {choice.lack()}. Change one of the keywords named here."
-        )
-    return compiler, choice
+    return plan("schema_values()", schema, texts)[1].value(Drawing(draw))

@@ -12,80 +12,35 @@ import string
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import partial
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from converse_strategies.json_schema.reading import KEYWORDS, TYPES, Node, Schema, compiled, key, kind
+from converse_strategies.json_schema.reading import KEYWORDS, TYPES, Node, compiled, key, kind
 
 _TIME: Final = r"([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)"
 _LABEL: Final = r"[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
-_WORD: Final = string.ascii_lowercase + string.digits
 _DURATION: Final = r"P(?!\Z)(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(?!\Z)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?)"
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A string format: a function that returns its strategy, and a function that recognises its texts."""
+    """A string format: a strategy for its texts, and a function that recognises them."""
 
-    texts: Callable[[], st.SearchStrategy[str]]
+    texts: st.SearchStrategy[str]
     holds: Callable[[str], object]
 
 
-@cache
-def _words(max_size: int = 12) -> st.SearchStrategy[str]:
-    """Words of lower-case letters and digits, which are valid in every format that contains words."""
-    return st.text(_WORD, min_size=1, max_size=max_size)
+_WORDS: Final = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=12)
+"""Words that are valid in every format that contains words."""
 
-
-@cache
-def _zones() -> st.SearchStrategy[str]:
-    return st.sampled_from(("Z", "+00:00", "+02:00", "-05:30"))
+_ZONES: Final = st.sampled_from(("Z", "+00:00", "+02:00", "-05:30"))
+_DOMAINS: Final = st.sampled_from(("com", "net", "org"))
 
 
 def _joined(pattern: str, *parts: st.SearchStrategy[object]) -> st.SearchStrategy[str]:
     return st.tuples(*parts).map(lambda drawn: pattern.format(*drawn))
-
-
-def _dates() -> st.SearchStrategy[str]:
-    return st.dates().map(dt.date.isoformat)
-
-
-def _times() -> st.SearchStrategy[str]:
-    return _joined("{}{}", st.times().map(dt.time.isoformat), _zones())
-
-
-def _date_times() -> st.SearchStrategy[str]:
-    return _joined("{}{}", st.datetimes().map(dt.datetime.isoformat), _zones())
-
-
-def _durations() -> st.SearchStrategy[str]:
-    return _joined("P{}DT{}S", st.integers(0, 1000), st.integers(0, 86399))
-
-
-def _emails() -> st.SearchStrategy[str]:
-    return _joined("{}@example.{}", _words(), st.sampled_from(("com", "net", "org")))
-
-
-def _uris() -> st.SearchStrategy[str]:
-    return _joined("{}://example.com/{}", st.sampled_from(("https", "http")), _words())
-
-
-def _hostnames() -> st.SearchStrategy[str]:
-    return _joined("{}.example.{}", _words(), st.sampled_from(("com", "net", "org")))
-
-
-def _uuids() -> st.SearchStrategy[str]:
-    return st.uuids().map(str)
-
-
-def _ipv4() -> st.SearchStrategy[str]:
-    return st.integers(0, 2**32 - 1).map(lambda number: str(ipaddress.IPv4Address(number)))
-
-
-def _ipv6() -> st.SearchStrategy[str]:
-    return st.integers(0, 2**128 - 1).map(lambda number: str(ipaddress.IPv6Address(number)))
 
 
 def _parses(parse: Callable[[str], object], text: str) -> bool:
@@ -105,81 +60,79 @@ def _matches(pattern: str) -> Callable[[str], object]:
 
 
 FORMATS: Final[Mapping[str, Format]] = {
-    "date": Format(_dates, _is_date),
-    "time": Format(_times, _matches(_TIME)),
-    "date-time": Format(_date_times, lambda text: _is_date(text[:10]) and _matches(f"[Tt]{_TIME}")(text[10:])),
-    "duration": Format(_durations, _matches(_DURATION)),
-    "email": Format(_emails, _matches(rf"[^\s@\"(),:;<>\[\]\\]+@{_LABEL}(\.{_LABEL})*")),
-    "uri": Format(_uris, _matches(r"[a-zA-Z][a-zA-Z0-9+.-]*:[!#-;=?-\[\]_a-z~]+")),
-    "uuid": Format(_uuids, _matches(r"[\da-fA-F]{8}-([\da-fA-F]{4}-){3}[\da-fA-F]{12}")),
-    "ipv4": Format(_ipv4, lambda text: _parses(ipaddress.IPv4Address, text)),
-    "ipv6": Format(_ipv6, lambda text: "%" not in text and _parses(ipaddress.IPv6Address, text)),
-    "hostname": Format(_hostnames, lambda text: len(text) <= 253 and _matches(rf"{_LABEL}(\.{_LABEL})*")(text)),
+    "date": Format(st.dates().map(dt.date.isoformat), _is_date),
+    "time": Format(_joined("{}{}", st.times().map(dt.time.isoformat), _ZONES), _matches(_TIME)),
+    "date-time": Format(
+        _joined("{}{}", st.datetimes().map(dt.datetime.isoformat), _ZONES),
+        lambda text: _is_date(text[:10]) and _matches(f"[Tt]{_TIME}")(text[10:]),
+    ),
+    "duration": Format(_joined("P{}DT{}S", st.integers(0, 1000), st.integers(0, 86399)), _matches(_DURATION)),
+    "email": Format(
+        _joined("{}@example.{}", _WORDS, _DOMAINS), _matches(rf"[^\s@\"(),:;<>\[\]\\]+@{_LABEL}(\.{_LABEL})*")
+    ),
+    "uri": Format(
+        _joined("{}://example.com/{}", st.sampled_from(("https", "http")), _WORDS),
+        _matches(r"[a-zA-Z][a-zA-Z0-9+.-]*:[!#-;=?-\[\]_a-z~]+"),
+    ),
+    "uuid": Format(st.uuids().map(str), _matches(r"[\da-fA-F]{8}-([\da-fA-F]{4}-){3}[\da-fA-F]{12}")),
+    "ipv4": Format(
+        st.integers(0, 2**32 - 1).map(lambda number: str(ipaddress.IPv4Address(number))),
+        partial(_parses, ipaddress.IPv4Address),
+    ),
+    "ipv6": Format(
+        st.integers(0, 2**128 - 1).map(lambda number: str(ipaddress.IPv6Address(number))),
+        lambda text: "%" not in text and _parses(ipaddress.IPv6Address, text),
+    ),
+    "hostname": Format(
+        _joined("{}.example.{}", _WORDS, _DOMAINS),
+        lambda text: len(text) <= 253 and _matches(rf"{_LABEL}(\.{_LABEL})*")(text),
+    ),
 }
 """Every format that is kept to."""
 
 
-@cache
-def texts_of(name: str) -> st.SearchStrategy[str]:
-    """Texts of a format, one of FORMATS.
-
-    >>> from hypothesis import find
-    >>> find(texts_of("email"), lambda text: True)
-    '0@example.com'
-    """
-    return FORMATS[name].texts()
+Check = Callable[[Node, Any, Any], bool]
+"""The node that has the keyword, what the keyword says, the value."""
 
 
-Check = Callable[[Schema, Node, Any, Any], bool]
-"""Schema, the node that has the keyword, what the keyword says, the value."""
-
-
-def is_valid(schema: Schema, node: Node, value: Any) -> bool:
+def is_valid(node: Node, value: Any) -> bool:
     """Whether a value satisfies a part of a schema."""
-    return not node.never and all(satisfies(schema, node, name, value) for name in node.keywords)
+    return not node.never and all(satisfies(node, name, value) for name in node.keywords)
 
 
-def satisfies(schema: Schema, node: Node, keyword: str, value: Any) -> bool:
+def satisfies(node: Node, keyword: str, value: Any) -> bool:
     """Whether a value satisfies one keyword; values of other types than the keyword's always do."""
     about = KEYWORDS[keyword].about
-    return bool(about and kind(value) not in TYPES[about]) or CHECKS[keyword](
-        schema, node, node.keywords[keyword], value
-    )
+    return bool(about and kind(value) not in TYPES[about]) or CHECKS[keyword](node, node.keywords[keyword], value)
 
 
-def _all(schema: Schema, node: Node, keyword: str, value: Any) -> list[bool]:
-    return [is_valid(schema, child, value) for child in schema.children(node, keyword)]
-
-
-def schemas_of(schema: Schema, node: Node, name: str) -> list[Node]:
+def schemas_of(node: Node, name: str) -> list[Node]:
     """The schemas that an object schema applies to the member of this name."""
-    found: list[Node] = []
-    if name in node.keywords.get("properties", {}):
-        found.append(schema.child(node, "properties", name))
-    patterns = [pattern for pattern in node.keywords.get("patternProperties", ()) if compiled(pattern).search(name)]
-    found += [schema.child(node, "patternProperties", pattern) for pattern in patterns]
+    found = [node.child("properties", name)] if name in node.keywords.get("properties", {}) else []
+    patterns = node.keywords.get("patternProperties", ())
+    found += [node.child("patternProperties", each) for each in patterns if compiled(each).search(name)]
     if not found and "additionalProperties" in node.keywords:
-        found.append(schema.child(node, "additionalProperties"))
+        found.append(node.child("additionalProperties"))
     return found
 
 
-def schemas_at(schema: Schema, node: Node, index: int) -> list[Node]:
+def schemas_at(node: Node, index: int) -> list[Node]:
     """The schemas that an array schema applies to the item at this index."""
     if index < len(node.keywords.get("prefixItems", ())):
-        return [schema.child(node, "prefixItems", index)]
-    return [schema.child(node, "items")] if "items" in node.keywords else []
+        return [node.child("prefixItems", index)]
+    return [node.child("items")] if "items" in node.keywords else []
 
 
-def _items(schema: Schema, node: Node, said: Any, value: list[Any]) -> bool:
-    return all(
-        is_valid(schema, child, item) for index, item in enumerate(value) for child in schemas_at(schema, node, index)
-    )
+def _branches(node: Node, keyword: str, value: Any) -> Iterator[bool]:
+    return (is_valid(child, value) for child in node.children(keyword))
 
 
-def _members(schema: Schema, node: Node, said: Any, value: Mapping[str, Any]) -> bool:
-    return all(
-        is_valid(schema, child, member) for name, member in value.items() for child in schemas_of(schema, node, name)
-    )
+def _items(node: Node, said: Any, value: list[Any]) -> bool:
+    return all(is_valid(child, item) for index, item in enumerate(value) for child in schemas_at(node, index))
+
+
+def _members(node: Node, said: Any, value: Mapping[str, Any]) -> bool:
+    return all(is_valid(child, member) for name, member in value.items() for child in schemas_of(node, name))
 
 
 def is_multiple(number: float, of: float) -> bool:
@@ -194,58 +147,52 @@ def is_multiple(number: float, of: float) -> bool:
     return (isinstance(number, int) and isinstance(of, int)) or (number / of).is_integer()
 
 
-def _has_names(schema: Schema, node: Node, said: Any, value: Mapping[str, Any]) -> bool:
-    return all(is_valid(schema, schema.child(node, "propertyNames"), name) for name in value)
-
-
 CHECKS: Final[Mapping[str, Check]] = {
-    "$ref": lambda schema, node, said, value: is_valid(schema, schema.target(node), value),
-    "type": lambda schema, node, said, value: any(kind(value) in TYPES[name] for name in names(said)),
-    "enum": lambda schema, node, said, value: key(value) in map(key, said),
-    "const": lambda schema, node, said, value: key(value) == key(said),
-    "allOf": lambda schema, node, said, value: all(_all(schema, node, "allOf", value)),
-    "anyOf": lambda schema, node, said, value: any(_all(schema, node, "anyOf", value)),
-    "oneOf": lambda schema, node, said, value: sum(_all(schema, node, "oneOf", value)) == 1,
-    "not": lambda schema, node, said, value: not is_valid(schema, schema.child(node, "not"), value),
-    "minimum": lambda schema, node, said, value: value >= said,
-    "exclusiveMinimum": lambda schema, node, said, value: value > said,
-    "maximum": lambda schema, node, said, value: value <= said,
-    "exclusiveMaximum": lambda schema, node, said, value: value < said,
-    "multipleOf": lambda schema, node, said, value: is_multiple(value, said),
-    "minLength": lambda schema, node, said, value: len(value) >= said,
-    "maxLength": lambda schema, node, said, value: len(value) <= said,
-    "pattern": lambda schema, node, said, value: bool(compiled(said).search(value)),
-    "format": lambda schema, node, said, value: said not in FORMATS or bool(FORMATS[said].holds(value)),
+    "$ref": lambda node, said, value: is_valid(node.target(), value),
+    "type": lambda node, said, value: kind(value) in types(said),
+    "enum": lambda node, said, value: key(value) in map(key, said),
+    "const": lambda node, said, value: key(value) == key(said),
+    "allOf": lambda node, said, value: all(_branches(node, "allOf", value)),
+    "anyOf": lambda node, said, value: any(_branches(node, "anyOf", value)),
+    "oneOf": lambda node, said, value: sum(_branches(node, "oneOf", value)) == 1,
+    "not": lambda node, said, value: not is_valid(node.child("not"), value),
+    "minimum": lambda node, said, value: value >= said,
+    "exclusiveMinimum": lambda node, said, value: value > said,
+    "maximum": lambda node, said, value: value <= said,
+    "exclusiveMaximum": lambda node, said, value: value < said,
+    "multipleOf": lambda node, said, value: is_multiple(value, said),
+    "minLength": lambda node, said, value: len(value) >= said,
+    "maxLength": lambda node, said, value: len(value) <= said,
+    "pattern": lambda node, said, value: bool(compiled(said).search(value)),
+    "format": lambda node, said, value: said not in FORMATS or bool(FORMATS[said].holds(value)),
     "items": _items,
     "prefixItems": _items,
-    "contains": lambda schema, node, said, value: any(
-        is_valid(schema, schema.child(node, "contains"), item) for item in value
-    ),
-    "minItems": lambda schema, node, said, value: len(value) >= said,
-    "maxItems": lambda schema, node, said, value: len(value) <= said,
-    "uniqueItems": lambda schema, node, said, value: not said or len(set(map(key, value))) == len(value),
+    "contains": lambda node, said, value: any(is_valid(node.child("contains"), item) for item in value),
+    "minItems": lambda node, said, value: len(value) >= said,
+    "maxItems": lambda node, said, value: len(value) <= said,
+    "uniqueItems": lambda node, said, value: not said or len(set(map(key, value))) == len(value),
     "properties": _members,
     "patternProperties": _members,
     "additionalProperties": _members,
-    "propertyNames": _has_names,
-    "required": lambda schema, node, said, value: all(name in value for name in said),
-    "minProperties": lambda schema, node, said, value: len(value) >= said,
-    "maxProperties": lambda schema, node, said, value: len(value) <= said,
+    "propertyNames": lambda node, said, value: all(is_valid(node.child("propertyNames"), name) for name in value),
+    "required": lambda node, said, value: all(name in value for name in said),
+    "minProperties": lambda node, said, value: len(value) >= said,
+    "maxProperties": lambda node, said, value: len(value) <= said,
 }
 """The check of every keyword of KEYWORDS."""
 
 
-def names(said: str | list[str]) -> list[str]:
-    """The value of `type` as a list."""
-    return [said] if isinstance(said, str) else said
+def types(said: str | list[str]) -> frozenset[str]:
+    """The kinds of values that the value of `type` means."""
+    return frozenset[str]().union(*(TYPES[name] for name in ([said] if isinstance(said, str) else said)))
 
 
-def applying(schema: Schema, node: Node, value: Any) -> Iterator[Node]:
+def applying(node: Node, value: Any) -> Iterator[Node]:
     """A node and all nodes that apply to the same value: references, and the branches that the value satisfies."""
     yield node
     if "$ref" in node.keywords:
-        yield from applying(schema, schema.target(node), value)
+        yield from applying(node.target(), value)
     for keyword in ("allOf", "anyOf", "oneOf"):
-        for child in schema.children(node, keyword):
-            if is_valid(schema, child, value):
-                yield from applying(schema, child, value)
+        for child in node.children(keyword):
+            if is_valid(child, value):
+                yield from applying(child, value)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import string
 from typing import Final
 
 from hypothesis import strategies as st
 
-from converse_strategies.strands.making import INDEXES, Texts, Value, Values, built, cached, dicts, some, tagged
+from converse_strategies.citation import URLS
+from converse_strategies.leaves import Texts, cached, made
+from converse_strategies.strands.making import INDEXES, Value, Values, built, dicts, some, tagged
 
 _PLACES: Final = st.integers(0, 9_999)
 _LENGTHS: Final = st.integers(0, 99)
-_DOMAINS: Final = ("example.com", "www.example.org", "docs.example.net")
-_PATHS: Final = st.text(string.ascii_lowercase + string.digits, max_size=12)
 
 
 def _spans(index: str) -> Values:
@@ -22,7 +21,6 @@ def _spans(index: str) -> Values:
     return built(span, INDEXES, _PLACES, _LENGTHS)
 
 
-@cached
 def citations_configs() -> Values:
     """CitationsConfigs: `enabled` is true or false."""
     return tagged("enabled", st.booleans())
@@ -30,7 +28,7 @@ def citations_configs() -> Values:
 
 @cached
 def document_char_locations() -> Values:
-    """DocumentCharLocations: no span ends before it starts, nothing is negative.
+    """DocumentCharLocations: no span ends before it starts, nothing is negative; those of chunks and pages are alike.
 
     >>> from hypothesis import find
     >>> find(document_char_locations(), lambda span: span["end"] > span["start"])
@@ -39,16 +37,7 @@ def document_char_locations() -> Values:
     return _spans("documentIndex")
 
 
-@cached
-def document_chunk_locations() -> Values:
-    """DocumentChunkLocations: no span ends before it starts, and nothing is negative."""
-    return _spans("documentIndex")
-
-
-@cached
-def document_page_locations() -> Values:
-    """DocumentPageLocations: no span ends before it starts, and nothing is negative."""
-    return _spans("documentIndex")
+document_chunk_locations = document_page_locations = document_char_locations
 
 
 @cached
@@ -65,11 +54,7 @@ def web_locations() -> Values:
     >>> find(web_locations(), lambda location: True)
     {'url': 'https://example.com/', 'domain': 'example.com'}
     """
-
-    def location(domain: str, path: str) -> Value:
-        return {"url": f"https://{domain}/{path}", "domain": domain}
-
-    return built(location, st.sampled_from(_DOMAINS), _PATHS)
+    return made(URLS, lambda both: {"url": both[0], "domain": both[1]})
 
 
 @cached
@@ -89,16 +74,12 @@ def citation_locations() -> Values:
     )
 
 
-@cached
 def citation_source_contents(*, texts: Texts | None = None) -> Values:
-    """CitationSourceContents: a `text` of any content."""
+    """CitationSourceContents, and CitationGeneratedContents: a `text` of any content."""
     return tagged("text", some(texts))
 
 
-@cached
-def citation_generated_contents(*, texts: Texts | None = None) -> Values:
-    """CitationGeneratedContents: a `text` of any content."""
-    return tagged("text", some(texts))
+citation_generated_contents = citation_source_contents
 
 
 @cached

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any, Final, get_args
 from uuid import UUID
 
@@ -10,33 +9,20 @@ from hypothesis import strategies as st
 
 from converse_harness.types import content as types
 from converse_strategies import leaves
+from converse_strategies.leaves import Texts, cached, composite, sampled
 from converse_strategies.strands.citations import citations_content_blocks
 from converse_strategies.strands.event_loop import metrics, usages
-from converse_strategies.strands.making import (
-    INDEXES,
-    Texts,
-    Value,
-    Values,
-    cached,
-    dicts,
-    or_none,
-    rarely,
-    some,
-    tagged,
-)
+from converse_strategies.strands.making import INDEXES, Value, Values, dicts, or_none, rarely, some, tagged
 from converse_strategies.strands.media import audio_contents, document_contents, image_contents, video_contents
 from converse_strategies.strands.tools import tool_results, tool_uses
 
-_BLOBS: Final = st.binary(min_size=1, max_size=48)
-_SIGNATURES: Final = leaves.made(_BLOBS, lambda blob: base64.b64encode(blob).decode("ascii"))
 _MOST_BLOCKS: Final = 3
 _MOST_TURNS: Final = 4
 
 
-@cached
 def roles() -> st.SearchStrategy[str]:
     """Roles: `"user"` or `"assistant"`."""
-    return st.sampled_from(get_args(types.Role))
+    return sampled(get_args(types.Role))
 
 
 @cached
@@ -46,7 +32,6 @@ def guard_content_texts(*, texts: Texts | None = None) -> Values:
     return dicts({"text": some(texts)}, qualifiers=qualifiers)
 
 
-@cached
 def guard_contents(*, texts: Texts | None = None) -> Values:
     """GuardContents: dicts with a GuardContentText under `text`."""
     return tagged("text", guard_content_texts(texts=texts))
@@ -55,7 +40,7 @@ def guard_contents(*, texts: Texts | None = None) -> Values:
 @cached
 def reasoning_text_blocks(*, texts: Texts | None = None) -> Values:
     """ReasoningTextBlocks: with a signature, with the signature None, or without one."""
-    return dicts({"text": some(texts)}, signature=or_none(_SIGNATURES))
+    return dicts({"text": some(texts)}, signature=or_none(leaves.signatures()))
 
 
 @cached
@@ -67,8 +52,7 @@ def reasoning_content_blocks(*, texts: Texts | None = None) -> Values:
     {'redactedContent': b'\x00'}
     """
     return st.one_of(
-        tagged("reasoningText", reasoning_text_blocks(texts=texts)),
-        tagged("redactedContent", _BLOBS),
+        tagged("reasoningText", reasoning_text_blocks(texts=texts)), tagged("redactedContent", leaves.BLOBS)
     )
 
 
@@ -137,7 +121,7 @@ def delta_contents(*, texts: Texts | None = None) -> Values:
 def content_block_start_tool_uses() -> Values:
     """ContentBlockStartToolUses, rarely with a signature of the reasoning."""
     start = dicts({"name": leaves.tool_names(), "toolUseId": leaves.tool_use_ids()})
-    return rarely(start, tagged("reasoningSignature", _SIGNATURES))
+    return rarely(start, tagged("reasoningSignature", leaves.signatures()))
 
 
 @cached
@@ -180,7 +164,7 @@ def messages(*, texts: Texts | None = None) -> Values:
     return rarely(_message(texts), _extras())
 
 
-@st.composite
+@composite
 def _message(draw: st.DrawFn, texts: Texts | None) -> Value:
     role = draw(roles())
     return {"role": role, "content": draw(_said_by(role, texts, 0))}
@@ -193,7 +177,7 @@ def _extras() -> Values:
     return dicts({}, tracking_id=ids, metadata=message_metadata())
 
 
-@st.composite
+@composite
 def conversations(draw: st.DrawFn, *, texts: Texts | None = None) -> list[Value]:
     """Lists of Messages: conversations that the user begins, with alternating roles; every tool use gets a result in
     the next message.
@@ -204,7 +188,7 @@ def conversations(draw: st.DrawFn, *, texts: Texts | None = None) -> list[Value]
     """
     conversation: list[Value] = []
     asked: list[Value] = []
-    number = 0
+    used: set[str] = set()
     for turn in range(draw(_TURNS)):
         role = ("user", "assistant")[turn % 2]
         content = draw(_said_by(role, texts, 0 if asked else 1))
@@ -214,8 +198,7 @@ def conversations(draw: st.DrawFn, *, texts: Texts | None = None) -> list[Value]
             content = [*({"toolResult": result} for result in results), *content]
         asked = [block["toolUse"] for block in content if "toolUse" in block]
         for use in asked:
-            use["toolUseId"] = f"{use['toolUseId'][:48]}_{number}"
-            number += 1
+            use["toolUseId"] = leaves.distinct(use["toolUseId"], used, 64)
         conversation.append({"role": role, "content": content})
     return conversation
 

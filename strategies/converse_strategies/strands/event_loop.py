@@ -7,31 +7,25 @@ from typing import Final, get_args
 from hypothesis import strategies as st
 
 from converse_harness.types.event_loop import StopReason
-from converse_strategies.strands.making import RARELY, Value, cached
+from converse_strategies.leaves import cached, composite, made, sampled
+from converse_strategies.metadata import token_usages
+from converse_strategies.strands.making import RARELY, Value, Values
 
-_TOKENS: Final = st.integers(0, 200_000)
 _MILLISECONDS: Final = st.integers(0, 60_000)
 
 
-@st.composite
-def usages(draw: st.DrawFn) -> Value:
-    """Usages: the total is the sum; cache counts are rare.
+@cached
+def usages() -> Values:
+    """Usages: the total is the sum, of the tokens of the cache too where they are counted.
 
     >>> from hypothesis import find
     >>> find(usages(), lambda usage: usage["totalTokens"] > 0)
     {'inputTokens': 0, 'outputTokens': 1, 'totalTokens': 1}
     """
-    came, went = draw(_TOKENS), draw(_TOKENS)
-    usage: Value = {"inputTokens": came, "outputTokens": went, "totalTokens": came + went}
-    if draw(RARELY):
-        usage["cacheReadInputTokens"] = read = draw(_TOKENS)
-        usage["cacheWriteInputTokens"] = written = draw(_TOKENS)
-        # Bedrock counts cache tokens in the total, but not as input tokens.
-        usage["totalTokens"] += read + written
-    return usage
+    return made(token_usages(), lambda usage: {name: usage[name] for name in usage if name != "cacheDetails"})
 
 
-@st.composite
+@composite
 def metrics(draw: st.DrawFn) -> Value:
     """Metrics: the time to the first byte, if present, is not longer than the whole time.
 
@@ -46,7 +40,6 @@ def metrics(draw: st.DrawFn) -> Value:
 _SHARES: Final = st.integers(0, 100)
 
 
-@cached
 def stop_reasons() -> st.SearchStrategy[str]:
     """StopReasons of an answer or an agent's loop: those of models first, then those that only agents have.
 
@@ -55,4 +48,4 @@ def stop_reasons() -> st.SearchStrategy[str]:
     'interrupt'
     """
     first = ("end_turn", "tool_use")
-    return st.sampled_from((*first, *(reason for reason in get_args(StopReason) if reason not in first)))
+    return sampled((*first, *(reason for reason in get_args(StopReason) if reason not in first)))

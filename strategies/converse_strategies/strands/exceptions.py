@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from converse_harness.types import exceptions
 from converse_strategies import leaves
-from converse_strategies.strands.making import Texts, cached, some
+from converse_strategies.leaves import Texts, cached
+from converse_strategies.strands.making import some
 
 
-@cached
 def context_window_overflow_exceptions(
     *, texts: Texts | None = None
 ) -> st.SearchStrategy[exceptions.ContextWindowOverflowException]:
@@ -30,7 +30,6 @@ def event_loop_exceptions(*, texts: Texts | None = None) -> st.SearchStrategy[ex
     return st.builds(exceptions.EventLoopException, causes, st.none() | leaves.json_objects())
 
 
-@cached
 def mcp_client_initialization_errors(
     *, texts: Texts | None = None
 ) -> st.SearchStrategy[exceptions.MCPClientInitializationError]:
@@ -38,13 +37,11 @@ def mcp_client_initialization_errors(
     return st.builds(exceptions.MCPClientInitializationError, some(texts))
 
 
-@cached
 def model_throttled_exceptions(*, texts: Texts | None = None) -> st.SearchStrategy[exceptions.ModelThrottledException]:
     """ModelThrottledExceptions with the service's message."""
     return st.builds(exceptions.ModelThrottledException, some(texts))
 
 
-@cached
 def session_exceptions(*, texts: Texts | None = None) -> st.SearchStrategy[exceptions.SessionException]:
     """SessionExceptions with any text."""
     return st.builds(exceptions.SessionException, some(texts))

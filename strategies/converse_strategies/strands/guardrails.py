@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import string
 from typing import Any, Final, get_args, get_type_hints
 
 from hypothesis import strategies as st
 
 from converse_harness.types import guardrails
-from converse_strategies import leaves
-from converse_strategies.strands.making import RARELY, Texts, Value, Values, built, cached, dicts, or_none, some
+from converse_strategies.guardrails import IDS, VERSIONS
+from converse_strategies.leaves import Texts, cached, composite
+from converse_strategies.strands.making import RARELY, Value, Values, built, dicts, or_none, some
 
-_IDS: Final = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=12)
-_VERSIONS: Final = leaves.made(st.integers(0, 99), lambda number: str(number) if number else "DRAFT")
 _PERCENT: Final = st.integers(0, 100)
 _MOST: Final = 2
 """Entries of a policy: a trace has many lists, and a long one shows nothing that a short one does not."""
@@ -38,7 +36,7 @@ def guardrail_configs() -> Values:
     """GuardrailConfigs: an id and a version; at times also the stream processing mode and the trace setting."""
     streaming = or_none(st.sampled_from(("sync", "async")))
     return dicts(
-        {"guardrailIdentifier": _IDS, "guardrailVersion": _VERSIONS},
+        {"guardrailIdentifier": IDS, "guardrailVersion": VERSIONS},
         streamProcessingMode=streaming,
         trace=_literals(guardrails.GuardrailConfig, "trace"),
     )
@@ -145,7 +143,7 @@ def guardrail_assessments(*, texts: Texts | None = None) -> Values:
     )
 
 
-@st.composite
+@composite
 def guardrail_traces(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
     """GuardrailTraces of one guardrail: findings in the input, the model's text, and findings in this text.
 
@@ -153,7 +151,7 @@ def guardrail_traces(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
     >>> find(guardrail_traces(), lambda trace: trace["modelOutput"])["outputAssessments"].keys()
     dict_keys(['0'])
     """
-    guardrail = draw(_IDS)
+    guardrail = draw(IDS)
     assessments = guardrail_assessments(texts=texts)
     trace: Value = {"inputAssessment": {guardrail: draw(assessments)}, "modelOutput": [], "outputAssessments": {}}
     if draw(st.booleans()):

@@ -3,37 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache, wraps
 from typing import Any, Final, ParamSpec, TypeVar, cast
 
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_strategies import leaves
+from converse_strategies.leaves import Texts, cached, composite
 
 Value = dict[str, Any]
 Values = st.SearchStrategy[Value]
-Texts = st.SearchStrategy[str]
 P = ParamSpec("P")
 T = TypeVar("T")
 
 RARELY: Final = st.sampled_from((False, False, False, True))
 INDEXES: Final = st.integers(0, 9)
 """Places of blocks, documents and search results."""
-
-
-def cached(function: Callable[P, T]) -> Callable[P, T]:
-    """Cache the strategies that a function builds, by arguments: building takes longer than drawing."""
-    remembered: Callable[..., T] = lru_cache(function)
-
-    @wraps(function)
-    def build(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return remembered(*args, **kwargs)
-        except TypeError:  # an argument without a hash is a wrong one: what is built says so when it is drawn from
-            return function(*args, **kwargs)
-
-    return build
 
 
 def some(texts: Texts | None) -> Texts:
@@ -55,6 +40,7 @@ def dicts(required: Mapping[str, st.SearchStrategy[Any]], **optional: st.SearchS
     return st.fixed_dictionaries(dict(required), optional=optional)
 
 
+@cached
 def tagged(tag: str, values: st.SearchStrategy[Any]) -> Values:
     """Dicts with this one member."""
     return st.fixed_dictionaries({tag: values})
@@ -65,13 +51,13 @@ def or_none(values: st.SearchStrategy[T]) -> st.SearchStrategy[T | None]:
     return st.one_of(values, st.none())
 
 
-@st.composite
+@composite
 def built(draw: st.DrawFn, make: Callable[..., T], *parts: st.SearchStrategy[Any]) -> T:
     """As `st.builds(make, *parts)`, but counterexamples show the value's own repr and not a call of our function."""
     return make(*(draw(part) for part in parts))
 
 
-@st.composite
+@composite
 def rarely(draw: st.DrawFn, values: Values, extra: Values) -> Value:
     """Dicts of which one in four has further members: those that are slow to draw or that few providers send."""
     value = draw(values)

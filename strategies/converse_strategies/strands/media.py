@@ -4,47 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final, get_args
-
-from hypothesis import strategies as st
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from converse_harness import bedrock
 from converse_harness.types import media as types
 from converse_strategies import media
-from converse_strategies.leaves import made
+from converse_strategies.leaves import BLOBS, Texts, cached, made, sampled
 from converse_strategies.strands.citations import citations_configs
-from converse_strategies.strands.making import Texts, Value, Values, cached, dicts, or_none, rarely, some
+from converse_strategies.strands.making import Value, Values, dicts, or_none, rarely, some
+
+if TYPE_CHECKING:
+    from hypothesis import strategies as st
 
 _SOURCES: Final = ("bytes", "s3Location")
 """Members of AWS's sources that Strands has as well, `s3Location` as `location`."""
 
 
-def _formats(kind: Any) -> st.SearchStrategy[str]:
-    return st.sampled_from(get_args(kind))
-
-
-@cached
 def document_formats() -> st.SearchStrategy[str]:
     """DocumentFormats: every format name of Strands' type."""
-    return _formats(types.DocumentFormat)
+    return sampled(get_args(types.DocumentFormat))
 
 
-@cached
 def image_formats() -> st.SearchStrategy[str]:
     """ImageFormats: every format name of Strands' type."""
-    return _formats(types.ImageFormat)
+    return sampled(get_args(types.ImageFormat))
 
 
-@cached
 def video_formats() -> st.SearchStrategy[str]:
     """VideoFormats: every format name of Strands' type."""
-    return _formats(types.VideoFormat)
+    return sampled(get_args(types.VideoFormat))
 
 
-@cached
 def audio_formats() -> st.SearchStrategy[str]:
     """AudioFormats: every format name of Strands' type."""
-    return _formats(types.AudioFormat)
+    return sampled(get_args(types.AudioFormat))
 
 
 @cached
@@ -81,18 +74,13 @@ def video_contents() -> Values:
     return made(media.videos(formats=get_args(types.VideoFormat), sources=_SOURCES), _content)
 
 
-@st.composite
-def audio_contents(draw: st.DrawFn) -> Value:
-    """AudioContents: a format, and a source in this format."""
-    return draw(_audios())
-
-
 @cached
-def _audios() -> Values:
+def audio_contents() -> Values:
+    """AudioContents: a format, and a source in this format."""
     if bedrock.has_shape("AudioBlock"):
         return made(media.audios(formats=get_args(types.AudioFormat), sources=_SOURCES), _content)
     # The installed botocore may be too old for audio; Strands' type has it regardless, for other providers.
-    return dicts({"format": audio_formats(), "source": dicts({"bytes": st.binary(min_size=1, max_size=48)})})
+    return dicts({"format": audio_formats(), "source": dicts({"bytes": BLOBS})})
 
 
 @cached

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from converse_harness.types import memory as types
 from converse_strategies import leaves
+from converse_strategies.leaves import Texts, cached, composite, sampled
 from converse_strategies.strands.content import conversations
-from converse_strategies.strands.making import Texts, Value, Values, cached, dicts, some
+from converse_strategies.strands.making import Values, dicts, some
 
 _NAMES: Final = leaves.tool_names()
 _LIMITS: Final = st.integers(1, 20)
@@ -96,7 +97,7 @@ def memory_add_tool_configs(*, texts: Texts | None = None) -> Values:
     return dicts({}, name=_NAMES, description=some(texts), stores=stores, wait_for_writes=st.booleans())
 
 
-@st.composite
+@composite
 def add_messages_contexts(draw: st.DrawFn) -> types.AddMessagesContext:
     """AddMessagesContexts: sequence numbers that increase, perhaps with gaps, or None.
 
@@ -158,16 +159,14 @@ def injection_format_contexts(*, texts: Texts | None = None) -> st.SearchStrateg
     return st.lists(memory_entries(texts=texts), max_size=3).map(types.InjectionFormatContext)
 
 
-@cached
 def injection_query_callbacks() -> st.SearchStrategy[types.InjectionQueryCallback]:
     """InjectionQueryCallbacks: `last_user_text`, or a function that returns no query."""
-    return st.sampled_from((types.last_user_text, _nothing))
+    return sampled((types.last_user_text, _nothing))
 
 
-@cached
 def injection_format_callbacks() -> st.SearchStrategy[types.InjectionFormatCallback]:
     """InjectionFormatCallbacks: `as_list`, or a function that joins lines."""
-    return st.sampled_from((types.as_list, _joined))
+    return sampled((types.as_list, _joined))
 
 
 @cached
@@ -177,7 +176,6 @@ def injection_contexts(*, texts: Texts | None = None) -> st.SearchStrategy[types
     return st.builds(types.InjectionContext, found, leaves.json_objects(), st.none())
 
 
-@cached
 def trigger_callbacks() -> st.SearchStrategy[types.TriggerCallback]:
     """TriggerCallbacks: a function that always injects."""
     return st.just(_always)
@@ -203,14 +201,9 @@ def memory_injection_configs() -> Values:
     )
 
 
-@st.composite
-def memory_manager_configs(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
-    """MemoryManagerConfigs: one or more stores with different names; other settings are on, off, or configured."""
-    return draw(_manager_configs(texts))
-
-
 @cached
-def _manager_configs(texts: Texts | None) -> Values:
+def memory_manager_configs(*, texts: Texts | None = None) -> Values:
+    """MemoryManagerConfigs: one or more stores with different names; other settings are on, off, or configured."""
     stores = st.lists(memory_stores(texts=texts), min_size=1, max_size=2, unique_by=lambda store: store.name)
 
     def switch(configs: Values) -> st.SearchStrategy[Any]:
@@ -230,13 +223,11 @@ def extraction_results(*, texts: Texts | None = None) -> st.SearchStrategy[types
     return st.builds(types.ExtractionResult, some(texts), st.none() | leaves.json_objects())
 
 
-@cached
 def extractor_contexts() -> st.SearchStrategy[types.ExtractorContext]:
     """ExtractorContexts without a model."""
     return st.builds(types.ExtractorContext)
 
 
-@cached
 def extractors() -> st.SearchStrategy[types.Extractor]:
     """Extractors: `TextExtractor`, which keeps every text."""
     return st.builds(TextExtractor)
@@ -249,7 +240,6 @@ def memory_message_filters() -> st.SearchStrategy[types.MemoryMessageFilter]:
     return st.lists(kinds, max_size=4, unique=True).map(types.MemoryMessageFilter)
 
 
-@cached
 def extraction_triggers() -> st.SearchStrategy[types.ExtractionTrigger]:
     """ExtractionTriggers: `Never`, which never fires."""
     return st.builds(Never)

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from converse_harness.types import session as types
 from converse_strategies import leaves
+from converse_strategies.leaves import Texts, cached, sampled
 from converse_strategies.strands.content import messages
-from converse_strategies.strands.making import RARELY, Texts, Value, built, cached
+from converse_strategies.strands.making import RARELY, Value, built
 
 _IDS: Final = st.text(string.ascii_lowercase + string.digits + "-_", min_size=1, max_size=36)
 _START: Final = datetime(2025, 1, 1, tzinfo=UTC)
@@ -28,10 +29,9 @@ _TIMES: Final = built(_times, _SECONDS, _SECONDS)
 """When something was made, and when it was last changed: not before."""
 
 
-@cached
 def session_types() -> st.SearchStrategy[types.SessionType]:
     """SessionTypes: the only member of the enum, AGENT."""
-    return st.sampled_from(types.SessionType)
+    return sampled(tuple(types.SessionType))
 
 
 @cached

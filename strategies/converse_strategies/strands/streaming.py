@@ -11,20 +11,14 @@ from typing import Final
 from hypothesis import strategies as st
 
 from converse_strategies import leaves
-from converse_strategies.strands.citations import citation_locations as _citation_locations
+from converse_strategies.leaves import Texts, cached
+from converse_strategies.strands import citations as _citations
 from converse_strategies.strands.content import content_block_starts, roles
 from converse_strategies.strands.event_loop import metrics, stop_reasons, usages
 from converse_strategies.strands.guardrails import traces
-from converse_strategies.strands.making import INDEXES, Texts, Values, cached, dicts, or_none, rarely, some, tagged
+from converse_strategies.strands.making import INDEXES, Values, dicts, or_none, rarely, some, tagged
 
-_BLOBS: Final = st.binary(min_size=1, max_size=48)
 _STATUSES: Final = st.sampled_from((400, 408, 424, 429, 500, 503, 529))
-
-
-@cached
-def citation_locations() -> Values:
-    """CitationLocations: dicts with one of the five tags; the same as `citations.citation_locations`."""
-    return _citation_locations()
 
 
 @cached
@@ -39,7 +33,6 @@ def content_block_start_events() -> Values:
     return dicts({"start": content_block_starts()}, contentBlockIndex=or_none(INDEXES))
 
 
-@cached
 def content_block_delta_texts(*, texts: Texts | None = None) -> Values:
     """ContentBlockDeltaTexts: a piece of text."""
     return tagged("text", some(texts))
@@ -52,17 +45,9 @@ def content_block_delta_tool_uses(*, texts: Texts | None = None) -> Values:
     return rarely(tagged("input", some(texts)), names)
 
 
-@cached
-def citation_source_content_deltas(*, texts: Texts | None = None) -> Values:
-    """CitationSourceContentDeltas: a piece of a passage."""
-    return tagged("text", some(texts))
-
-
-@cached
-def citations_deltas(*, texts: Texts | None = None) -> Values:
-    """CitationsDeltas: a location; at times also passages and a title."""
-    passages = st.lists(citation_source_content_deltas(texts=texts), max_size=2)
-    return dicts({"location": citation_locations()}, sourceContent=passages, title=some(texts))
+citation_locations = _citations.citation_locations
+citation_source_content_deltas = _citations.citation_source_contents
+citations_deltas = _citations.citations
 
 
 @cached
@@ -76,7 +61,7 @@ def reasoning_content_block_deltas(*, texts: Texts | None = None) -> Values:
     return st.one_of(
         tagged("text", or_none(some(texts))),
         tagged("signature", or_none(some(texts))),
-        tagged("redactedContent", or_none(_BLOBS)),
+        tagged("redactedContent", or_none(leaves.BLOBS)),
     )
 
 
@@ -120,7 +105,6 @@ def metadata_events(*, texts: Texts | None = None) -> Values:
     return rarely(dicts({"usage": usages(), "metrics": metrics()}), tagged("trace", or_none(traces(texts=texts))))
 
 
-@cached
 def exception_events(*, texts: Texts | None = None) -> Values:
     """ExceptionEvents: a message."""
     return tagged("message", some(texts))

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from converse_harness.types import tools as types
 from converse_strategies import leaves
 from converse_strategies.json_schema import json_schemas as _json_schemas
-from converse_strategies.strands.making import RARELY, Texts, Value, Values, built, cached, dicts, rarely, some, tagged
+from converse_strategies.leaves import Texts, cached, composite, sampled
+from converse_strategies.strands.making import RARELY, Value, Values, built, dicts, rarely, some, tagged
 from converse_strategies.strands.media import document_contents, image_contents
 
 _SIGNATURES: Final = st.text("abcdefghijklmnopqrstuvwxyz0123456789+/=", min_size=1, max_size=24)
@@ -18,13 +19,12 @@ _HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorld
 """Annotations of tools in the Model Context Protocol."""
 
 
-@cached
 def json_schemas() -> Values:
     """JSONSchemas of objects, as tools take them."""
     return _json_schemas()
 
 
-@st.composite
+@composite
 def tool_specs(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
     """ToolSpecs: `inputSchema` bare or wrapped as in the AWS API; rarely with an output schema and annotations.
 
@@ -43,16 +43,10 @@ def tool_specs(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
     if draw(RARELY):
         spec["outputSchema"] = draw(json_schemas())
     if draw(RARELY):
-        spec["annotations"] = draw(_annotations())
+        spec["annotations"] = draw(st.dictionaries(sampled(_HINTS), st.booleans(), max_size=len(_HINTS)))
     return spec
 
 
-@cached
-def _annotations() -> Values:
-    return st.dictionaries(st.sampled_from(_HINTS), st.booleans(), max_size=len(_HINTS))
-
-
-@cached
 def tools(*, texts: Texts | None = None) -> Values:
     """Tools of a request: dicts with a ToolSpec under `toolSpec`."""
     return tagged("toolSpec", tool_specs(texts=texts))
@@ -65,10 +59,9 @@ def tool_uses() -> Values:
     return rarely(use, tagged("reasoningSignature", _SIGNATURES))
 
 
-@cached
 def tool_result_statuses() -> st.SearchStrategy[str]:
     """ToolResultStatuses: `"success"` or `"error"`."""
-    return st.sampled_from(get_args(types.ToolResultStatus))
+    return sampled(get_args(types.ToolResultStatus))
 
 
 @cached
@@ -91,14 +84,11 @@ def tool_results(*, texts: Texts | None = None) -> Values:
 
 @cached
 def tool_choice_autos() -> Values:
-    """ToolChoiceAutos: the empty dict."""
+    """ToolChoiceAutos, and ToolChoiceAnys: the empty dict."""
     return dicts({})
 
 
-@cached
-def tool_choice_anys() -> Values:
-    """ToolChoiceAnys: the empty dict."""
-    return dicts({})
+tool_choice_anys = tool_choice_autos
 
 
 @cached
@@ -107,19 +97,16 @@ def tool_choice_tools() -> Values:
     return dicts({"name": leaves.tool_names()})
 
 
-@cached
 def tool_choice_auto_dicts() -> Values:
     """ToolChoiceAutoDicts: `{"auto": {}}`."""
     return tagged("auto", tool_choice_autos())
 
 
-@cached
 def tool_choice_any_dicts() -> Values:
     """ToolChoiceAnyDicts: `{"any": {}}`."""
     return tagged("any", tool_choice_anys())
 
 
-@cached
 def tool_choice_tool_dicts() -> Values:
     """ToolChoiceToolDicts: `{"tool": {"name": ...}}`."""
     return tagged("tool", tool_choice_tools())
@@ -136,26 +123,21 @@ def tool_choices() -> Values:
     return st.one_of(tool_choice_auto_dicts(), tool_choice_any_dicts(), tool_choice_tool_dicts())
 
 
-@st.composite
+@composite
 def tool_configs(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
     """ToolConfigs: no two tools have the same name, and a tool that must be used is one of them."""
-    found = draw(_several_tools(texts))
+    found = draw(st.lists(tools(texts=texts), min_size=1, max_size=3, unique_by=_name))
     choice = draw(tool_choices())
     if "tool" in choice:
         choice = {"tool": {"name": draw(st.sampled_from([tool["toolSpec"]["name"] for tool in found]))}}
     return {"tools": found, "toolChoice": choice}
 
 
-@cached
-def _several_tools(texts: Texts | None) -> st.SearchStrategy[list[Value]]:
-    return st.lists(tools(texts=texts), min_size=1, max_size=3, unique_by=_name)
-
-
 def _name(tool: Value) -> Any:
     return tool["toolSpec"]["name"]
 
 
-@st.composite
+@composite
 def tool_funcs(draw: st.DrawFn, *, texts: Texts | None = None) -> types.ToolFunc:
     """ToolFuncs: `echo`, and functions that always have the same answer, half of them coroutines.
 
@@ -166,8 +148,8 @@ def tool_funcs(draw: st.DrawFn, *, texts: Texts | None = None) -> types.ToolFunc
     kind = draw(_FUNCTIONS)
     if kind == "echo":
         return types.echo
-    content = draw(_contents(texts))
-    status: types.ToolResultStatus = draw(_statuses())
+    content: Any = draw(st.lists(tool_result_contents(texts=texts), max_size=2))
+    status: Any = draw(tool_result_statuses())
 
     def answer(tool_use: types.ToolUse, **kwargs: Any) -> types.ToolResult:
         return {"content": content, "status": status, "toolUseId": tool_use["toolUseId"]}
@@ -182,16 +164,6 @@ def tool_funcs(draw: st.DrawFn, *, texts: Texts | None = None) -> types.ToolFunc
 
 
 _FUNCTIONS: Final = st.sampled_from(("echo", "answer", "answer_awaited"))
-
-
-@cached
-def _contents(texts: Texts | None) -> st.SearchStrategy[list[Any]]:
-    return st.lists(tool_result_contents(texts=texts), max_size=2)
-
-
-@cached
-def _statuses() -> st.SearchStrategy[Any]:
-    return st.sampled_from(get_args(types.ToolResultStatus))
 
 
 @cached
@@ -246,7 +218,5 @@ def tool_contexts() -> st.SearchStrategy[types.ToolContext[None]]:
     return built(context, tool_uses(), leaves.json_objects())
 
 
-@cached
-def interruptibles() -> st.SearchStrategy[types.ToolContext[None]]:
-    """Objects that can stop to ask a person: ToolContexts."""
-    return tool_contexts()
+interruptibles = tool_contexts
+"""Objects that can stop to ask a person."""
