@@ -12,13 +12,12 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from converse_harness.intercept.clients import is_loopback
-from converse_harness.server.control.arguments import ControlRefusal, ControlRefused
+from converse_harness.server.control.arguments import ControlRefused
 from converse_harness.stream.http import Request
-
-__all__ = ["check_caller", "check_json", "host_name"]
 
 _ALL_ADDRESSES: Final = frozenset({"", "0.0.0.0", "::"})
 _JSON: Final = "application/json"
+_NOT_ALLOWED: Final = (403, "AccessDeniedException")
 
 
 def check_caller(request: Request, hosts: Collection[str]) -> None:
@@ -35,14 +34,14 @@ def check_caller(request: Request, hosts: Collection[str]) -> None:
             f"Host is {host!r}, and the control API answers to {names} only, so that no web page reaches it by a name "
             "of its own. Ask it by one of these, or start it with `converse-harness serve --allow-host "
             f"{name or 'NAME'}` or ConverseServer(allow_hosts=[...]).",
-            ControlRefusal.NOT_ALLOWED,
+            *_NOT_ALLOWED,
         )
     origin = _header(request, "origin")
     if origin and origin.lower() != f"http://{host.lower()}":
         raise ControlRefused(
             f"Origin is {origin!r}, and of the pages in a browser only those of http://{host} itself may use the "
             "control API. Use it from the test, which needs no Origin, or through a proxy that leaves the header out.",
-            ControlRefusal.NOT_ALLOWED,
+            *_NOT_ALLOWED,
         )
 
 
@@ -53,7 +52,8 @@ def check_json(request: Request) -> None:
         raise ControlRefused(
             f"the body's content-type is {given or None!r}; it must be {_JSON!r}. Send the header "
             f"`content-type: {_JSON}` with it.",
-            ControlRefusal.NO_JSON,
+            415,
+            "UnsupportedMediaTypeException",
         )
 
 

@@ -12,8 +12,6 @@ from typing import Any, Final
 
 from converse_harness.errors import CallError
 
-__all__ = ["LONGEST", "PatternTooLarge", "RegexMissing", "TimedPattern", "timed"]
-
 LONGEST: Final = 500
 """Characters of a glob or an expression."""
 
@@ -31,12 +29,20 @@ _COUNT: Final = re.compile(r"\{(\d+)")
 _NO_COUNT: Final = re.compile(r"\{(?!\d*(?:,\d*)?\})")
 
 
-class RegexMissing(Exception):
-    """The package `regex` is not installed."""
-
-
-class PatternTooLarge(ValueError):
-    """An expression that would be too expensive to compile."""
+_MISSING: Final = (
+    ": a regular expression that comes over HTTP runs in the package regex, which can stop in time and is not "
+    'installed beside this server. Write a glob in its place, for instance "*weather*", or install the package: pip '
+    'install "converse-harness[server]".'
+)
+_NO_COUNT_THERE: Final = (
+    ", and it has a { that begins no count such as {3} or {1,3}; where the character is meant: \\{. Write a plainer "
+    "one, or a glob."
+)
+_TOO_LARGE: Final = (
+    ", and what it repeats would be written out {size} times, at most {most} are taken. Write a plainer one, or a glob."
+)
+_NONE: Final = ", which is no regular expression of Python's: {error}."
+"""What is wrong with an expression; these follow it in a message."""
 
 
 class TimedPattern:
@@ -61,25 +67,25 @@ class TimedPattern:
 
 
 def timed(pattern: str) -> TimedPattern:
-    """Compile an expression that `re` accepts. Raises RegexMissing, PatternTooLarge, and all errors of `re.compile`."""
+    """Compile an expression that `re` accepts. Raises ValueError with what is wrong, to follow the expression."""
     try:
         engine = import_module("regex")
     except ImportError:
-        raise RegexMissing from None
-    re.compile(pattern)
-    _check_size(pattern)
+        raise ValueError(_MISSING) from None
     try:
+        re.compile(pattern)
+        _check_size(pattern)
         return TimedPattern(engine.compile(pattern), pattern)
-    except engine.error as error:
-        raise re.error(str(error)) from None
+    except (re.error, engine.error, OverflowError, RecursionError) as error:
+        raise ValueError(_NONE.format(error=error)) from None
 
 
 def _check_size(pattern: str) -> None:
     plain = _ESCAPED.sub("x", pattern)
     if _NO_COUNT.search(plain):
-        raise PatternTooLarge("it has a { that begins no count such as {3} or {1,3}; where the character is meant: \\{")
+        raise ValueError(_NO_COUNT_THERE)
     size = max([1, *(int(count) for count in _COUNT.findall(plain))])
     for count in _GROUP_REPEATED.findall(plain):
         size *= max(2, int(count or 0))
     if size > _LARGEST:
-        raise PatternTooLarge(f"what it repeats would be written out {size} times, at most {_LARGEST} are taken")
+        raise ValueError(_TOO_LARGE.format(size=size, most=_LARGEST))
