@@ -30,11 +30,11 @@ from converse_harness.recordings.modes import (
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.write import ForwardedExchange, SessionWriter
 from converse_harness.secrets import mask
-from converse_harness.server.delivery import WAITING, Arriving
+from converse_harness.server.delivery import Arriving
 from converse_harness.server.mounts import Mount, ServerFake
 from converse_harness.server.upstream import Upstream, UpstreamAnswer, find
 from converse_harness.stream.delivery import SentChunks
-from converse_harness.stream.http import NO_REQUEST_ID, Chunk, HttpResponse, Request, error_response
+from converse_harness.stream.http import NO_REQUEST_ID, HttpResponse, Request, error_response
 
 _THREAD: Final = "converse-harness recording"
 
@@ -57,45 +57,6 @@ _UNAVAILABLE: Final = "ServiceUnavailableException"
 _NOT_REACHED: Final = "converse-harness passes calls on to {url}, and no answer came from there: {error}"
 
 
-class _Pieces(Arriving):
-    """The pieces of a forwarded body in order of arrival. The recording keeps them all, however slow the client is."""
-
-    def __init__(self, pieces: list[tuple[bytes, float]]) -> None:
-        self._pieces = pieces
-        self._next = 0
-        self._over = False
-        self._asleep = False
-        self._waker: Callable[[], None] | None = None
-
-    def set_waker(self, waker: Callable[[], None]) -> None:
-        """Set a function that is called when a piece is there after WAITING."""
-        self._waker = waker
-
-    def __next__(self) -> Chunk:
-        while True:
-            over = self._over  # asked before the pieces are, as the last of them comes before the end
-            if self._next < len(self._pieces):
-                data, _ = self._pieces[self._next]
-                self._next += 1
-                return Chunk(data)
-            if over:
-                raise StopIteration
-            if self._asleep:
-                return WAITING
-            self._asleep = True  # and look again: what came in between has woken nobody
-
-    def came(self) -> None:
-        """Add a piece."""
-        if self._asleep and self._waker is not None:
-            self._asleep = False
-            self._waker()
-
-    def end(self) -> None:
-        """Mark the end of the body."""
-        self._over = True
-        self.came()
-
-
 class _Relay:
     """One call that is forwarded to the service, and its answer."""
 
@@ -108,7 +69,7 @@ class _Relay:
         self._answer: UpstreamAnswer | None = None
         self._whole = False
         """Whether all of the answer is there, taken or not."""
-        self._pieces = _Pieces(passed.captured.pieces)
+        self._pieces = Arriving(passed.captured.pieces)
         self.response = HttpResponse(0, (), ())
 
     @property
@@ -171,7 +132,7 @@ class _Relay:
             with self._lock:
                 self._answer = None
                 answer.close()
-            self._pieces.end()
+            self._pieces.came(end=True)
 
     def _end(self, end: Callable[[], None]) -> None:
         """End the recording of the call; only the first end counts."""
