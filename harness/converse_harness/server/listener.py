@@ -117,11 +117,11 @@ class ConverseServer:
     def _recording_at(
         self, prefix: str, settings: Settings, path: str | Path, **options: Unpack[Options]
     ) -> RecordingFake:
-        from converse_harness.server.proxy import open_recording
+        from converse_harness.server.proxy import RecordingFake
 
         with_defaults: Settings = {**self.settings, **settings}
         url = self.url + prefix
-        return open_recording(url, lambda fake: self._mounted(fake, prefix), with_defaults, path, **options)
+        return RecordingFake(url, lambda fake: self._mounted(fake, prefix), with_defaults, path, **options)
 
     def _fake_at(self, prefix: str, *replies: Responder | Replies, **settings: Unpack[Settings]) -> ServerFake:
         with_defaults: Settings = {**self.settings, **settings}
