@@ -19,8 +19,9 @@ from converse_harness.errors import TransportError
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Fake
 from converse_harness.intercept.reader import ResponseReader
+from converse_harness.server.mounts import PlainExchange
 from converse_harness.server.protocol import LIMITS, refusal
-from converse_harness.stream.http import HttpResponse, Request
+from converse_harness.stream.http import Request
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -94,13 +95,14 @@ class ConverseApp:
         body = await _body(receive)
         if body is None:
             return
-        if len(body) > LIMITS.body:
-            await _send_whole(refusal(413, "", LIMITS), send)
-            return
-        request = Request(scope["method"], _target(scope), _headers(scope), body)
+        headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])
+        request = Request(scope["method"], _target(scope), headers, body)
         leaving = asyncio.ensure_future(_left(receive))
+        exchange: TransportExchange
         try:
-            if self.fake.runs_functions:
+            if len(body) > LIMITS.body:
+                exchange = PlainExchange(refusal(413, "", LIMITS))
+            elif self.fake.runs_functions:
                 exchange = await asyncio.to_thread(self.fake.exchange, request)
             else:
                 exchange = self.fake.exchange(request)
@@ -181,7 +183,12 @@ class _Answer:
     async def _head(self) -> None:
         if not self._headed:
             self._headed = True
-            await self._send(_start(self._response))
+            headers = [
+                (name.lower().encode("latin-1"), value.encode("latin-1"))
+                for name, value in self._response.headers
+                if name.lower() not in _THE_SERVERS_OWN
+            ]
+            await self._send({"type": "http.response.start", "status": self._response.status, "headers": headers})
 
     async def _pause(self, due: float) -> None:
         """Sleep until this time, or until the client leaves."""
@@ -215,20 +222,6 @@ async def _left(receive: Receive) -> None:
         pass
 
 
-async def _send_whole(response: HttpResponse, send: Send) -> None:
-    await send(_start(response))
-    await send({"type": "http.response.body", "body": b"".join(chunk.data for chunk in response.chunks)})
-
-
-def _start(response: HttpResponse) -> Message:
-    headers = [
-        (name.lower().encode("latin-1"), value.encode("latin-1"))
-        for name, value in response.headers
-        if name.lower() not in _THE_SERVERS_OWN
-    ]
-    return {"type": "http.response.start", "status": response.status, "headers": headers}
-
-
 def _target(scope: Scope) -> str:
     """The path and query as the client sent them, without the app's mount path.
 
@@ -239,7 +232,3 @@ def _target(scope: Scope) -> str:
     path = path.removeprefix(quote(scope.get("root_path", ""), safe="/"))
     query: bytes = scope.get("query_string", b"")
     return f"{path}?{query.decode('latin-1')}" if query else path
-
-
-def _headers(scope: Scope) -> tuple[tuple[str, str], ...]:
-    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])

@@ -6,7 +6,7 @@ import http.client
 import os
 import re
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
@@ -25,8 +25,7 @@ _SIGNING_NAME: Final = "bedrock"
 
 _BEARER: Final = "AWS_BEARER_TOKEN_BEDROCK"
 
-_PASSED_ON: Final = frozenset({"accept", "content-type"})
-_PASSED_ON_PREFIX: Final = "x-amzn-bedrock-"
+_PASSED_ON: Final = re.compile("accept|content-type|x-amzn-bedrock-.*", re.IGNORECASE)
 """The headers that say what is asked. Those that say who asks, and from where to where, are those of the proxy."""
 
 _CONNECT_TIMEOUT: Final = 60.0
@@ -116,7 +115,7 @@ class Upstream:
         self._session = session
         self._token = token
         self._verify = session.get_config_variable("ca_bundle") or os.environ.get("REQUESTS_CA_BUNDLE") or True
-        self._agent = f"converse-harness/{version('converse-harness')}"
+        self._agent = {"User-Agent": f"converse-harness/{version('converse-harness')}"}
         self._endpoint = cache(self._resolve)
         self.url = self._endpoint(SERVICE)
         """Where Bedrock Runtime is."""
@@ -145,7 +144,7 @@ class Upstream:
         made: Any = AWSRequest(
             method=request.method,
             url=base.rstrip("/") + _normal(request.target),
-            headers={**dict(_passed_on(request.headers)), "User-Agent": self._agent},
+            headers={name: value for name, value in request.headers if _PASSED_ON.fullmatch(name)} | self._agent,
             data=request.body,
             stream_output=True,
         )
@@ -194,7 +193,11 @@ def find(url: str | None, region: str | None) -> Upstream:
             purpose = "find Bedrock in" if url is None else "sign for"
             raise TransportError(_NO_REGION.format(purpose=purpose, how=_HOW))
         if not token:
-            _check_keys(session)
+            credentials = session.get_credentials()
+            if credentials is None:
+                raise TransportError(_NO_KEYS.format(what=_NO_CREDENTIALS))
+            if credentials.get_frozen_credentials().access_key == ACCESS_KEY:
+                raise TransportError(_NO_KEYS.format(what=_DUMMIES))
         elif url is not None and not (url.startswith("https:") or is_loopback(url)):
             raise TransportError(_IN_CLEAR.format(url=url))
         return Upstream(url, found, session, token)
@@ -210,20 +213,6 @@ def _check_url(url: str) -> None:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
         raise TransportError(_NO_URL.format(url=mask(re.sub("//.*@", "//***@", url))))
-
-
-def _check_keys(session: Any) -> None:
-    credentials = session.get_credentials()
-    if credentials is None:
-        raise TransportError(_NO_KEYS.format(what=_NO_CREDENTIALS))
-    if credentials.get_frozen_credentials().access_key == ACCESS_KEY:
-        raise TransportError(_NO_KEYS.format(what=_DUMMIES))
-
-
-def _passed_on(headers: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    for name, value in headers:
-        if name.lower() in _PASSED_ON or name.lower().startswith(_PASSED_ON_PREFIX):
-            yield name, value
 
 
 def _normal(target: str) -> str:
