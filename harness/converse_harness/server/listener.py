@@ -190,6 +190,5 @@ class ConverseServer:
 
     def _cut(self, fake: Fake) -> None:
         """Cut the running answers of a closed fake, so that no client waits for them and no event follows the close."""
-        runs = any(call.outcome == "still running" for call in fake.calls)
-        if runs or any(each.answers_for(fake) for each in [*self._thread.connections]):
+        if any(each.answers_for(fake) for each in [*self._thread.connections]):
             self._thread.cut(fake)

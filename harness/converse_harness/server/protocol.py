@@ -48,24 +48,13 @@ SMALL: Final = 64
 """Bytes of a body; a peer that sends fewer at a time makes more work than it carries."""
 
 
-class HttpRefusal(NamedTuple):
-    """An HTTP status with AWS's error name and a message."""
-
-    status: int
-    name: str
-    message: str
-
-
-_MALFORMED: Final = HttpRefusal(400, "BadRequestException", "This is not an HTTP request that can be read: {problem}.")
-_REFUSALS: Final[Mapping[int, HttpRefusal]] = {
-    400: _MALFORMED,
-    408: HttpRefusal(
-        408, "RequestTimeoutException", "The request did not arrive in full; nothing came for {silence:g} s."
-    ),
-    413: HttpRefusal(413, "RequestEntityTooLargeException", "The request body is longer than {body} bytes."),
-    431: HttpRefusal(431, "RequestHeaderSectionTooLargeException", "The request's head is longer than {head} bytes."),
+_REFUSALS: Final[Mapping[int, tuple[str, str]]] = {
+    400: ("BadRequestException", "This is not an HTTP request that can be read: {problem}."),
+    408: ("RequestTimeoutException", "The request did not arrive in full; nothing came for {silence:g} s."),
+    413: ("RequestEntityTooLargeException", "The request body is longer than {body} bytes."),
+    431: ("RequestHeaderSectionTooLargeException", "The request's head is longer than {head} bytes."),
 }
-"""What is said to a peer whose request never becomes a Call. From HTTP; nothing of it is recorded."""
+"""What is said to a peer whose request never becomes a Call, by status. From HTTP; nothing of it is recorded."""
 
 
 class Arrived(NamedTuple):
@@ -93,7 +82,7 @@ Event = Arrived | HttpRefused | Left
 
 def refusal(status: int, problem: str, limits: Limits) -> HttpResponse:
     """The answer to a request that cannot be accepted, in AWS's form, so that every client can read it."""
-    known = _REFUSALS.get(status, _MALFORMED)
-    said = known.message.format(problem=problem, silence=limits.silence, body=limits.body, head=limits.head)
-    body = json.dumps({"message": said}).encode()
-    return error_response(known.name, known.status, body, NO_REQUEST_ID)
+    status = status if status in _REFUSALS else 400
+    name, message = _REFUSALS[status]
+    said = message.format(problem=problem, silence=limits.silence, body=limits.body, head=limits.head)
+    return error_response(name, status, json.dumps({"message": said}).encode(), NO_REQUEST_ID)
