@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 import struct
 import sys
@@ -17,8 +16,8 @@ from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.server.delivery import SocketDelivery
 from converse_harness.server.h1 import Http1
 from converse_harness.server.mounts import Mounts, PlainExchange
-from converse_harness.server.protocol import PREFACE, Arrived, Event, HttpRefused, Left, Limits
-from converse_harness.stream.http import NO_REQUEST_ID, Request, error_response
+from converse_harness.server.protocol import PREFACE, Arrived, Event, HttpRefused, Left, Limits, no_call
+from converse_harness.stream.http import Request
 
 if TYPE_CHECKING:
     from converse_harness.server.h2 import Http2
@@ -44,8 +43,8 @@ InThread = Callable[[Callable[[], TransportExchange], Callable[[TransportExchang
 def failed(loop: asyncio.AbstractEventLoop, error: Exception) -> TransportExchange:
     """The answer to a call in which our own code failed; the event loop logs the error."""
     loop.call_exception_handler({"message": "converse-harness could not answer a request", "exception": error})
-    body = json.dumps({"message": f"converse-harness could not answer: {type(error).__name__}: {error}"}).encode()
-    return PlainExchange(error_response("InternalServerException", 500, body, NO_REQUEST_ID))
+    message = f"converse-harness could not answer: {type(error).__name__}: {error}"
+    return PlainExchange(no_call("InternalServerException", 500, message))
 
 
 def _on_its_way(number: int) -> int:

@@ -182,7 +182,7 @@ class ConverseServer:
             fake.endpoint.on_ended = partial(self.on_ended, fake)
         try:
             with registry.opened(RefusingFake(_NOT_AIMED, fake), boto=False, url=fake.url):
-                self._mounts.mount(fake, prefix)
+                self._mounts.fakes[prefix] = fake
                 yield
         finally:
             self._mounts.unmount(fake, prefix)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 from collections.abc import Callable
@@ -16,8 +15,9 @@ from converse_harness.errors import CallError
 from converse_harness.intercept.clients import environ
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Fake, Settings
+from converse_harness.server.protocol import no_call
 from converse_harness.stream.delivery import SentChunks
-from converse_harness.stream.http import NO_REQUEST_ID, HttpResponse, Request, error_response
+from converse_harness.stream.http import HttpResponse, Request
 
 Mount = Callable[["ServerFake"], AbstractContextManager[object]]
 """Lets a server answer with a fake for as long as it is open."""
@@ -110,10 +110,6 @@ class Mounts:
         """A new prefix that cannot be guessed."""
         return f"/fake-{secrets.token_urlsafe(12)}"
 
-    def mount(self, fake: ServerFake, prefix: str) -> None:
-        """Mount a fake at a prefix."""
-        self.fakes[prefix] = fake
-
     def unmount(self, fake: ServerFake, prefix: str) -> None:
         """Remove a fake; if another fake is at its prefix by now, that one stays."""
         if self.fakes.get(prefix) is fake:
@@ -132,8 +128,7 @@ class Mounts:
         fake = self.fakes.get("")
         if fake is not None:
             return _of(fake, request)
-        message = json.dumps({"message": _NO_FAKE_THERE.format(prefix=prefix)}).encode()
-        nobody = error_response("UnknownOperationException", 404, message, NO_REQUEST_ID)
+        nobody = no_call("UnknownOperationException", 404, _NO_FAKE_THERE.format(prefix=prefix))
         return MountedAnswer(self, lambda: PlainExchange(nobody), slow=False)
 
 
@@ -148,7 +143,6 @@ def _of(fake: ServerFake, request: Request) -> MountedAnswer:
             problem = CallError(f"a function of the script ended with {type(error).__name__}: {error}")
             problem.__cause__ = error
             fake.endpoint.problems.append(problem)
-            body = json.dumps({"message": str(problem)}).encode()
-            return PlainExchange(error_response("ValidationException", 400, body, NO_REQUEST_ID))
+            return PlainExchange(no_call("ValidationException", 400, str(problem)))
 
     return MountedAnswer(fake, give, slow=fake.runs_functions or fake.records, forwards=fake.records)

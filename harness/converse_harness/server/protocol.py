@@ -85,4 +85,9 @@ def refusal(status: int, problem: str, limits: Limits) -> HttpResponse:
     status = status if status in _REFUSALS else 400
     name, message = _REFUSALS[status]
     said = message.format(problem=problem, silence=limits.silence, body=limits.body, head=limits.head)
-    return error_response(name, status, json.dumps({"message": said}).encode(), NO_REQUEST_ID)
+    return no_call(name, status, said)
+
+
+def no_call(name: str, status: int, message: str) -> HttpResponse:
+    """An error in AWS's form, in answer to what never becomes a Call."""
+    return error_response(name, status, json.dumps({"message": message}).encode(), NO_REQUEST_ID)

@@ -30,7 +30,7 @@ from converse_harness.recordings.write import ForwardedExchange, SessionWriter
 from converse_harness.secrets import mask
 from converse_harness.server.delivery import Arriving
 from converse_harness.server.mounts import Mount, ServerFake
-from converse_harness.server.upstream import Upstream, UpstreamAnswer, find
+from converse_harness.server.upstream import Upstream, UpstreamAnswer
 from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import NO_REQUEST_ID, HttpResponse, Request, error_response
 
@@ -254,7 +254,7 @@ class RecordingFake(ServerFake):
         self._saver: _Saver | None = None
         if writer is not None:
             with registry.forwarding():
-                self._upstream = find(options.get("upstream"), options.get("region"))
+                self._upstream = Upstream(options.get("upstream"), options.get("region"))
             self._saver = _Saver(writer, on_saved)
 
         @contextmanager
