@@ -30,9 +30,6 @@ _LINGER: Final = struct.pack("ii", 0, 0)
 _LINGER_NOT: Final = struct.pack("ii", 1, 0)
 """SO_LINGER with no time: closing a socket then resets the connection."""
 
-_DRAIN_LIMIT: Final = 1 << 30
-"""Bytes that are still read after the last word, so that a client that is writing comes to reading it."""
-
 _LOOK_AGAIN: Final = 0.005
 """Seconds between two looks at what is still on its way."""
 
@@ -84,8 +81,8 @@ class Connection(asyncio.Protocol):
         self._resetting = False
         self._stale = False
         self._linger = _LINGER
-        self._draining = 0
-        """How much more is read before the connection closes."""
+        self._draining = False
+        """Whether all is said, and what comes is read only so that a client that is writing comes to reading it."""
 
     # Callbacks of asyncio
 
@@ -99,10 +96,7 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Called when bytes have arrived."""
         if self._draining:
-            self._draining = max(0, self._draining - len(data))
-            if not self._draining:
-                self._transport.abort()
-            return
+            return  # until `_watch` closes
         self._heard = self.loop.time()
         if not self._chosen:
             data = self._first = self._first + data
@@ -168,7 +162,7 @@ class Connection(asyncio.Protocol):
         answer.
         """
         if not (self._draining or self._transport.is_closing()):
-            self._draining = _DRAIN_LIMIT
+            self._draining = True
             self._transport.write_eof()
             self._transport.resume_reading()
 
@@ -277,7 +271,8 @@ class Connection(asyncio.Protocol):
             case Arrived(stream, request):
                 self._ask(stream, request)
             case HttpRefused(stream, response):
-                self._give(self._delivery(stream, self), PlainExchange(response))
+                self._deliveries[stream] = delivery = SocketDelivery(self, stream, self)
+                self._give(delivery, PlainExchange(response))
             case Left(stream) if stream in self._deliveries:
                 self._deliveries.pop(stream).drop("closed by client")
             case _:
@@ -285,7 +280,7 @@ class Connection(asyncio.Protocol):
 
     def _ask(self, stream: int, request: Request) -> None:
         owner, give, slow, forwards = self._mounts.answer(request)
-        delivery = self._delivery(stream, owner)
+        self._deliveries[stream] = delivery = SocketDelivery(self, stream, owner)
         if slow:
             self._slow(give, partial(self._give, delivery), forwards)
             return
@@ -294,10 +289,6 @@ class Connection(asyncio.Protocol):
         except Exception as error:  # noqa: BLE001 - a mistake of ours; the server lives on
             exchange = failed(self.loop, error)
         self._give(delivery, exchange)
-
-    def _delivery(self, stream: int, owner: object) -> SocketDelivery:
-        self._deliveries[stream] = delivery = SocketDelivery(self, stream, owner)
-        return delivery
 
     def _give(self, delivery: SocketDelivery, exchange: TransportExchange) -> None:
         if self._transport.is_closing():

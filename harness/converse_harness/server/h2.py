@@ -99,7 +99,7 @@ class _Request(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Answer:
+class _DueAnswer:
     """What is still due on a stream whose request is whole, or was refused before its end (`unfinished`)."""
 
     silent: bool = False
@@ -130,7 +130,7 @@ class Http2:
         self._h2.initiate_connection()
         self._h2.increment_flow_control_window(_WINDOW)
         self._coming: dict[int, _Request] = {}
-        self._open: dict[int, _Answer] = {}
+        self._open: dict[int, _DueAnswer] = {}
         """Streams whose answer is due, or under way."""
         self._patience = limits.resets
         self._leaving = False
@@ -200,7 +200,7 @@ class Http2:
 
     def _refuse(self, stream: int, status: int) -> HttpRefused:
         del self._coming[stream]
-        self._open[stream] = _Answer(unfinished=True)
+        self._open[stream] = _DueAnswer(unfinished=True)
         return HttpRefused(stream, refusal(status, "", self._limits))
 
     def _give_up(self, events: list[Event]) -> None:
@@ -212,7 +212,7 @@ class Http2:
         request = self._coming.pop(stream)
         pseudo = {name: value for name, value in request.headers if name.startswith(":")}
         method = pseudo[":method"]
-        self._open[stream] = _Answer(silent=method == "HEAD")
+        self._open[stream] = _DueAnswer(silent=method == "HEAD")
         headers = [("host", pseudo.get(":authority", ""))]
         headers += [(name, value) for name, value in request.headers if not name.startswith(":") and name != "host"]
         return Arrived(stream, Request(method, pseudo.get(":path", "/"), tuple(headers), bytes(request.body)))
