@@ -16,7 +16,7 @@ from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.server.delivery import SocketDelivery
 from converse_harness.server.h1 import Http1
 from converse_harness.server.mounts import Mounts, PlainExchange
-from converse_harness.server.protocol import PREFACE, Arrived, Event, HttpRefused, Left, Limits, no_call
+from converse_harness.server.protocol import PREFACE, Arrived, Event, HttpRefused, Left, Limits
 from converse_harness.stream.http import Request
 
 if TYPE_CHECKING:
@@ -35,13 +35,6 @@ _LOOK_AGAIN: Final = 0.005
 
 InThread = Callable[[Callable[[], TransportExchange], Callable[[TransportExchange], None], bool], None]
 """Runs the first in a thread, the second with its result in the event loop; the third is `MountedAnswer.forwards`."""
-
-
-def failed(loop: asyncio.AbstractEventLoop, error: Exception) -> TransportExchange:
-    """The answer to a call in which our own code failed; the event loop logs the error."""
-    loop.call_exception_handler({"message": "converse-harness could not answer a request", "exception": error})
-    message = f"converse-harness could not answer: {type(error).__name__}: {error}"
-    return PlainExchange(no_call("InternalServerException", 500, message))
 
 
 def _on_its_way(number: int) -> int:
@@ -283,12 +276,8 @@ class Connection(asyncio.Protocol):
         self._deliveries[stream] = delivery = SocketDelivery(self, stream, owner)
         if slow:
             self._slow(give, partial(self._give, delivery), forwards)
-            return
-        try:
-            exchange = give()
-        except Exception as error:  # noqa: BLE001 - a mistake of ours; the server lives on
-            exchange = failed(self.loop, error)
-        self._give(delivery, exchange)
+        else:
+            self._give(delivery, give())
 
     def _give(self, delivery: SocketDelivery, exchange: TransportExchange) -> None:
         if self._transport.is_closing():
