@@ -120,7 +120,6 @@ class _Answer:
     """One exchange that is sent to the server; `leaving` is done when the client has disconnected."""
 
     def __init__(self, exchange: TransportExchange, started: float, leaving: asyncio.Future[None], send: Send) -> None:
-        self._exchange = exchange
         self._response = exchange.response
         self._reader = ResponseReader(exchange, started)
         self._leaving = leaving
@@ -133,38 +132,35 @@ class _Answer:
         """
         reader, response = self._reader, self._response
         try:
-            if response.failure == "connection closed":
-                reader.end("cut")
-                raise ConnectionAbortedError(_BROKEN.format(what=response.failure))
-            if response.failure is not None:
-                reader.end("cut")  # a read timeout, the only other one that an app can have
-                await self._leaving
-            elif await self._late() and await self._sent():
+            if response.failure is None:
+                if not await self._sent():
+                    reader.close()
+                    return
                 reader.finish()
-                if response.broken == "stalled":
-                    await self._leaving
-                elif response.broken is not None:
-                    raise ConnectionAbortedError(_BROKEN.format(what=response.broken))
-                else:
-                    with suppress(OSError):
-                        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
             else:
-                reader.close()
+                reader.end("cut")
+            ends = response.failure or response.broken
+            if ends in ("read timeout", "stalled"):
+                await self._leaving
+            elif ends is not None:
+                raise ConnectionAbortedError(_BROKEN.format(what=ends))
+            else:
+                with suppress(OSError):
+                    await self._send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             reader.end("cut")  # the server gave it up; what has ended has ended
 
-    async def _late(self) -> bool:
-        """Wait before the head, if the script has such a wait; False if the client left."""
-        if self._response.wait:
-            await self._pause(self._reader.started + self._response.wait)
-        return not self._leaving.done()
-
     async def _sent(self) -> bool:
         """Send all chunks before the end; False if the client left."""
+        due = self._reader.started + self._response.wait
+        if self._response.wait:
+            await self._pause(due)
+        if self._leaving.done():
+            return False
         with suppress(OSError):  # newer servers say so that the client is gone
             if any(name == "Transfer-Encoding" for name, _ in self._response.headers):
                 await self._head()
-            batch, due = 0, self._reader.started + self._response.wait
+            batch = 0
             while (chunk := self._reader.chunk) is not None:
                 due += chunk.delay
                 if chunk.delay or batch > _BATCH:
