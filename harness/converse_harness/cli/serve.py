@@ -24,7 +24,7 @@ from converse_harness.endpoint.conversation import HISTORY_LEVELS, HistoryLevel
 from converse_harness.endpoint.script import Script
 from converse_harness.errors import ReplyError, TransportError, one_of
 from converse_harness.server.control import ROOT, id_of
-from converse_harness.server.control.callers import host_name
+from converse_harness.server.control.reading import host_name
 from converse_harness.server.listener import ConverseServer
 from converse_harness.server.mounts import ServerFake
 

@@ -1,8 +1,8 @@
 """The control API for tests in any language, over HTTP; this code does no I/O.
 
-This module has the routes as one table. `callers.py` checks callers, `vocabulary.py` defines the JSON form of replies
-and scripts, `arguments.py` reads bodies, `patterns.py` searches, `openapi.json` describes everything for people and
-generators; tests keep them consistent.
+This module has the routes as one table. `reading.py` checks callers and reads bodies, `vocabulary.py` defines the JSON
+form of replies and scripts, `arguments.py` of their values, `patterns.py` searches, `openapi.json` describes everything
+for people and generators; tests keep them consistent.
 """
 
 from __future__ import annotations
@@ -24,8 +24,15 @@ from converse_harness.endpoint.script import describe
 from converse_harness.errors import ConverseHarnessError, ReplyError
 from converse_harness.intercept.fake import Settings
 from converse_harness.secrets import mask
-from converse_harness.server.control.arguments import ControlRefused, known, parse, to_bytes, too_deep
-from converse_harness.server.control.callers import check_caller, check_json
+from converse_harness.server.control.reading import (
+    ControlRefused,
+    check_caller,
+    check_json,
+    known,
+    parse,
+    to_bytes,
+    too_deep,
+)
 from converse_harness.server.control.vocabulary import SCRIPTING, read_scripting, read_settings
 from converse_harness.server.mounts import ServerFake
 from converse_harness.stream.http import HttpResponse, Request, error_response, json_response

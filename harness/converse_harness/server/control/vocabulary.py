@@ -18,19 +18,9 @@ from converse_harness.endpoint.script import Queue
 from converse_harness.errors import ReplyError
 from converse_harness.intercept.fake import Fake
 from converse_harness.reply.reply import Reply
-from converse_harness.server.control.arguments import (
-    ControlRefused,
-    a_list,
-    an_object,
-    bind,
-    came,
-    check_length,
-    convert,
-    first,
-    known,
-    parameters,
-    under,
-)
+from converse_harness.server.control.arguments import bind, convert, first, parameters
+from converse_harness.server.control.patterns import check_length
+from converse_harness.server.control.reading import ControlRefused, a_list, an_object, came, known, under
 
 Form = Literal["value", "arguments"]
 """How a word's value gives the arguments of its function: it is the first, and the others are members beside it; or it
