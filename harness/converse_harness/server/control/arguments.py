@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from types import GenericAlias, NoneType, UnionType
-from typing import Any, Final, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Any, Final, Literal, Union, get_args, get_origin
 
 from converse_harness import faults
 from converse_harness.bedrock.findings import is_array, is_object
@@ -72,14 +73,15 @@ def convert(value: Any, hint: Any, path: str) -> Any:
     raise ControlRefused(f"{path} is {came(value)}; it must be {expected}.")
 
 
-class JsonForm(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class JsonForm:
     """How JSON stands for a type of Python: what people call it, which values do, and what they become.
 
     `read` takes the value, the type's arguments and the path.
     """
 
     called: str
-    fits: Callable[[Any], bool]
+    fits: Callable[[object], bool]
     read: Callable[[Any, tuple[Any, ...], str], Any] | None = None
 
 
