@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from converse_harness.endpoint.call import CallOutcome
 from converse_harness.intercept.exchange import TransportExchange, http_date
+from converse_harness.server.h1 import Http1
 from converse_harness.server.protocol import Event
 from converse_harness.stream.delivery import SentChunks, StreamChunks
 from converse_harness.stream.http import Chunk
 
 if TYPE_CHECKING:
-    from converse_harness.server.h1 import Http1
     from converse_harness.server.h2 import Http2
 
 _BATCH: Final = 32_768
@@ -83,6 +83,21 @@ class Link(Protocol):
         """Reset the connection once everything is written (RST)."""
 
 
+_SHORT: Final = 128
+"""Frames that are written in one piece, whether or not the client reads."""
+
+
+def _in_runs(stream: StreamChunks) -> Iterator[Chunk | list[bytes]]:
+    """The frames of a stream without pauses, several at a time, and its last chunk."""
+    sent = 0
+    for run in stream.runs:
+        sent += len(run)
+        yield from [run] if len(run) <= _SHORT else (run[at : at + _SHORT] for at in range(0, len(run), _SHORT))
+    last = stream.last(sent)
+    if last is not None:
+        yield last
+
+
 @dataclass(slots=True, eq=False)
 class SocketDelivery:
     """Sends one exchange without a task or thread of its own: `run` continues until it has to wait.
@@ -102,8 +117,8 @@ class SocketDelivery:
     _due: float = field(init=False)
     _timer: TimerHandle | None = None
     _headed: bool = False
-    _chunks: Iterator[Chunk] = field(default_factory=lambda: repeat(WAITING))
-    _chunk: Chunk | None = WAITING
+    _chunks: Iterator[Chunk | list[bytes]] = field(default_factory=lambda: repeat(WAITING))
+    _chunk: Chunk | list[bytes] | None = WAITING
     _is_due: bool = False
     """Whether the delay of the chunk has passed."""
     _at: int = 0
@@ -143,33 +158,15 @@ class SocketDelivery:
         self._timer = None
         response = self._exchange.response
         chunks = response.chunks
-        if isinstance(chunks, StreamChunks) and chunks.is_ready and self._write_whole(chunks):
-            return
         if isinstance(chunks, Arriving):
             chunks.waker = self._wake
         self._chunks = self._taken.begin(chunks, self._asked)
+        if isinstance(chunks, StreamChunks) and not chunks.is_paced and isinstance(self.link.http, Http1):
+            self._chunks = _in_runs(chunks)
         self._advance()
         if not self._headed and any(name == "Transfer-Encoding" for name, _ in response.headers):
             self._head()
         self.run()
-
-    def _write_whole(self, stream: StreamChunks) -> bool:
-        """Write a stream that is ready in one piece, if the protocol can and there is nothing to wait for."""
-        link, taken = self.link, self._taken
-        if self._exchange.response.broken is not None or not link.writable:
-            return False
-        self._head()
-        if not link.http.frames(self.stream, stream.frames):
-            return False
-        taken.begin(stream, self._asked)
-        at = link.loop.time()
-        taken.times.extend([at] * len(stream.frames))
-        last = stream.last(len(stream.frames))
-        if last is not None:
-            link.http.body(self.stream, last.data)
-            taken.add(last, at)
-        self._finish()
-        return True
 
     def run(self) -> None:
         """Write until something has to be waited for, or until the end."""
@@ -184,7 +181,7 @@ class SocketDelivery:
             if chunk is None:
                 self._finish()
                 return
-            if not link.writable or (chunk.delay and not self._at and self._waits(chunk)):
+            if not link.writable or (isinstance(chunk, Chunk) and chunk.delay and not self._at and self._waits(chunk)):
                 break
             if self._batch > _BATCH:
                 self._batch = 0
@@ -192,6 +189,11 @@ class SocketDelivery:
                 break
             if not self._headed:
                 self._head()
+            if isinstance(chunk, list):
+                self._batch += cast("Http1", link.http).frames(chunk)
+                self._taken.times.extend(repeat(link.loop.time(), len(chunk)))
+                self._advance()
+                continue
             room = link.http.room(self.stream)
             if room >= len(chunk.data) - self._at:
                 self._write_due(chunk, min(room, _BATCH))
@@ -211,7 +213,7 @@ class SocketDelivery:
         self._at = 0
         written = [chunk]
         self._advance()
-        while (after := self._chunk) is not None and not after.delay:
+        while isinstance(after := self._chunk, Chunk) and not after.delay:
             size += len(after.data)
             if size > room:
                 break

@@ -22,7 +22,6 @@ from h2.settings import SettingCodes, Settings
 from hyperframe.frame import DataFrame, HeadersFrame, WindowUpdateFrame
 
 from converse_harness.server.protocol import LIMITS, SMALL, Arrived, Event, HttpRefused, Left, Limits, refusal
-from converse_harness.stream.delivery import Frames
 from converse_harness.stream.http import HttpResponse, Request
 
 if TYPE_CHECKING:
@@ -253,10 +252,6 @@ class Http2:
         for start in range(0, len(data), largest):
             self._h2.send_data(stream, data[start : start + largest])
             self._frames.sent()
-
-    def frames(self, stream: int, frames: Frames) -> bool:
-        """Return False: each frame must respect the client's windows."""
-        return False
 
     def end(self, stream: int) -> list[Event]:
         """End an answer."""
