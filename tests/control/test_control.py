@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from converse_harness import bedrock, reply
 from converse_harness.server.control import ROUTES, ControlApi
-from converse_harness.server.control.arguments import DEEPEST
+from converse_harness.server.control.reading import DEEPEST
 from converse_harness.server.control.vocabulary import MODIFIERS, REPLIES
 from converse_harness.server.mounts import ServerFake
 from converse_harness.stream.http import Request

@@ -14,8 +14,9 @@ from converse_harness import faults
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES
 from converse_harness.endpoint.call import CallOutcome
 from converse_harness.faults.model import DURATIONS
-from converse_harness.server.control import ROUTES, Fakes
-from converse_harness.server.control.arguments import FAULT, is_open, parameters
+from converse_harness.intercept.fake import Fake
+from converse_harness.server.control import ROUTES
+from converse_harness.server.control.arguments import is_open, lasting, parameters
 from converse_harness.server.control.vocabulary import (
     ANSWERS,
     MODIFIERS,
@@ -63,16 +64,16 @@ def test_its_routes_are_those_of_the_api() -> None:
 
 
 def test_its_bodies_are_those_that_are_read() -> None:
-    assert list(SCHEMAS["NewFake"]["properties"]) == [*SCRIPTING, *parameters(Fakes.script)]
+    assert list(SCHEMAS["NewFake"]["properties"]) == [*SCRIPTING, *parameters(Fake)]
     assert list(SCHEMAS["MoreReplies"]["properties"]) == list(SCRIPTING)
     assert list(SCHEMAS["When"]["properties"]) == [*conditions(), *ANSWERS]
     assert {item["required"][0] for item in SCHEMAS["When"]["allOf"][1]["anyOf"]} == set(conditions())
-    named, lasting = SCHEMAS["Fault"]["oneOf"]
+    named, timed = SCHEMAS["Fault"]["oneOf"]
     assert named["enum"] == fault_names(), "openapi.json is behind; write it with: python -m tests.control.test_openapi"
-    assert tuple(lasting["properties"]) == tuple(lasting["required"]) == FAULT
-    assert lasting["properties"]["name"]["enum"] == [*DURATIONS]
+    assert list(timed["properties"]) == timed["required"] == [*parameters(lasting)]
+    assert timed["properties"]["name"]["enum"] == [*DURATIONS]
     assert SCHEMAS["Call"]["properties"]["outcome"]["enum"] == list(get_args(CallOutcome))
-    same(parameters(Fakes.script), {name: SCHEMAS["NewFake"]["properties"][name] for name in parameters(Fakes.script)})
+    same(parameters(Fake), {name: SCHEMAS["NewFake"]["properties"][name] for name in parameters(Fake)})
 
 
 def test_its_words_are_those_of_the_vocabulary() -> None:

@@ -219,6 +219,7 @@ def test_a_reply_in_json_is_the_reply_in_python(both: Drawn) -> None:
 @pytest.mark.parametrize("count", [1, 2])
 def test_conditions_in_json_are_those_of_python(count: int) -> None:
     written = [{"model": "*haiku*", "turn": 2, "system": {"regex": "a+"}, "always": {"text": "x"}}] * count
-    read = read_scripting({"when": written})
-    assert [list(condition) for condition, _ in read.whens] == [["model", "turn", "system"]] * count
-    assert read.whens[0][0]["system"].pattern == "a+"
+    *whens, everything = read_scripting({"when": written})
+    assert [list(when.condition) for when in whens] == [["model", "turn", "system"]] * count
+    assert whens[0].condition["system"].pattern == "a+"
+    assert everything == ({}, [], [])

@@ -44,7 +44,7 @@ from converse_harness.intercept.clients import ACCESS_KEY, SECRET_KEY
 from converse_harness.recordings.read import read
 from converse_harness.server import upstream
 from converse_harness.server.mounts import ServerFake
-from converse_harness.server.upstream import Upstream, find
+from converse_harness.server.upstream import Upstream
 from converse_harness.stream.events import encode_event
 from tests.certificates import certificate
 from tests.recordings.peers import DELTA, METADATA, START, STREAM, Answers, body, chunk, peer, reset
@@ -490,20 +490,20 @@ def test_the_service_of_a_region(region: str, host: str, monkeypatch: pytest.Mon
     """Not the endpoint that the environment names: that may well be the proxy itself."""
     monkeypatch.setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "http://127.0.0.1:1")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-    found = find(None, region)
+    found = Upstream(None, region)
     assert (found.url, found.region) == (f"https://{host}", region)
 
 
 def test_the_region_is_that_of_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert find(None, None).region == REGION
+    assert Upstream(None, None).region == REGION
     monkeypatch.delenv("AWS_DEFAULT_REGION")
     monkeypatch.setenv("AWS_REGION", "eu-west-3")
-    assert find(None, None).region == "eu-west-3"
+    assert Upstream(None, None).region == "eu-west-3"
     config = tmp_path / "config"
     config.write_text("[profile work]\nregion = eu-north-1\naws_access_key_id = AKIDW\naws_secret_access_key = x\n")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
     monkeypatch.setenv("AWS_PROFILE", "work")
-    assert find(None, None).region == "eu-north-1"
+    assert Upstream(None, None).region == "eu-north-1"
 
 
 def test_clients_are_told_the_region_in_which_is_recorded(proxy: ConverseServer, captured: Service, path: Path) -> None:

@@ -25,7 +25,7 @@ from hypothesis import event, given, settings
 
 from converse_harness.server.h1 import Http1
 from converse_harness.server.h2 import Http2
-from converse_harness.server.protocol import PREFACE, Arrived, Event, HttpProtocol, HttpRefused, Left, Limits
+from converse_harness.server.protocol import PREFACE, Arrived, Event, HttpRefused, Left, Limits
 from converse_harness.stream.http import Chunk, HttpResponse, Request, error_response, json_response, stream_response
 from tests.profiles import examples
 
@@ -43,7 +43,7 @@ RESPONSES: Sequence[HttpResponse] = (
 class Server:
     """What a connection does with a protocol, and that it keeps its promises."""
 
-    def __init__(self, http: HttpProtocol, response: HttpResponse, patience: int) -> None:
+    def __init__(self, http: Http1 | Http2, response: HttpResponse, patience: int) -> None:
         self.http = http
         self.response = response
         self.patience = patience
@@ -108,7 +108,7 @@ def cut(data: st.DataObject, whole: bytes, at_most: int = 12) -> list[bytes]:
     return [whole[start:end] for start, end in zip([0, *places], [*places, len(whole)], strict=True)]
 
 
-def feed(data: st.DataObject, make: Callable[[Limits], HttpProtocol], parts: Sequence[bytes]) -> Server:
+def feed(data: st.DataObject, make: Callable[[Limits], Http1 | Http2], parts: Sequence[bytes]) -> Server:
     """A server that was given everything."""
     server = Server(make(LIMITS), data.draw(st.sampled_from(RESPONSES)), data.draw(st.integers(0, 3), label="patience"))
     for part in parts:
@@ -326,7 +326,7 @@ def conversations(draw: st.DrawFn) -> bytes:
     return b"".join(sent)
 
 
-def make_http_2(limits: Limits) -> HttpProtocol:
+def make_http_2(limits: Limits) -> Http1 | Http2:
     return Http2(limits)
 
 

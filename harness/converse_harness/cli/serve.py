@@ -20,7 +20,7 @@ from converse_harness.endpoint.conversation import HISTORY_LEVELS
 from converse_harness.errors import ReplyError, one_of
 from converse_harness.recordings.matching import MATCHES
 from converse_harness.server.control import ROOT, id_of
-from converse_harness.server.control.callers import host_name
+from converse_harness.server.control.reading import host_name
 from converse_harness.server.listener import ConverseServer
 from converse_harness.server.mounts import ServerFake
 

@@ -19,8 +19,9 @@ from converse_harness.errors import TransportError
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Fake
 from converse_harness.intercept.reader import ResponseReader
+from converse_harness.server.mounts import PlainExchange
 from converse_harness.server.protocol import LIMITS, refusal
-from converse_harness.stream.http import HttpResponse, Request
+from converse_harness.stream.http import Request
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -94,13 +95,14 @@ class ConverseApp:
         body = await _body(receive)
         if body is None:
             return
-        if len(body) > LIMITS.body:
-            await _send_whole(refusal(413, "", LIMITS), send)
-            return
-        request = Request(scope["method"], _target(scope), _headers(scope), body)
+        headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])
+        request = Request(scope["method"], _target(scope), headers, body)
         leaving = asyncio.ensure_future(_left(receive))
+        exchange: TransportExchange
         try:
-            if self.fake.runs_functions:
+            if len(body) > LIMITS.body:
+                exchange = PlainExchange(refusal(413, "", LIMITS))
+            elif self.fake.runs_functions:
                 exchange = await asyncio.to_thread(self.fake.exchange, request)
             else:
                 exchange = self.fake.exchange(request)
@@ -118,7 +120,6 @@ class _Answer:
     """One exchange that is sent to the server; `leaving` is done when the client has disconnected."""
 
     def __init__(self, exchange: TransportExchange, started: float, leaving: asyncio.Future[None], send: Send) -> None:
-        self._exchange = exchange
         self._response = exchange.response
         self._reader = ResponseReader(exchange, started)
         self._leaving = leaving
@@ -131,38 +132,35 @@ class _Answer:
         """
         reader, response = self._reader, self._response
         try:
-            if response.failure == "connection closed":
-                reader.end("cut")
-                raise ConnectionAbortedError(_BROKEN.format(what=response.failure))
-            if response.failure is not None:
-                reader.end("cut")  # a read timeout, the only other one that an app can have
-                await self._leaving
-            elif await self._late() and await self._sent():
+            if response.failure is None:
+                if not await self._sent():
+                    reader.close()
+                    return
                 reader.finish()
-                if response.broken == "stalled":
-                    await self._leaving
-                elif response.broken is not None:
-                    raise ConnectionAbortedError(_BROKEN.format(what=response.broken))
-                else:
-                    with suppress(OSError):
-                        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
             else:
-                reader.close()
+                reader.end("cut")
+            ends = response.failure or response.broken
+            if ends in ("read timeout", "stalled"):
+                await self._leaving
+            elif ends is not None:
+                raise ConnectionAbortedError(_BROKEN.format(what=ends))
+            else:
+                with suppress(OSError):
+                    await self._send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             reader.end("cut")  # the server gave it up; what has ended has ended
 
-    async def _late(self) -> bool:
-        """Wait before the head, if the script has such a wait; False if the client left."""
-        if self._response.wait:
-            await self._pause(self._reader.started + self._response.wait)
-        return not self._leaving.done()
-
     async def _sent(self) -> bool:
         """Send all chunks before the end; False if the client left."""
+        due = self._reader.started + self._response.wait
+        if self._response.wait:
+            await self._pause(due)
+        if self._leaving.done():
+            return False
         with suppress(OSError):  # newer servers say so that the client is gone
             if any(name == "Transfer-Encoding" for name, _ in self._response.headers):
                 await self._head()
-            batch, due = 0, self._reader.started + self._response.wait
+            batch = 0
             while (chunk := self._reader.chunk) is not None:
                 due += chunk.delay
                 if chunk.delay or batch > _BATCH:
@@ -181,7 +179,12 @@ class _Answer:
     async def _head(self) -> None:
         if not self._headed:
             self._headed = True
-            await self._send(_start(self._response))
+            headers = [
+                (name.lower().encode("latin-1"), value.encode("latin-1"))
+                for name, value in self._response.headers
+                if name.lower() not in _THE_SERVERS_OWN
+            ]
+            await self._send({"type": "http.response.start", "status": self._response.status, "headers": headers})
 
     async def _pause(self, due: float) -> None:
         """Sleep until this time, or until the client leaves."""
@@ -215,20 +218,6 @@ async def _left(receive: Receive) -> None:
         pass
 
 
-async def _send_whole(response: HttpResponse, send: Send) -> None:
-    await send(_start(response))
-    await send({"type": "http.response.body", "body": b"".join(chunk.data for chunk in response.chunks)})
-
-
-def _start(response: HttpResponse) -> Message:
-    headers = [
-        (name.lower().encode("latin-1"), value.encode("latin-1"))
-        for name, value in response.headers
-        if name.lower() not in _THE_SERVERS_OWN
-    ]
-    return {"type": "http.response.start", "status": response.status, "headers": headers}
-
-
 def _target(scope: Scope) -> str:
     """The path and query as the client sent them, without the app's mount path.
 
@@ -239,7 +228,3 @@ def _target(scope: Scope) -> str:
     path = path.removeprefix(quote(scope.get("root_path", ""), safe="/"))
     query: bytes = scope.get("query_string", b"")
     return f"{path}?{query.decode('latin-1')}" if query else path
-
-
-def _headers(scope: Scope) -> tuple[tuple[str, str], ...]:
-    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])

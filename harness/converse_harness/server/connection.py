@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 import struct
 import sys
 from collections import deque
 from collections.abc import Callable
-from typing import Final, cast
+from functools import partial
+from typing import TYPE_CHECKING, Final, cast
 
-from converse_harness.intercept.exchange import TransportExchange, http_date
+from converse_harness.endpoint.call import CallOutcome
+from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.server.delivery import SocketDelivery
 from converse_harness.server.h1 import Http1
 from converse_harness.server.mounts import Mounts, PlainExchange
-from converse_harness.server.protocol import PREFACE, Arrived, Event, HttpProtocol, HttpRefused, Left, Limits
-from converse_harness.stream.http import NO_REQUEST_ID, Request, error_response
+from converse_harness.server.protocol import PREFACE, Arrived, Event, HttpRefused, Left, Limits
+from converse_harness.stream.http import Request
+
+if TYPE_CHECKING:
+    from converse_harness.server.h2 import Http2
 
 if sys.platform == "linux":
     import fcntl
@@ -26,24 +30,11 @@ _LINGER: Final = struct.pack("ii", 0, 0)
 _LINGER_NOT: Final = struct.pack("ii", 1, 0)
 """SO_LINGER with no time: closing a socket then resets the connection."""
 
-_DRAIN_LIMIT: Final = 1 << 30
-"""Bytes that are still read after the last word, so that a client that is writing comes to reading it."""
-
 _LOOK_AGAIN: Final = 0.005
 """Seconds between two looks at what is still on its way."""
 
-_CUT: Final = object()
-"""The owner of an answer that was cut before it was there."""
-
 InThread = Callable[[Callable[[], TransportExchange], Callable[[TransportExchange], None], bool], None]
 """Runs the first in a thread, the second with its result in the event loop; the third is `MountedAnswer.forwards`."""
-
-
-def failed(loop: asyncio.AbstractEventLoop, error: Exception) -> TransportExchange:
-    """The answer to a call in which our own code failed; the event loop logs the error."""
-    loop.call_exception_handler({"message": "converse-harness could not answer a request", "exception": error})
-    body = json.dumps({"message": f"converse-harness could not answer: {type(error).__name__}: {error}"}).encode()
-    return PlainExchange(error_response("InternalServerException", 500, body, NO_REQUEST_ID))
 
 
 def _on_its_way(number: int) -> int:
@@ -66,7 +57,7 @@ class Connection(asyncio.Protocol):
     ) -> None:
         self.loop = loop
         self.writable = True
-        self.http: HttpProtocol
+        self.http: Http1 | Http2
         self._chosen = False
         self._first = b""
         self._mounts = mounts
@@ -74,8 +65,7 @@ class Connection(asyncio.Protocol):
         self._open_ones = open_ones
         self._slow = slow
         self._deliveries: dict[int, SocketDelivery] = {}
-        self._thinking: dict[int, object] = {}
-        """The owners of answers that are being computed in a thread, by stream."""
+        """By stream; also of answers that are being computed in a thread."""
         self._events: deque[Event] = deque()
         self._handling = False
         self._heard = 0.0
@@ -84,8 +74,8 @@ class Connection(asyncio.Protocol):
         self._resetting = False
         self._stale = False
         self._linger = _LINGER
-        self._draining = 0
-        """How much more is read before the connection closes."""
+        self._draining = False
+        """Whether all is said, and what comes is read only so that a client that is writing comes to reading it."""
 
     # Callbacks of asyncio
 
@@ -99,10 +89,7 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Called when bytes have arrived."""
         if self._draining:
-            self._draining = max(0, self._draining - len(data))
-            if not self._draining:
-                self._transport.abort()
-            return
+            return  # until `_watch` closes
         self._heard = self.loop.time()
         if not self._chosen:
             data = self._first = self._first + data
@@ -142,44 +129,40 @@ class Connection(asyncio.Protocol):
         self.writable = False
         if self._timer is not None:
             self._timer.cancel()
+        self._drop_all("closed by client")
+
+    def _drop_all(self, outcome: CallOutcome) -> None:
         for delivery in self._deliveries.values():
-            delivery.drop("closed by client")
+            delivery.drop(outcome)
         self._deliveries.clear()
 
     # The interface for deliveries
-
-    def date(self) -> str:
-        """The value of the Date header."""
-        return http_date()
 
     def flush(self) -> None:
         """Write the protocol's pending bytes; after its last message, close."""
         out = self.http.take()
         if out and not (self._draining or self._transport.is_closing()):
             self._transport.write(out)
-        if self.http.done and not (self._deliveries or self._thinking or self._resetting):
-            self._close()
-
-    def _close(self) -> None:
-        self._close_by(_LINGER)
-        if self.http.unread or self._draining:
-            self._drain()
-        else:
-            self._transport.close()
+        if self.http.done and not (self._deliveries or self._resetting):
+            self._close_by(_LINGER)
+            if self.http.unread or self._draining:
+                self._drain()
+            else:
+                self._transport.close()
 
     def _drain(self) -> None:
         """Read and discard before closing: closing on a client that still sends would reset the connection and lose our
         answer.
         """
         if not (self._draining or self._transport.is_closing()):
-            self._draining = _DRAIN_LIMIT
+            self._draining = True
             self._transport.write_eof()
             self._transport.resume_reading()
 
-    def finished(self, delivery: SocketDelivery, arrived: list[Event]) -> None:
+    def finished(self, delivery: SocketDelivery, arrived: list[Event], *, stale: bool = False) -> None:
         """An answer was written in full, or its stream reset; handle the requests that arrived meanwhile."""
         self._heard = self.loop.time()
-        self._stale = self._stale or delivery.exchange.response.stale
+        self._stale = self._stale or stale
         self._deliveries.pop(delivery.stream, None)
         if not self._deliveries:
             self._close_by(_LINGER)
@@ -190,10 +173,7 @@ class Connection(asyncio.Protocol):
     def hang_up(self) -> None:
         """Close the connection normally (FIN) once everything is written; this ends its other streams, too."""
         self.flush()
-        for delivery in self._deliveries.values():
-            delivery.drop("cut")
-        self._deliveries.clear()
-        self._thinking = dict.fromkeys(self._thinking, _CUT)
+        self._drop_all("cut")
         self._close_by(_LINGER)
         self._drain()
 
@@ -223,20 +203,13 @@ class Connection(asyncio.Protocol):
             if owner is None or delivery.owner is owner:
                 delivery.drop("cut")
                 del self._deliveries[stream]
-                self._cut_one(stream)
-        for stream, thinker in [*self._thinking.items()]:
-            if owner is None or thinker is owner:
-                self._thinking[stream] = _CUT
-                self._cut_one(stream)
+                if self.http.reset(stream):
+                    self._heard = self.loop.time()
+                    self.flush()
+                else:
+                    self._reset_now()
         if owner is None:
             self._transport.abort()
-
-    def _cut_one(self, stream: int) -> None:
-        if self.http.reset(stream):
-            self._heard = self.loop.time()
-            self.flush()
-        else:
-            self._reset_now()
 
     def answers_for(self, owner: object) -> bool:
         """Whether an answer of this owner is still in progress, even a silent one; any thread may ask."""
@@ -291,49 +264,29 @@ class Connection(asyncio.Protocol):
             case Arrived(stream, request):
                 self._ask(stream, request)
             case HttpRefused(stream, response):
-                self._deliver(stream, PlainExchange(response), self)
-            case Left(stream):
-                self._left(stream)
+                self._deliveries[stream] = delivery = SocketDelivery(self, stream, self)
+                self._give(delivery, PlainExchange(response))
+            case Left(stream) if stream in self._deliveries:
+                self._deliveries.pop(stream).drop("closed by client")
+            case _:
+                pass
 
     def _ask(self, stream: int, request: Request) -> None:
-        started = self.loop.time()
         owner, give, slow, forwards = self._mounts.answer(request)
-        if not slow:
-            try:
-                exchange = give()
-            except Exception as error:  # noqa: BLE001 - a mistake of ours; the server lives on
-                exchange = failed(self.loop, error)
-            self._deliver(stream, exchange, owner, started)
-            return
-        self._thinking[stream] = owner
+        self._deliveries[stream] = delivery = SocketDelivery(self, stream, owner)
+        if slow:
+            self._slow(give, partial(self._give, delivery), forwards)
+        else:
+            self._give(delivery, give())
 
-        def answered(exchange: TransportExchange) -> None:
-            thinker = self._thinking.pop(stream, None)
-            if thinker is _CUT:
-                exchange.ended("cut")
-            elif thinker is None or self._transport.is_closing():
-                exchange.ended("closed by client")
-            else:
-                self._deliver(stream, exchange, owner, started)
-                return
-            self.flush()
-
-        self._slow(give, answered, forwards)
-
-    def _deliver(self, stream: int, exchange: TransportExchange, owner: object, started: float | None = None) -> None:
-        delivery = SocketDelivery(self, stream, exchange, owner, self.loop.time() if started is None else started)
-        self._deliveries[stream] = delivery
-        delivery.start()
-        if stream in self._deliveries:
+    def _give(self, delivery: SocketDelivery, exchange: TransportExchange) -> None:
+        if self._transport.is_closing():
+            delivery.drop("closed by client")
+        delivery.start(exchange)
+        if delivery.stream in self._deliveries:
             # If this process is killed now, the kernel closes the socket. Node takes a normal close of an HTTP/2
             # connection for the end of its streams, so make it a reset.
             self._close_by(_LINGER_NOT)
-
-    def _left(self, stream: int) -> None:
-        self._thinking.pop(stream, None)
-        delivery = self._deliveries.pop(stream, None)
-        if delivery is not None:
-            delivery.drop("closed by client")
 
     # Timeouts
 
@@ -341,7 +294,7 @@ class Connection(asyncio.Protocol):
         """Check again when the peer's silence may have reached the limit."""
         mid_request = not self._chosen or self.http.mid_request
         limit = self._limits.silence if mid_request or self._draining else self._limits.idle
-        if self._deliveries or self._thinking:
+        if self._deliveries:
             self._heard = self.loop.time()
         left = self._heard + limit - self.loop.time()
         if left > 0:

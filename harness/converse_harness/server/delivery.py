@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import math
 from asyncio import AbstractEventLoop, TimerHandle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import Final, Protocol
+from dataclasses import dataclass, field
+from itertools import repeat
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from converse_harness.endpoint.call import CallOutcome
-from converse_harness.intercept.exchange import TransportExchange
-from converse_harness.server.protocol import Event, HttpProtocol
-from converse_harness.stream.delivery import StreamChunks
+from converse_harness.intercept.exchange import TransportExchange, http_date
+from converse_harness.server.h1 import Http1
+from converse_harness.server.protocol import Event
+from converse_harness.stream.delivery import SentChunks, StreamChunks
 from converse_harness.stream.http import Chunk
+
+if TYPE_CHECKING:
+    from converse_harness.server.h2 import Http2
 
 _BATCH: Final = 32_768
 """Bytes that are written before others get their turn."""
@@ -22,30 +28,52 @@ WAITING: Final = Chunk(b"", math.inf)
 
 
 class Arriving(Iterator[Chunk]):
-    """Chunks that arrive from elsewhere while the answer is being sent; WAITING in place of a chunk that is not there
+    """The pieces of a body that arrive while the answer is being sent; WAITING in place of a piece that is not there
     yet.
+
+    Another thread appends to `pieces`, and then calls `came`; `waker` is called, in that thread, when there is more
+    after WAITING.
     """
 
-    def set_waker(self, waker: Callable[[], None]) -> None:
-        """Set a function that is called, in any thread, when a new attempt after WAITING is useful."""
-        raise NotImplementedError
+    def __init__(self, pieces: Sequence[tuple[bytes, float]]) -> None:
+        self.waker: Callable[[], None] | None = None
+        self._pieces = pieces
+        self._next = 0
+        self._over = False
+        self._asleep = False
+
+    def __next__(self) -> Chunk:
+        while True:
+            over = self._over  # asked before the pieces are, as the last of them comes before the end
+            if self._next < len(self._pieces):
+                data, _ = self._pieces[self._next]
+                self._next += 1
+                return Chunk(data)
+            if over:
+                raise StopIteration
+            if self._asleep:
+                return WAITING
+            self._asleep = True  # and look again: what came in between has woken nobody
+
+    def came(self, *, end: bool = False) -> None:
+        """Note that a piece came, or the end of the body."""
+        self._over = self._over or end
+        if self._asleep and self.waker is not None:
+            self._asleep = False
+            self.waker()
 
 
 class Link(Protocol):
     """The interface of a connection for deliveries."""
 
     loop: AbstractEventLoop
-    http: HttpProtocol
+    http: Http1 | Http2
     writable: bool
-
-    def date(self) -> str:
-        """The value of the Date header."""
-        ...
 
     def flush(self) -> None:
         """Write the protocol's pending bytes."""
 
-    def finished(self, delivery: SocketDelivery, arrived: list[Event]) -> None:
+    def finished(self, delivery: SocketDelivery, arrived: list[Event], *, stale: bool = False) -> None:
         """Note that an answer was written in full, or its stream reset, and handle requests that arrived meanwhile."""
 
     def hang_up(self) -> None:
@@ -55,102 +83,95 @@ class Link(Protocol):
         """Reset the connection once everything is written (RST)."""
 
 
+_SHORT: Final = 128
+"""Frames that are written in one piece, whether or not the client reads."""
+
+
+def _in_runs(stream: StreamChunks) -> Iterator[Chunk | list[bytes]]:
+    """The frames of a stream without pauses, several at a time, and its last chunk."""
+    sent = 0
+    for run in stream.runs:
+        sent += len(run)
+        yield from [run] if len(run) <= _SHORT else (run[at : at + _SHORT] for at in range(0, len(run), _SHORT))
+    last = stream.last(sent)
+    if last is not None:
+        yield last
+
+
+@dataclass(slots=True, eq=False)
 class SocketDelivery:
     """Sends one exchange without a task or thread of its own: `run` continues until it has to wait.
 
-    It waits for a timer, for the socket (`Link.writable`), for the client's window or for chunks from elsewhere; the
+    It waits for the exchange, a timer, the socket (`Link.writable`), the client's window or chunks from elsewhere; the
     code that notices the change calls `run` again. `owner` is the fake that answers, which may cut the delivery.
     """
 
-    __slots__ = (
-        "_at",
-        "_batch",
-        "_chunk",
-        "_chunks",
-        "_due",
-        "_headed",
-        "_ripe",
-        "_started",
-        "_timer",
-        "exchange",
-        "link",
-        "over",
-        "owner",
-        "stream",
-    )
+    link: Link
+    stream: int
+    owner: object
+    outcome: CallOutcome = "still running"
+    _exchange: TransportExchange = field(init=False)
+    _taken: SentChunks = field(init=False)
+    _started: bool = False
+    _asked: float = field(init=False)
+    _due: float = field(init=False)
+    _timer: TimerHandle | None = None
+    _headed: bool = False
+    _chunks: Iterator[Chunk | list[bytes]] = field(default_factory=lambda: repeat(WAITING))
+    _chunk: Chunk | list[bytes] | None = WAITING
+    _is_due: bool = False
+    """Whether the delay of the chunk has passed."""
+    _at: int = 0
+    """How much of the chunk is written."""
+    _batch: int = 0
 
-    def __init__(self, link: Link, stream: int, exchange: TransportExchange, owner: object, started: float) -> None:
-        self.link = link
-        self.stream = stream
-        self.exchange = exchange
-        self.owner = owner
-        self.over = False
-        self._started = self._due = started
-        self._timer: TimerHandle | None = None
-        self._headed = False
-        self._chunks: Iterator[Chunk] = iter(())
-        self._chunk: Chunk | None = None
-        self._ripe = False
-        """Whether the delay of the chunk has passed."""
-        self._at = 0
-        """How much of the chunk is written."""
-        self._batch = 0
+    def __post_init__(self) -> None:
+        self._asked = self._due = self.link.loop.time()
 
-    def start(self) -> None:
+    def start(self, exchange: TransportExchange) -> None:
         """Send the head: a stream's at once, a whole body's together with the body; then continue."""
-        response = self.exchange.response
+        if self.outcome != "still running":
+            exchange.ended(self.outcome)
+            self.link.flush()
+            return
+        self._started = True
+        self._exchange, self._taken, response = exchange, exchange.taken, exchange.response
         if response.failure is not None:
             # The two failures that are possible after the connection was accepted: silence, and hanging up.
-            self.exchange.ended("cut")
-            self.over = True
+            self._end("cut")
             if response.failure == "connection closed":
                 self.link.hang_up()
-            return
-        if response.wait:
+        elif response.wait:
             self._due += response.wait
             self._timer = self.link.loop.call_at(self._due, self._begin)
         else:
             self._begin()
 
+    def _end(self, outcome: CallOutcome) -> None:
+        """Report the outcome, once the exchange is there; the first one counts."""
+        if self.outcome == "still running":
+            self.outcome = outcome
+        if self._started:
+            self._exchange.ended(self.outcome)
+
     def _begin(self) -> None:
         self._timer = None
-        response = self.exchange.response
-        if (
-            isinstance(response.chunks, StreamChunks)
-            and response.chunks.is_ready
-            and self._write_whole(response.chunks)
-        ):
-            return
-        if isinstance(response.chunks, Arriving):
-            response.chunks.set_waker(self._wake)
-        self._chunks = self.exchange.taken.begin(response.chunks, self._started)
+        response = self._exchange.response
+        chunks = response.chunks
+        if isinstance(chunks, Arriving):
+            chunks.waker = self._wake
+        self._chunks = self._taken.begin(chunks, self._asked)
+        if isinstance(chunks, StreamChunks) and not chunks.is_paced and isinstance(self.link.http, Http1):
+            self._chunks = _in_runs(chunks)
         self._advance()
         if not self._headed and any(name == "Transfer-Encoding" for name, _ in response.headers):
             self._head()
         self.run()
 
-    def _write_whole(self, stream: StreamChunks) -> bool:
-        """Write a stream that is ready in one piece, if the protocol can and there is nothing to wait for."""
-        link, taken = self.link, self.exchange.taken
-        if self.exchange.response.broken is not None or not link.writable:
-            return False
-        self._head()
-        if not link.http.frames(self.stream, stream.frames):
-            return False
-        taken.begin(stream, self._started)
-        at = link.loop.time()
-        taken.times.extend([at] * len(stream.frames))
-        last = stream.last(len(stream.frames))
-        if last is not None:
-            link.http.body(self.stream, last.data)
-            taken.add(last, at)
-        self._finish()
-        return True
-
     def run(self) -> None:
         """Write until something has to be waited for, or until the end."""
         link = self.link
-        while not self.over and self._timer is None:
+        while self.outcome == "still running" and self._timer is None:
             chunk = self._chunk
             if chunk is WAITING:
                 self._advance()
@@ -160,7 +181,7 @@ class SocketDelivery:
             if chunk is None:
                 self._finish()
                 return
-            if not link.writable or (chunk.delay and not self._at and self._waits(chunk)):
+            if not link.writable or (isinstance(chunk, Chunk) and chunk.delay and not self._at and self._waits(chunk)):
                 break
             if self._batch > _BATCH:
                 self._batch = 0
@@ -168,19 +189,21 @@ class SocketDelivery:
                 break
             if not self._headed:
                 self._head()
+            if isinstance(chunk, list):
+                self._batch += cast("Http1", link.http).frames(chunk)
+                self._taken.times.extend(repeat(link.loop.time(), len(chunk)))
+                self._advance()
+                continue
             room = link.http.room(self.stream)
             if room >= len(chunk.data) - self._at:
                 self._write_due(chunk, min(room, _BATCH))
             elif room > 0:
-                self._write_part(chunk, room)
+                link.http.body(self.stream, chunk.data[self._at : self._at + room])
+                self._at += room
+                self._batch += room
             else:
                 break  # at -1 the connection says that the stream is gone
         link.flush()
-
-    def _write_part(self, chunk: Chunk, size: int) -> None:
-        self.link.http.body(self.stream, chunk.data[self._at : self._at + size])
-        self._at += size
-        self._batch += size
 
     def _write_due(self, chunk: Chunk, room: int) -> None:
         """Write the rest of a chunk, and following chunks without a delay while there is room."""
@@ -190,7 +213,7 @@ class SocketDelivery:
         self._at = 0
         written = [chunk]
         self._advance()
-        while (after := self._chunk) is not None and not after.delay:
+        while isinstance(after := self._chunk, Chunk) and not after.delay:
             size += len(after.data)
             if size > room:
                 break
@@ -198,25 +221,25 @@ class SocketDelivery:
             written.append(after)
             self._advance()
         self._batch += size
-        self.exchange.taken.extend(written, self.link.loop.time())
+        self._taken.extend(written, self.link.loop.time())
 
     def _head(self) -> None:
         self._headed = True
-        self.link.http.head(self.stream, self.exchange.response, self.link.date())
+        self.link.http.head(self.stream, self._exchange.response, http_date())
 
     def _waits(self, chunk: Chunk) -> bool:
         """Whether the chunk is not due yet; its delay starts when the previous chunk was due."""
-        if self._ripe:
+        if self._is_due:
             return False
         self._due += chunk.delay
         if self._due <= self.link.loop.time():
-            self._ripe = True
+            self._is_due = True
             return False
         self._timer = self.link.loop.call_at(self._due, self._on_timer)
         return True
 
     def _on_timer(self) -> None:
-        self._timer, self._ripe = None, True
+        self._timer, self._is_due = None, True
         self.run()
 
     def _wake(self) -> None:
@@ -224,7 +247,7 @@ class SocketDelivery:
             self.link.loop.call_soon_threadsafe(self.run)
 
     def _advance(self) -> None:
-        self._ripe = False
+        self._is_due = False
         try:
             self._chunk = next(self._chunks, None)
         except Exception as error:  # noqa: BLE001 - whatever a script raises, the client must see an end
@@ -237,11 +260,11 @@ class SocketDelivery:
         link, http = self.link, self.link.http
         if not self._headed:
             self._head()
-        broken = self.exchange.response.broken
-        self.exchange.ended("complete" if broken is None else "cut")
-        self.over = True
+        response = self._exchange.response
+        broken = response.broken
+        self._end("complete" if broken is None else "cut")
         if broken is None:
-            link.finished(self, http.end(self.stream))
+            link.finished(self, http.end(self.stream), stale=response.stale)
         elif broken == "connection closed":
             link.hang_up()
         elif broken == "connection reset" and http.reset(self.stream):
@@ -252,9 +275,7 @@ class SocketDelivery:
 
     def drop(self, outcome: CallOutcome) -> None:
         """The client has disconnected or the fake was closed: write nothing more."""
-        self.over = True
-        self._chunks, self._chunk = iter(()), None
         if self._timer is not None:
             self._timer.cancel()
-            self._timer = None
-        self.exchange.ended(outcome)
+        self._chunks, self._chunk = iter(()), None
+        self._end(outcome)

@@ -12,7 +12,7 @@ from http import HTTPStatus
 import h11
 
 from converse_harness.server.protocol import LIMITS, SMALL, Arrived, Event, HttpRefused, Limits, refusal
-from converse_harness.stream.delivery import Frames
+from converse_harness.stream.delivery import Frames, in_chunks
 from converse_harness.stream.http import HttpResponse, Request
 
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
@@ -149,11 +149,16 @@ class Http1:
             return
         self._out.append(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
 
-    def frames(self, stream: int, frames: Frames) -> bool:
-        """Write the frames of a stream in one piece."""
-        if not self._silent:
-            self._out.append(frames.chunked if self._chunked else b"".join(frames))
-        return True
+    def frames(self, frames: list[bytes]) -> int:
+        """Write frames of a stream in one piece, as one chunk each if the answer is chunked; return its size."""
+        if self._silent:
+            return 0
+        if not self._chunked:
+            data = b"".join(frames)
+        else:
+            data = frames.chunked if isinstance(frames, Frames) else in_chunks(frames)
+        self._out.append(data)
+        return len(data)
 
     def end(self, stream: int) -> list[Event]:
         """End an answer; returns the request that waited for this."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
@@ -21,7 +22,6 @@ from h2.settings import SettingCodes, Settings
 from hyperframe.frame import DataFrame, HeadersFrame, WindowUpdateFrame
 
 from converse_harness.server.protocol import LIMITS, SMALL, Arrived, Event, HttpRefused, Left, Limits, refusal
-from converse_harness.stream.delivery import Frames
 from converse_harness.stream.http import HttpResponse, Request
 
 if TYPE_CHECKING:
@@ -90,18 +90,22 @@ class _Frames(FrameBuffer):
         self._updates += 2
 
 
-class _Request:
+class _Request(NamedTuple):
     """A request that is being received."""
 
-    __slots__ = ("body", "headers")
+    headers: list[tuple[str, str]]
+    body: bytearray
 
-    def __init__(self, headers: list[tuple[str, str]]) -> None:
-        self.headers = headers
-        self.body = bytearray()
 
-    def says(self, name: str) -> str:
-        """The value of a header that occurs exactly once; otherwise empty."""
-        return next((value for known, value in self.headers if known == name), "")
+@dataclass(slots=True)
+class _DueAnswer:
+    """What is still due on a stream whose request is whole, or was refused before its end (`unfinished`)."""
+
+    silent: bool = False
+    """It has no body (HEAD)."""
+    unfinished: bool = False
+    headless: bool = True
+    """Not even the head is answered."""
 
 
 class Http2:
@@ -125,14 +129,8 @@ class Http2:
         self._h2.initiate_connection()
         self._h2.increment_flow_control_window(_WINDOW)
         self._coming: dict[int, _Request] = {}
-        self._open: set[int] = set()
-        """Streams with a request that is whole and not answered."""
-        self._headless: set[int] = set()
-        """Those of them of which not even the head is answered."""
-        self._unfinished: set[int] = set()
-        """Those of them whose request was refused before its end."""
-        self._silent: set[int] = set()
-        """Those of them whose answer has no body (HEAD)."""
+        self._open: dict[int, _DueAnswer] = {}
+        """Streams whose answer is due, or under way."""
         self._patience = limits.resets
         self._leaving = False
 
@@ -166,15 +164,20 @@ class Http2:
             case RequestReceived():
                 self._frames.asked()
                 headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers]
-                self._begins(event.stream_id, _Request(headers), events)
+                self._begins(event.stream_id, headers, events)
             case DataReceived():
                 if event.flow_controlled_length:
                     self._h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
-                self._data(event.stream_id, event.data, events)
+                request = self._coming.get(event.stream_id)
+                if request is not None:
+                    request.body.extend(event.data)
+                    if len(request.body) > self._limits.body:
+                        events.append(self._refuse(event.stream_id, 413))
             case StreamEnded():
-                self._unfinished.discard(event.stream_id)
                 if event.stream_id in self._coming:
                     events.append(self._arrived(event.stream_id))
+                elif event.stream_id in self._open:
+                    self._open[event.stream_id].unfinished = False
             case StreamReset():
                 self._gone(event.stream_id, events)
             case ConnectionTerminated():
@@ -185,26 +188,18 @@ class Http2:
             case _:
                 pass
 
-    def _begins(self, stream: int, request: _Request, events: list[Event]) -> None:
-        self._coming[stream] = request
-        promised = request.says("content-length")
+    def _begins(self, stream: int, headers: list[tuple[str, str]], events: list[Event]) -> None:
+        self._coming[stream] = _Request(headers, bytearray())
+        said = dict(headers)
+        promised = said.get("content-length", "")
         if promised.isdecimal() and int(promised) > self._limits.body:
             events.append(self._refuse(stream, 413))
-        elif request.says("expect").lower() == "100-continue":
+        elif said.get("expect", "").lower() == "100-continue":
             self._h2.send_headers(stream, [(":status", "100")])
-
-    def _data(self, stream: int, data: bytes, events: list[Event]) -> None:
-        request = self._coming.get(stream)
-        if request is None:
-            return
-        request.body += data
-        if len(request.body) > self._limits.body:
-            events.append(self._refuse(stream, 413))
 
     def _refuse(self, stream: int, status: int) -> HttpRefused:
         del self._coming[stream]
-        self._opened(stream)
-        self._unfinished.add(stream)
+        self._open[stream] = _DueAnswer(unfinished=True)
         return HttpRefused(stream, refusal(status, "", self._limits))
 
     def _give_up(self, events: list[Event]) -> None:
@@ -214,25 +209,18 @@ class Http2:
 
     def _arrived(self, stream: int) -> Arrived:
         request = self._coming.pop(stream)
-        self._opened(stream)
-        if request.says(":method") == "HEAD":
-            self._silent.add(stream)
         pseudo = {name: value for name, value in request.headers if name.startswith(":")}
+        method = pseudo[":method"]
+        self._open[stream] = _DueAnswer(silent=method == "HEAD")
         headers = [("host", pseudo.get(":authority", ""))]
         headers += [(name, value) for name, value in request.headers if not name.startswith(":") and name != "host"]
-        return Arrived(
-            stream, Request(pseudo[":method"], pseudo.get(":path", "/"), tuple(headers), bytes(request.body))
-        )
-
-    def _opened(self, stream: int) -> None:
-        self._open.add(stream)
-        self._headless.add(stream)
+        return Arrived(stream, Request(method, pseudo.get(":path", "/"), tuple(headers), bytes(request.body)))
 
     def _gone(self, stream: int, events: list[Event]) -> None:
         self._coming.pop(stream, None)
-        if stream in self._headless or stream not in self._open:
+        answer = self._open.pop(stream, None)
+        if answer is None or answer.headless:
             self._patience -= 1
-        self._forget(stream)
         # A flood of requests that are reset at once is always stopped here.
         before = len(events)
         events[:] = [event for event in events if event.stream != stream]
@@ -248,7 +236,7 @@ class Http2:
             headers = [(":status", str(response.status)), ("date", date)]
             headers += [(name.lower(), value) for name, value in response.headers]
             self._h2.send_headers(stream, [item for item in headers if item[0] not in _CONNECTION_HEADERS])
-            self._headless.discard(stream)
+            self._open[stream].headless = False
 
     def room(self, stream: int) -> int:
         """The room in the client's windows, of the stream and of the connection; -1 if the stream is gone."""
@@ -258,22 +246,18 @@ class Http2:
 
     def body(self, stream: int, data: bytes) -> None:
         """Write a part of a body in DATA frames of its own."""
-        if stream in self._silent:
+        if self._open[stream].silent:
             return
         largest = self._h2.max_outbound_frame_size
         for start in range(0, len(data), largest):
             self._h2.send_data(stream, data[start : start + largest])
             self._frames.sent()
 
-    def frames(self, stream: int, frames: Frames) -> bool:
-        """Return False: each frame must respect the client's windows."""
-        return False
-
     def end(self, stream: int) -> list[Event]:
         """End an answer."""
         if not self._gone_meanwhile(stream):
             self._h2.end_stream(stream)
-            if stream in self._unfinished:
+            if self._open[stream].unfinished:
                 self._h2.reset_stream(stream, ErrorCodes.NO_ERROR)  # there is no need for the rest of the request
             self._patience = min(self._patience + 1, self._limits.resets)
         self._answered(stream)
@@ -295,12 +279,8 @@ class Http2:
         """Return the bytes to send, and remove them."""
         return self._h2.data_to_send()
 
-    def _forget(self, stream: int) -> None:
-        for kept in (self._open, self._headless, self._unfinished, self._silent):
-            kept.discard(stream)
-
     def _answered(self, stream: int) -> None:
-        self._forget(stream)
+        self._open.pop(stream, None)
         if self._leaving and not (self._open or self._coming):
             self.done = True
 

@@ -117,11 +117,11 @@ class ConverseServer:
     def _recording_at(
         self, prefix: str, settings: Settings, path: str | Path, **options: Unpack[Options]
     ) -> RecordingFake:
-        from converse_harness.server.proxy import open_recording
+        from converse_harness.server.proxy import RecordingFake
 
         with_defaults: Settings = {**self.settings, **settings}
         url = self.url + prefix
-        return open_recording(url, lambda fake: self._mounted(fake, prefix), with_defaults, path, **options)
+        return RecordingFake(url, lambda fake: self._mounted(fake, prefix), with_defaults, path, **options)
 
     def _fake_at(self, prefix: str, *replies: Responder | Replies, **settings: Unpack[Settings]) -> ServerFake:
         with_defaults: Settings = {**self.settings, **settings}
@@ -182,7 +182,7 @@ class ConverseServer:
             fake.endpoint.on_ended = partial(self.on_ended, fake)
         try:
             with registry.opened(RefusingFake(_NOT_AIMED, fake), boto=False, url=fake.url):
-                self._mounts.mount(fake, prefix)
+                self._mounts.fakes[prefix] = fake
                 yield
         finally:
             self._mounts.unmount(fake, prefix)
@@ -190,6 +190,5 @@ class ConverseServer:
 
     def _cut(self, fake: Fake) -> None:
         """Cut the running answers of a closed fake, so that no client waits for them and no event follows the close."""
-        runs = any(call.outcome == "still running" for call in fake.calls)
-        if runs or any(each.answers_for(fake) for each in [*self._thread.connections]):
+        if any(each.answers_for(fake) for each in [*self._thread.connections]):
             self._thread.cut(fake)

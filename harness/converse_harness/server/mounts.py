@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import logging
 import os
 import secrets
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final, NamedTuple, Self, Unpack
 
 from converse_harness.endpoint.call import CallOutcome
@@ -16,8 +17,9 @@ from converse_harness.errors import CallError
 from converse_harness.intercept.clients import environ
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Fake, Settings
+from converse_harness.server.protocol import no_call
 from converse_harness.stream.delivery import SentChunks
-from converse_harness.stream.http import NO_REQUEST_ID, HttpResponse, Request, error_response
+from converse_harness.stream.http import HttpResponse, Request
 
 Mount = Callable[["ServerFake"], AbstractContextManager[object]]
 """Lets a server answer with a fake for as long as it is open."""
@@ -61,6 +63,8 @@ class ServerFake(Fake):
         return self
 
 
+_LOG: Final = logging.getLogger(__name__)
+
 _CONTROL: Final = "/__converse"
 """Where the control API is, beside the prefixes of the fakes."""
 
@@ -95,6 +99,7 @@ class MountedAnswer(NamedTuple):
 
     owner: object
     give: Callable[[], TransportExchange]
+    """Never raises."""
     slow: bool
     forwards: bool = False
 
@@ -110,10 +115,6 @@ class Mounts:
         """A new prefix that cannot be guessed."""
         return f"/fake-{secrets.token_urlsafe(12)}"
 
-    def mount(self, fake: ServerFake, prefix: str) -> None:
-        """Mount a fake at a prefix."""
-        self.fakes[prefix] = fake
-
     def unmount(self, fake: ServerFake, prefix: str) -> None:
         """Remove a fake; if another fake is at its prefix by now, that one stays."""
         if self.fakes.get(prefix) is fake:
@@ -122,33 +123,32 @@ class Mounts:
     def answer(self, request: Request) -> MountedAnswer:
         """The responder of a request, with the prefix removed from the target."""
         prefix = "/" + request.target[1:].partition("/")[0].partition("?")[0]
-        if prefix == _CONTROL:
-            return MountedAnswer(
-                self, lambda: PlainExchange(self._control(request)), slow=True
-            )  # checks against the service model
+        if prefix == _CONTROL:  # slow: it checks against the service model
+            give = partial(_guarded, lambda: PlainExchange(self._control(request)), [])
+            return MountedAnswer(self, give, slow=True)
         fake = self.fakes.get(prefix)
         if fake is not None:
-            return _of(fake, replace(request, target=request.target[len(prefix) :] or "/"))
-        fake = self.fakes.get("")
-        if fake is not None:
-            return _of(fake, request)
-        message = json.dumps({"message": _NO_FAKE_THERE.format(prefix=prefix)}).encode()
-        nobody = error_response("UnknownOperationException", 404, message, NO_REQUEST_ID)
-        return MountedAnswer(self, lambda: PlainExchange(nobody), slow=False)
+            request = replace(request, target=request.target[len(prefix) :] or "/")
+        else:
+            fake = self.fakes.get("")
+        if fake is None:
+            nobody = PlainExchange(no_call("UnknownOperationException", 404, _NO_FAKE_THERE.format(prefix=prefix)))
+            return MountedAnswer(self, lambda: nobody, slow=False)
+        give = partial(_guarded, partial(fake.answer, request), fake.endpoint.problems)
+        return MountedAnswer(fake, give, slow=fake.runs_functions or fake.records, forwards=fake.records)
 
 
-def _of(fake: ServerFake, request: Request) -> MountedAnswer:
-    def give() -> TransportExchange:
-        try:
-            return fake.answer(request)
-        except Exception as error:  # a mistake of ours
-            fake.endpoint.problems.append(error)
-            raise
-        except BaseException as error:  # noqa: BLE001 - pytest.fail, sys.exit: in another thread they end no test
-            problem = CallError(f"a function of the script ended with {type(error).__name__}: {error}")
-            problem.__cause__ = error
-            fake.endpoint.problems.append(problem)
-            body = json.dumps({"message": str(problem)}).encode()
-            return PlainExchange(error_response("ValidationException", 400, body, NO_REQUEST_ID))
-
-    return MountedAnswer(fake, give, slow=fake.runs_functions or fake.records, forwards=fake.records)
+def _guarded(give: Callable[[], TransportExchange], problems: list[Exception]) -> TransportExchange:
+    """Answer a request, with an error if our own code or a function of the script fails; the server lives on."""
+    try:
+        return give()
+    except Exception as error:  # noqa: BLE001 - a mistake of ours
+        _LOG.exception("converse-harness could not answer a request")
+        problems.append(error)
+        message = f"converse-harness could not answer: {type(error).__name__}: {error}"
+        return PlainExchange(no_call("InternalServerException", 500, message))
+    except BaseException as error:  # noqa: BLE001 - pytest.fail, sys.exit: in another thread they end no test
+        problem = CallError(f"a function of the script ended with {type(error).__name__}: {error}")
+        problem.__cause__ = error
+        problems.append(problem)
+        return PlainExchange(no_call("ValidationException", 400, str(problem)))

@@ -1,13 +1,16 @@
-"""The common parts of HTTP/1.1 and HTTP/2, without I/O: events, limits, refusals."""
+"""The common parts of HTTP/1.1 and HTTP/2, without I/O: events, limits, refusals.
+
+Http1 and Http2 have the same methods: bytes in, events out; answers in, bytes out. `done`: nothing more will be sent or
+received, close after the pending bytes were written. `unread`: the peer may still be sending.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
-from converse_harness.stream.delivery import Frames
 from converse_harness.stream.http import NO_REQUEST_ID, HttpResponse, Request, error_response
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -45,24 +48,13 @@ SMALL: Final = 64
 """Bytes of a body; a peer that sends fewer at a time makes more work than it carries."""
 
 
-class HttpRefusal(NamedTuple):
-    """An HTTP status with AWS's error name and a message."""
-
-    status: int
-    name: str
-    message: str
-
-
-_MALFORMED: Final = HttpRefusal(400, "BadRequestException", "This is not an HTTP request that can be read: {problem}.")
-_REFUSALS: Final[Mapping[int, HttpRefusal]] = {
-    400: _MALFORMED,
-    408: HttpRefusal(
-        408, "RequestTimeoutException", "The request did not arrive in full; nothing came for {silence:g} s."
-    ),
-    413: HttpRefusal(413, "RequestEntityTooLargeException", "The request body is longer than {body} bytes."),
-    431: HttpRefusal(431, "RequestHeaderSectionTooLargeException", "The request's head is longer than {head} bytes."),
+_REFUSALS: Final[Mapping[int, tuple[str, str]]] = {
+    400: ("BadRequestException", "This is not an HTTP request that can be read: {problem}."),
+    408: ("RequestTimeoutException", "The request did not arrive in full; nothing came for {silence:g} s."),
+    413: ("RequestEntityTooLargeException", "The request body is longer than {body} bytes."),
+    431: ("RequestHeaderSectionTooLargeException", "The request's head is longer than {head} bytes."),
 }
-"""What is said to a peer whose request never becomes a Call. From HTTP; nothing of it is recorded."""
+"""What is said to a peer whose request never becomes a Call, by status. From HTTP; nothing of it is recorded."""
 
 
 class Arrived(NamedTuple):
@@ -90,64 +82,12 @@ Event = Arrived | HttpRefused | Left
 
 def refusal(status: int, problem: str, limits: Limits) -> HttpResponse:
     """The answer to a request that cannot be accepted, in AWS's form, so that every client can read it."""
-    known = _REFUSALS.get(status, _MALFORMED)
-    said = known.message.format(problem=problem, silence=limits.silence, body=limits.body, head=limits.head)
-    body = json.dumps({"message": said}).encode()
-    return error_response(known.name, known.status, body, NO_REQUEST_ID)
+    status = status if status in _REFUSALS else 400
+    name, message = _REFUSALS[status]
+    said = message.format(problem=problem, silence=limits.silence, body=limits.body, head=limits.head)
+    return no_call(name, status, said)
 
 
-class HttpProtocol(Protocol):
-    """One connection, without I/O: bytes in, events out; answers in, bytes out.
-
-    `done`: nothing more will be sent or received; close after the pending bytes were written. `unread`: the peer may
-    still be sending.
-    """
-
-    done: bool
-    unread: bool
-
-    @property
-    def mid_request(self) -> bool:
-        """Whether a part of a request has arrived and no answer is due."""
-        ...
-
-    @property
-    def backlog(self) -> int:
-        """The number of bytes that wait for an earlier answer."""
-        ...
-
-    def receive(self, data: bytes) -> list[Event]:
-        """Process bytes from the peer, b"" at their end. Never raises: unreadable input yields HttpRefused or the
-        end.
-        """
-        ...
-
-    def head(self, stream: int, response: HttpResponse, date: str) -> None:
-        """Write the head of an answer."""
-
-    def room(self, stream: int) -> int:
-        """The number of bytes of a body that may be sent now; negative if the stream is gone."""
-        ...
-
-    def body(self, stream: int, data: bytes) -> None:
-        """Write a part of a body that is not longer than `room`."""
-
-    def frames(self, stream: int, frames: Frames) -> bool:
-        """Write the frames of a stream in one piece; False if they must wait for room one by one."""
-        ...
-
-    def end(self, stream: int) -> list[Event]:
-        """End an answer; return the events of requests that waited for this."""
-        ...
-
-    def reset(self, stream: int) -> bool:
-        """Reset the stream; False if only the connection itself can be reset."""
-        ...
-
-    def time_out(self) -> list[Event]:
-        """Handle a peer that was silent in the middle of a request."""
-        ...
-
-    def take(self) -> bytes:
-        """Return the bytes to send, and remove them."""
-        ...
+def no_call(name: str, status: int, message: str) -> HttpResponse:
+    """An error in AWS's form, in answer to what never becomes a Call."""
+    return error_response(name, status, json.dumps({"message": message}).encode(), NO_REQUEST_ID)

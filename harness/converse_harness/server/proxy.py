@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import queue
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -23,18 +22,17 @@ from converse_harness.recordings.choices import MODES, Mode
 from converse_harness.recordings.matching import Match
 from converse_harness.recordings.modes import (
     MissingRecording,
-    OpenedRecording,
     open_session,
     save_or_set_aside,
 )
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.write import ForwardedExchange, SessionWriter
 from converse_harness.secrets import mask
-from converse_harness.server.delivery import WAITING, Arriving
+from converse_harness.server.delivery import Arriving
 from converse_harness.server.mounts import Mount, ServerFake
-from converse_harness.server.upstream import Upstream, UpstreamAnswer, find
+from converse_harness.server.upstream import Upstream, UpstreamAnswer
 from converse_harness.stream.delivery import SentChunks
-from converse_harness.stream.http import NO_REQUEST_ID, Chunk, HttpResponse, Request, error_response
+from converse_harness.stream.http import NO_REQUEST_ID, HttpResponse, Request, error_response
 
 _THREAD: Final = "converse-harness recording"
 
@@ -57,45 +55,6 @@ _UNAVAILABLE: Final = "ServiceUnavailableException"
 _NOT_REACHED: Final = "converse-harness passes calls on to {url}, and no answer came from there: {error}"
 
 
-class _Pieces(Arriving):
-    """The pieces of a forwarded body in order of arrival. The recording keeps them all, however slow the client is."""
-
-    def __init__(self, pieces: list[tuple[bytes, float]]) -> None:
-        self._pieces = pieces
-        self._next = 0
-        self._over = False
-        self._asleep = False
-        self._waker: Callable[[], None] | None = None
-
-    def set_waker(self, waker: Callable[[], None]) -> None:
-        """Set a function that is called when a piece is there after WAITING."""
-        self._waker = waker
-
-    def __next__(self) -> Chunk:
-        while True:
-            over = self._over  # asked before the pieces are, as the last of them comes before the end
-            if self._next < len(self._pieces):
-                data, _ = self._pieces[self._next]
-                self._next += 1
-                return Chunk(data)
-            if over:
-                raise StopIteration
-            if self._asleep:
-                return WAITING
-            self._asleep = True  # and look again: what came in between has woken nobody
-
-    def came(self) -> None:
-        """Add a piece."""
-        if self._asleep and self._waker is not None:
-            self._asleep = False
-            self._waker()
-
-    def end(self) -> None:
-        """Mark the end of the body."""
-        self._over = True
-        self.came()
-
-
 class _Relay:
     """One call that is forwarded to the service, and its answer."""
 
@@ -108,7 +67,7 @@ class _Relay:
         self._answer: UpstreamAnswer | None = None
         self._whole = False
         """Whether all of the answer is there, taken or not."""
-        self._pieces = _Pieces(passed.captured.pieces)
+        self._pieces = Arriving(passed.captured.pieces)
         self.response = HttpResponse(0, (), ())
 
     @property
@@ -138,7 +97,9 @@ class _Relay:
             self.response = error_response(_UNAVAILABLE, 503, body, NO_REQUEST_ID)
             return
         self._hearing.began(answer.status, answer.headers)
-        self.response = HttpResponse(answer.status, tuple(_for_the_client(answer)), self._pieces)
+        headers = [(name, value) for name, value in answer.headers if name.lower() not in _BETWEEN_TWO]
+        ends = [("Transfer-Encoding", "chunked")] if answer.chunked else []
+        self.response = HttpResponse(answer.status, (*headers, *ends, ("Connection", "keep-alive")), self._pieces)
         self._answer = answer
         if answer.chunked:
             reader = threading.Thread(target=self._read, args=(answer,), name=_THREAD, daemon=True)
@@ -146,7 +107,10 @@ class _Relay:
             reader.start()
         else:
             self._read(answer)
-            self._give_length()
+            if not any(name.lower() == "content-length" for name, _ in headers):
+                # It ended with its connection, and that of the client stays open.
+                length = str(sum(len(data) for data, _ in self._heard.pieces))
+                self.response = replace(self.response, headers=(*self.response.headers, ("Content-Length", length)))
 
     def ended(self, outcome: CallOutcome) -> None:
         """The client has the whole answer, or has disconnected, or the proxy stops."""
@@ -171,7 +135,7 @@ class _Relay:
             with self._lock:
                 self._answer = None
                 answer.close()
-            self._pieces.end()
+            self._pieces.came(end=True)
 
     def _end(self, end: Callable[[], None]) -> None:
         """End the recording of the call; only the first end counts."""
@@ -180,22 +144,6 @@ class _Relay:
             end()
         if ran and not self._heard.running:
             self._over(self._call)
-
-    def _give_length(self) -> None:
-        """Add a Content-Length to a body that ended with its connection, because the client's connection stays open."""
-        headers = self.response.headers
-        if not any(name.lower() == "content-length" for name, _ in headers):
-            length = str(sum(len(data) for data, _ in self._heard.pieces))
-            self.response = replace(self.response, headers=(*headers, ("Content-Length", length)))
-
-
-def _for_the_client(answer: UpstreamAnswer) -> Iterator[tuple[str, str]]:
-    for name, value in answer.headers:
-        if name.lower() not in _BETWEEN_TWO:
-            yield name, value
-    if answer.chunked:
-        yield "Transfer-Encoding", "chunked"
-    yield "Connection", "keep-alive"
 
 
 OnSaved = Callable[[Call, Exception | None], None]
@@ -216,15 +164,16 @@ class _Saver:
     def __init__(self, writer: SessionWriter, on_saved: OnSaved) -> None:
         self._writer = writer
         self._on_saved = on_saved
-        self._ended: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
         self._unsaved: list[Call] = []
         self._failed = False
+        self._changed, self._over = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name=_THREAD, daemon=True)
         registry.exempt(self._thread)
 
     def ended(self, call: Call) -> None:
         """Note that a call has ended."""
-        self._ended.put(call)
+        self._unsaved.append(call)
+        self._changed.set()
 
     def __enter__(self) -> None:
         self._thread.start()
@@ -233,51 +182,49 @@ class _Saver:
         """Write the rest. Raises ReplyError if that fails; the message names the place where the data was saved
         instead.
         """
-        self._ended.put(None)
+        self._over.set()
+        self._changed.set()
         self._thread.join()
         if self._unsaved or self._failed:
             kept = save_or_set_aside(self._writer, passed=True)
             problem = ReplyError(kept.problem) if kept.problem else None
-            self._tell(problem)
+            self._tell(self._unsaved, problem)
             if problem is not None:
                 raise problem
 
     def _run(self) -> None:
-        rested = 0.0
-        while self._collect(rested):
+        while self._changed.wait() and not self._over.is_set():
+            self._changed.clear()
+            calls = self._unsaved[:]
             started = monotonic()
-            self._save()
-            rested = monotonic() + _REST * (monotonic() - started)
-
-    def _collect(self, until: float) -> bool:
-        """Wait for a call that ends, and until a set time for more; False when the session is over."""
-        self._unsaved = []
-        wait: float | None = None
-        while True:
+            failure: Exception | None = None
             try:
-                call = self._ended.get(timeout=wait)
-            except queue.Empty:
-                return True
-            if call is None:
-                return False
-            self._unsaved.append(call)
-            wait = max(0.0, until - monotonic())
+                self._writer.save()
+            except Exception as error:  # noqa: BLE001 - whoever is told knows it; it is tried again, and raised in the end
+                failure = error
+            self._failed = failure is not None
+            del self._unsaved[: len(calls)]
+            self._tell(calls, failure)
+            self._over.wait(_REST * (monotonic() - started))
 
-    def _save(self) -> None:
-        failure: Exception | None = None
-        try:
-            self._writer.save()
-        except Exception as error:  # noqa: BLE001 - whoever is told knows it; it is tried again, and raised in the end
-            failure = error
-        self._failed = failure is not None
-        self._tell(failure)
-
-    def _tell(self, failure: Exception | None) -> None:
-        """Report the calls that ended, also one that was left out of the recording."""
+    def _tell(self, calls: Sequence[Call], failure: Exception | None) -> None:
+        """Report calls that ended, also one that was left out of the recording."""
         left_out = {id(each.request) for each in self._writer.left_out}
-        for call in self._unsaved:
+        for call in calls:
             of_others = isinstance(failure, SecretFound) and id(call.request) not in left_out
             self._on_saved(call, None if of_others else failure)
+
+
+class Options(TypedDict, total=False):
+    """The options of a recording: see `ConverseServer.record`."""
+
+    upstream: str | None
+    region: str | None
+    mode: Mode | str
+    match: Match
+    pace: float | str
+    redaction: Redaction | None
+    on_saved: OnSaved
 
 
 class RecordingFake(ServerFake):
@@ -288,25 +235,36 @@ class RecordingFake(ServerFake):
     """
 
     def __init__(
-        self,
-        url: str,
-        mount: Mount,
-        opened: OpenedRecording,
-        upstream: Upstream | None,
-        on_saved: OnSaved,
-        settings: Settings,
+        self, url: str, mount: Mount, settings: Settings, path: str | Path, **options: Unpack[Options]
     ) -> None:
-        self._upstream = upstream
-        self._saver = None if opened.writer is None else _Saver(opened.writer, on_saved)
+        """Raises TransportError without credentials or region, and the errors of `open_session`."""
+        on_saved: OnSaved = options.get("on_saved", lambda call, failure: None)  # closing raises the error
+        try:
+            played, writer = open_session(
+                Path(path),
+                one_of("mode", options.get("mode", "all"), MODES),
+                match=options.get("match", "shape"),
+                pace=options.get("pace", 0.0),
+                again=f"ConverseServer.record({str(path)!r})",
+                redaction=options.get("redaction"),
+            )
+        except MissingRecording as error:
+            raise ReplyError(f'{error} Make it: ConverseServer.record({str(path)!r}, mode="once").') from error
+        self._upstream: Upstream | None = None
+        self._saver: _Saver | None = None
+        if writer is not None:
+            with registry.forwarding():
+                self._upstream = Upstream(options.get("upstream"), options.get("region"))
+            self._saver = _Saver(writer, on_saved)
 
         @contextmanager
         def saved(fake: ServerFake) -> Generator[None, None, None]:
-            fake.writer = opened.writer
+            fake.writer = writer
             fake.endpoint.on_ended = lambda call: on_saved(call, None)
             with self._saver or nullcontext(), mount(fake):
                 yield
 
-        super().__init__(url, saved, *() if opened.recording is None else (opened.recording,), **settings)
+        super().__init__(url, saved, *() if played is None else (played,), **settings)
 
     @property
     def upstream(self) -> str:
@@ -331,41 +289,3 @@ class RecordingFake(ServerFake):
         except TransportError as error:
             return self.endpoint.fail(exchange.call, error)
         return relay
-
-
-class Options(TypedDict, total=False):
-    """The options of a recording: see `ConverseServer.record`."""
-
-    upstream: str | None
-    region: str | None
-    mode: Mode | str
-    match: Match
-    pace: float | str
-    redaction: Redaction | None
-    on_saved: OnSaved
-
-
-def _ignored(call: Call, failure: Exception | None) -> None:
-    """Ignore the error: closing the fake raises it."""
-
-
-def open_recording(
-    url: str, mount: Mount, settings: Settings, path: str | Path, **options: Unpack[Options]
-) -> RecordingFake:
-    """A recording fake at a URL. Raises TransportError without credentials or region, and the errors of
-    `open_session`.
-    """
-    try:
-        opened = open_session(
-            Path(path),
-            one_of("mode", options.get("mode", "all"), MODES),
-            match=options.get("match", "shape"),
-            pace=options.get("pace", 0.0),
-            again=f"ConverseServer.record({str(path)!r})",
-            redaction=options.get("redaction"),
-        )
-    except MissingRecording as error:
-        raise ReplyError(f'{error} Make it: ConverseServer.record({str(path)!r}, mode="once").') from error
-    with registry.forwarding():
-        found = None if opened.writer is None else find(options.get("upstream"), options.get("region"))
-    return RecordingFake(url, mount, opened, found, options.get("on_saved", _ignored), settings)

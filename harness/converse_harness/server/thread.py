@@ -19,7 +19,7 @@ from converse_harness.errors import TransportError
 from converse_harness.intercept import registry
 from converse_harness.intercept.clients import is_loopback
 from converse_harness.intercept.exchange import TransportExchange
-from converse_harness.server.connection import Connection, failed
+from converse_harness.server.connection import Connection
 from converse_harness.server.mounts import Mounts
 from converse_harness.server.protocol import Limits
 
@@ -178,10 +178,7 @@ class ServerThread:
 
         def work() -> None:
             try:
-                try:
-                    exchange = give()
-                except Exception as error:  # noqa: BLE001 - a mistake of ours; the server lives on
-                    exchange = failed(loop, error)
+                exchange = give()
                 try:
                     loop.call_soon_threadsafe(answered, exchange)
                 except RuntimeError:  # the server has stopped meanwhile

@@ -6,7 +6,7 @@ import http.client
 import os
 import re
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
@@ -25,8 +25,7 @@ _SIGNING_NAME: Final = "bedrock"
 
 _BEARER: Final = "AWS_BEARER_TOKEN_BEDROCK"
 
-_PASSED_ON: Final = frozenset({"accept", "content-type"})
-_PASSED_ON_PREFIX: Final = "x-amzn-bedrock-"
+_PASSED_ON: Final = re.compile("accept|content-type|x-amzn-bedrock-.*", re.IGNORECASE)
 """The headers that say what is asked. Those that say who asks, and from where to where, are those of the proxy."""
 
 _CONNECT_TIMEOUT: Final = 60.0
@@ -62,7 +61,10 @@ class UpstreamAnswer:
     def __init__(self, raw: Any, session: Any) -> None:
         self._raw = raw
         self._session = session
-        self._wire = _connection_of(raw)
+        self._wire: socket.socket | None = None
+        """The connection's socket, as a handle of our own."""
+        with suppress(OSError, ValueError):  # the body is empty, and the connection closed already
+            self._wire = socket.fromfd(raw.fileno(), socket.AF_INET, socket.SOCK_STREAM)
         self.status: int = raw.status
         self.headers: tuple[tuple[str, str], ...] = tuple(raw.headers.items())
         self.chunked: bool = bool(raw.chunked)
@@ -96,13 +98,6 @@ class UpstreamAnswer:
             self._wire.close()
 
 
-def _connection_of(raw: Any) -> socket.socket | None:
-    """The connection's socket, as a handle of our own."""
-    with suppress(OSError, ValueError):  # the body is empty, and the connection closed already
-        return socket.fromfd(raw.fileno(), socket.AF_INET, socket.SOCK_STREAM)
-    return None
-
-
 class Upstream:
     """A service to which calls are forwarded, from any thread.
 
@@ -110,16 +105,41 @@ class Upstream:
     another's.
     """
 
-    def __init__(self, url: str | None, region: str, session: Any, token: str) -> None:
-        self.region = region
+    def __init__(self, url: str | None, region: str | None) -> None:
+        """Find the service for this environment, or the one at `url`.
+
+        Raises TransportError without credentials or region.
+        """
+        from botocore.exceptions import BotoCoreError, ClientError
+        from botocore.session import Session
+
+        if url is not None:
+            _check_url(url)
         self._url = url
-        self._session = session
-        self._token = token
-        self._verify = session.get_config_variable("ca_bundle") or os.environ.get("REQUESTS_CA_BUNDLE") or True
-        self._agent = f"converse-harness/{version('converse-harness')}"
-        self._endpoint = cache(self._resolve)
-        self.url = self._endpoint(SERVICE)
-        """Where Bedrock Runtime is."""
+        self._token = os.environ.get(_BEARER, "").strip()
+        self._session: Any = Session()
+        try:
+            configured = region or self._session.get_config_variable("region")
+            self.region: str = configured or os.environ.get("AWS_REGION") or ""
+            if not self.region and (url is None or not self._token):
+                purpose = "find Bedrock in" if url is None else "sign for"
+                raise TransportError(_NO_REGION.format(purpose=purpose, how=_HOW))
+            if not self._token:
+                credentials = self._session.get_credentials()
+                if credentials is None:
+                    raise TransportError(_NO_KEYS.format(what=_NO_CREDENTIALS))
+                if credentials.get_frozen_credentials().access_key == ACCESS_KEY:
+                    raise TransportError(_NO_KEYS.format(what=_DUMMIES))
+            elif url is not None and not (url.startswith("https:") or is_loopback(url)):
+                raise TransportError(_IN_CLEAR.format(url=url))
+            bundle = self._session.get_config_variable("ca_bundle")
+            self._verify = bundle or os.environ.get("REQUESTS_CA_BUNDLE") or True
+            self._endpoint = cache(self._resolve)
+            self.url: str = self._endpoint(SERVICE)
+            """Where Bedrock Runtime is."""
+        except (BotoCoreError, ClientError) as error:
+            raise TransportError(_NO_KEYS.format(what=mask(str(error)).rstrip("."))) from error
+        self._agent = {"User-Agent": f"converse-harness/{version('converse-harness')}"}
 
     def ask(self, request: Request) -> UpstreamAnswer:
         """Sign a request anew and send it. Raises BotoCoreError if no answer comes, TransportError without keys."""
@@ -145,7 +165,7 @@ class Upstream:
         made: Any = AWSRequest(
             method=request.method,
             url=base.rstrip("/") + _normal(request.target),
-            headers={**dict(_passed_on(request.headers)), "User-Agent": self._agent},
+            headers={name: value for name, value in request.headers if _PASSED_ON.fullmatch(name)} | self._agent,
             data=request.body,
             stream_output=True,
         )
@@ -176,32 +196,6 @@ class Upstream:
         return url
 
 
-def find(url: str | None, region: str | None) -> Upstream:
-    """Find the service for this environment, or the one at `url`.
-
-    Raises TransportError without credentials or region.
-    """
-    from botocore.exceptions import BotoCoreError, ClientError
-    from botocore.session import Session
-
-    if url is not None:
-        _check_url(url)
-    token = os.environ.get(_BEARER, "").strip()
-    session: Any = Session()
-    try:
-        found = region or session.get_config_variable("region") or os.environ.get("AWS_REGION") or ""
-        if not found and (url is None or not token):
-            purpose = "find Bedrock in" if url is None else "sign for"
-            raise TransportError(_NO_REGION.format(purpose=purpose, how=_HOW))
-        if not token:
-            _check_keys(session)
-        elif url is not None and not (url.startswith("https:") or is_loopback(url)):
-            raise TransportError(_IN_CLEAR.format(url=url))
-        return Upstream(url, found, session, token)
-    except (BotoCoreError, ClientError) as error:
-        raise TransportError(_NO_KEYS.format(what=mask(str(error)).rstrip("."))) from error
-
-
 def _check_url(url: str) -> None:
     try:
         parts = urlsplit(url)
@@ -210,20 +204,6 @@ def _check_url(url: str) -> None:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
         raise TransportError(_NO_URL.format(url=mask(re.sub("//.*@", "//***@", url))))
-
-
-def _check_keys(session: Any) -> None:
-    credentials = session.get_credentials()
-    if credentials is None:
-        raise TransportError(_NO_KEYS.format(what=_NO_CREDENTIALS))
-    if credentials.get_frozen_credentials().access_key == ACCESS_KEY:
-        raise TransportError(_NO_KEYS.format(what=_DUMMIES))
-
-
-def _passed_on(headers: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    for name, value in headers:
-        if name.lower() in _PASSED_ON or name.lower().startswith(_PASSED_ON_PREFIX):
-            yield name, value
 
 
 def _normal(target: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice, repeat
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from converse_harness.stream.events import decode_event
 from converse_harness.stream.frames import decode
@@ -21,6 +21,11 @@ class SentEvent(NamedTuple):
 
     event: Event
     at: float
+
+
+def in_chunks(frames: Iterable[bytes]) -> bytes:
+    """Frames in the transfer encoding `chunked`, one chunk each."""
+    return b"".join([b"%x\r\n%b\r\n" % (len(frame), frame) for frame in frames])
 
 
 class Frames(list[bytes]):
@@ -41,12 +46,8 @@ class Frames(list[bytes]):
     def chunked(self) -> bytes:
         """The frames in the transfer encoding `chunked`, one chunk each."""
         if not self._chunked:
-            self._chunked = b"".join([b"%x\r\n%b\r\n" % (len(frame), frame) for frame in self])
+            self._chunked = in_chunks(self)
         return self._chunked
-
-
-_SHORT: Final = 128
-"""Frames of a stream that may be written in one piece, whether or not the client reads."""
 
 
 class StreamChunks(Iterable[Chunk]):
@@ -76,11 +77,6 @@ class StreamChunks(Iterable[Chunk]):
     def is_paced(self) -> bool:
         """Whether the stream has any pause."""
         return bool(self.first or self.each)
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether it was sent before, and is short and without pauses, so that it may be written in one piece."""
-        return isinstance(self.runs, tuple) and len(self.frames) <= _SHORT and not self.is_paced
 
     def __iter__(self) -> Iterator[Chunk]:
         return self._with(iter(self.frames.events()))

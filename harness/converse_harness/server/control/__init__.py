@@ -1,58 +1,53 @@
 """The control API for tests in any language, over HTTP; this code does no I/O.
 
-This module has the routes as one table. `callers.py` checks callers, `vocabulary.py` defines the JSON form of replies
-and scripts, `arguments.py` reads bodies, `patterns.py` searches, `openapi.json` describes everything for people and
-generators; tests keep them consistent.
+This module has the routes as one table. `reading.py` checks callers and reads bodies, `vocabulary.py` defines the JSON
+form of replies and scripts, `arguments.py` of their values, `patterns.py` searches, `openapi.json` describes everything
+for people and generators; tests keep them consistent.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import shake_256
 from importlib.resources import files
-from typing import Any, Final, NamedTuple, Protocol, cast
+from typing import Any, Final, NamedTuple, Protocol, Unpack, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from converse_harness import bedrock
-from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.endpoint.call import CONVERSATIONS, Call
-from converse_harness.endpoint.conversation import HistoryLevel
-from converse_harness.endpoint.script import Slot, describe
+from converse_harness.endpoint.script import describe
 from converse_harness.errors import ConverseHarnessError, ReplyError
-from converse_harness.intercept.fake import Strictness
+from converse_harness.intercept.fake import Settings
 from converse_harness.secrets import mask
-from converse_harness.server.control.arguments import ControlRefusal, ControlRefused, known, parse, to_bytes, too_deep
-from converse_harness.server.control.callers import check_caller, check_json
-from converse_harness.server.control.vocabulary import read_scripting, read_settings
+from converse_harness.server.control.reading import (
+    ControlRefused,
+    check_caller,
+    check_json,
+    known,
+    parse,
+    to_bytes,
+    too_deep,
+)
+from converse_harness.server.control.vocabulary import SCRIPTING, read_scripting, read_settings
 from converse_harness.server.mounts import ServerFake
 from converse_harness.stream.http import HttpResponse, Request, error_response, json_response
-
-__all__ = ["ROUTES", "ControlApi", "Fakes"]
 
 
 class Fakes(Protocol):
     """The interface to a server's fakes."""
 
-    def script(
-        self,
-        *,
-        seed: int = 0,
-        unused: Strictness = "fail",
-        unexpected: Strictness = "fail",
-        rules: RuleLevel = "default",
-        history: HistoryLevel = "note",
-        keep_calls: int | None = None,
-    ) -> ServerFake:
-        """Open a fake with this script."""
+    def script(self, **settings: Unpack[Settings]) -> ServerFake:
+        """Open a fake."""
         ...
 
     @property
     def fakes(self) -> Iterable[ServerFake]:
-        """The open fakes by id; closing one removes it."""
+        """The open fakes; closing one removes it."""
         ...
 
 
@@ -78,8 +73,7 @@ class ControlApi:
             check_json(request)
             status, value = handler(self, request, named)
         except ControlRefused as refused:
-            body, refusal = to_bytes({"message": str(refused)}), refused.refusal
-            response = error_response(refusal.error, refusal.status, body, request_id)
+            response = error_response(refused.error, refused.status, to_bytes({"message": str(refused)}), request_id)
             return replace(response, headers=(*response.headers, *refused.headers))
         body = value if isinstance(value, bytes) else to_bytes(value)
         return replace(json_response(body, request_id), status=status)
@@ -87,13 +81,13 @@ class ControlApi:
     def open_fake(self, request: Request, id: str) -> tuple[int, object]:
         """Open a fake with a script."""
         body = parse(request.body)
-        settings = read_settings(body, Fakes.script)
-        scripting = read_scripting(body)
+        settings, scripting = read_settings(body), read_scripting(body)
         try:
-            fake = self.server.script(**settings)
+            fake = self.server.script(**cast("Settings", settings))
         except ReplyError as error:
             raise ControlRefused(str(error)) from error
-        scripting.apply(fake)
+        for part in scripting:
+            part.apply(fake)
         return 201, {"id": id_of(fake), "url": fake.url, "environ": fake.environ}
 
     def list_fakes(self, request: Request, id: str) -> tuple[int, object]:
@@ -109,15 +103,16 @@ class ControlApi:
         fake = self._fake(id)
         fake.close()
         failures = fake.failures()
-        left = unused(fake.endpoint.script.unused())
-        return 200, {"ok": not failures, "unused": left, "problems": [_problem_text(each) for each in failures]}
+        problems = [_problem_text(each) for each in failures]
+        return 200, {"ok": not failures, "unused": _unused(fake), "problems": problems}
 
     def script_fake(self, request: Request, id: str) -> tuple[int, object]:
         """Add to a fake's script."""
         fake = self._fake(id)
         body = parse(request.body)
-        read_settings(body, _nothing_else)
-        read_scripting(body).apply(fake)
+        known(body, SCRIPTING, "")
+        for part in read_scripting(body):
+            part.apply(fake)
         return 200, _fake_json(id, fake)
 
     def list_calls(self, request: Request, id: str) -> tuple[int, object]:
@@ -143,7 +138,8 @@ class ControlApi:
             raise ControlRefused(
                 f"no fake {id!r} is open; open: {', '.join(fakes) or 'none'}. It was closed, or never opened: "
                 f"POST {FAKES} opens one and answers with its id.",
-                ControlRefusal.NO_FAKE,
+                404,
+                "ResourceNotFoundException",
             )
         return fakes[id]
 
@@ -175,6 +171,8 @@ ROUTES: Final = (
 )
 
 
+_UNKNOWN: Final = "UnknownOperationException"
+
 _DIGITS: Final = 18
 
 _PAGE: Final[Mapping[str, tuple[int, int, int]]] = {"after": (0, 0, 10**_DIGITS - 1), "limit": (500, 1, 1000)}
@@ -192,36 +190,20 @@ def openapi() -> bytes:
     return files("converse_harness.server.control").joinpath("openapi.json").read_bytes()
 
 
-def _nothing_else() -> None:
-    """Placeholder for the settings of an open fake: none can be changed."""
-
-
 def _routed(request: Request) -> tuple[Handler, str]:
-    """The handler of a request and the decoded id in its path. Raises ControlRefused."""
-    parts = request.target.partition("?")[0].split("/")
-    there = [(route, named) for route in ROUTES if (named := _named(route.path.split("/"), parts)) is not None]
-    for route, named in there:
+    """The handler of a request and the decoded id in its path, "" if there is none. Raises ControlRefused."""
+    path = request.target.partition("?")[0]
+    patterns = ((route, re.escape(route.path).replace(r"\{id\}", "(?P<id>[^/]*)")) for route in ROUTES)
+    there = [(route, found) for route, pattern in patterns if (found := re.fullmatch(pattern, path))]
+    for route, found in there:
         if route.method == request.method:
-            return route.handler, named
+            return route.handler, unquote(found.groupdict().get("id", ""))
     if there:
         methods = ", ".join(route.method for route, _ in there)
         said = f"{request.method} is no method of {there[0][0].path}; it has {methods}."
-        raise ControlRefused(said, ControlRefusal.NO_METHOD, (("Allow", methods),))
-    paths = ", ".join(dict.fromkeys(f"{route.method} {route.path}" for route in ROUTES))
-    raise ControlRefused(f"{'/'.join(parts)} is no path of the control API. It has {paths}.", ControlRefusal.NO_PATH)
-
-
-def _named(pattern: list[str], parts: list[str]) -> str | None:
-    """The id in a path that matches the pattern, "" if the pattern has no id; None if the path does not match."""
-    if len(pattern) != len(parts):
-        return None
-    named = ""
-    for wanted, came in zip(pattern, parts, strict=True):
-        if wanted == "{id}":
-            named = unquote(came)
-        elif wanted != came:
-            return None
-    return named
+        raise ControlRefused(said, 405, _UNKNOWN, (("Allow", methods),))
+    paths = ", ".join(f"{route.method} {route.path}" for route in ROUTES)
+    raise ControlRefused(f"{path} is no path of the control API. It has {paths}.", 404, _UNKNOWN)
 
 
 def _page(request: Request) -> tuple[int, int]:
@@ -292,14 +274,14 @@ def _fake_json(id: str, fake: ServerFake) -> dict[str, Any]:
         "calls": _dropped(calls) + len(calls),
         "dropped": _dropped(calls),
         "script": [{"reply": what, "state": state} for what, state in describe(script)],
-        "unused": unused(script.unused()),
+        "unused": _unused(fake),
         "problems": [_problem_text(problem) for problem in fake.failures()],
     }
 
 
-def unused(slots: list[Slot]) -> list[str]:
+def _unused(fake: ServerFake) -> list[str]:
     """The required replies that were not used, as texts."""
-    return [mask(slot.summary) for slot in slots]
+    return [mask(slot.summary) for slot in fake.endpoint.script.unused()]
 
 
 def _problem_text(problem: Exception) -> str:

@@ -11,10 +11,10 @@ from importlib import import_module
 from typing import Any, Final
 
 from converse_harness.errors import CallError
+from converse_harness.reply.body import shorten
+from converse_harness.server.control.reading import ControlRefused
 
-__all__ = ["LONGEST", "PatternTooLarge", "RegexMissing", "TimedPattern", "timed"]
-
-LONGEST: Final = 500
+_LONGEST: Final = 500
 """Characters of a glob or an expression."""
 
 _LARGEST: Final = 10_000
@@ -29,14 +29,6 @@ _ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
 _GROUP_REPEATED: Final = re.compile(r"\)(?:\s|#.*)*(?:\{(\d*)|\+)")
 _COUNT: Final = re.compile(r"\{(\d+)")
 _NO_COUNT: Final = re.compile(r"\{(?!\d*(?:,\d*)?\})")
-
-
-class RegexMissing(Exception):
-    """The package `regex` is not installed."""
-
-
-class PatternTooLarge(ValueError):
-    """An expression that would be too expensive to compile."""
 
 
 class TimedPattern:
@@ -60,26 +52,46 @@ class TimedPattern:
         return f"regex {self.pattern!r}"
 
 
-def timed(pattern: str) -> TimedPattern:
-    """Compile an expression that `re` accepts. Raises RegexMissing, PatternTooLarge, and all errors of `re.compile`."""
+def check_length(pattern: str, path: str) -> None:
+    """Raise ControlRefused for a glob or regular expression that is too long."""
+    if len(pattern) > _LONGEST:
+        raise ControlRefused(
+            f"{path} has {len(pattern)} characters; a pattern may have {_LONGEST}. Write a part of it between two *."
+        )
+
+
+def timed(pattern: str, path: str) -> TimedPattern:
+    """Compile an expression that `re` accepts. Raises ControlRefused."""
+    check_length(pattern, path)
+    it = f"{path} is {shorten(pattern)}"
     try:
         engine = import_module("regex")
     except ImportError:
-        raise RegexMissing from None
-    re.compile(pattern)
-    _check_size(pattern)
+        raise ControlRefused(
+            f"{it}: a regular expression that comes over HTTP runs in the package regex, which can stop in time and is "
+            'not installed beside this server. Write a glob in its place, for instance "*weather*", or install the '
+            'package: pip install "converse-harness[server]".'
+        ) from None
     try:
+        re.compile(pattern)
+        _check_size(pattern, it)
         return TimedPattern(engine.compile(pattern), pattern)
-    except engine.error as error:
-        raise re.error(str(error)) from None
+    except (re.error, engine.error, OverflowError, RecursionError) as error:
+        raise ControlRefused(f"{it}, which is no regular expression of Python's: {error}.") from None
 
 
-def _check_size(pattern: str) -> None:
+def _check_size(pattern: str, it: str) -> None:
     plain = _ESCAPED.sub("x", pattern)
     if _NO_COUNT.search(plain):
-        raise PatternTooLarge("it has a { that begins no count such as {3} or {1,3}; where the character is meant: \\{")
+        raise ControlRefused(
+            f"{it}, and it has a {{ that begins no count such as {{3}} or {{1,3}}; where the character is meant: \\{{. "
+            "Write a plainer one, or a glob."
+        )
     size = max([1, *(int(count) for count in _COUNT.findall(plain))])
     for count in _GROUP_REPEATED.findall(plain):
         size *= max(2, int(count or 0))
     if size > _LARGEST:
-        raise PatternTooLarge(f"what it repeats would be written out {size} times, at most {_LARGEST} are taken")
+        raise ControlRefused(
+            f"{it}, and what it repeats would be written out {size} times, at most {_LARGEST} are taken. Write a "
+            "plainer one, or a glob."
+        )

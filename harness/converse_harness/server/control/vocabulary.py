@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import GenericAlias
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from converse_harness import bedrock, reply
 from converse_harness.cases import CASES
@@ -19,19 +18,9 @@ from converse_harness.endpoint.script import Queue
 from converse_harness.errors import ReplyError
 from converse_harness.intercept.fake import Fake
 from converse_harness.reply.reply import Reply
-from converse_harness.server.control.arguments import (
-    ControlRefused,
-    a_list,
-    an_object,
-    bind,
-    came,
-    check_length,
-    convert,
-    first,
-    known,
-    parameters,
-    under,
-)
+from converse_harness.server.control.arguments import bind, convert, first, parameters
+from converse_harness.server.control.patterns import check_length
+from converse_harness.server.control.reading import ControlRefused, a_list, an_object, came, known, under
 
 Form = Literal["value", "arguments"]
 """How a word's value gives the arguments of its function: it is the first, and the others are members beside it; or it
@@ -134,52 +123,41 @@ def read_reply(value: object, path: str) -> Reply:
         raise ControlRefused(f"{path} {has}; a reply has exactly one of {', '.join(REPLIES)}, for instance {_LIKE}.")
     word = names[0]
     known(given, members(word), path)
-    made = _write(REPLIES[word].function, word, REPLIES[word], given, path)
+    made = _apply(REPLIES[word].function, word, REPLIES[word], given, path)
     for name in (name for name in MODIFIERS if name in given):
-        made = _write(getattr(made, name), name, MODIFIERS[name], given, path)
+        made = _apply(getattr(made, name), name, MODIFIERS[name], given, path)
     return made
 
 
-def _write(function: Callable[..., Reply], name: str, word: Word, given: dict[str, Any], path: str) -> Reply:
-    arguments = _value(name, word, given, path) if word.form == "value" else _arguments(name, word, given, path)
+def _apply(function: Callable[..., Reply], name: str, word: Word, given: dict[str, Any], path: str) -> Reply:
+    """Call the function of a word with the arguments that `given` has for it."""
+    arguments = _arguments(name, word, given, path)
     if word.shape is not None:
         items = first(word.function)
         arguments[items] = [bedrock.from_json(word.shape, item) for item in arguments[items]]
     listed = parameters(word.function)
-    splat = next((each for each in listed if listed[each].kind is inspect.Parameter.VAR_POSITIONAL), None)
-    positional: list[Any] = [] if splat is None else arguments.pop(splat)
+    many = [each for each in listed if listed[each].kind is inspect.Parameter.VAR_POSITIONAL]
+    positional: list[Any] = [item for each in many for item in arguments.pop(each)]
     try:
         return function(*positional, **arguments)
     except ReplyError as error:
         raise ControlRefused(_located(str(error), name, word, path)) from error
 
 
-def _value(name: str, word: Word, given: dict[str, Any], path: str) -> dict[str, Any]:
-    listed = parameters(word.function)
-    argument = listed[first(word.function)]
-    many = argument.kind is argument.VAR_POSITIONAL
-    hint = GenericAlias(Sequence, argument.annotation) if many else argument.annotation
-    beside = {each: given[each] for each in word.beside if each in given}
-    return {
-        argument.name: convert(given[name], hint, under(path, name)),
-        **{each: convert(value, listed[each].annotation, under(path, each)) for each, value in beside.items()},
-    }
-
-
 def _arguments(name: str, word: Word, given: dict[str, Any], path: str) -> dict[str, Any]:
-    value = given[name]
-    path = under(path, name)
-    if value is True:
-        return bind(word.function, {}, path)
-    if isinstance(value, dict):
-        return bind(word.function, cast("dict[str, Any]", value), path)
-    alone = first(word.function)
+    value, inside = given[name], under(path, name)
+    named, alone = parameters(word.function), first(word.function)
+    if word.form == "value":
+        beside = {each: given[each] for each in word.beside if each in given}
+        return {alone: convert(value, named[alone].annotation, inside)} | {
+            each: convert(value, named[each].annotation, under(path, each)) for each, value in beside.items()
+        }
+    if value is True or isinstance(value, dict):
+        return bind(word.function, {} if value is True else cast("dict[str, Any]", value), inside)
     if value is None or not alone:
-        takes = ", ".join(parameters(word.function))
-        raise ControlRefused(
-            f"{path} is {came(value)}; it must be {f'an object with any of {takes}' if takes else 'true'}."
-        )
-    return bind(word.function, {alone: value}, path)
+        takes = f"an object with any of {', '.join(named)}" if named else "true"
+        raise ControlRefused(f"{inside} is {came(value)}; it must be {takes}.")
+    return bind(word.function, {alone: value}, inside)
 
 
 def _located(text: str, name: str, word: Word, path: str) -> str:
@@ -208,47 +186,42 @@ def conditions() -> list[str]:
     return list(parameters(Fake.when))
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """Replies in order, then one reply for any number of calls."""
-
-    replies: list[Reply] = field(default_factory=list[Reply])
-    always: Reply | None = None
+_LIKE_WHEN: Final = '{"turn": 1, "script": [{"text": "hi"}]}'
 
 
-@dataclass(frozen=True, slots=True)
-class Scripting:
-    """A parsed body: `whens` are conditions, as keyword arguments of `Fake.when`, with their answers."""
+class ScriptPart(NamedTuple):
+    """Replies in order, then one reply for any number of calls, for the calls that meet a condition.
 
-    answers: Answers
-    whens: list[tuple[dict[str, Any], Answers]]
+    `condition` are keyword arguments of `Fake.when`; without any, the part is for every call.
+    """
+
+    condition: dict[str, Any]
+    replies: list[Reply]
+    always: list[Reply]
 
     def apply(self, fake: Fake) -> None:
-        """Add all of it to a fake's script."""
-        for condition, answers in self.whens:
-            when = fake.when(**condition)
-            when.script(*answers.replies)
-            if answers.always is not None:
-                when.always(answers.always)
-        fake.script(*self.answers.replies)
-        if self.answers.always is not None:
-            fake.always(self.answers.always)
+        """Add it to a fake's script."""
+        scripted = fake.when(**self.condition) if self.condition else fake
+        scripted.script(*self.replies)
+        for made in self.always:
+            scripted.always(made)
 
 
-def read_scripting(body: dict[str, Any]) -> Scripting:
+def read_scripting(body: dict[str, Any]) -> list[ScriptPart]:
     """Read the scripting members of a body. Raises ControlRefused with the path of the mistake."""
-    whens = a_list(body.get("when", []), "when", like='[{"turn": 1, "script": [{"text": "hi"}]}]')
-    return Scripting(_answers(body, ""), [_when(value, f"when[{index}]") for index, value in enumerate(whens)])
+    everything = ScriptPart({}, *_answers(body, ""))
+    whens = a_list(body.get("when", []), "when", like=f"[{_LIKE_WHEN}]")
+    return [*(_when(value, f"when[{index}]") for index, value in enumerate(whens)), everything]
 
 
-def read_settings(body: dict[str, Any], function: Callable[..., object]) -> dict[str, Any]:
-    """Read the other members of a body as keyword arguments of a function. Raises ControlRefused."""
-    known(body, [*SCRIPTING, *parameters(function)], "")
-    return bind(function, {name: value for name, value in body.items() if name not in SCRIPTING}, "")
+def read_settings(body: dict[str, Any]) -> dict[str, Any]:
+    """Read the other members of a body as settings of a Fake. Raises ControlRefused."""
+    known(body, [*SCRIPTING, *parameters(Fake)], "")
+    return bind(Fake, {name: value for name, value in body.items() if name not in SCRIPTING}, "")
 
 
-def _when(value: object, path: str) -> tuple[dict[str, Any], Answers]:
-    given = an_object(value, path, like='{"turn": 1, "script": [{"text": "hi"}]}')
+def _when(value: object, path: str) -> ScriptPart:
+    given = an_object(value, path, like=_LIKE_WHEN)
     known(given, [*conditions(), *ANSWERS], path)
     condition = bind(Fake.when, {name: value for name, value in given.items() if name not in ANSWERS}, path)
     for name, value in condition.items():
@@ -260,22 +233,19 @@ def _when(value: object, path: str) -> tuple[dict[str, Any], Answers]:
             "its replies as script or always of the body."
         )
     if not any(name in given for name in ANSWERS):
-        raise ControlRefused(f"{path} says no answer; it needs script or always, for instance {_LIKE_SCRIPT}.")
-    answers = _answers(given, path)
+        raise ControlRefused(
+            f'{path} says no answer; it needs script or always, for instance "script": [{{"text": "hi"}}].'
+        )
+    replies, always = _answers(given, path)
     try:
-        Queue(path, Condition(**condition)).add([*answers.replies, *([answers.always] if answers.always else [])])
+        Queue(path, Condition(**condition)).add([*replies, *always])
     except ReplyError as error:
         raise ControlRefused(f"{path}: {error}") from error
-    return condition, answers
+    return ScriptPart(condition, replies, always)
 
 
-_LIKE_SCRIPT: Final = '"script": [{"text": "hi"}]'
-
-
-def _answers(given: dict[str, Any], path: str) -> Answers:
+def _answers(given: dict[str, Any], path: str) -> tuple[list[Reply], list[Reply]]:
     script = under(path, "script")
     replies = a_list(given.get("script", []), script, like='[{"text": "hi"}]')
-    return Answers(
-        [read_reply(value, f"{script}[{index}]") for index, value in enumerate(replies)],
-        read_reply(given["always"], under(path, "always")) if "always" in given else None,
-    )
+    always = [read_reply(given["always"], under(path, "always"))] if "always" in given else []
+    return [read_reply(value, f"{script}[{index}]") for index, value in enumerate(replies)], always
