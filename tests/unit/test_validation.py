@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import bedrock
-from converse_harness.bedrock import FindingKind, Violation, checks, findings
+from converse_harness.bedrock import FindingKind, Violation, findings, walk
 from converse_harness.bedrock.beyond import BEYOND_MODEL, Beyond, ExtraMember, MayBeAbsent, SeenIn
 from converse_harness.bedrock.checks import Checks
 from converse_harness.errors import DamagedData, ReplyError
@@ -435,7 +435,7 @@ def own_shape(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Callable[[Any], 
         from botocore.model import ServiceModel
 
         own = ServiceModel({"metadata": {}, "operations": {}, "shapes": shapes}, "own")
-        monkeypatch.setattr(checks, "body_shape", own.shape_for)
+        monkeypatch.setattr(walk, "body_shape", own.shape_for)
         made = Checks(())
         return lambda value: [each.message for each in bedrock.validate(name, value, checks=made)]
 

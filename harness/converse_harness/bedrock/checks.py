@@ -14,7 +14,8 @@ from typing import Any, Final
 from converse_harness.bedrock import findings
 from converse_harness.bedrock.beyond import BEYOND_MODEL, Beyond, ExtraMember, ExtraValue, MayBeAbsent
 from converse_harness.bedrock.findings import Finding, FindingKind, is_array, is_number, is_object, is_utf8
-from converse_harness.bedrock.service import Shape, body_shape, is_document, is_union
+from converse_harness.bedrock.service import Shape, is_document, is_union
+from converse_harness.bedrock.walk import ShapeWalk
 from converse_harness.errors import ReplyError
 
 Check = Callable[[Any], Sequence[Finding]]
@@ -23,64 +24,39 @@ INTEGERS: Final[Mapping[str, tuple[int, int]]] = {"integer": (-(2**31), 2**31 - 
 """What fits the two integer types, by their name in the model."""
 
 
-class Checks:
+class Checks(ShapeWalk[Check]):
     """The checks of all shapes, with one table of the deviations that are allowed. If `blobs` is given, it is the check
     for blobs and values are JSON as sent; otherwise blobs are bytes.
     """
 
     def __init__(self, beyond: Iterable[Beyond], blobs: Callable[[Shape], Check] | None = None) -> None:
+        super().__init__()
         self._beyond = tuple(beyond)
         self._scalars = _SCALARS if blobs is None else {**_SCALARS, "blob": blobs}
-        self._made: dict[str, Check] = {}
 
-    def of(self, shape_name: str) -> Check:
-        """Return the check of a shape. Raises NotInModel."""
-        found = self._made.get(shape_name)
-        if found is None:
-            # Published once complete: another thread never meets a structure that still lacks members.
-            fresh: dict[str, Check] = {}
-            found = self._check(body_shape(shape_name), fresh)
-            self._made.update({**fresh, shape_name: found})
-        return found
+    def plain(self, shape: Shape) -> Check:
+        """The check of a value that holds no others."""
+        return _document if is_document(shape) else self._scalars[shape.type_name](shape)
 
-    def _check(self, shape: Shape, fresh: dict[str, Check]) -> Check:
-        known = self._made.get(shape.name) or fresh.get(shape.name)
-        if known is not None:
-            return known
-        if is_document(shape):
-            check: Check = _document
-        elif shape.type_name == "structure":
-            return self._structure(shape, fresh)
-        elif shape.type_name in ("list", "map"):
-            # Stored before its members' checks exist, because a shape may contain itself.
-            inner: list[Check] = []
-            make = _list if shape.type_name == "list" else _map
-            fresh[shape.name] = check = make(shape.name, inner, *_limits(shape))
-            held = [shape.member] if shape.type_name == "list" else [shape.key, shape.value]
-            inner += [self._check(each, fresh) for each in held]
-        else:
-            check = self._scalars[shape.type_name](shape)
-        fresh[shape.name] = check
-        return check
+    def holder(self, shape: Shape, inner: Mapping[str, Check]) -> Check:
+        """The check of a structure, list or map."""
+        if shape.type_name != "structure":
+            return (_list if shape.type_name == "list" else _map)(shape.name, inner, *_limits(shape))
+        absent = {row.member for row in self._beyond if isinstance(row, MayBeAbsent) and row.shape == shape.name}
+        required = [name for name in shape.metadata.get("required", ()) if name not in absent]
+        return _structure(shape.name, inner, required, union=is_union(shape))
 
-    def _structure(self, shape: Shape, fresh: dict[str, Check]) -> Check:
-        members: dict[str, Check] = {}
-        required = list[str](shape.metadata.get("required", ()))
-        fresh[shape.name] = check = _structure(shape.name, members, required, union=is_union(shape))
-        for name, each in shape.members.items():
-            members[name] = self._check(each, fresh)
+    def more_members(self, shape: Shape) -> Mapping[str, Check]:
+        """The checks of members that AWS sends beyond its model."""
+        found: dict[str, Check] = {}
         for row in self._beyond:
-            if row.shape != shape.name:
-                continue
-            if isinstance(row, MayBeAbsent) and row.member in required:
-                required.remove(row.member)
-            elif isinstance(row, ExtraMember) and row.member not in members:
-                members[row.member] = _EXTRA_MEMBERS[row.type](f"{shape.name}.{row.member}")
-            elif isinstance(row, ExtraValue):
+            if isinstance(row, ExtraMember) and row.shape == shape.name and row.member not in shape.members:
+                found[row.member] = _EXTRA_MEMBERS[row.type](f"{shape.name}.{row.member}")
+            elif isinstance(row, ExtraValue) and row.shape == shape.name:
                 modelled = shape.members.get(row.member)
                 name = modelled.name if modelled else f"{shape.name}.{row.member}"
-                members[row.member] = _string(name, (*(modelled.enum if modelled else ()), row.value))
-        return check
+                found[row.member] = _string(name, (*(modelled.enum if modelled else ()), row.value))
+        return found
 
 
 def _string(
@@ -218,26 +194,28 @@ def _structure(name: str, members: Mapping[str, Check], required: Sequence[str],
     return check
 
 
-def _list(name: str, inner: Sequence[Check], low: int | None, high: int | None) -> Check:
+def _list(name: str, inner: Mapping[str, Check], low: int | None, high: int | None) -> Check:
     def check(value: Any) -> Sequence[Finding]:
         if value.__class__ is not list and not is_array(value):
             return [findings.wrong_type(name, "list", value)]
         found = [] if low is high is None else [*findings.length(name, len(value), "item", low, high)]
+        check_item = inner["member"]
         for index, item in enumerate(value):
-            found += [each.under(index) for each in inner[0](item)]
+            if broken := check_item(item):
+                found += [each.under(index) for each in broken]
         return found
 
     return check
 
 
-def _map(name: str, inner: Sequence[Check], low: int | None, high: int | None) -> Check:
+def _map(name: str, inner: Mapping[str, Check], low: int | None, high: int | None) -> Check:
     def check(value: Any) -> Sequence[Finding]:
         if not is_object(value):
             return [findings.wrong_type(name, "map", value)]
         found = list(findings.length(name, len(value), "member", low, high))
         for key, item in value.items():
-            found += [replace(each, text=f"has a key that {each.text}") for each in inner[0](key)]
-            found += [each.under(key) for each in inner[1](item)]
+            found += [replace(each, text=f"has a key that {each.text}") for each in inner["key"](key)]
+            found += [each.under(key) for each in inner["value"](item)]
         return found
 
     return check
