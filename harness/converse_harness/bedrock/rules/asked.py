@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from converse_harness import bedrock
 from converse_harness.bedrock import Violation
-from converse_harness.bedrock.findings import is_object
 from converse_harness.bedrock.models import Standing, standing
+from converse_harness.json_values import member_of, object_of, objects_of
 
 Message = Mapping[str, Any]
 
@@ -64,33 +64,27 @@ class RuleRequest:
     @property
     def system(self) -> Sequence[Mapping[str, Any]]:
         """The system content blocks."""
-        found: Sequence[Mapping[str, Any]] = self.body.get("system", ())
-        return found
+        return objects_of(self.body.get("system"))
 
     @property
     def inference(self) -> Mapping[str, Any]:
         """The inferenceConfig; empty if absent."""
-        found: Mapping[str, Any] = self.body.get("inferenceConfig", {})
-        return found
+        return object_of(self.body.get("inferenceConfig"))
 
     @property
     def tool_config(self) -> Mapping[str, Any]:
         """The toolConfig; empty if absent."""
-        found: Mapping[str, Any] = self.body.get("toolConfig", {})
-        return found
+        return object_of(self.body.get("toolConfig"))
 
     @property
     def tools(self) -> Sequence[Mapping[str, Any]]:
         """The entries of the toolConfig's `tools`: tools and cache points."""
-        found: Sequence[Mapping[str, Any]] = self.tool_config.get("tools", ())
-        return found
+        return objects_of(self.tool_config.get("tools"))
 
     @property
     def thinking(self) -> Mapping[str, Any]:
         """The `thinking` settings of a Claude request, empty if absent."""
-        fields = self.body.get("additionalModelRequestFields")
-        found = fields.get("thinking") if is_object(fields) else None
-        return found if is_object(found) else {}
+        return object_of(member_of(self.body, "additionalModelRequestFields", "thinking"))
 
     @cached_property
     def parts(self) -> frozenset[str]:
@@ -99,9 +93,8 @@ class RuleRequest:
         found.update([f"role {message.get('role')}" for message in self.messages])
         if self.violations:
             found.add("a violation of AWS's model")
-        for _, _, result in self.blocks("toolResult"):
-            for block in result.get("content", ()):
-                found.update(block)
+        for _, _, _, block in self.in_results():
+            found.update(block)
         return frozenset(found & _NEEDED)
 
     def blocks(self, kind: str) -> Sequence[Block]:
@@ -113,14 +106,19 @@ class RuleRequest:
         content: Sequence[Mapping[str, Any]] = self.messages[n].get("content", ())
         return content[m] if 0 <= m < len(content) else {}
 
-    def shown(self, kind: str) -> Iterator[tuple[str, Any]]:
-        """All blocks of one kind in messages and in tool results, each with its path."""
-        for n, m, value in self.blocks(kind):
-            yield at(n, m, kind), value
+    def in_results(self) -> Iterator[tuple[int, int, int, Mapping[str, Any]]]:
+        """All blocks in tool results: the indexes of message, tool result and block, and the block."""
         for n, m, result in self.blocks("toolResult"):
             for k, inner in enumerate(result.get("content", ())):
-                if kind in inner:
-                    yield at(n, m, f"toolResult.content[{k}].{kind}"), inner[kind]
+                yield n, m, k, inner
+
+    def shown(self, kind: str) -> Iterator[tuple[str, int, int, Any]]:
+        """All blocks of one kind in messages and in tool results: path, indexes of the block in its message, value."""
+        for n, m, value in self.blocks(kind):
+            yield at(n, m, kind), n, m, value
+        for n, m, k, inner in self.in_results():
+            if kind in inner:
+                yield at(n, m, f"toolResult.content[{k}].{kind}"), n, m, inner[kind]
 
     @cached_property
     def _blocks(self) -> Mapping[str, Sequence[Block]]:
@@ -155,6 +153,49 @@ def needs(*parts: str) -> Callable[[Finder], Finder]:
     return mark
 
 
+def in_request(path: str, *parts: str) -> Callable[[Callable[[RuleRequest], bool]], Finder]:
+    """Make a finder of a condition that a request breaks at this path; `parts` are those that the finder needs."""
+
+    def make(breaks: Callable[[RuleRequest], bool]) -> Finder:
+        def find(asked: RuleRequest) -> Iterator[RuleViolation]:
+            if breaks(asked):
+                yield RuleViolation(path)
+
+        return needs(*parts)(find) if parts else find
+
+    return make
+
+
+def in_blocks(kind: str, path: str = "") -> Callable[[Callable[[Any], bool]], Finder]:
+    """Make a finder of a condition that blocks of one kind in messages break, at this path in the block."""
+
+    def make(breaks: Callable[[Any], bool]) -> Finder:
+        @needs(kind)
+        def find(asked: RuleRequest) -> Iterator[RuleViolation]:
+            for n, m, value in asked.blocks(kind):
+                if breaks(value):
+                    yield RuleViolation(at(n, m, kind + path), {"n": n, "m": m})
+
+        return find
+
+    return make
+
+
+def in_shown(kind: str, path: str = "") -> Callable[[Callable[[Any], bool]], Finder]:
+    """Make a finder of a condition that blocks of one kind in messages and tool results break."""
+
+    def make(breaks: Callable[[Any], bool]) -> Finder:
+        @needs(kind)
+        def find(asked: RuleRequest) -> Iterator[RuleViolation]:
+            for place, n, m, value in asked.shown(kind):
+                if breaks(value):
+                    yield RuleViolation(place + path, {"n": n, "m": m})
+
+        return find
+
+    return make
+
+
 def has_to_look(find: Finder, parts: frozenset[str]) -> bool:
     """Whether a finder can match a request with these parts."""
     needed = _NEEDS.get(find)
@@ -170,11 +211,9 @@ def labels(operation: str) -> frozenset[str]:
 
 def _merged(messages: Sequence[Message]) -> Iterator[Message]:
     for role, run in groupby(messages, key=lambda message: message.get("role")):
-        first, *others = run
-        if not others:
-            yield first
-        else:
-            yield {"role": role, "content": [block for each in (first, *others) for block in each.get("content", ())]}
+        same = [*run]
+        content = [block for each in same for block in each.get("content", ())]
+        yield same[0] if len(same) == 1 else {"role": role, "content": content}
 
 
 def at(n: int, m: int | None = None, *more: str) -> str:

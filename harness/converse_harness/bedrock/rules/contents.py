@@ -58,14 +58,14 @@ CONTENTS: Final = (
         "tool_results_are_different",
         "the results in a message have different ids",
         "The toolResult blocks at messages.{n}.content contain duplicate Ids: {ids}",
-        tools.duplicate_results,
+        tools.duplicates("toolResult"),
         (reported("BerriAI/litellm#20047", "2026-01-30"),),
     ),
     Rule(
         "tool_uses_are_different",
         "the tools used in a message have different ids",
         "The toolUse blocks at messages.{n}.content contain duplicate Ids: {ids}",
-        tools.duplicate_uses,
+        tools.duplicates("toolUse"),
         (reported("double16/Cyber-AutoAgent-ng#27", "2026-03-06", "Claude Sonnet 4.5"),),
     ),
     Rule(

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, needs
+from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, in_blocks, in_request, in_shown, needs
 
 
-def has_no_message(asked: RuleRequest) -> Iterator[RuleViolation]:
+@in_request("messages")
+def has_no_message(asked: RuleRequest) -> bool:
     """The list of messages is empty, or it is missing and the model id is not that of a stored prompt."""
-    if not asked.messages and ("messages" in asked.body or ":prompt/" not in asked.model_id):
-        yield RuleViolation("messages")
+    return not asked.messages and ("messages" in asked.body or ":prompt/" not in asked.model_id)
 
 
 def starts_with_another(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -35,18 +35,16 @@ def _turns(asked: RuleRequest) -> list[tuple[int, Mapping[str, Any]]]:
     return [(n, message) for n, message in enumerate(asked.messages) if message.get("role") != "system"]
 
 
-def blank_texts(asked: RuleRequest) -> Iterator[RuleViolation]:
+@in_blocks("text")
+def blank_texts(text: str) -> bool:
     """A text is empty, or has nothing but whitespace."""
-    for n, m, text in asked.blocks("text"):
-        if not text.strip():
-            yield RuleViolation(at(n, m, "text"), {"n": n, "m": m})
+    return not text.strip()
 
 
-def empty_texts(asked: RuleRequest) -> Iterator[RuleViolation]:
+@in_shown("text")
+def empty_texts(text: str) -> bool:
     """A text is empty, in a message or in the result of a tool."""
-    for path, text in asked.shown("text"):
-        if not text:
-            yield RuleViolation(path)
+    return not text
 
 
 def messages_of_whitespace(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -66,19 +64,16 @@ def empty_contents(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, None, "content"), {"n": n})
 
 
-@needs("guardContent")
-def blank_guard_contents(asked: RuleRequest) -> Iterator[RuleViolation]:
+@in_blocks("guardContent", ".text.text")
+def blank_guard_contents(guarded: Mapping[str, Any]) -> bool:
     """A block that a guardrail has to check (guardContent) is blank."""
-    for n, m, guarded in asked.blocks("guardContent"):
-        if "text" in guarded and not guarded["text"].get("text", "-").strip():
-            yield RuleViolation(at(n, m, "guardContent.text.text"), {"n": n, "m": m})
+    return "text" in guarded and not guarded["text"].get("text", "-").strip()
 
 
-@needs("reasoningContent")
-def any_reasoning(asked: RuleRequest) -> Iterator[RuleViolation]:
+@in_blocks("reasoningContent")
+def any_reasoning(_: object) -> bool:
     """The conversation contains reasoning."""
-    for n, m, _ in asked.blocks("reasoningContent"):
-        yield RuleViolation(at(n, m, "reasoningContent"))
+    return True
 
 
 @needs("role assistant")

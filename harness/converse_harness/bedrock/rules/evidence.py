@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Literal
 
 WitnessKind = Literal["recording", "report", "page", "code"]
@@ -31,24 +32,17 @@ class Witness:
         return f"{'' if self.kind == 'report' else f'{self.kind} '}{self.where}{f' ({told})' if told else ''}"
 
 
-def reported(where: str, date: str, of: str = "") -> Witness:
-    """A report in a public thread."""
-    return Witness("report", where, date, of)
+reported: Final = partial(Witness, "report")
+"""A report in a public thread."""
 
+recorded: Final = partial(Witness, "recording")
+"""A recorded answer in a public repository."""
 
-def recorded(where: str, date: str, of: str = "") -> Witness:
-    """A recorded answer in a public repository."""
-    return Witness("recording", where, date, of)
+documented: Final = partial(Witness, "page")
+"""AWS's page or model, as read on that date."""
 
-
-def documented(where: str, date: str, of: str = "") -> Witness:
-    """AWS's page or model, as read on that date."""
-    return Witness("page", where, date, of)
-
-
-def coded(where: str, date: str, of: str = "") -> Witness:
-    """The source code of a public client."""
-    return Witness("code", where, date, of)
+coded: Final = partial(Witness, "code")
+"""The source code of a public client."""
 
 
 MULTIMODAL: Final = "pydantic-ai, test_multimodal_tool_returns"

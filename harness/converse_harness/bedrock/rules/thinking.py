@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from itertools import takewhile
-from typing import Final
+from typing import Any, Final
 
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, needs
+from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, at, in_blocks, in_request, needs
 
 _LEAST_BUDGET: Final = 1024
 
@@ -17,70 +17,61 @@ _CALLED: Final = {"text": "text", "toolUse": "tool_use"}
 """What Anthropic calls content blocks."""
 
 
-@needs("additionalModelRequestFields")
-def thinking_with_a_forced_tool(asked: RuleRequest) -> Iterator[RuleViolation]:
+@in_request("toolConfig.toolChoice", "additionalModelRequestFields")
+def thinking_with_a_forced_tool(asked: RuleRequest) -> bool:
     """Thinking is enabled, and toolChoice forces a tool."""
-    if asked.thinking.get("type") == "enabled" and _is_forced(asked):
-        yield RuleViolation("toolConfig.toolChoice")
+    return asked.thinking.get("type") == "enabled" and _is_forced(asked)
 
 
-@needs("additionalModelRequestFields")
-def adapting_with_a_forced_tool(asked: RuleRequest) -> Iterator[RuleViolation]:
+@in_request("toolConfig.toolChoice", "additionalModelRequestFields")
+def adapting_with_a_forced_tool(asked: RuleRequest) -> bool:
     """Adaptive thinking is enabled, and toolChoice forces a tool."""
-    if asked.thinking.get("type") == "adaptive" and _is_forced(asked):
-        yield RuleViolation("toolConfig.toolChoice")
+    return asked.thinking.get("type") == "adaptive" and _is_forced(asked)
 
 
 def _is_forced(asked: RuleRequest) -> bool:
     return not {"any", "tool"}.isdisjoint(asked.tool_config.get("toolChoice", {}))
 
 
-@needs("inferenceConfig")
-def temperatures(asked: RuleRequest) -> Iterator[RuleViolation]:
+@in_request("inferenceConfig.temperature", "inferenceConfig")
+def temperatures(asked: RuleRequest) -> bool:
     """A temperature is given that is not 1 under adaptive thinking."""
     temperature = asked.inference.get("temperature")
-    if temperature is not None and not (temperature == 1 and asked.thinking.get("type") == "adaptive"):
-        yield RuleViolation("inferenceConfig.temperature")
+    return temperature is not None and not (temperature == 1 and asked.thinking.get("type") == "adaptive")
 
 
-@needs("additionalModelRequestFields")
-def thinking_with_a_temperature(asked: RuleRequest) -> Iterator[RuleViolation]:
+@in_request("inferenceConfig.temperature", "additionalModelRequestFields")
+def thinking_with_a_temperature(asked: RuleRequest) -> bool:
     """Thinking is enabled, and the temperature is not 1."""
-    temperature = asked.inference.get("temperature", 1)
-    if asked.thinking.get("type") == "enabled" and temperature != 1:
-        yield RuleViolation("inferenceConfig.temperature")
+    return asked.thinking.get("type") == "enabled" and asked.inference.get("temperature", 1) != 1
 
 
-@needs("additionalModelRequestFields")
-def small_budgets(asked: RuleRequest) -> Iterator[RuleViolation]:
+@in_request("additionalModelRequestFields.thinking.budget_tokens", "additionalModelRequestFields")
+def small_budgets(asked: RuleRequest) -> bool:
     """The thinking budget is below the minimum."""
     budget = asked.thinking.get("budget_tokens")
-    if isinstance(budget, int) and budget < _LEAST_BUDGET:
-        yield RuleViolation("additionalModelRequestFields.thinking.budget_tokens")
+    return isinstance(budget, int) and budget < _LEAST_BUDGET
 
 
-@needs("additionalModelRequestFields")
-def budgets_beyond_the_answer(asked: RuleRequest) -> Iterator[RuleViolation]:
+@in_request("inferenceConfig.maxTokens", "additionalModelRequestFields")
+def budgets_beyond_the_answer(asked: RuleRequest) -> bool:
     """The thinking budget is not smaller than `maxTokens`."""
     budget = asked.thinking.get("budget_tokens")
     most = asked.inference.get("maxTokens")
-    if isinstance(budget, int) and isinstance(most, int) and most <= budget:
-        yield RuleViolation("inferenceConfig.maxTokens")
+    return isinstance(budget, int) and isinstance(most, int) and most <= budget
 
 
-@needs("additionalModelRequestFields")
-def thinking_with_top_p(asked: RuleRequest) -> Iterator[RuleViolation]:
+@in_request("inferenceConfig.topP", "additionalModelRequestFields")
+def thinking_with_top_p(asked: RuleRequest) -> bool:
     """Thinking is enabled, and `topP` is given."""
-    if asked.thinking.get("type") == "enabled" and "topP" in asked.inference:
-        yield RuleViolation("inferenceConfig.topP")
+    return asked.thinking.get("type") == "enabled" and "topP" in asked.inference
 
 
-@needs("additionalModelRequestFields")
-def thinking_with_a_low_top_p(asked: RuleRequest) -> Iterator[RuleViolation]:
+@in_request("inferenceConfig.topP", "additionalModelRequestFields")
+def thinking_with_a_low_top_p(asked: RuleRequest) -> bool:
     """Thinking is enabled, and `topP` is too low."""
-    top_p = asked.inference.get("topP", 1)
-    if asked.thinking.get("type") in ("enabled", "adaptive") and top_p < _LEAST_TOP_P:
-        yield RuleViolation("inferenceConfig.topP")
+    thinks = asked.thinking.get("type") in ("enabled", "adaptive")
+    return thinks and asked.inference.get("topP", 1) < _LEAST_TOP_P
 
 
 @needs("additionalModelRequestFields")
@@ -106,27 +97,19 @@ def nothing_but_thoughts(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, None, "content"))
 
 
-@needs("reasoningContent")
-def thoughts_without_signature(asked: RuleRequest) -> Iterator[RuleViolation]:
+@in_blocks("reasoningContent", ".reasoningText.signature")
+def thoughts_without_signature(thought: Mapping[str, Any]) -> bool:
     """A reasoning block came back without its signature."""
-    for n, m, thought in asked.blocks("reasoningContent"):
-        if "reasoningText" in thought and not thought["reasoningText"].get("signature"):
-            yield RuleViolation(at(n, m, "reasoningContent.reasoningText.signature"), {"n": n, "m": m})
+    return "reasoningText" in thought and not thought["reasoningText"].get("signature")
 
 
-@needs("inferenceConfig")
-def temperature_and_top_p(asked: RuleRequest) -> Iterator[RuleViolation]:
+@in_request("inferenceConfig.topP", "inferenceConfig")
+def temperature_and_top_p(asked: RuleRequest) -> bool:
     """Both `temperature` and `topP` are given."""
-    if {"temperature", "topP"} <= asked.inference.keys():
-        yield RuleViolation("inferenceConfig.topP")
+    return {"temperature", "topP"} <= asked.inference.keys()
 
 
-def thinking_so(kind: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
+def thinking_so(kind: str) -> Finder:
     """Thinking has this type."""
-
-    @needs("additionalModelRequestFields")
-    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
-        if asked.thinking.get("type") == kind:
-            yield RuleViolation("additionalModelRequestFields.thinking.type")
-
-    return find
+    path = "additionalModelRequestFields.thinking.type"
+    return in_request(path, "additionalModelRequestFields")(lambda asked: asked.thinking.get("type") == kind)
