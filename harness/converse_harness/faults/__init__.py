@@ -258,7 +258,7 @@ closed: Final[Fault] = ResponseFault(
     "connection",
     "in event",
     PROTOCOL,
-    on_stream=model.break_stream("connection closed", cut=model.in_middle),
+    on_stream=model.break_stream("connection closed", model.cut(model.in_middle)),
     on_body=model.break_body("connection closed"),
 )
 stall: Final[Fault] = ResponseFault(

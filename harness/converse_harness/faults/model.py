@@ -196,29 +196,33 @@ def _on_frames(change: Callable[[Iterator[Chunk], FaultPlacement], Iterator[Chun
     return lambda response, placement: replace(response, chunks=change(iter(response.chunks), placement))
 
 
-def cut(cut: Cut) -> Change:
-    """Cut the next frame and send nothing more; the HTTP response ends normally."""
+def _on_next(change: Callable[[Chunk, FaultPlacement], Chunk], *, is_last: bool = False) -> Change:
+    """Make a change of the frame that follows the place of the fault; with `is_last` nothing is sent after it."""
 
-    def cut_frames(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
+    def changed(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
         yield from islice(chunks, placement.after)
         for following in islice(chunks, 1):
-            yield Chunk(following.data[: cut(following.data)], following.delay)
+            yield change(following, placement)
+        if not is_last:
+            yield from chunks
 
-    return _on_frames(cut_frames)
+    return _on_frames(changed)
+
+
+def cut(cut: Cut) -> Change:
+    """Cut the next frame and send nothing more; the HTTP response ends normally."""
+    return _on_next(lambda chunk, _: Chunk(chunk.data[: cut(chunk.data)], chunk.delay), is_last=True)
 
 
 def flip(place: int | None) -> Change:
-    """Flip the lowest bit of one byte of the next frame; of its last byte if `at` is None."""
+    """Flip the lowest bit of one byte of the next frame; of its last byte if `place` is None."""
 
-    def flip_frame(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
-        yield from islice(chunks, placement.after)
-        for following in islice(chunks, 1):
-            data = bytearray(following.data)
-            data[-1 if place is None else place] ^= 1
-            yield following._replace(data=bytes(data))
-        yield from chunks
+    def flipped(chunk: Chunk, _: FaultPlacement) -> Chunk:
+        data = bytearray(chunk.data)
+        data[-1 if place is None else place] ^= 1
+        return chunk._replace(data=bytes(data))
 
-    return _on_frames(flip_frame)
+    return _on_next(flipped)
 
 
 PRELUDE_CRC: Final = PRELUDE_LENGTH - 1
@@ -283,18 +287,12 @@ def _with_length(headers: Iterable[tuple[str, str]], changes: Mapping[str, str])
     return tuple((names.get(name, name), changes.get(name, value)) for name, value in headers)
 
 
-def break_stream(broken: Break, *, cut: Cut | None = None) -> Change:
-    """Make a fault of the connection after some events, or in the middle of the next event."""
+_end_here: Final = _on_frames(lambda chunks, placement: islice(chunks, placement.after))
 
-    def breaking(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-        chunks = iter(response.chunks)
-        sent: Iterator[Chunk] = islice(chunks, placement.after)
-        if cut is not None:
-            rest = (Chunk(each.data[: cut(each.data)], each.delay) for each in islice(chunks, 1))
-            sent = chain(sent, rest)
-        return replace(response, chunks=sent, broken=broken)
 
-    return breaking
+def break_stream(broken: Break, change: Change = _end_here) -> Change:
+    """Make a fault of the connection after some events, or after what a change leaves of the stream."""
+    return lambda response, placement: replace(change(response, placement), broken=broken)
 
 
 def break_body(broken: Break) -> Change:
@@ -314,13 +312,8 @@ def stall_stream(response: HttpResponse, placement: FaultPlacement) -> HttpRespo
     if seconds == math.inf:
         return break_stream("stalled")(response, placement)
 
-    def later(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-        yield from islice(chunks, placement.after)
-        for following in islice(chunks, 1):
-            yield following._replace(delay=following.delay + seconds)
-        yield from chunks
-
-    return replace(response, chunks=later(iter(response.chunks)))
+    later = _on_next(lambda chunk, _: chunk._replace(delay=chunk.delay + seconds))
+    return later(response, placement)
 
 
 def stall_body(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
