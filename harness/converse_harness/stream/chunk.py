@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any, Final, NamedTuple, Protocol, cast
 
@@ -177,21 +178,14 @@ class ByFamily:
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
         """The deltas of a tool's input; none if the given pieces are empty and the tool has no input."""
-        text = _tool_input_json(value)
-        if value == {} and len(self.pieces.get(index, text)) == 0:
+        given = self.pieces.get(index)
+        if given is None:
+            return cut_tool_input(spell_tool_input(value, self.family), self.family)
+        if value == {} and not given:
             return ()
-        if index == self.unfinished:
-            spelled = tuple(
-                json.dumps(value, ensure_ascii=escaped, **spelling)
-                for spelling in SPELLINGS.values()
-                for escaped in (False, True)
-            )
-            given = self._given(
-                index, text, lambda joined: any(each.startswith(joined) for each in spelled), ", or its beginning"
-            )
-        else:
-            given = self._given(index, text, lambda joined: _spells(joined, text))
-        return given or cut_tool_input(spell_tool_input(value, self.family), self.family)
+        more = ", or its beginning" if index == self.unfinished else ""
+        fits = partial(_begins if more else _spells, value)
+        return self._given(index, spell_tool_input(value, NEUTRAL), fits, more) or ()
 
     def tool_result(self, index: int, content: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping[str, Any]]]:
         """One delta per item."""
@@ -204,12 +198,21 @@ class ByFamily:
         return given
 
 
-def _spells(joined: str, text: str) -> bool:
-    """Whether a text is exactly the JSON that `_tool_input_json` would write for the value."""
+def _spells(value: object, joined: str) -> bool:
+    """Whether a text is exactly the JSON of a value, in any spelling."""
     try:
-        return _tool_input_json(json.loads(joined)) == text
+        return spell_tool_input(json.loads(joined), NEUTRAL) == spell_tool_input(value, NEUTRAL)
     except ValueError:
         return False
+
+
+def _begins(value: object, joined: str) -> bool:
+    """Whether the JSON of a value begins with a text, in one of the spellings of models."""
+    return any(
+        json.dumps(value, ensure_ascii=escaped, **spelling).startswith(joined)
+        for spelling in SPELLINGS.values()
+        for escaped in (False, True)
+    )
 
 
 def cut_message(message: Mapping[str, object], cutter: Cutter, *, strict: bool = True) -> Iterator[dict[str, Any]]:
@@ -274,11 +277,6 @@ def _weigh_members(value: Mapping[object, object]) -> float:
         is_file = name == "bytes" and len(value) == 1 and isinstance(item, str)
         total += weigh(name) + (_FILE if is_file else weigh(item))
     return total
-
-
-def _tool_input_json(value: object) -> str:
-    """The JSON of a tool input as most models write it: with spaces, and with unescaped UTF-8."""
-    return spell_tool_input(value, NEUTRAL)
 
 
 def _cut_block(

@@ -24,8 +24,8 @@ LONGEST_PADDING: Final = 61
 
 _PADS: Final = tuple(PADDING[:length] for length in range(len(PADDING) + 1))
 _quote: Final[Any] = encode_basestring
-_ENDS: Final = tuple(f',"p":"{padding}"}}' for padding in _PADS)
-"""How the payload of a padded event ends, by the length of its padding."""
+_ENDS: Final = {depth: tuple(f'{"}" * depth},"p":"{padding}"}}' for padding in _PADS) for depth in (1, 2)}
+"""How the payload of a padded delta ends, by the depth of its text and the length of its padding."""
 
 
 def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:
@@ -56,9 +56,8 @@ def encode_deltas(run: Deltas, paddings: bytes) -> list[bytes]:
     every stream.
     """
     inner = CARRIED.get(run.member)
-    opened, closed = ("", "}") if inner is None else (f'{{"{inner}":', "}}")
+    opened, ends = ("", _ENDS[1]) if inner is None else (f'{{"{inner}":', _ENDS[2])
     start = f'{{"contentBlockIndex":{run.block},"delta":{{"{run.member}":{opened}'
-    ends = [closed + end for end in _ENDS]
     try:
         rests = [(_quote(piece) + ends[padding]).encode() for piece, padding in zip(run.pieces, paddings, strict=False)]
     except (TypeError, UnicodeEncodeError):  # a lone surrogate, or no text at all
@@ -137,13 +136,12 @@ def _delta_payload(event: Mapping[str, Any], padding: int) -> bytes | None:
         index, delta = body["contentBlockIndex"], body["delta"]
         if len(event) != 1 or len(body) != 2 or len(delta) != 1 or type(index) is not int:
             return None
-        end = _ENDS[padding]
         if "text" in delta and type(text := delta["text"]) is str:
-            return f'{{"contentBlockIndex":{index},"delta":{{"text":{_quote(text)}}}{end}'.encode()
+            return f'{{"contentBlockIndex":{index},"delta":{{"text":{_quote(text)}{_ENDS[1][padding]}'.encode()
         for carrier, member in CARRIED.items():
             if carrier in delta and len(inner := delta[carrier]) == 1 and type(text := inner[member]) is str:
-                value = f'{{"{member}":{_quote(text)}}}'
-                return f'{{"contentBlockIndex":{index},"delta":{{"{carrier}":{value}}}{end}'.encode()
+                value = f'"{carrier}":{{"{member}":{_quote(text)}'
+                return f'{{"contentBlockIndex":{index},"delta":{{{value}{_ENDS[2][padding]}'.encode()
     except (LookupError, TypeError, UnicodeEncodeError):
         pass
     return None
