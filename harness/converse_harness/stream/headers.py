@@ -9,10 +9,11 @@ have their length (u16) before them.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final, Literal, TypeAlias
+from functools import partial
+from typing import Any, Final, Literal, TypeAlias
 from uuid import UUID
 
 from converse_harness.errors import DamagedData, ReplyError
@@ -42,6 +43,25 @@ FrameProblem = Literal[
 ]
 """What is wrong with the bytes of a frame."""
 
+_SAYING: Final[Mapping[FrameProblem, str]] = {
+    "truncated_frame": "the stream ends after {available} bytes of {expected}",
+    "trailing_bytes": "{more} bytes follow a frame of {length}; none may",
+    "prelude_checksum_mismatch": "the lengths {length} and {headers} have CRC 0x{actual:08x}, not 0x{checksum:08x}",
+    "message_checksum_mismatch": "a frame of {length} bytes has CRC 0x{actual:08x}, not 0x{checksum:08x}",
+    "frame_too_short": "a frame of {length} bytes; it has at least {least}",
+    "headers_overrun": "headers of {headers} bytes in a frame of {length}, which has room for {room}",
+    "headers_too_long": "headers of {headers} bytes; at most {most}",
+    "payload_too_long": "a payload of {payload} bytes; at most {most}",
+    "empty_header_name": "a header's name has no bytes; it has 1 to {most}",
+    "header_name_cut_off": "a header's name of {length} bytes and its type; {left} bytes of headers are left",
+    "unknown_header_type": "header {name!r} of type {type}; it is 0 to {most}",
+    "header_value_cut_off": "header {name!r} needs {length} bytes; {left} bytes of headers are left",
+    "header_value_too_long": "header {name!r} has {length} bytes; at most {most}",
+    "invalid_utf8": "{what} is not UTF-8 ({reason}): {data!r:.80}",
+    "duplicate_header": "a second header {name!r}; a name may be used once in a frame",
+}
+"""What the error says of it."""
+
 _ADVICE: Final[Mapping[FrameProblem, str]] = {
     "truncated_frame": "The stream was cut: keep the frames before this one, and treat the answer as incomplete.",
     "trailing_bytes": "Read a stream of several frames with Decoder.",
@@ -58,13 +78,14 @@ class UnwritableFrame(ReplyError):
 class FrameError(DamagedData):
     """Bytes that are not a frame: `kind` is the mistake, `offset` its position in the stream, in bytes."""
 
-    def __init__(self, kind: FrameProblem, message: str, offset: int = 0) -> None:
-        super().__init__(message)
+    def __init__(self, kind: FrameProblem, offset: int, **values: Any) -> None:
+        super().__init__(_SAYING[kind].format(**values))
         self.kind: FrameProblem = kind
         self.offset = offset
+        self._values = values
 
-    def __reduce__(self) -> tuple[type[FrameError], tuple[FrameProblem, str, int]]:
-        return FrameError, (self.kind, self.args[0], self.offset)
+    def __reduce__(self) -> tuple[Callable[..., FrameError], tuple[FrameProblem, int]]:
+        return partial(FrameError, **self._values), (self.kind, self.offset)
 
     def __str__(self) -> str:
         advice = _ADVICE.get(self.kind, "Mend what wrote these bytes.")
@@ -141,9 +162,7 @@ def decode_headers(block: bytes, offset: int = 0) -> tuple[Header, ...]:
     while at < len(block):
         header, end = _read_header(block, at, offset)
         if header.name in headers:
-            raise FrameError(
-                "duplicate_header", f"a second header {header.name!r}; a name may be used once in a frame", offset + at
-            )
+            raise FrameError("duplicate_header", offset + at, name=header.name)
         headers[header.name] = header
         at = end
     return tuple(headers.values())
@@ -153,24 +172,14 @@ def _read_header(block: bytes, start: int, offset: int) -> tuple[Header, int]:
     """Decode the header at `start` of the block; return it and its end. `offset` is the block's start in the stream."""
     name_length = block[start]
     if not name_length:
-        raise FrameError(
-            "empty_header_name", f"a header's name has no bytes; it has 1 to {MAX_NAME_LENGTH}", offset + start
-        )
+        raise FrameError("empty_header_name", offset + start, most=MAX_NAME_LENGTH)
     type_at = start + 1 + name_length
     if type_at >= len(block):
-        raise FrameError(
-            "header_name_cut_off",
-            f"a header's name of {name_length} bytes and its type; {len(block) - start - 1} bytes of headers are left",
-            offset + start,
-        )
+        raise FrameError("header_name_cut_off", offset + start, length=name_length, left=len(block) - start - 1)
     name = _text(block[start + 1 : type_at], "a header's name", offset + start + 1)
     type_ = _TYPES.get(block[type_at])
     if type_ is None:
-        raise FrameError(
-            "unknown_header_type",
-            f"header {name!r} of type {block[type_at]}; it is 0 to {max(_TYPES)}",
-            offset + type_at,
-        )
+        raise FrameError("unknown_header_type", offset + type_at, name=name, type=block[type_at], most=max(_TYPES))
     value_at = type_at + 1
     if type_ in _CONSTANTS:
         return Header(name, type_, _CONSTANTS[type_]), value_at
@@ -184,11 +193,7 @@ def _read_header(block: bytes, start: int, offset: int) -> tuple[Header, int]:
     data_at = _value_end(block, name, value_at, _VALUE_LENGTH.size, offset)
     (length,) = _VALUE_LENGTH.unpack_from(block, value_at)
     if length > MAX_VALUE_LENGTH:
-        raise FrameError(
-            "header_value_too_long",
-            f"header {name!r} has {length} bytes; at most {MAX_VALUE_LENGTH}",
-            offset + value_at,
-        )
+        raise FrameError("header_value_too_long", offset + value_at, name=name, length=length, most=MAX_VALUE_LENGTH)
     end = _value_end(block, name, data_at, length, offset)
     data = block[data_at:end]
     value = _text(data, f"the value of header {name!r}", offset + data_at) if type_ is HeaderType.STRING else data
@@ -197,12 +202,7 @@ def _read_header(block: bytes, start: int, offset: int) -> tuple[Header, int]:
 
 def _value_end(block: bytes, name: str, start: int, length: int, offset: int) -> int:
     if start + length > len(block):
-        left = len(block) - start
-        raise FrameError(
-            "header_value_cut_off",
-            f"header {name!r} needs {length} bytes; {left} bytes of headers are left",
-            offset + start,
-        )
+        raise FrameError("header_value_cut_off", offset + start, name=name, length=length, left=len(block) - start)
     return start + length
 
 
@@ -210,9 +210,7 @@ def _text(data: bytes, what: str, offset: int) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise FrameError(
-            "invalid_utf8", f"{what} is not UTF-8 ({error.reason}): {data!r:.80}", offset + error.start
-        ) from None
+        raise FrameError("invalid_utf8", offset + error.start, what=what, reason=error.reason, data=data) from None
 
 
 def _encode_value(header: Header) -> bytes:
