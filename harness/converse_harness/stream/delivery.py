@@ -5,6 +5,8 @@ took.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice, repeat
 from typing import Any, Final, NamedTuple
 
@@ -21,29 +23,19 @@ class SentEvent(NamedTuple):
 
 
 class Frames(list[bytes]):
-    """The frames of a stream except the last one. Complete, and never changed again, once the stream was sent.
+    """The frames of a stream except the last one. Complete, and never changed again, once the stream was sent."""
 
-    `chunked` is their HTTP/1.1 form in one piece, made when it is first asked for.
-    """
-
-    __slots__ = ("_chunked",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._chunked = b""
-
-    @property
+    @cached_property
     def chunked(self) -> bytes:
-        """The frames in the transfer encoding `chunked`, one chunk each."""
-        if not self._chunked:
-            self._chunked = b"".join([b"%x\r\n%b\r\n" % (len(frame), frame) for frame in self])
-        return self._chunked
+        """The frames in the transfer encoding `chunked`, one chunk each, in one piece."""
+        return b"".join([b"%x\r\n%b\r\n" % (len(frame), frame) for frame in self])
 
 
 _SHORT: Final = 128
 """Frames of a stream that may be written in one piece, whether or not the client reads."""
 
 
+@dataclass(slots=True, eq=False)
 class StreamChunks(Iterable[Chunk]):
     """The chunks of a stream without faults: one frame each; `first` and `each` are the pauses before them, in seconds.
 
@@ -52,23 +44,12 @@ class StreamChunks(Iterable[Chunk]):
     frames before it.
     """
 
-    __slots__ = ("each", "events", "first", "frames", "last", "runs")
-
-    def __init__(
-        self,
-        frames: Frames,
-        runs: Iterable[list[bytes]],
-        events: Callable[[], Iterable[Event]],
-        last: Callable[[int], Chunk | None],
-        first: float,
-        each: float,
-    ) -> None:
-        self.frames = frames
-        self.runs = runs
-        self.events = events
-        self.last = last
-        self.first = first
-        self.each = each
+    frames: Frames
+    runs: Iterable[list[bytes]]
+    events: Callable[[], Iterable[Event]]
+    last: Callable[[int], Chunk | None]
+    first: float
+    each: float
 
     @property
     def is_paced(self) -> bool:

@@ -10,10 +10,9 @@ from converse_harness.bedrock.rules.asked import RuleRequest, has_to_look
 from converse_harness.bedrock.rules.claude import CLAUDE_TALK
 from converse_harness.bedrock.rules.claude_contents import CLAUDE_CONTENTS
 from converse_harness.bedrock.rules.contents import CONTENTS
-from converse_harness.bedrock.rules.evidence import VERDICTS, Verdict, Witness
 from converse_harness.bedrock.rules.families import OTHER_FAMILIES
 from converse_harness.bedrock.rules.gateway import REQUEST
-from converse_harness.bedrock.rules.rule import LEVELS, Models, Refusal, Rule, RuleLevel
+from converse_harness.bedrock.rules.rule import LEVELS, VERDICTS, Models, Refusal, Rule, RuleLevel, Verdict, Witness
 
 __all__ = [
     "BY_NAME",

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from converse_harness.bedrock.rules import caching, conversation, thinking
-from converse_harness.bedrock.rules.evidence import recorded, reported
-from converse_harness.bedrock.rules.rule import MODEL, Claude, Models, Rule
+from converse_harness.bedrock.rules.rule import MODEL, Claude, Models, Rule, recorded, reported
 
 _CLAUDE: Final = Models(only=(Claude(),))
 _CLAUDE_4_ON: Final = Models(only=(Claude(since=(4,)),))

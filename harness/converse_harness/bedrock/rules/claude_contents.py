@@ -5,8 +5,18 @@ from __future__ import annotations
 from typing import Final
 
 from converse_harness.bedrock.rules import abilities, images, media, schemas, tools
-from converse_harness.bedrock.rules.evidence import MULTIMODAL, coded, recorded, reported
-from converse_harness.bedrock.rules.rule import MODEL, Claude, Models, Rule, no_block, no_field
+from converse_harness.bedrock.rules.rule import (
+    MODEL,
+    MULTIMODAL,
+    Claude,
+    Models,
+    Rule,
+    coded,
+    no_block,
+    no_field,
+    recorded,
+    reported,
+)
 
 _CLAUDE: Final = Models(only=(Claude(),))
 _CLAUDE_4_ON: Final = Models(only=(Claude(since=(4,)),))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from converse_harness.bedrock.rules import media, schemas, tools
-from converse_harness.bedrock.rules.evidence import documented, reported
-from converse_harness.bedrock.rules.rule import Rule
+from converse_harness.bedrock.rules.rule import Rule, documented, reported
 
 CONTENTS: Final = (
     Rule(

@@ -6,16 +6,21 @@ from typing import Final
 
 from converse_harness.bedrock.models import MODELS
 from converse_harness.bedrock.rules import abilities, caching, conversation, images, media, schemas, tools
-from converse_harness.bedrock.rules.evidence import (
+from converse_harness.bedrock.rules.rule import (
     CLIENTS_KNOW,
+    MODEL,
     MULTIMODAL,
     PROBED,
+    Claude,
+    Models,
+    Rule,
     coded,
     documented,
+    no_block,
+    no_field,
     recorded,
     reported,
 )
-from converse_harness.bedrock.rules.rule import MODEL, Claude, Models, Rule, no_block, no_field
 
 _LLAMA: Final = ("meta.llama3*", "meta.llama4*")
 _OLD_MISTRAL: Final = (

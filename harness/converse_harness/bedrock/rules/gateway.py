@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from converse_harness.bedrock.rules import abilities, conversation, tools, words
-from converse_harness.bedrock.rules.evidence import PROBED, coded, documented, recorded, reported
-from converse_harness.bedrock.rules.rule import Claude, Models, Rule
+from converse_harness.bedrock.rules.rule import PROBED, Claude, Models, Rule, coded, documented, recorded, reported
 
 REQUEST: Final = (
     Rule(
