@@ -3,7 +3,7 @@
     header = name length u8, name in UTF-8, type u8, value
 
 The value of a bool is its type alone; numbers are signed and big-endian, a UUID has 16 bytes, strings and byte arrays
-have their length (u16) before them.
+have their length (u16) before them. Bedrock sends strings alone: all else is kept as its bytes.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial
-from typing import Any, Final, Literal, TypeAlias
-from uuid import UUID
+from typing import Any, Final, Literal
 
 from converse_harness.errors import DamagedData, ReplyError
 
@@ -107,32 +106,34 @@ class HeaderType(IntEnum):
     UUID = 9
 
 
-HeaderValue: TypeAlias = bool | int | bytes | str | UUID
-
 _VALUE_LENGTH = struct.Struct(">H")
-_NUMBERS = {
-    HeaderType.BYTE: struct.Struct(">b"),
-    HeaderType.SHORT: struct.Struct(">h"),
-    HeaderType.INTEGER: struct.Struct(">i"),
-    HeaderType.LONG: struct.Struct(">q"),
-    HeaderType.TIMESTAMP: struct.Struct(">q"),
+_LENGTHS: Final[Mapping[HeaderType, int | None]] = {
+    HeaderType.BOOL_TRUE: 0,
+    HeaderType.BOOL_FALSE: 0,
+    HeaderType.BYTE: 1,
+    HeaderType.SHORT: 2,
+    HeaderType.INTEGER: 4,
+    HeaderType.LONG: 8,
+    HeaderType.BYTE_ARRAY: None,
+    HeaderType.STRING: None,
+    HeaderType.TIMESTAMP: 8,
+    HeaderType.UUID: 16,
 }
-_CONSTANTS = {HeaderType.BOOL_TRUE: True, HeaderType.BOOL_FALSE: False}
-_UUID_LENGTH = 16
+"""Bytes of a value of each type; None where a value has its length before it."""
+
 _TYPES = {member.value: member for member in HeaderType}
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """One header: `value` is the bool that the type names, an int, bytes, str or `uuid.UUID`.
+    """One header: `value` is the text of a STRING, for other types the bytes of the value, without their length.
 
-    A TIMESTAMP is an int, milliseconds since 1970 in UTC: most 64-bit numbers are outside of what a datetime can hold.
     Values are checked in `encode_headers`, not here.
     """
 
     name: str
     type: HeaderType
-    value: HeaderValue
+    value: str | bytes
 
 
 def encode_headers(headers: Iterable[Header]) -> bytes:
@@ -180,20 +181,15 @@ def _read_header(block: bytes, start: int, offset: int) -> tuple[Header, int]:
     type_ = _TYPES.get(block[type_at])
     if type_ is None:
         raise FrameError("unknown_header_type", offset + type_at, name=name, type=block[type_at], most=max(_TYPES))
-    value_at = type_at + 1
-    if type_ in _CONSTANTS:
-        return Header(name, type_, _CONSTANTS[type_]), value_at
-    number = _NUMBERS.get(type_)
-    if number is not None:
-        end = _value_end(block, name, value_at, number.size, offset)
-        return Header(name, type_, number.unpack_from(block, value_at)[0]), end
-    if type_ is HeaderType.UUID:
-        end = _value_end(block, name, value_at, _UUID_LENGTH, offset)
-        return Header(name, type_, UUID(bytes=block[value_at:end])), end
-    data_at = _value_end(block, name, value_at, _VALUE_LENGTH.size, offset)
-    (length,) = _VALUE_LENGTH.unpack_from(block, value_at)
-    if length > MAX_VALUE_LENGTH:
-        raise FrameError("header_value_too_long", offset + value_at, name=name, length=length, most=MAX_VALUE_LENGTH)
+    value_at = data_at = type_at + 1
+    length = _LENGTHS[type_]
+    if length is None:
+        data_at = _value_end(block, name, value_at, _VALUE_LENGTH.size, offset)
+        (length,) = _VALUE_LENGTH.unpack_from(block, value_at)
+        if length > MAX_VALUE_LENGTH:
+            raise FrameError(
+                "header_value_too_long", offset + value_at, name=name, length=length, most=MAX_VALUE_LENGTH
+            )
     end = _value_end(block, name, data_at, length, offset)
     data = block[data_at:end]
     value = _text(data, f"the value of header {name!r}", offset + data_at) if type_ is HeaderType.STRING else data
@@ -214,34 +210,17 @@ def _text(data: bytes, what: str, offset: int) -> str:
 
 
 def _encode_value(header: Header) -> bytes:
-    type_, value = header.type, header.value
-    number = _NUMBERS.get(type_)
-    match type_, value:
-        case (HeaderType.BOOL_TRUE, True) | (HeaderType.BOOL_FALSE, False):
-            return b""
-        case HeaderType.STRING, str():
-            return _with_length(header, _utf8(value, f"the value of header {header.name!r}"))
-        case HeaderType.BYTE_ARRAY, bytes():
-            return _with_length(header, value)
-        case HeaderType.UUID, UUID():
-            return value.bytes
-        case _, int() if number is not None and not isinstance(value, bool):
-            try:
-                return number.pack(value)
-            except struct.error:
-                allowed = f"{type_.name} is a signed number of {number.size * 8} bits"
-                raise UnwritableFrame(f"header {header.name!r} has the value {value}; {allowed}") from None
-        case _:
-            raise UnwritableFrame(
-                f"header {header.name!r} of type {type_!r} has the value {value!r:.80}; give True to BOOL_TRUE, "
-                "False to BOOL_FALSE, bytes to BYTE_ARRAY, str to STRING, uuid.UUID to UUID, int to the others"
-            )
-
-
-def _with_length(header: Header, data: bytes) -> bytes:
+    name, type_, value = header.name, header.type, header.value
+    data = _utf8(value, f"the value of header {name!r}") if isinstance(value, str) else value
+    length = _LENGTHS[type_]
+    if isinstance(value, str) is not (type_ is HeaderType.STRING) or length not in (None, len(data)):
+        raise UnwritableFrame(
+            f"header {name!r} of type {type_!r} has the value {value!r:.80}; give str to STRING, and to the others the "
+            f"bytes of their value{'' if length is None else f', {length} of them'}"
+        )
     if len(data) > MAX_VALUE_LENGTH:
-        raise UnwritableFrame(f"header {header.name!r} has {len(data)} bytes; at most {MAX_VALUE_LENGTH}: shorten it")
-    return _VALUE_LENGTH.pack(len(data)) + data
+        raise UnwritableFrame(f"header {name!r} has {len(data)} bytes; at most {MAX_VALUE_LENGTH}: shorten it")
+    return data if length is not None else _VALUE_LENGTH.pack(len(data)) + data
 
 
 def _utf8(text: str, what: str) -> bytes:
