@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 from converse_harness import bedrock
 from converse_harness.bedrock.models import bare
-from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, in_blocks, in_request, needs
+from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, needs
 
 _PROVIDERS: Final = (
     "ai21",
@@ -36,21 +36,18 @@ _MODEL_ID: Final = re.compile(rf"(?:{'|'.join(_PROVIDERS)})\.[a-z0-9][a-z0-9.-]*
 _OTHER_ARN: Final = re.compile(r"arn:aws[a-z-]*:(?:bedrock|sagemaker):[a-z0-9-]+:[0-9]{12}:\S+")
 
 
-@in_request("modelId")
 def ids_of_no_model(asked: RuleRequest) -> bool:
-    """The model id is not an ARN, and no provider on Bedrock has models of this name."""
+    """Whether the model id is not an ARN, and no provider on Bedrock has models of this name."""
     return not _OTHER_ARN.fullmatch(asked.model_id) and not _MODEL_ID.fullmatch(bare(asked.model_id))
 
 
-@in_request("modelId")
 def ids_that_do_not_converse(asked: RuleRequest) -> bool:
-    """The model does not support Converse, only other operations."""
+    """Whether the model does not support Converse, only other operations."""
     return asked.model.model is not None and not asked.model.model.converses
 
 
-@in_request("modelId")
 def ids_of_the_retired(asked: RuleRequest) -> bool:
-    """The model has reached its end of life."""
+    """Whether the model has reached its end of life."""
     return asked.model.model is not None and bool(asked.model.model.retired) and not asked.model.inferred
 
 
@@ -68,32 +65,8 @@ def too_many_tokens(asked: RuleRequest) -> Iterator[RuleViolation]:
         yield RuleViolation("inferenceConfig.maxTokens", {"most": model.most_tokens})
 
 
-def inference(name: str) -> Finder:
-    """An inference parameter is given, even if empty."""
-    return in_request(f"inferenceConfig.{name}", "inferenceConfig")(lambda asked: name in asked.inference)
-
-
-@in_request("system", "system")
-def system_texts(asked: RuleRequest) -> bool:
-    """There is a system prompt."""
-    return bool(asked.system)
-
-
-@in_blocks("toolResult", ".status")
-def statuses(result: Mapping[str, Any]) -> bool:
-    """The result of a tool has a status."""
-    return "status" in result
-
-
-@in_blocks("reasoningContent", ".reasoningText.signature")
-def signatures(thought: Mapping[str, Any]) -> bool:
-    """A reasoning block in the conversation has a signature."""
-    return "signature" in thought.get("reasoningText", {})
-
-
-@in_request("serviceTier.type", "serviceTier")
 def tiers_that_are_none(asked: RuleRequest) -> bool:
-    """The service tier is not one of AWS's model."""
+    """Whether the service tier is not one of AWS's model."""
     if not bedrock.has_member("ConverseRequest", "serviceTier"):
         return False
     tier = asked.body.get("serviceTier", {}).get("type")

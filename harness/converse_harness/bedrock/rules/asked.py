@@ -153,47 +153,38 @@ def needs(*parts: str) -> Callable[[Finder], Finder]:
     return mark
 
 
-def in_request(path: str, *parts: str) -> Callable[[Callable[[RuleRequest], bool]], Finder]:
-    """Make a finder of a condition that a request breaks at this path; `parts` are those that the finder needs."""
+def in_request(path: str, breaks: Callable[[RuleRequest], bool], *parts: str) -> Finder:
+    """A finder of a condition that a request breaks at this path; `parts` are those that the finder needs."""
 
-    def make(breaks: Callable[[RuleRequest], bool]) -> Finder:
-        def find(asked: RuleRequest) -> Iterator[RuleViolation]:
-            if breaks(asked):
-                yield RuleViolation(path)
+    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
+        if breaks(asked):
+            yield RuleViolation(path)
 
-        return needs(*parts)(find) if parts else find
-
-    return make
+    return needs(*parts)(find) if parts else find
 
 
-def in_blocks(kind: str, path: str = "") -> Callable[[Callable[[Any], bool]], Finder]:
-    """Make a finder of a condition that blocks of one kind in messages break, at this path in the block."""
+def in_blocks(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finder:
+    """A finder of a condition that blocks of one kind in messages break, at this path in the block."""
 
-    def make(breaks: Callable[[Any], bool]) -> Finder:
-        @needs(kind)
-        def find(asked: RuleRequest) -> Iterator[RuleViolation]:
-            for n, m, value in asked.blocks(kind):
-                if breaks(value):
-                    yield RuleViolation(at(n, m, kind + path), {"n": n, "m": m})
+    @needs(kind)
+    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
+        for n, m, value in asked.blocks(kind):
+            if breaks(value):
+                yield RuleViolation(at(n, m, kind + path), {"n": n, "m": m})
 
-        return find
-
-    return make
+    return find
 
 
-def in_shown(kind: str, path: str = "") -> Callable[[Callable[[Any], bool]], Finder]:
-    """Make a finder of a condition that blocks of one kind in messages and tool results break."""
+def in_shown(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finder:
+    """A finder of a condition that blocks of one kind in messages and tool results break, at this path in the block."""
 
-    def make(breaks: Callable[[Any], bool]) -> Finder:
-        @needs(kind)
-        def find(asked: RuleRequest) -> Iterator[RuleViolation]:
-            for place, n, m, value in asked.shown(kind):
-                if breaks(value):
-                    yield RuleViolation(place + path, {"n": n, "m": m})
+    @needs(kind)
+    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
+        for place, n, m, value in asked.shown(kind):
+            if breaks(value):
+                yield RuleViolation(place + path, {"n": n, "m": m})
 
-        return find
-
-    return make
+    return find
 
 
 def has_to_look(find: Finder, parts: frozenset[str]) -> bool:

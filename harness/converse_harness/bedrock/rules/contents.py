@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from converse_harness.bedrock.rules import media, schemas, tools
+from converse_harness.bedrock.rules.asked import in_blocks, in_request, in_shown
 from converse_harness.bedrock.rules.rule import Rule, documented, reported
+from converse_harness.json_values import is_object
 
 CONTENTS: Final = (
     Rule(
@@ -96,7 +98,7 @@ CONTENTS: Final = (
         "failed_results_say_why",
         "a result with the status error has content",
         "The content field at messages.{n}.content.{m}.toolResult cannot be empty when status value is error.",
-        tools.errors_without_content,
+        in_blocks("toolResult", lambda it: it.get("status") == "error" and it.get("content") == [], ".content"),
         (reported("aws-samples/sample-multi-agent-orchestration-chat-on-agentcore#15", "2026-06-01"),),
     ),
     Rule(
@@ -115,7 +117,7 @@ CONTENTS: Final = (
         "the input of a tool is an object",
         "The format of the value at messages.{n}.content.{m}.toolUse.input is invalid. Provide a json object for the "
         "field and try again.",
-        tools.inputs_that_are_no_objects,
+        in_blocks("toolUse", lambda use: not is_object(use.get("input", {})), ".input"),
         (
             reported("vercel/ai#16561", "2026-07-01"),
             reported("vercel/ai#19023", "2026-08-18"),
@@ -127,7 +129,7 @@ CONTENTS: Final = (
         "The document file name can only contain alphanumeric characters, whitespace characters, hyphens, parentheses, "
         "and square brackets. The name can't contain more than one consecutive whitespace character. Check that the "
         "file name conforms to these restrictions and retry your request.",
-        media.names_with_other_characters,
+        in_shown("document", media.has_other_characters, ".name"),
         (
             reported("simonw/llm-bedrock#8", "2024-12-04", "Nova Pro"),
             reported("aws-samples/generative-ai-use-cases#1671", "2026-08-21", "Claude Haiku 4.5"),
@@ -169,7 +171,7 @@ CONTENTS: Final = (
         "a document that is not to be cited is a file",
         "DocumentSource object at messages.{n}.content.{m}.document.source must set one of the following keys: bytes, "
         "s3Location",
-        media.sources_for_citations,
+        in_blocks("document", media.is_for_citations, ".source"),
         (
             reported("strands-agents/harness-sdk#3582", "2026-08-27"),
             reported("maximhq/bifrost#7072", "2026-09-11", "Claude"),
@@ -187,7 +189,7 @@ CONTENTS: Final = (
         "output_schema_is_json",
         "the schema of the answer is a JSON object, as a text",
         "The json schema definition at outputConfig.textFormat.structure.jsonSchema.schema is invalid.",
-        schemas.outputs_by_no_json,
+        in_request(schemas.OUTPUT, schemas.has_an_output_by_no_json, "outputConfig"),
         (documented("API_runtime_JsonSchemaDefinition", "2026-10"),),
         remark="the wording is ours",
     ),

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, in_blocks, in_request, in_shown, needs
+from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, needs
 
 
-@in_request("messages")
 def has_no_message(asked: RuleRequest) -> bool:
-    """The list of messages is empty, or it is missing and the model id is not that of a stored prompt."""
+    """Whether the list of messages is empty, or missing although the model id is not that of a stored prompt."""
     return not asked.messages and ("messages" in asked.body or ":prompt/" not in asked.model_id)
 
 
@@ -35,18 +34,6 @@ def _turns(asked: RuleRequest) -> list[tuple[int, Mapping[str, Any]]]:
     return [(n, message) for n, message in enumerate(asked.messages) if message.get("role") != "system"]
 
 
-@in_blocks("text")
-def blank_texts(text: str) -> bool:
-    """A text is empty, or has nothing but whitespace."""
-    return not text.strip()
-
-
-@in_shown("text")
-def empty_texts(text: str) -> bool:
-    """A text is empty, in a message or in the result of a tool."""
-    return not text
-
-
 def messages_of_whitespace(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A message has texts, and all of them are whitespace."""
     texts: dict[int, list[str]] = {}
@@ -62,18 +49,6 @@ def empty_contents(asked: RuleRequest) -> Iterator[RuleViolation]:
     for n, message in enumerate(asked.messages):
         if message.get("content") == []:
             yield RuleViolation(at(n, None, "content"), {"n": n})
-
-
-@in_blocks("guardContent", ".text.text")
-def blank_guard_contents(guarded: Mapping[str, Any]) -> bool:
-    """A block that a guardrail has to check (guardContent) is blank."""
-    return "text" in guarded and not guarded["text"].get("text", "-").strip()
-
-
-@in_blocks("reasoningContent")
-def any_reasoning(_: object) -> bool:
-    """The conversation contains reasoning."""
-    return True
 
 
 @needs("role assistant")

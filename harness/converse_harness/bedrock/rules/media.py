@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, at, in_blocks, in_shown, needs
+from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, at, in_shown, needs
 
 _MEDIA: Final = ("image", "document", "video", "audio")
 
@@ -21,9 +21,14 @@ def media_of_the_assistant(asked: RuleRequest) -> Iterator[RuleViolation]:
                 yield RuleViolation(at(n, m, kind), {"n": n, "m": m, "kind": kind})
 
 
+def is_in_s3(block: Mapping[str, Any]) -> bool:
+    """Whether an image or document is given as an S3 location."""
+    return "s3Location" in block.get("source", {})
+
+
 def any_of(kind: str) -> Finder:
     """A message or tool result contains a block of this kind."""
-    return in_shown(kind)(lambda _: True)
+    return in_shown(kind, lambda _: True)
 
 
 def in_results(kind: str) -> Finder:
@@ -47,9 +52,8 @@ _NAME: Final = re.compile(r"(?: ?[A-Za-z0-9_\-()\[\]])* ?")
 """What was tried at the service: an underscore is accepted, a tab or a wide space is not."""
 
 
-@in_shown("document", ".name")
-def names_with_other_characters(document: Mapping[str, Any]) -> bool:
-    """A document's name has a forbidden character, or two spaces in a row."""
+def has_other_characters(document: Mapping[str, Any]) -> bool:
+    """Whether a document's name has a forbidden character, or two spaces in a row."""
     return not _NAME.fullmatch(document.get("name", ""))
 
 
@@ -80,17 +84,10 @@ def without_text(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, m, "document"))
 
 
-@in_blocks("document", ".source")
-def sources_for_citations(document: Mapping[str, Any]) -> bool:
-    """A document of text or content blocks has no citations enabled."""
+def is_for_citations(document: Mapping[str, Any]) -> bool:
+    """Whether a document of text or content blocks has no citations enabled."""
     cited = document.get("citations", {}).get("enabled", False)
     return not cited and not document.get("source", {}).keys().isdisjoint(_CITED_SOURCES)
-
-
-@in_shown("image", ".source.s3Location")
-def images_in_s3(image: Mapping[str, Any]) -> bool:
-    """An image is given as an S3 location."""
-    return "s3Location" in image.get("source", {})
 
 
 @needs("toolResult")
@@ -98,14 +95,8 @@ def results_with_files_in_s3(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A tool result contains a document or a video in S3."""
     for n, m, k, inner in asked.in_results():
         for kind in ("document", "video"):
-            if "s3Location" in inner.get(kind, {}).get("source", {}):
+            if is_in_s3(inner.get(kind, {})):
                 yield RuleViolation(at(n, m, f"toolResult.content[{k}].{kind}.source.s3Location"), {"n": n, "m": m})
-
-
-@in_blocks("document", ".source.s3Location")
-def documents_in_s3(document: Mapping[str, Any]) -> bool:
-    """A message contains a document in S3."""
-    return "s3Location" in document.get("source", {})
 
 
 @needs("document")

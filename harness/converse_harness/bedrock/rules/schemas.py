@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, in_request, needs
+from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, needs
 from converse_harness.json_values import is_array, is_number, is_object, member_of, object_of
 
 Steps = tuple[str, ...]
@@ -83,18 +83,12 @@ def with_definitions(schema: object) -> Iterable[Steps]:
     return [(keyword,) for keyword in _BEYOND_NOVA if is_object(schema) and keyword in schema]
 
 
-_OUTPUT: Final = "outputConfig.textFormat.structure.jsonSchema.schema"
+OUTPUT: Final = "outputConfig.textFormat.structure.jsonSchema.schema"
+"""The path of the schema for structured output."""
 
 
-@in_request("outputConfig.textFormat", "outputConfig")
-def outputs_by_a_schema(asked: RuleRequest) -> bool:
-    """The request asks for structured output (an answer that matches a schema)."""
-    return "textFormat" in asked.body.get("outputConfig", {})
-
-
-@in_request(_OUTPUT, "outputConfig")
-def outputs_by_no_json(asked: RuleRequest) -> bool:
-    """The schema for structured output is not a JSON object."""
+def has_an_output_by_no_json(asked: RuleRequest) -> bool:
+    """Whether the schema for structured output is not a JSON object."""
     return not is_object(_output_schema(asked))
 
 
@@ -103,12 +97,12 @@ def outputs_by_open_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
     """An object in the schema for structured output allows additional properties."""
     for path, schema in _walk(_output_schema(asked)):
         if is_object(schema) and schema.get("type") == "object" and schema.get("additionalProperties") is not False:
-            yield RuleViolation(".".join((_OUTPUT, *path)))
+            yield RuleViolation(".".join((OUTPUT, *path)))
 
 
 def _output_schema(asked: RuleRequest) -> Any:
     """The schema for structured output; an empty one if there is none, None if it is not JSON."""
-    text = member_of(asked.body, *_OUTPUT.split("."))
+    text = member_of(asked.body, *OUTPUT.split("."))
     try:
         return json.loads(text) if isinstance(text, str) else {}
     except (ValueError, RecursionError):

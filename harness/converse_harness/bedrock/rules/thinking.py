@@ -2,76 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from itertools import takewhile
-from typing import Any, Final
+from typing import Final
 
-from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, at, in_blocks, in_request, needs
+from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, at, in_request, needs
 
 _LEAST_BUDGET: Final = 1024
-
-_LEAST_TOP_P: Final = 0.95
-"""What Claude from 4.6 on may be left to choose from while it thinks."""
 
 _CALLED: Final = {"text": "text", "toolUse": "tool_use"}
 """What Anthropic calls content blocks."""
 
 
-@in_request("toolConfig.toolChoice", "additionalModelRequestFields")
-def thinking_with_a_forced_tool(asked: RuleRequest) -> bool:
-    """Thinking is enabled, and toolChoice forces a tool."""
-    return asked.thinking.get("type") == "enabled" and _is_forced(asked)
+def while_thinking(path: str, types: Collection[str], breaks: Callable[[RuleRequest], bool] = lambda _: True) -> Finder:
+    """A finder of a condition that a request breaks at this path, if thinking has one of these types."""
+    return in_request(
+        path, lambda asked: asked.thinking.get("type") in types and breaks(asked), "additionalModelRequestFields"
+    )
 
 
-@in_request("toolConfig.toolChoice", "additionalModelRequestFields")
-def adapting_with_a_forced_tool(asked: RuleRequest) -> bool:
-    """Adaptive thinking is enabled, and toolChoice forces a tool."""
-    return asked.thinking.get("type") == "adaptive" and _is_forced(asked)
-
-
-def _is_forced(asked: RuleRequest) -> bool:
+def has_a_forced_tool(asked: RuleRequest) -> bool:
+    """Whether toolChoice forces a tool."""
     return not {"any", "tool"}.isdisjoint(asked.tool_config.get("toolChoice", {}))
 
 
-@in_request("inferenceConfig.temperature", "inferenceConfig")
-def temperatures(asked: RuleRequest) -> bool:
-    """A temperature is given that is not 1 under adaptive thinking."""
+def has_a_temperature(asked: RuleRequest) -> bool:
+    """Whether a temperature is given that is not 1 under adaptive thinking."""
     temperature = asked.inference.get("temperature")
     return temperature is not None and not (temperature == 1 and asked.thinking.get("type") == "adaptive")
 
 
-@in_request("inferenceConfig.temperature", "additionalModelRequestFields")
-def thinking_with_a_temperature(asked: RuleRequest) -> bool:
-    """Thinking is enabled, and the temperature is not 1."""
-    return asked.thinking.get("type") == "enabled" and asked.inference.get("temperature", 1) != 1
-
-
-@in_request("additionalModelRequestFields.thinking.budget_tokens", "additionalModelRequestFields")
-def small_budgets(asked: RuleRequest) -> bool:
-    """The thinking budget is below the minimum."""
+def has_a_small_budget(asked: RuleRequest) -> bool:
+    """Whether the thinking budget is below the minimum."""
     budget = asked.thinking.get("budget_tokens")
     return isinstance(budget, int) and budget < _LEAST_BUDGET
 
 
-@in_request("inferenceConfig.maxTokens", "additionalModelRequestFields")
-def budgets_beyond_the_answer(asked: RuleRequest) -> bool:
-    """The thinking budget is not smaller than `maxTokens`."""
+def has_a_budget_beyond_the_answer(asked: RuleRequest) -> bool:
+    """Whether the thinking budget is not smaller than `maxTokens`."""
     budget = asked.thinking.get("budget_tokens")
     most = asked.inference.get("maxTokens")
     return isinstance(budget, int) and isinstance(most, int) and most <= budget
-
-
-@in_request("inferenceConfig.topP", "additionalModelRequestFields")
-def thinking_with_top_p(asked: RuleRequest) -> bool:
-    """Thinking is enabled, and `topP` is given."""
-    return asked.thinking.get("type") == "enabled" and "topP" in asked.inference
-
-
-@in_request("inferenceConfig.topP", "additionalModelRequestFields")
-def thinking_with_a_low_top_p(asked: RuleRequest) -> bool:
-    """Thinking is enabled, and `topP` is too low."""
-    thinks = asked.thinking.get("type") in ("enabled", "adaptive")
-    return thinks and asked.inference.get("topP", 1) < _LEAST_TOP_P
 
 
 @needs("additionalModelRequestFields")
@@ -95,21 +66,3 @@ def nothing_but_thoughts(asked: RuleRequest) -> Iterator[RuleViolation]:
     for n in sorted(thought):
         if all("reasoningContent" in block for block in asked.messages[n]["content"]):
             yield RuleViolation(at(n, None, "content"))
-
-
-@in_blocks("reasoningContent", ".reasoningText.signature")
-def thoughts_without_signature(thought: Mapping[str, Any]) -> bool:
-    """A reasoning block came back without its signature."""
-    return "reasoningText" in thought and not thought["reasoningText"].get("signature")
-
-
-@in_request("inferenceConfig.topP", "inferenceConfig")
-def temperature_and_top_p(asked: RuleRequest) -> bool:
-    """Both `temperature` and `topP` are given."""
-    return {"temperature", "topP"} <= asked.inference.keys()
-
-
-def thinking_so(kind: str) -> Finder:
-    """Thinking has this type."""
-    path = "additionalModelRequestFields.thinking.type"
-    return in_request(path, "additionalModelRequestFields")(lambda asked: asked.thinking.get("type") == kind)

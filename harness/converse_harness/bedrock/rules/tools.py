@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
-from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, at, in_blocks, in_request, needs
+from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, at, in_request, needs
 
 _SERVER_TOOL: Final = "server_tool_use"
 """The type of what the service itself does in the middle of an answer."""
@@ -68,24 +68,12 @@ def _ids(asked: RuleRequest, kind: str) -> Mapping[int, Sequence[str]]:
     return found
 
 
-@in_blocks("toolResult", ".content")
-def errors_without_content(result: Mapping[str, Any]) -> bool:
-    """A tool result has the status error and no content."""
-    return result.get("status") == "error" and result.get("content") == []
-
-
 @needs("toolResult")
 def results_that_are_no_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The JSON of a tool result is a list, a string or a number."""
     for n, m, k, content in asked.in_results():
         if "json" in content and not isinstance(content["json"], Mapping):
             yield RuleViolation(at(n, m, f"toolResult.content[{k}].json"), {"n": n, "m": m, "k": k})
-
-
-@in_blocks("toolUse", ".input")
-def inputs_that_are_no_objects(use: Mapping[str, Any]) -> bool:
-    """The input of a tool use is a list, a string or a number."""
-    return "input" in use and not isinstance(use["input"], Mapping)
 
 
 @needs("toolUse")
@@ -108,7 +96,7 @@ def blocks_beside_results(asked: RuleRequest) -> Iterator[RuleViolation]:
 def choices(kind: str) -> Finder:
     """The toolChoice is of this kind."""
     path = f"toolConfig.toolChoice.{kind}"
-    return in_request(path, "toolConfig")(lambda asked: kind in asked.tool_config.get("toolChoice", {}))
+    return in_request(path, lambda asked: kind in asked.tool_config.get("toolChoice", {}), "toolConfig")
 
 
 @needs("toolConfig")
@@ -121,9 +109,7 @@ def forced(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 def offered(operation: str) -> Finder:
     """The request offers tools to this operation."""
-    return in_request("toolConfig", "toolConfig")(
-        lambda asked: asked.operation == operation and "toolConfig" in asked.body
-    )
+    return in_request("toolConfig", lambda it: it.operation == operation and "toolConfig" in it.body, "toolConfig")
 
 
 @needs("toolUse")
@@ -152,12 +138,6 @@ def names_with_hyphens(asked: RuleRequest) -> Iterator[RuleViolation]:
     for n, tool in enumerate(asked.tools):
         if "-" in tool.get("toolSpec", {}).get("name", ""):
             yield RuleViolation(f"toolConfig.tools[{n}].toolSpec.name")
-
-
-@in_blocks("toolResult", ".content")
-def results_without_content(result: Mapping[str, Any]) -> bool:
-    """The content of a tool result is an empty list."""
-    return result.get("content") == [] and result.get("status") != "error"
 
 
 @needs("toolAddition", "toolRemoval")
