@@ -43,7 +43,9 @@ def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:
     name = kind(event)
     body = event[name]
     if name == ERROR_FRAME:
-        return frame_bytes(_error_headers(body["code"], body["message"]), b"")
+        # In the order of the event stream's specification: no such frame of Bedrock is recorded.
+        pairs = (":error-code", body["code"]), (":error-message", body["message"]), (":message-type", "error")
+        return frame_bytes(_headers(*pairs), b"")
     if padding is not None and not is_exception(name):
         body = {**body, "p": _PADS[padding]}
     return frame_bytes(_header_block(name), _to_json(name, body).encode())
@@ -150,14 +152,11 @@ def _delta_payload(event: Mapping[str, Any], padding: int) -> bytes | None:
 @lru_cache(maxsize=256)
 def _header_block(name: str) -> bytes:
     kind = "exception" if is_exception(name) else "event"
-    pairs = ((f":{kind}-type", name), (":content-type", "application/json"), (":message-type", kind))
-    return encode_headers([Header(key, HeaderType.STRING, value) for key, value in pairs])
+    return _headers((f":{kind}-type", name), (":content-type", "application/json"), (":message-type", kind))
 
 
-def _error_headers(code: str, message: str) -> bytes:
-    """Headers in the order of the event stream's specification: no such frame of Bedrock is recorded."""
-    pairs = ((":error-code", code), (":error-message", message), (":message-type", "error"))
-    return encode_headers([Header(key, HeaderType.STRING, value) for key, value in pairs])
+def _headers(*pairs: tuple[str, str]) -> bytes:
+    return encode_headers([Header(name, HeaderType.STRING, value) for name, value in pairs])
 
 
 _DELTA_HEADERS: Final = _header_block("contentBlockDelta")

@@ -175,6 +175,19 @@ def in_blocks(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finde
     return find
 
 
+def any_block(*kinds: str, role: str = "") -> Finder:
+    """A finder of all blocks of these kinds in messages, or in those of one role."""
+
+    @needs(*kinds)
+    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
+        for kind in kinds:
+            for n, m, _ in asked.blocks(kind):
+                if role in ("", asked.messages[n].get("role")):
+                    yield RuleViolation(at(n, m, kind), {"n": n, "m": m, "kind": kind})
+
+    return find
+
+
 def in_shown(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finder:
     """A finder of a condition that blocks of one kind in messages and tool results break, at this path in the block."""
 

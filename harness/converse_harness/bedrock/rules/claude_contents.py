@@ -158,7 +158,7 @@ CLAUDE_CONTENTS: Final = (
         "an image for Claude from 4 on is of the format that it is said to be",
         MODEL + "messages.{n}.content.{m}.image.source.bytes: The image was specified using the image/{said} media "
         "type, but the image appears to be a image/{found} image",
-        images.of_another_format,
+        images.of_another_format(images.format_of),
         (
             reported("aws-samples/amazon-bedrock-client-for-mac#130", "2026-04-17"),
             reported("ziatdinovmax/SciLink#382", "2026-07-21", "Opus 4.8"),

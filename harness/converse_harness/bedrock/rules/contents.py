@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from converse_harness.bedrock.rules import media, schemas, tools
-from converse_harness.bedrock.rules.asked import in_blocks, in_request, in_shown
+from converse_harness.bedrock.rules.asked import any_block, in_blocks, in_request, in_shown
 from converse_harness.bedrock.rules.rule import Rule, documented, reported
 from converse_harness.json_values import is_object
 
@@ -181,7 +181,7 @@ CONTENTS: Final = (
         "media_are_the_users",
         "only messages of the user have images, documents, videos and sounds",
         "The {kind} block at messages.{n}.content.{m} is only supported in messages with the role user.",
-        media.media_of_the_assistant,
+        any_block("image", "document", "video", "audio", role="assistant"),
         (documented("API_runtime_Message", "2026-10"),),
         remark="the wording is ours",
     ),

@@ -6,7 +6,7 @@ from typing import Final
 
 from converse_harness.bedrock.models import MODELS
 from converse_harness.bedrock.rules import abilities, caching, conversation, images, media, schemas, tools
-from converse_harness.bedrock.rules.asked import in_blocks, in_request
+from converse_harness.bedrock.rules.asked import any_block, in_blocks, in_request
 from converse_harness.bedrock.rules.rule import (
     CLIENTS_KNOW,
     MODEL,
@@ -229,7 +229,7 @@ OTHER_FAMILIES: Final = (
         "deepseek_is_not_given_thoughts",
         "what DeepSeek R1 thought is not given back",
         "User messages cannot contain reasoning content. Please remove the reasoning content and try again.",
-        in_blocks("reasoningContent", lambda _: True),
+        any_block("reasoningContent"),
         (reported("langchain-ai/langchain-aws#401", "2025-03"),),
         Models(only=("deepseek.r1*",)),
     ),
@@ -289,7 +289,7 @@ OTHER_FAMILIES: Final = (
         "nova_images_are_images",
         "an image for Nova is of the format that it is said to be",
         MODEL + "detected file MIME type {found} does not match the expected type image/{said}",
-        images.that_are_texts,
+        images.of_another_format(images.media_type_of),
         (coded("a client that sorts Bedrock's errors", "2026-11"),),
         Models(only=("amazon.nova*",)),
         framed=True,
@@ -298,7 +298,7 @@ OTHER_FAMILIES: Final = (
         "llama_images_are_of_their_format",
         "an image for Llama is of the format that it is said to be",
         MODEL + "The provided image does not match the specified image format.",
-        images.of_another_format,
+        images.of_another_format(images.format_of),
         (reported("boto/boto3#4415", "2025-01-29", "Llama 3.2"),),
         Models(only=_LLAMA),
     ),

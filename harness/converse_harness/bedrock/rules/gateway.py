@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from converse_harness.bedrock.rules import abilities, conversation, tools, words
-from converse_harness.bedrock.rules.asked import in_blocks, in_request
+from converse_harness.bedrock.rules import abilities, conversation, words
+from converse_harness.bedrock.rules.asked import any_block, in_blocks, in_request
 from converse_harness.bedrock.rules.rule import PROBED, Claude, Models, Rule, coded, documented, recorded, reported
 
 REQUEST: Final = (
@@ -148,7 +148,7 @@ REQUEST: Final = (
         "messages_do_not_change_tools",
         "a message neither adds a tool nor takes one away",
         "It is not known what Bedrock says of {kind}.",
-        tools.added_or_removed,
+        any_block("toolAddition", "toolRemoval"),
         (),
         against=(documented("AWS's model, which has toolAddition and toolRemoval", "2026-11"),),
         remark="nobody was seen to send one",
@@ -158,7 +158,7 @@ REQUEST: Final = (
         "users_do_not_use_tools",
         "only the assistant uses tools",
         "User messages cannot contain tool uses. Please remove the tool uses and try again",
-        tools.uses_of_the_user,
+        any_block("toolUse", role="user"),
         (reported("strands-agents/harness-sdk#1160", "2025-11-09", "Claude Haiku 4.5"),),
     ),
     Rule(

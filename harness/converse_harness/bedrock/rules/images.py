@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import binascii
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, needs
+from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, needs
 
 _BEGINNINGS: Final[Mapping[str, bytes]] = {
     "png": b"\x89PNG\r\n\x1a\n",
@@ -29,24 +29,27 @@ _HEAD: Final = 4096
 """Characters of the base64 that are looked at first."""
 
 
-@needs("image")
-def of_another_format(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """An image's bytes have another format than the request declares. Bytes that are no known image are not judged."""
-    for path, n, m, image, text in _images(asked):
-        said, found = str(image.get("format")), format_of(_decoded(text[:_HEAD]))
-        if found is not None and found != said:
-            yield RuleViolation(path, {"n": n, "m": m, "said": said, "found": found})
+def of_another_format(kind_of: Callable[[bytes], str | None]) -> Finder:
+    """A finder of images whose bytes have another format than the request declares.
+
+    `kind_of` says what an image is by its first bytes; if it cannot, the image is not judged.
+    """
+
+    @needs("image")
+    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
+        for path, n, m, image, text in _images(asked):
+            head, said = _decoded(text[:_HEAD]), str(image.get("format"))
+            found = kind_of(head)
+            if found is not None and format_of(head) != said:
+                yield RuleViolation(path, {"n": n, "m": m, "said": said, "found": found})
+
+    return find
 
 
-@needs("image")
-def that_are_texts(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """An image's bytes have another format than the request declares, or are text."""
-    for path, n, m, image, text in _images(asked):
-        head, said = _decoded(text[:_HEAD]), str(image.get("format"))
-        found = format_of(head)
-        kind = f"image/{found}" if found is not None else "text/plain" if _is_text(head) else None
-        if kind is not None and found != said:
-            yield RuleViolation(path, {"n": n, "m": m, "said": said, "found": kind})
+def media_type_of(head: bytes) -> str | None:
+    """The media type of an image or a text, by its first bytes."""
+    found = format_of(head)
+    return f"image/{found}" if found is not None else "text/plain" if _is_text(head) else None
 
 
 @needs("image")

@@ -9,17 +9,6 @@ from typing import Any, Final
 
 from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, at, in_shown, needs
 
-_MEDIA: Final = ("image", "document", "video", "audio")
-
-
-@needs(*_MEDIA)
-def media_of_the_assistant(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message of the assistant contains an image, a document, a video or audio."""
-    for kind in _MEDIA:
-        for n, m, _ in asked.blocks(kind):
-            if asked.messages[n].get("role") == "assistant":
-                yield RuleViolation(at(n, m, kind), {"n": n, "m": m, "kind": kind})
-
 
 def is_in_s3(block: Mapping[str, Any]) -> bool:
     """Whether an image or document is given as an S3 location."""

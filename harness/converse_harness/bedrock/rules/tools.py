@@ -112,14 +112,6 @@ def offered(operation: str) -> Finder:
     return in_request("toolConfig", lambda it: it.operation == operation and "toolConfig" in it.body, "toolConfig")
 
 
-@needs("toolUse")
-def uses_of_the_user(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message of the user contains a tool use."""
-    for n, m, _ in asked.blocks("toolUse"):
-        if asked.messages[n].get("role") == "user":
-            yield RuleViolation(at(n, m, "toolUse"))
-
-
 @needs("toolConfig")
 def names_twice(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Two tools have the same name."""
@@ -138,11 +130,3 @@ def names_with_hyphens(asked: RuleRequest) -> Iterator[RuleViolation]:
     for n, tool in enumerate(asked.tools):
         if "-" in tool.get("toolSpec", {}).get("name", ""):
             yield RuleViolation(f"toolConfig.tools[{n}].toolSpec.name")
-
-
-@needs("toolAddition", "toolRemoval")
-def added_or_removed(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message adds or removes a tool."""
-    for kind in ("toolAddition", "toolRemoval"):
-        for n, m, _ in asked.blocks(kind):
-            yield RuleViolation(at(n, m, kind), {"kind": kind})
