@@ -125,7 +125,8 @@ def _list(inner: Mapping[str, Reader]) -> Reader:
     def read(value: Any) -> Any:
         if value.__class__ is not list:
             raise _Mistyped(value, "a list")
-        return _each_read(inner["member"], enumerate(value))
+        items: list[Any] = value
+        return _each_read(inner["member"], enumerate(items))
 
     return read
 

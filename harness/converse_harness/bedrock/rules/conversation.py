@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, needs
@@ -16,22 +16,21 @@ def has_no_message(asked: RuleRequest) -> bool:
 
 def starts_with_another(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The first message is not from the user."""
-    turns = _turns(asked)
-    if turns and turns[0][1].get("role") != "user":
-        yield RuleViolation(at(turns[0][0], None, "role"))
+    for n, message in islice(_turns(asked), 1):
+        if message.get("role") != "user":
+            yield RuleViolation(at(n, None, "role"))
 
 
 def repeats_a_role(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Two consecutive messages have the same role."""
-    turns = _turns(asked)
-    for (_, before), (n, message) in pairwise(turns):
+    for (_, before), (n, message) in pairwise(_turns(asked)):
         if before.get("role") == message.get("role"):
             yield RuleViolation(at(n, None, "role"))
 
 
-def _turns(asked: RuleRequest) -> list[tuple[int, Mapping[str, Any]]]:
+def _turns(asked: RuleRequest) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """The messages of user and assistant; messages of role system may stand between any others."""
-    return [(n, message) for n, message in enumerate(asked.messages) if message.get("role") != "system"]
+    return ((n, message) for n, message in enumerate(asked.messages) if message.get("role") != "system")
 
 
 def messages_of_whitespace(asked: RuleRequest) -> Iterator[RuleViolation]:
