@@ -1,24 +1,24 @@
 """The checks of AWS's model, one per shape and built once: each takes a value and yields its violations.
 
-Findings carry their place relative to the value that was checked; each structure, list and map puts its own step in
+Violations carry their place relative to the value that was checked; each structure, list and map puts its own step in
 front. So a value without fault costs no more than the walk.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
 from converse_harness.bedrock import findings
 from converse_harness.bedrock.beyond import BEYOND_MODEL, Beyond, ExtraMember, ExtraValue, MayBeAbsent
-from converse_harness.bedrock.findings import Finding, FindingKind, is_array, is_number, is_object, is_utf8
+from converse_harness.bedrock.findings import FindingKind, Violation, is_array, is_number, is_object, is_utf8
 from converse_harness.bedrock.service import Shape, is_document, is_union
 from converse_harness.bedrock.walk import ShapeWalk
 from converse_harness.errors import ReplyError
 
-Check = Callable[[Any], Sequence[Finding]]
+Check = Callable[[Any], Sequence[Violation]]
 
 INTEGERS: Final[Mapping[str, tuple[int, int]]] = {"integer": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
 """What fits the two integer types, by their name in the model."""
@@ -65,7 +65,7 @@ def _string(
     """The check of a string shape; lengths are in characters."""
     expression = findings.compiled(pattern) if pattern else None
 
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any) -> Sequence[Violation]:
         if not isinstance(value, str):
             return [findings.wrong_type(name, "string", value)]
         if not value.isascii() and not is_utf8(value):
@@ -85,7 +85,7 @@ def _integer(name: str, type_name: str = "integer", low: int | None = None, high
     least, most = INTEGERS[type_name]
     least, most = least if low is None else max(least, low), most if high is None else min(most, high)
 
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any) -> Sequence[Violation]:
         if not isinstance(value, int) or isinstance(value, bool):
             return [findings.wrong_type(name, type_name, value)]
         return () if least <= value <= most else [findings.out_of_range(name, value, least, most)]
@@ -96,7 +96,7 @@ def _integer(name: str, type_name: str = "integer", low: int | None = None, high
 def _real(name: str, low: float | None = None, high: float | None = None) -> Check:
     """The check of a float or double shape; it accepts int and rejects bool, NaN and infinity."""
 
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any) -> Sequence[Violation]:
         if not is_number(value):
             return [findings.wrong_type(name, "double", value)]
         within = (low is None or low <= value) and (high is None or value <= high)
@@ -108,7 +108,7 @@ def _real(name: str, low: float | None = None, high: float | None = None) -> Che
 def _blob(name: str, low: int | None = None, high: int | None = None) -> Check:
     """The check of a blob shape; lengths are in bytes, before base64."""
 
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any) -> Sequence[Violation]:
         if not isinstance(value, bytes | bytearray):
             return [findings.wrong_type(name, "blob", value)]
         return findings.length(name, len(value), "byte", low, high)
@@ -120,7 +120,7 @@ def _encoded_blob(shape: Shape) -> Check:
     """The check of a blob in JSON; lengths are in bytes, computed from the length of the base64 text."""
     low, high = _limits(shape)
 
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any) -> Sequence[Violation]:
         if not isinstance(value, str):
             return [findings.wrong_type(shape.name, "string", value)]
         return findings.length(shape.name, len(value) // 4 * 3 - value[-2:].count("="), "byte", low, high)
@@ -136,14 +136,14 @@ def _boolean(name: str) -> Check:
 def _timestamp(name: str) -> Check:
     """The check of a timestamp shape."""
 
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any) -> Sequence[Violation]:
         aware = isinstance(value, datetime) and value.utcoffset() is not None
         return () if aware else [findings.wrong_type(name, "timestamp", value)]
 
     return check
 
 
-def _document(value: Any, name: str = "Document") -> Sequence[Finding]:
+def _document(value: Any, name: str = "Document") -> Sequence[Violation]:
     """The check of free-form JSON. AWS leaves members out rather than send null, so only nested values may be None."""
     if value is None:
         return [findings.wrong_type(name, "document", value)]
@@ -153,7 +153,7 @@ def _document(value: Any, name: str = "Document") -> Sequence[Finding]:
         return [findings.endless(name)]
 
 
-def _json(value: Any, name: str) -> Sequence[Finding]:
+def _json(value: Any, name: str) -> Sequence[Violation]:
     if value is None or isinstance(value, bool) or is_number(value):
         return ()
     if isinstance(value, str):
@@ -167,17 +167,17 @@ def _json(value: Any, name: str) -> Sequence[Finding]:
 
 
 def _object(name: str) -> Check:
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any) -> Sequence[Violation]:
         return _document(value, name) if is_object(value) else [findings.wrong_type(name, "structure", value)]
 
     return check
 
 
 def _structure(name: str, members: Mapping[str, Check], required: Sequence[str], *, union: bool) -> Check:
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any) -> Sequence[Violation]:
         if value.__class__ is not dict and not is_object(value):
             return [findings.wrong_type(name, "structure", value)]
-        found: list[Finding] = []
+        found: list[Violation] = []
         if union and len(value) != 1:
             found.append(findings.not_one(name, list(value), list(members)))
         for each in required:
@@ -195,7 +195,7 @@ def _structure(name: str, members: Mapping[str, Check], required: Sequence[str],
 
 
 def _list(name: str, inner: Mapping[str, Check], low: int | None, high: int | None) -> Check:
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any) -> Sequence[Violation]:
         if value.__class__ is not list and not is_array(value):
             return [findings.wrong_type(name, "list", value)]
         found = [] if low is high is None else [*findings.length(name, len(value), "item", low, high)]
@@ -209,7 +209,7 @@ def _list(name: str, inner: Mapping[str, Check], low: int | None, high: int | No
 
 
 def _map(name: str, inner: Mapping[str, Check], low: int | None, high: int | None) -> Check:
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any) -> Sequence[Violation]:
         if not is_object(value):
             return [findings.wrong_type(name, "map", value)]
         found = list(findings.length(name, len(value), "member", low, high))
@@ -249,23 +249,6 @@ JSON_CHECKS: Final = Checks(BEYOND_MODEL, _encoded_blob)
 """The same for values in which blobs are base64, as requests have them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """One breach of AWS's model by a value.
-
-    `path` (for example `content[0].toolUse.name`) and `message` are for people. `steps` is the path as keys and
-    indexes, `shape` the shape that defines the rule, `limit` the rule's operand: the enum values, the pattern, (min,
-    max), or the missing or unknown member.
-    """
-
-    path: str
-    message: str
-    kind: FindingKind
-    shape: str
-    steps: tuple[str | int, ...]
-    limit: object
-
-
 def validate(shape_name: str, value: object, *, root: str = "", checks: Checks = _CHECKS) -> list[Violation]:
     """Return all violations of a shape by a value; none if AWS could have sent the value. `root` prefixes each path.
 
@@ -274,11 +257,7 @@ def validate(shape_name: str, value: object, *, root: str = "", checks: Checks =
     >>> [each.path for each in validate("Message", {"role": "user", "content": [{"text": 5}]})]
     ['content[0].text']
     """
-    return [
-        Violation(path, f"{path or f'the {shape_name}'} {each.text}", each.kind, each.shape, each.steps, each.limit)
-        for each in checks.of(shape_name)(value)
-        for path in [_path(root, each.steps)]
-    ]
+    return [replace(each, root=root, checked=shape_name) for each in checks.of(shape_name)(value)]
 
 
 def check(
@@ -303,13 +282,3 @@ def check(
     if violations:
         lines = [f"  {each.message}" for each in violations]
         raise error("\n".join([f"{len(violations)} things are not as in AWS's model:", *lines]))
-
-
-def _path(root: str, steps: Iterable[str | int]) -> str:
-    path = root
-    for step in steps:
-        if isinstance(step, str) and step.isidentifier():
-            path += f".{step}" if path else step
-        else:
-            path += f"[{step!r}]"
-    return path
