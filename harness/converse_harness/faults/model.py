@@ -229,10 +229,6 @@ PRELUDE_CRC: Final = PRELUDE_LENGTH - 1
 """The last byte of the CRC in the prelude."""
 
 
-def _with_garbage(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
-    return chain(chunks, [Chunk(GARBAGE)])
-
-
 def _bytewise(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
     for chunk in chunks:
         delay = chunk.delay
@@ -250,7 +246,7 @@ def _together(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Ch
         yield Chunk(data, sum(chunk.delay for chunk in listed), events[0] if events else None, tuple(events[1:]))
 
 
-add_garbage: Final = _on_frames(_with_garbage)
+add_garbage: Final = _on_frames(lambda chunks, _: chain(chunks, [Chunk(GARBAGE)]))
 send_bytewise: Final = _on_frames(_bytewise)
 send_together: Final = _on_frames(_together)
 

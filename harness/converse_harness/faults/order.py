@@ -80,10 +80,6 @@ def _repeat(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]
     return [*events[: position + 1], copy.deepcopy(events[position]), *events[position + 1 :]]
 
 
-def _nothing(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
-    return []
-
-
 def _swap(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
     return [*events[:position], events[position + 1], events[position], *events[position + 2 :]]
 
@@ -134,10 +130,6 @@ def _move(name: str) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any
     return rewrite
 
 
-def _add_type(event: dict[str, Any]) -> None:
-    event["messageStart" if "metadata" in event else "metadata"] = {}
-
-
 def _index_of_next(event: dict[str, Any]) -> None:
     (members,) = event.values()
     members["contentBlockIndex"] += 1
@@ -148,21 +140,9 @@ def _no_index(event: dict[str, Any]) -> None:
     del members["contentBlockIndex"]
 
 
-def _empty_delta(event: dict[str, Any]) -> None:
-    event["contentBlockDelta"]["delta"] = {}
-
-
 def _two_deltas(event: dict[str, Any]) -> None:
     delta = event["contentBlockDelta"]["delta"]
     delta.update({"toolUse": {"input": ""}} if "text" in delta else {"text": ""})
-
-
-def _empty_start(event: dict[str, Any]) -> None:
-    event["contentBlockStart"]["start"] = {}
-
-
-def _empty_reasoning(event: dict[str, Any]) -> None:
-    event["contentBlockDelta"]["delta"]["reasoningContent"] = {}
 
 
 _TEXT: Final = {"contentBlockDelta": {"delta": {"text": "x"}}}
@@ -172,7 +152,7 @@ _CITATION: Final = {"contentBlockDelta": {"delta": {"citation": {"title": "x"}}}
 _STILL_OPEN: Final = r" in block \d+ \(|the open block is"
 
 _TABLE: Final = (
-    OrderFault("no_events", "There is no event at all.", "ends before any messageStart", first, _nothing),
+    OrderFault("no_events", "There is no event at all.", "ends before any messageStart", first, lambda _, __: []),
     OrderFault("no_message_start", "The messageStart is missing.", "before any messageStart", first, _drop),
     OrderFault(
         "second_message_start",
@@ -309,21 +289,25 @@ _TABLE: Final = (
         _change(lambda event: event.clear()),
     ),
     OrderFault(
-        "event_of_two_types", "An event has two keys.", "^'.*' and '.*' in one event", one_type, _change(_add_type)
+        "event_of_two_types",
+        "An event has two keys.",
+        "^'.*' and '.*' in one event",
+        one_type,
+        _change(lambda event: event.update({"messageStart" if "metadata" in event else "metadata": {}})),
     ),
     OrderFault(
         "start_without_member",
         "The start of a block is an empty union.",
         "contentBlockStart.start is {}; it has exactly one",
         START,
-        _change(_empty_start),
+        _change(lambda event: event["contentBlockStart"].update(start={})),
     ),
     OrderFault(
         "delta_without_member",
         "A delta is an empty union.",
         "contentBlockDelta.delta is {}; it has exactly one",
         DELTA,
-        _change(_empty_delta),
+        _change(lambda event: event["contentBlockDelta"].update(delta={})),
     ),
     OrderFault(
         "delta_of_two_members",
@@ -337,7 +321,7 @@ _TABLE: Final = (
         "A delta's reasoningContent is an empty union.",
         r"contentBlockDelta\.delta\.reasoningContent is {}; it has exactly one",
         is_a("contentBlockDelta.reasoningContent"),
-        _change(_empty_reasoning),
+        _change(lambda event: event["contentBlockDelta"]["delta"].update(reasoningContent={})),
     ),
 )
 

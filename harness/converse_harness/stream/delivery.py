@@ -5,7 +5,7 @@ took.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, repeat
 from typing import Any, Final, NamedTuple
@@ -80,6 +80,7 @@ class StreamChunks(Iterable[Chunk]):
             yield last
 
 
+@dataclass(slots=True, eq=False)
 class SentChunks:
     """The chunks of an answer that a client took, with their times.
 
@@ -87,16 +88,13 @@ class SentChunks:
     only the times and the source of the events are kept, so that events that nobody reads are never made.
     """
 
-    __slots__ = ("_frames", "_make_events", "chunks", "started", "times")
-
-    def __init__(self) -> None:
-        self.started = 0.0
-        """When the request arrived, on the clock of `times`."""
-        self.times: list[float] = []
-        """When each chunk was taken: first those of `_frames`, perhaps not all of them, then those in `chunks`."""
-        self.chunks: list[Chunk] = []
-        self._frames: Sequence[bytes] | None = None
-        self._make_events: Callable[[], Iterable[Event]] = tuple
+    started: float = 0.0
+    """When the request arrived, on the clock of `times`."""
+    times: list[float] = field(default_factory=list[float])
+    """When each chunk was taken: first those of `_frames`, perhaps not all of them, then those in `chunks`."""
+    chunks: list[Chunk] = field(default_factory=list[Chunk])
+    _frames: Sequence[bytes] | None = None
+    _make_events: Callable[[], Iterable[Event]] = tuple
 
     def begin(self, chunks: Iterable[Chunk], started: float) -> Iterator[Chunk]:
         """Return the chunks to read; `started` is the arrival time of the request."""
