@@ -14,7 +14,8 @@ from converse_harness import bedrock, reply
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, usual
 from converse_harness.errors import ReplyError
 from converse_harness.faults import FAULTS, IN_PROCESS
-from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, EventOrderFault, Fault, FaultPlacement
+from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, Fault, FaultPlacement
+from converse_harness.faults.order import OrderFault
 from converse_harness.reply.body import BareBody, ErrorBody, EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import GATEWAY_ERRORS
@@ -193,12 +194,12 @@ def faulty_replies(
 
 def _broken(answer: Reply, fault: Fault, where: int, kinds: tuple[str, ...]) -> Reply:
     """Place the fault somewhere in the reply; adds blocks if the reply has no position for it."""
-    if isinstance(fault, EventOrderFault):
+    if isinstance(fault, OrderFault):
         events = list(answer.events())
-        positions: Sequence[int] = fault.order.applicable_at(events)
+        positions: Sequence[int] = fault.applicable_at(events)
         if not positions:
             answer = _longer(answer, witness(fault.name, kinds) or ())
-            positions = fault.order.applicable_at(list(answer.events()))
+            positions = fault.applicable_at(list(answer.events()))
         return answer.broken(fault, after=positions[where % len(positions)])
     middle = answer.broken(fault)
     if fault.place == "whole answer":
@@ -235,7 +236,7 @@ def _sort_of(answer: Reply) -> _Sort:
 @cache
 def _fitting(selected: tuple[Fault, ...], sort: _Sort, kinds: tuple[str, ...]) -> tuple[Fault, ...]:
     def fits(fault: Fault) -> bool:
-        if isinstance(fault, EventOrderFault):
+        if isinstance(fault, OrderFault):
             return sort == "complete" and witness(fault.name, kinds) is not None
         return sort != "error" or fault.on_body is not None
 

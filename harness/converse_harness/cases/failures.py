@@ -12,7 +12,8 @@ from converse_harness.cases.case import MEASURED, MODEL, RECORDED, SPECIFICATION
 from converse_harness.cases.messages import ANSWER, SIGNATURE, THOUGHT
 from converse_harness.cases.tools import TOOL
 from converse_harness.faults import FAULTS, IN_PROCESS
-from converse_harness.faults.model import EventOrderFault, Fault, FaultLevel
+from converse_harness.faults.model import Fault, FaultLevel
+from converse_harness.faults.order import OrderFault
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import GATEWAY_ERRORS
 
@@ -275,9 +276,7 @@ def _broken(fault: Fault) -> Made:
     if fault.seconds is not None and fault.seconds < float("inf"):
         fault = fault.lasting(_SHORT_WAIT)
     fits = (
-        answer
-        for answer in _answers()
-        if not isinstance(fault, EventOrderFault) or fault.order.applicable_at([*answer.events()])
+        answer for answer in _answers() if not isinstance(fault, OrderFault) or fault.applicable_at([*answer.events()])
     )
     return next(fits).broken(fault)
 

@@ -6,16 +6,13 @@ The named ones are in `converse_harness.faults`; a Reply keeps each as a FaultPl
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any, Final, Literal, get_args
 
 from converse_harness.errors import ReplyError
-from converse_harness.faults.order import OrderFault
-from converse_harness.faults.positions import Event
 from converse_harness.stream.frames import PRELUDE_LENGTH
-from converse_harness.stream.grammar import kind
 from converse_harness.stream.http import JSON_HEADERS, STREAM_HEADERS, Break, Chunk, ConnectionFailure, HttpResponse
 
 FaultLevel = Literal["events", "frames", "connection", "HTTP"]
@@ -32,6 +29,17 @@ Transport = Literal["boto", "httpx", "server", "asgi"]
 """The ways for a client to reach a fake."""
 
 
+HANDS_OUT: Final = "hands out the events as they come"
+SKIPS: Final = "skips the event"
+ENDS: Final = "ends without an error"
+FAILS: Final = "raises EventStreamError"
+PARSER: Final = "raises ResponseParserError"
+CHECKSUM: Final = "raises ChecksumMismatch"
+PROTOCOL: Final = "raises urllib3's ProtocolError"
+TIMEOUT: Final = "raises urllib3's ReadTimeoutError"
+NO_NOTICE: Final = f"{HANDS_OUT}; 1.40 {PROTOCOL}"
+"""What botocore does with a fault in a stream; after a semicolon what an older one does."""
+
 FAULT_LEVELS: Final[tuple[FaultLevel, ...]] = get_args(FaultLevel)
 TRANSPORTS: Final[tuple[Transport, ...]] = get_args(Transport)
 EVERY_TRANSPORT: Final = frozenset(TRANSPORTS)
@@ -41,7 +49,7 @@ Change = Callable[[HttpResponse, "FaultPlacement"], HttpResponse]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A deliberate breach of the protocol; the named ones are in `faults`. It is an EventOrderFault or a ResponseFault.
+    """A deliberate breach of the protocol; the named ones are in `faults`. It is an OrderFault or a ResponseFault.
 
     `botocore` describes botocore's reaction in a stream. `on_body` applies the fault to a whole body; None if only a
     stream can have it. `seconds` is the duration of timed faults (`stall`, `slow_first_byte`). `no_answer`: the fault
@@ -80,13 +88,6 @@ class Fault:
         """Print the repr: hypothesis, in counterexamples, would otherwise print a dataclass's fields."""
         del cycle  # a fault cannot hold itself
         printer.text(repr(self))
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class EventOrderFault(Fault):
-    """A fault of the level "events": `order` finds its possible positions in a stream and rearranges the events."""
-
-    order: OrderFault = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -138,31 +139,6 @@ def place(fault: Fault, after: int | None, events: int) -> FaultPlacement:
     if type(chosen) is not int or not 0 <= chosen <= most:
         raise ReplyError(f"broken({fault.name}, after={after!r}): this reply has {events} events; 0 to {most}.")
     return FaultPlacement(fault, chosen, events)
-
-
-def rearranged(placement: FaultPlacement, events: Iterable[Event]) -> list[dict[str, Any]]:
-    """Return the events with the order fault applied; unchanged for any other fault."""
-    listed, fault = list(events), placement.fault
-    if isinstance(fault, EventOrderFault):
-        return fault.order.apply_at(listed, placement.after)
-    return [dict(event) for event in listed]
-
-
-def place_in_order(fault: EventOrderFault, after: int | None, events: Sequence[Event]) -> FaultPlacement:
-    """Place an order fault at one of its positions in these events, by default the middle one. Raises ReplyError."""
-    positions = fault.order.applicable_at(events)
-    if not positions:
-        kinds = ", ".join(map(kind, events)) or "none"
-        raise ReplyError(
-            f"broken({fault.name}): no event of this reply can be so broken. Its events: {kinds}. "
-            "Break a reply that has such an event, or break this one otherwise."
-        )
-    chosen = positions[len(positions) // 2] if after is None else after
-    if type(chosen) is not int or chosen not in positions:
-        raise ReplyError(
-            f"broken({fault.name}, after={after!r}): in this reply it can be at event {', '.join(map(str, positions))}."
-        )
-    return FaultPlacement(fault, chosen, len(events))
 
 
 Cut = Callable[[bytes], int]

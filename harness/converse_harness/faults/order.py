@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from converse_harness.errors import ReplyError
+from converse_harness.faults.model import FAILS, HANDS_OUT, PARSER, SKIPS, Fault, FaultLevel, FaultPlacement, Place
 from converse_harness.faults.positions import (
     CLOSE,
     DELTA,
     START,
+    Event,
     Events,
     Where,
     anywhere,
@@ -35,14 +37,19 @@ from converse_harness.faults.positions import (
     opening,
     opening_later,
 )
+from converse_harness.stream.grammar import kind
 
 
-@dataclass(frozen=True, slots=True)
-class OrderFault:
-    """One way to break the order: its name, one sentence, its possible positions, its effect and the error text."""
+@dataclass(frozen=True, slots=True, repr=False)
+class OrderFault(Fault):
+    """One way to break the order of a stream's events.
 
-    name: str
-    sentence: str
+    `refusal` is the text of the StreamOrderError, `where` finds the possible positions, `rewrite` changes the events.
+    """
+
+    level: FaultLevel = field(default="events", init=False)
+    place: Place = field(default="position", init=False)
+    botocore: str = field(default=HANDS_OUT, kw_only=True)
     refusal: str
     where: Where
     rewrite: Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]
@@ -68,8 +75,26 @@ class OrderFault:
         """Whether a StreamOrderError's message is the one for this fault."""
         return re.search(self.refusal, message) is not None
 
-    def __repr__(self) -> str:
-        return f"<OrderFault {self.name}>"
+    def placed(self, after: int | None, events: Events) -> FaultPlacement:
+        """Place the fault at one of its positions in these events, by default the middle one. Raises ReplyError."""
+        positions = self.applicable_at(events)
+        if not positions:
+            kinds = ", ".join(map(kind, events)) or "none"
+            raise ReplyError(
+                f"broken({self.name}): no event of this reply can be so broken. Its events: {kinds}. "
+                "Break a reply that has such an event, or break this one otherwise."
+            )
+        chosen = positions[len(positions) // 2] if after is None else after
+        if type(chosen) is not int or chosen not in positions:
+            listed = ", ".join(map(str, positions))
+            raise ReplyError(f"broken({self.name}, after={after!r}): in this reply it can be at event {listed}.")
+        return FaultPlacement(self, chosen, len(events))
+
+
+def rearranged(placement: FaultPlacement, events: Iterable[Event]) -> list[dict[str, Any]]:
+    """Return the events with the order fault applied; unchanged for any other fault."""
+    listed, fault = [dict(event) for event in events], placement.fault
+    return fault.apply_at(listed, placement.after) if isinstance(fault, OrderFault) else listed
 
 
 def _drop(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
@@ -277,9 +302,15 @@ _TABLE: Final = (
         "after an exception frame, which ends a stream",
         not_last,
         _insert({"throttlingException": {"message": "Too many requests, please wait before trying again."}}),
+        botocore=FAILS,
     ),
     OrderFault(
-        "unknown_event", "An event has a type that is not in the model.", "is ping ", anywhere, _insert({"ping": {}})
+        "unknown_event",
+        "An event has a type that is not in the model.",
+        "is ping ",
+        anywhere,
+        _insert({"ping": {}}),
+        botocore=SKIPS,
     ),
     OrderFault(
         "event_without_type",
@@ -301,6 +332,7 @@ _TABLE: Final = (
         "contentBlockStart.start is {}; it has exactly one",
         START,
         _change(lambda event: event["contentBlockStart"].update(start={})),
+        botocore=PARSER,
     ),
     OrderFault(
         "delta_without_member",
@@ -308,6 +340,7 @@ _TABLE: Final = (
         "contentBlockDelta.delta is {}; it has exactly one",
         DELTA,
         _change(lambda event: event["contentBlockDelta"].update(delta={})),
+        botocore=PARSER,
     ),
     OrderFault(
         "delta_of_two_members",
@@ -315,6 +348,7 @@ _TABLE: Final = (
         r"(?s)contentBlockDelta\.delta is \{.+\}; it has exactly one",
         DELTA,
         _change(_two_deltas),
+        botocore=PARSER,
     ),
     OrderFault(
         "reasoning_without_member",
@@ -322,6 +356,7 @@ _TABLE: Final = (
         r"contentBlockDelta\.delta\.reasoningContent is {}; it has exactly one",
         is_a("contentBlockDelta.reasoningContent"),
         _change(lambda event: event["contentBlockDelta"]["delta"].update(reasoningContent={})),
+        botocore=PARSER,
     ),
 )
 
