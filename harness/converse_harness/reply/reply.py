@@ -9,14 +9,7 @@ from typing import Any
 from converse_harness import bedrock
 from converse_harness.bedrock.families import NEUTRAL, Family, usual
 from converse_harness.errors import ReplyError
-from converse_harness.faults.model import (
-    FAULT_LEVELS,
-    TRANSPORTS,
-    Fault,
-    FaultPlacement,
-    Transport,
-    place,
-)
+from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, Fault, FaultPlacement, Transport, place
 from converse_harness.faults.order import OrderFault, rearranged
 from converse_harness.reply.body import (
     METADATA,

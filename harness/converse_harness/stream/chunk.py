@@ -9,14 +9,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, Final, NamedTuple, Protocol, cast
 
-from converse_harness.bedrock.cutting import (
-    SPELLINGS,
-    cut_tool_input,
-    ends_empty,
-    reasoning_runs,
-    spell_tool_input,
-    text_runs,
-)
+from converse_harness.bedrock import cutting
 from converse_harness.bedrock.families import NEUTRAL, Family
 from converse_harness.errors import ReplyError
 from converse_harness.stream.grammar import CARRIED
@@ -125,7 +118,7 @@ def message_runs(
             )
     last = len(blocks) - 1
     unfinished = last if stop_reason in CUT_OFF else None
-    ending = last if ends_empty(family, blocks, stop_reason or default_stop_reason(blocks)) else None
+    ending = last if cutting.ends_empty(family, blocks, stop_reason or default_stop_reason(blocks)) else None
     return _cut_in_runs(message, ByFamily(family, pieces or {}, unfinished, ending), strict=strict)
 
 
@@ -168,24 +161,24 @@ class ByFamily:
         given = self._given(index, text, text.__eq__)
         if given:
             return (given,)
-        runs = text_runs(text, self.family)
+        runs = cutting.text_runs(text, self.family)
         return chain(runs, ([""],)) if index == self.ending else runs
 
     def reasoning(self, index: int, text: str) -> Iterable[Sequence[str]]:
         """The deltas of a reasoning text."""
         given = self._given(index, text, text.__eq__)
-        return (given,) if given else reasoning_runs(text, self.family)
+        return (given,) if given else cutting.reasoning_runs(text, self.family)
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
         """The deltas of a tool's input; none if the given pieces are empty and the tool has no input."""
         given = self.pieces.get(index)
         if given is None:
-            return cut_tool_input(spell_tool_input(value, self.family), self.family)
+            return cutting.cut_tool_input(cutting.spell_tool_input(value, self.family), self.family)
         if value == {} and not given:
             return ()
         more = ", or its beginning" if index == self.unfinished else ""
         fits = partial(_begins if more else _spells, value)
-        return self._given(index, spell_tool_input(value, NEUTRAL), fits, more) or ()
+        return self._given(index, cutting.spell_tool_input(value, NEUTRAL), fits, more) or ()
 
     def tool_result(self, index: int, content: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping[str, Any]]]:
         """One delta per item."""
@@ -201,7 +194,7 @@ class ByFamily:
 def _spells(value: object, joined: str) -> bool:
     """Whether a text is exactly the JSON of a value, in any spelling."""
     try:
-        return spell_tool_input(json.loads(joined), NEUTRAL) == spell_tool_input(value, NEUTRAL)
+        return cutting.spell_tool_input(json.loads(joined), NEUTRAL) == cutting.spell_tool_input(value, NEUTRAL)
     except ValueError:
         return False
 
@@ -210,7 +203,7 @@ def _begins(value: object, joined: str) -> bool:
     """Whether the JSON of a value begins with a text, in one of the spellings of models."""
     return any(
         json.dumps(value, ensure_ascii=escaped, **spelling).startswith(joined)
-        for spelling in SPELLINGS.values()
+        for spelling in cutting.SPELLINGS.values()
         for escaped in (False, True)
     )
 
