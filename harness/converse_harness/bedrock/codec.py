@@ -229,16 +229,8 @@ def _listed(inner: Mapping[str, _Encode]) -> _Encode:
     return encode
 
 
-def _string(value: Any) -> str:
-    return encode_basestring(value) if isinstance(value, str) else _document(value)
-
-
 def _integer(value: Any) -> str:
     return str(value) if type(value) is int else _document(value)
-
-
-def _blob(value: Any) -> str:
-    return f'"{_base64(value)}"' if isinstance(value, bytes | bytearray) else _document(value)
 
 
 def _iso8601(value: Any) -> str:
@@ -285,13 +277,13 @@ def _document(value: Any) -> str:
 
 
 _SCALARS: Final[Mapping[str, _Encode]] = {
-    "string": _string,
+    "string": lambda value: encode_basestring(value) if isinstance(value, str) else _document(value),
     "integer": _integer,
     "long": _integer,
     "float": _document,
     "double": _document,
     "boolean": _document,
-    "blob": _blob,
+    "blob": lambda value: f'"{_base64(value)}"' if isinstance(value, bytes | bytearray) else _document(value),
     "timestamp": _epoch_seconds,
 }
 
