@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from converse_harness import Fake, Reply, ReplyError, bedrock, faults, reply
 from converse_harness.bedrock.families import family_of
-from converse_harness.faults.model import Fault, FaultLevel
+from converse_harness.faults.model import ENDS, HANDS_OUT, SKIPS, Fault, FaultLevel
 from converse_harness.intercept.boto import holds_bodies_to_their_length
 
 CITATION: Final = {
@@ -62,8 +62,8 @@ def observed(client: Any, question: dict[str, Any], fault: Fault, fake: Fake) ->
     assert call.reply is not None
     due = sent if fault.level == "events" else [*call.reply.events(family_of(call.model_id))]
     if kinds == [next(iter(event)) for event in due]:
-        return faults.HANDS_OUT
-    return faults.SKIPS if kinds and kinds[-1] == next(iter(due[-1])) else faults.ENDS
+        return HANDS_OUT
+    return SKIPS if kinds and kinds[-1] == next(iter(due[-1])) else ENDS
 
 
 def expected(fault: Fault) -> str:

@@ -15,7 +15,8 @@ from converse_harness import bedrock, reply
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, usual
 from converse_harness.errors import ReplyError
 from converse_harness.faults import FAULTS, IN_PROCESS
-from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, EventOrderFault, Fault, FaultPlacement
+from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, Fault, FaultPlacement
+from converse_harness.faults.order import OrderFault
 from converse_harness.reply.body import BareBody, ErrorBody, EventsBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import GATEWAY_ERRORS
@@ -196,13 +197,13 @@ def faulty_replies(
 
 def _broken(answer: Reply, fault: Fault, where: int, kinds: tuple[str, ...]) -> Reply:
     """Place the fault somewhere in the reply; adds blocks if the reply has no position for it."""
-    if isinstance(fault, EventOrderFault):
+    if isinstance(fault, OrderFault):
         events = list(answer.events())
-        positions: Sequence[int] = fault.order.applicable_at(events)
+        positions: Sequence[int] = fault.applicable_at(events)
         if not positions:
             events = with_blocks([dict(event) for event in events], witness(fault.name, kinds) or ())
             answer = replace(answer, body=EventsBody(tuple(events)))
-            positions = fault.order.applicable_at(events)
+            positions = fault.applicable_at(events)
         return answer.broken(fault, after=positions[where % len(positions)])
     middle = answer.broken(fault)
     if fault.place == "whole answer":
@@ -213,7 +214,7 @@ def _broken(answer: Reply, fault: Fault, where: int, kinds: tuple[str, ...]) -> 
 
 def _fits(fault: Fault, answer: Reply, last: list[str], kinds: tuple[str, ...]) -> bool:
     """Whether a fault can be in an answer with these last events."""
-    if isinstance(fault, EventOrderFault):
+    if isinstance(fault, OrderFault):
         return last == ["messageStop", "metadata"] and witness(fault.name, kinds) is not None
     return fault.on_body is not None or not isinstance(answer.body, ErrorBody | BareBody)
 

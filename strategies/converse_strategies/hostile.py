@@ -61,7 +61,7 @@ def hostile_stream_events(
     >>> from hypothesis import find
     >>> hostile = find(hostile_stream_events(faults=["no_message_stop"]), lambda case: True)
     >>> hostile.fault, [next(iter(event)) for event in hostile.events]
-    (<OrderFault no_message_stop>, ['messageStart', 'metadata'])
+    (faults.no_message_stop, ['messageStart', 'metadata'])
     """
     wanted = chosen("hostile_stream_events", "kinds", kinds, streamable())
     names = chosen("hostile_stream_events", "faults", faults, tuple(ORDER_FAULTS))

@@ -6,10 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from converse_harness.bedrock.models import MODELS, Model
-from converse_harness.bedrock.rules import LEVELS, RULES, VERDICTS, Rule, Witness
-from converse_harness.bedrock.rules.evidence import WITNESS_KINDS
-from converse_harness.bedrock.rules.rule import Claude
-from converse_harness.bedrock.rules.table import GATEWAY, PROFILES
+from converse_harness.bedrock.rules import GATEWAY, LEVELS, PROFILES, RULES, VERDICTS, Rule, Witness
+from converse_harness.bedrock.rules.rule import WITNESS_KINDS, Claude
 from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write
 
 PAGE: Final = "rules.md"

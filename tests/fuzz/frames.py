@@ -9,24 +9,25 @@ from zlib import crc32
 from converse_harness.errors import DamagedData
 from converse_harness.recordings.lines import frame_bytes_of, frame_line
 from converse_harness.stream.events import decode_event
-from converse_harness.stream.frames import Decoder, Frame, FrameError, Header, HeaderType, decode, encode
+from converse_harness.stream.frames import Decoder, Frame, FrameError, HeaderType, decode, encode
 from tests.fuzz.target import Target, answers, body_of
+from tests.typed_headers import header
 
 Read = tuple[list[Frame], tuple[str, int] | None]
 """The frames of a stream, and what is wrong behind them and where."""
 
 EVERY_TYPE = Frame(
     (
-        Header("a", HeaderType.BOOL_TRUE, True),
-        Header("b", HeaderType.BOOL_FALSE, False),
-        Header("c", HeaderType.BYTE, -1),
-        Header("d", HeaderType.SHORT, 2),
-        Header("e", HeaderType.INTEGER, 3),
-        Header("f", HeaderType.LONG, 4),
-        Header("g", HeaderType.BYTE_ARRAY, b"ab"),
-        Header("ä", HeaderType.STRING, "ö"),
-        Header("i", HeaderType.TIMESTAMP, 5),
-        Header("j", HeaderType.UUID, UUID(int=6)),
+        header("a", HeaderType.BOOL_TRUE, True),
+        header("b", HeaderType.BOOL_FALSE, False),
+        header("c", HeaderType.BYTE, -1),
+        header("d", HeaderType.SHORT, 2),
+        header("e", HeaderType.INTEGER, 3),
+        header("f", HeaderType.LONG, 4),
+        header("g", HeaderType.BYTE_ARRAY, b"ab"),
+        header("ä", HeaderType.STRING, "ö"),
+        header("i", HeaderType.TIMESTAMP, 5),
+        header("j", HeaderType.UUID, UUID(int=6)),
     ),
     b"{}",
 )

@@ -11,6 +11,7 @@ LEAST: Final = 90
 TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "codec": (
         "converse_harness.bedrock.codec",
+        "converse_harness.bedrock.walk",
         "converse_harness.recordings.lines",
         "converse_harness.stream.events",
         "converse_harness.stream.frames",

@@ -15,7 +15,7 @@ from converse_harness.errors import DamagedData
 from converse_harness.stream.events import decode_event, read_event
 from converse_harness.stream.frames import Decoder, Frame, Header, HeaderType, decode, encode
 from converse_harness.stream.grammar import ERROR_FRAME
-from converse_harness.stream.headers import HeaderValue
+from tests import typed_headers
 from tests.oracle.smithy import vectors_of
 
 Vectors = Mapping[str, Mapping[str, Any]]
@@ -86,7 +86,7 @@ def in_milliseconds(text: str) -> int:
     return (datetime.fromisoformat(text) - datetime.fromtimestamp(0, UTC)) // timedelta(milliseconds=1)
 
 
-HEADERS: Final[Mapping[str, Callable[[Any], tuple[HeaderType, HeaderValue]]]] = {
+HEADERS: Final[Mapping[str, Callable[[Any], tuple[HeaderType, Any]]]] = {
     "boolean": lambda value: (HeaderType.BOOL_TRUE if value else HeaderType.BOOL_FALSE, value),
     "byte": lambda value: (HeaderType.BYTE, value),
     "short": lambda value: (HeaderType.SHORT, value),
@@ -101,7 +101,7 @@ HEADERS: Final[Mapping[str, Callable[[Any], tuple[HeaderType, HeaderValue]]]] = 
 
 def header(name: str, typed: Mapping[str, Any]) -> Header:
     ((kind, value),) = typed.items()
-    return Header(name, *HEADERS[kind](value))
+    return typed_headers.header(name, *HEADERS[kind](value))
 
 
 def told(vectors: Vectors, name: str) -> tuple[Frame, bytes]:

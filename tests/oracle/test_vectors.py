@@ -13,12 +13,12 @@ from converse_harness.stream.frames import (
     Decoder,
     Frame,
     FrameError,
-    Header,
     HeaderType,
     decode,
     encode,
 )
 from converse_harness.stream.headers import FrameProblem
+from tests.typed_headers import header
 
 VALID = [
     "smithy-go/encoded/positive/all_headers",
@@ -77,8 +77,8 @@ def test_a_valid_vector_decodes_and_encodes_byte_for_byte(shared: Path, name: st
 def test_a_valid_vector_means_what_smithy_go_says(shared: Path, name: str) -> None:
     written = json.loads((shared / "vectors" / name.replace("/encoded/", "/decoded/")).read_text())
     headers = tuple(
-        Header(header["name"], HeaderType(header["type"]), value_of(header["type"], header["value"]))
-        for header in written["headers"]
+        header(each["name"], HeaderType(each["type"]), value_of(each["type"], each["value"]))
+        for each in written["headers"]
     )
     frame = Frame(headers, base64.b64decode(written["payload"]))
     data = (shared / "vectors" / name).read_bytes()
@@ -100,16 +100,16 @@ def test_all_ten_types_as_smithy_rs_means_them(shared: Path) -> None:
     data = (shared / "vectors/smithy-rs/valid_with_all_headers_and_payload").read_bytes()
     assert decode(data) == Frame(
         (
-            Header("true", HeaderType.BOOL_TRUE, True),
-            Header("false", HeaderType.BOOL_FALSE, False),
-            Header("byte", HeaderType.BYTE, 50),
-            Header("short", HeaderType.SHORT, 20_000),
-            Header("int", HeaderType.INTEGER, 500_000),
-            Header("long", HeaderType.LONG, 50_000_000_000),
-            Header("bytes", HeaderType.BYTE_ARRAY, b"some bytes"),
-            Header("str", HeaderType.STRING, "some str"),
-            Header("time", HeaderType.TIMESTAMP, 5_000_000_000),
-            Header("uuid", HeaderType.UUID, UUID("b79bc914-de21-4e13-b8b2-bc47e85b7f0b")),
+            header("true", HeaderType.BOOL_TRUE, True),
+            header("false", HeaderType.BOOL_FALSE, False),
+            header("byte", HeaderType.BYTE, 50),
+            header("short", HeaderType.SHORT, 20_000),
+            header("int", HeaderType.INTEGER, 500_000),
+            header("long", HeaderType.LONG, 50_000_000_000),
+            header("bytes", HeaderType.BYTE_ARRAY, b"some bytes"),
+            header("str", HeaderType.STRING, "some str"),
+            header("time", HeaderType.TIMESTAMP, 5_000_000_000),
+            header("uuid", HeaderType.UUID, UUID("b79bc914-de21-4e13-b8b2-bc47e85b7f0b")),
         ),
         b"some payload",
     )

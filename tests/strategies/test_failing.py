@@ -21,8 +21,8 @@ import converse_harness
 from converse_harness import ConverseServer, Endpoint, Reply, StreamOrderError, bedrock, fake_converse, reply
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, usual
 from converse_harness.faults import FAULTS, NOT_SENDABLE
-from converse_harness.faults.model import FAULT_LEVELS, EventOrderFault, Fault, Place
-from converse_harness.faults.order import ORDER_FAULTS
+from converse_harness.faults.model import FAULT_LEVELS, Fault, Place
+from converse_harness.faults.order import ORDER_FAULTS, OrderFault
 from converse_harness.reply.body import ErrorBody
 from converse_harness.stream.grammar import check_order
 from converse_harness.stream.http import GATEWAY_ERRORS, HttpResponse, Request
@@ -263,9 +263,7 @@ def test_every_fault_strikes_the_first_of_its_places_or_another(faults_too: bool
 
     def names(case: FaultyReply) -> list[str]:
         fault, after = case.placement.fault, case.placement.after
-        positions = (
-            [0] if not isinstance(fault, EventOrderFault) else fault.order.applicable_at(list(case.unmodified.events()))
-        )
+        positions = [0] if not isinstance(fault, OrderFault) else fault.applicable_at(list(case.unmodified.events()))
         return [fault.name, f"{fault.place} {'first' if after == positions[0] else 'later'}"]
 
     by_name_only = {"stale_connection"}
@@ -280,13 +278,13 @@ def test_a_sound_reply_is_broken_in_the_one_place_that_is_told(client: Any, case
     assert sound.error is None
     check_order(sound.events)
     assert seen.name == error_of(fault)
-    if not isinstance(fault, EventOrderFault):
+    if not isinstance(fault, OrderFault):
         assert seen.events == before_the_fault(case, sound.events)
         return
     broken = list(case.reply.events())
     with pytest.raises(StreamOrderError) as caught:
         check_order(broken)
-    assert fault.order.refuses(str(caught.value))
+    assert fault.refuses(str(caught.value))
     readable = [event for event in broken if "ping" not in event]
     assert seen.events == readable[: len(seen.events)]
     assert len(seen.events) in ((after, after + 1) if seen.error else (len(readable),))

@@ -32,6 +32,7 @@ from converse_harness.stream.frames import (
     frame_bytes,
 )
 from converse_harness.stream.headers import FrameProblem
+from tests.typed_headers import header, meaning
 
 NUMBER_BITS = {
     HeaderType.BYTE: 8,
@@ -52,22 +53,22 @@ VALUES: dict[HeaderType, st.SearchStrategy[Any]] = {
     **{type_: st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for type_, bits in NUMBER_BITS.items()},
 }
 NAMES = st.text(ALPHABET, min_size=1, max_size=63)
-HEADERS = st.sampled_from(HeaderType).flatmap(lambda type_: st.builds(Header, NAMES, st.just(type_), VALUES[type_]))
+HEADERS = st.sampled_from(HeaderType).flatmap(lambda type_: st.builds(header, NAMES, st.just(type_), VALUES[type_]))
 FRAMES = st.builds(
-    Frame, st.lists(HEADERS, unique_by=lambda header: header.name, max_size=12).map(tuple), st.binary(max_size=300)
+    Frame, st.lists(HEADERS, unique_by=lambda each: each.name, max_size=12).map(tuple), st.binary(max_size=300)
 )
 EVERY_TYPE = Frame(
     (
-        Header("true", HeaderType.BOOL_TRUE, True),
-        Header("false", HeaderType.BOOL_FALSE, False),
-        Header("byte", HeaderType.BYTE, -1),
-        Header("short", HeaderType.SHORT, -2),
-        Header("integer", HeaderType.INTEGER, -3),
-        Header("long", HeaderType.LONG, -4),
-        Header("bytes", HeaderType.BYTE_ARRAY, b"\xff\x00"),
-        Header("string", HeaderType.STRING, "Zürich"),
-        Header("timestamp", HeaderType.TIMESTAMP, -62_135_596_800_001),
-        Header("uuid", HeaderType.UUID, UUID(int=1)),
+        header("true", HeaderType.BOOL_TRUE, True),
+        header("false", HeaderType.BOOL_FALSE, False),
+        header("byte", HeaderType.BYTE, -1),
+        header("short", HeaderType.SHORT, -2),
+        header("integer", HeaderType.INTEGER, -3),
+        header("long", HeaderType.LONG, -4),
+        header("bytes", HeaderType.BYTE_ARRAY, b"\xff\x00"),
+        header("string", HeaderType.STRING, "Zürich"),
+        header("timestamp", HeaderType.TIMESTAMP, -62_135_596_800_001),
+        header("uuid", HeaderType.UUID, UUID(int=1)),
     ),
     b'{"p":"ab"}',
 )
@@ -167,9 +168,7 @@ def read_by_botocore(data: bytes) -> list[tuple[dict[str, Any], bytes]]:
 
 def as_botocore_gives(frame: Frame) -> tuple[dict[str, Any], bytes]:
     """Types dropped, a UUID left as its bytes."""
-    values = {
-        header.name: header.value.bytes if isinstance(header.value, UUID) else header.value for header in frame.headers
-    }
+    values = {each.name: each.value if each.type is HeaderType.UUID else meaning(each) for each in frame.headers}
     return values, frame.payload
 
 
@@ -179,7 +178,7 @@ def test_botocore_reads_what_we_write(frames: list[Frame]) -> None:
     stream = b"".join(map(encode, frames))
     by_botocore = read_by_botocore(stream)
     assert by_botocore == [as_botocore_gives(frame) for frame in frames]
-    assert [list(headers) for headers, _ in by_botocore] == [[header.name for header in f.headers] for f in frames]
+    assert [list(headers) for headers, _ in by_botocore] == [[each.name for each in f.headers] for f in frames]
     assert read_all(stream) == frames
 
 
@@ -443,14 +442,14 @@ def test_a_payload_above_its_limit() -> None:
 
 @pytest.mark.parametrize("name", ["n", "n" * MAX_NAME_LENGTH, "é" * 127 + "n"])
 def test_names_up_to_their_limit(name: str) -> None:
-    frame = Frame((Header(name, HeaderType.BOOL_TRUE, True),), b"")
+    frame = Frame((Header(name, HeaderType.BOOL_TRUE, b""),), b"")
     assert decode(encode(frame)) == frame
 
 
 @pytest.mark.parametrize(("name", "length"), [("", 0), ("n" * 256, 256), ("é" * 128, 256)])
 def test_names_beyond_their_limit_cannot_be_written(name: str, length: int) -> None:
     with pytest.raises(UnwritableFrame, match=f"a header's name of {length} bytes; it has 1 to 255"):
-        encode_headers([Header(name, HeaderType.BOOL_TRUE, True)])
+        encode_headers([Header(name, HeaderType.BOOL_TRUE, b"")])
 
 
 @pytest.mark.parametrize("length", [0, 1, MAX_VALUE_LENGTH - 1, MAX_VALUE_LENGTH])
@@ -475,34 +474,31 @@ def test_strings_and_byte_arrays_above_their_limit_cannot_be_written(type_: Head
 
 
 @pytest.mark.parametrize(("type_", "bits"), NUMBER_BITS.items())
-def test_numbers_at_and_beyond_their_limits(type_: HeaderType, bits: int) -> None:
+def test_numbers_at_their_limits(type_: HeaderType, bits: int) -> None:
     lowest, highest = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
-    frame = Frame((Header("lowest", type_, lowest), Header("highest", type_, highest)), b"")
-    assert decode(encode(frame)) == frame
-    for value in (lowest - 1, highest + 1):
-        with pytest.raises(UnwritableFrame, match=f"'n' has the value {value}; {type_.name} is .* {bits} bits"):
-            encode_headers([Header("n", type_, value)])
+    frame = Frame((header("lowest", type_, lowest), header("highest", type_, highest)), b"")
+    assert [meaning(each) for each in decode(encode(frame)).headers] == [lowest, highest]
 
 
 # What the writer got wrong
 
 
 WRONG_VALUES: dict[HeaderType, list[Any]] = {
-    HeaderType.BOOL_TRUE: [False, 1, None],
-    HeaderType.BOOL_FALSE: [True, 0, None],
-    HeaderType.BYTE: [True, "1", 1.0, None],
-    HeaderType.SHORT: [False, b"\0\0"],
-    HeaderType.INTEGER: [True, "1"],
-    HeaderType.LONG: [1.5, "1"],
-    HeaderType.BYTE_ARRAY: ["text", bytearray(b"x"), 5],
-    HeaderType.STRING: [b"bytes", 5, None],
-    HeaderType.TIMESTAMP: [True, 1.5, "2024-01-01"],
-    HeaderType.UUID: [bytes(16), "b79bc914-de21-4e13-b8b2-bc47e85b7f0b", 5],
+    HeaderType.BOOL_TRUE: [b"\x01", ""],
+    HeaderType.BOOL_FALSE: [b"\x00", ""],
+    HeaderType.BYTE: [b"", b"\0\0", "1"],
+    HeaderType.SHORT: [b"\0", "12"],
+    HeaderType.INTEGER: [bytes(3), bytes(8), "1234"],
+    HeaderType.LONG: [bytes(4), "12345678"],
+    HeaderType.BYTE_ARRAY: ["text"],
+    HeaderType.STRING: [b"bytes"],
+    HeaderType.TIMESTAMP: [bytes(7), "2024-01-01"],
+    HeaderType.UUID: [bytes(15), "b79bc914-de21-4e"],
 }
 
 
 @pytest.mark.parametrize("type_", HeaderType)
-def test_a_value_of_another_python_type_cannot_be_written(type_: HeaderType) -> None:
+def test_a_value_that_is_not_of_its_type_cannot_be_written(type_: HeaderType) -> None:
     for value in WRONG_VALUES[type_]:
         with pytest.raises(
             UnwritableFrame, match=f"header 'n' of type <HeaderType.{type_.name}: {type_}> has the value"
@@ -510,21 +506,15 @@ def test_a_value_of_another_python_type_cannot_be_written(type_: HeaderType) -> 
             encode_headers([Header("n", type_, value)])
 
 
-@pytest.mark.parametrize("type_", [10, 255, 256, -1])
-def test_a_type_that_does_not_exist_cannot_be_written(type_: Any) -> None:
-    with pytest.raises(UnwritableFrame, match=f"header 'n' of type {type_} has the value 1"):
-        encode_headers([Header("n", type_, 1)])
-
-
-@pytest.mark.parametrize("header", [Header("\ud800", HeaderType.BYTE, 1), Header("n", HeaderType.STRING, "\udfff")])
-def test_a_lone_surrogate_cannot_be_written(header: Header) -> None:
+@pytest.mark.parametrize("broken", [Header("\ud800", HeaderType.BYTE, b"1"), Header("n", HeaderType.STRING, "\udfff")])
+def test_a_lone_surrogate_cannot_be_written(broken: Header) -> None:
     with pytest.raises(UnwritableFrame, match="cannot be UTF-8"):
-        encode_headers([header])
+        encode_headers([broken])
 
 
 def test_two_headers_of_one_name_cannot_be_written() -> None:
     with pytest.raises(UnwritableFrame, match="two headers have the name 'n'"):
-        encode_headers([Header("n", HeaderType.BYTE, 1), Header("n", HeaderType.STRING, "1")])
+        encode_headers([Header("n", HeaderType.BYTE, b"1"), Header("n", HeaderType.STRING, "1")])
 
 
 def test_a_mistake_of_the_writer_is_a_reply_error() -> None:

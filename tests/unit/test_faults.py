@@ -18,12 +18,11 @@ from converse_harness.faults.model import (
     GARBAGE,
     JSON,
     TRANSPORTS,
-    EventOrderFault,
     Fault,
     ResponseFault,
     Transport,
 )
-from converse_harness.faults.order import ORDER_FAULTS
+from converse_harness.faults.order import ORDER_FAULTS, OrderFault
 from converse_harness.stream.events import decode_event, encode_event
 from converse_harness.stream.frames import PRELUDE_LENGTH, Decoder
 from converse_harness.stream.http import Chunk, HttpResponse, Request
@@ -31,7 +30,7 @@ from tests.broken import WHOLE, faulty
 
 BODY = json.dumps({"messages": [{"role": "user", "content": [{"text": "?"}]}]}).encode()
 ALL = list(faults.FAULTS.values())
-IN_ORDER = [each for each in ALL if isinstance(each, EventOrderFault)]
+IN_ORDER = [each for each in ALL if isinstance(each, OrderFault)]
 TEXT = reply.text("The answer is forty-two.").fails_after(5, "throttlingException")
 """With a failure the chunking is neutral, as it is where events are counted."""
 STREAM, CONVERSE = "converse-stream", "converse"
@@ -88,7 +87,7 @@ def test_every_fault_is_described(fault: Fault) -> None:
     assert fault.sentence.endswith(".") or ". " in fault.sentence or "`" in fault.sentence
     assert fault.botocore
     assert "boto" in fault.transports or fault.name == "stale_connection"
-    assert isinstance(fault, EventOrderFault if fault.level == "events" else ResponseFault)
+    assert isinstance(fault, OrderFault if fault.level == "events" else ResponseFault)
     assert (fault.seconds is None) is (fault.name not in DURATIONS)
     assert (fault.place == "position") is (fault.level == "events")
 
@@ -117,17 +116,17 @@ def test_what_cannot_be_sent_cannot_for_the_reason_given() -> None:
 
 
 @pytest.mark.parametrize("fault", IN_ORDER, ids=lambda fault: fault.name)
-def test_the_order_is_broken_at_each_of_its_sites(fault: EventOrderFault) -> None:
-    whole = next(each for each in (WHOLE, faulty(fault)) if fault.order.applicable_at(list(each.unbroken_events())))
+def test_the_order_is_broken_at_each_of_its_sites(fault: OrderFault) -> None:
+    whole = next(each for each in (WHOLE, faulty(fault)) if fault.applicable_at(list(each.unbroken_events())))
     unbroken = list(whole.unbroken_events())
-    applicable_at = fault.order.applicable_at(unbroken)
+    applicable_at = fault.applicable_at(unbroken)
     if not whole.placements:
         assert whole.broken(fault).placements[0].after == applicable_at[len(applicable_at) // 2]
     for position in applicable_at:
         broken = Reply(whole.body).broken(fault, after=position)
         assert broken.summary.endswith(f", {fault.name} at event {position}")
         frames = sent(broken).chunks
-        expected = fault.order.apply_at(unbroken, position)
+        expected = fault.apply_at(unbroken, position)
         assert list(broken.events()) == expected
         assert [next(iter(chunk.event or {})) for chunk in frames] == [next(iter(event)) for event in expected]
         assert [decode_event(Decoder().feed(chunk.data)[0])[0] for chunk in frames] == [chunk.event for chunk in frames]
@@ -301,7 +300,7 @@ def test_what_only_a_stream_can_have_fails_a_converse_call_by_name(fault: Fault)
     assert exchange.response.status == 400
     with pytest.raises(ReplyError) as raised:
         reply.throttled().broken(fault)
-    why = "it has no events" if isinstance(fault, EventOrderFault) else "only a stream can be broken so"
+    why = "it has no events" if isinstance(fault, OrderFault) else "only a stream can be broken so"
     assert str(raised.value) == f"broken({fault.name}): {reply.throttled().summary}: {why}."
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converse_harness.bedrock import codec, from_json, read_json, service, to_json
+from converse_harness.bedrock import codec, from_json, read_json, service, to_json, walk
 from converse_harness.errors import DamagedData, ReplyError
 
 GIF = b"GIF89a"
@@ -193,8 +193,9 @@ def own_model(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         from botocore.model import ServiceModel
 
         own = ServiceModel({"metadata": {}, "operations": {}, "shapes": shapes}, "own")
+        monkeypatch.setattr(walk, "body_shape", own.shape_for)
         monkeypatch.setattr(codec, "body_shape", own.shape_for)
-        monkeypatch.setattr(codec, "_ENCODERS", {})
+        monkeypatch.setattr("converse_harness.bedrock.codec._ENCODERS._made", {})
         monkeypatch.setattr("converse_harness.bedrock.codec._SENT._made", {})
 
     return install

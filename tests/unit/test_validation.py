@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import bedrock
-from converse_harness.bedrock import FindingKind, Violation, checks, findings
+from converse_harness.bedrock import FindingKind, findings, walk
 from converse_harness.bedrock.beyond import BEYOND_MODEL, Beyond, ExtraMember, MayBeAbsent, SeenIn
 from converse_harness.bedrock.checks import Checks
 from converse_harness.errors import DamagedData, ReplyError
@@ -354,16 +354,11 @@ def test_values_are_cut_short_in_messages_and_never_fail_there() -> None:
 def test_a_violation_says_what_and_where_for_machines_too() -> None:
     content = [{"text": "a"}, {"toolUse": {**TOOL_USE, "name": "n" * 65}}]
     path = "messages[7].content[1].toolUse.name"
-    assert bedrock.validate("Message", {"role": "user", "content": content}, root="messages[7]") == [
-        Violation(
-            path=path,
-            message=f"{path} has 65 characters; a ToolName has 1 to 64 (AWS model ToolName).",
-            kind=FindingKind.LENGTH,
-            shape="ToolName",
-            steps=("content", 1, "toolUse", "name"),
-            limit=(1, 64),
-        )
-    ]
+    (found,) = bedrock.validate("Message", {"role": "user", "content": content}, root="messages[7]")
+    assert found.path == path
+    assert found.message == f"{path} has 65 characters; a ToolName has 1 to 64 (AWS model ToolName)."
+    assert (found.kind, found.shape, found.limit) == (FindingKind.LENGTH, "ToolName", (1, 64))
+    assert found.steps == ("content", 1, "toolUse", "name")
 
 
 @pytest.mark.parametrize(
@@ -435,7 +430,7 @@ def own_shape(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Callable[[Any], 
         from botocore.model import ServiceModel
 
         own = ServiceModel({"metadata": {}, "operations": {}, "shapes": shapes}, "own")
-        monkeypatch.setattr(checks, "body_shape", own.shape_for)
+        monkeypatch.setattr(walk, "body_shape", own.shape_for)
         made = Checks(())
         return lambda value: [each.message for each in bedrock.validate(name, value, checks=made)]
 

@@ -1,86 +1,62 @@
 """The checks of AWS's model, one per shape and built once: each takes a value and yields its violations.
 
-Findings carry their place relative to the value that was checked; each structure, list and map puts its own step in
+Violations carry their place relative to the value that was checked; each structure, list and map puts its own step in
 front. So a value without fault costs no more than the walk.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
 from converse_harness.bedrock import findings
 from converse_harness.bedrock.beyond import BEYOND_MODEL, Beyond, ExtraMember, ExtraValue, MayBeAbsent
-from converse_harness.bedrock.findings import Finding, FindingKind, is_array, is_number, is_object, is_utf8
-from converse_harness.bedrock.service import Shape, body_shape, is_document, is_union
+from converse_harness.bedrock.findings import FindingKind, Violation, is_array, is_number, is_object, is_utf8
+from converse_harness.bedrock.service import Shape, is_document, is_union
+from converse_harness.bedrock.walk import ShapeWalk
 from converse_harness.errors import ReplyError
 
-Check = Callable[[Any], Sequence[Finding]]
+Check = Callable[[Any], Sequence[Violation]]
 
 INTEGERS: Final[Mapping[str, tuple[int, int]]] = {"integer": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
 """What fits the two integer types, by their name in the model."""
 
 
-class Checks:
+class Checks(ShapeWalk[Check]):
     """The checks of all shapes, with one table of the deviations that are allowed. If `blobs` is given, it is the check
     for blobs and values are JSON as sent; otherwise blobs are bytes.
     """
 
     def __init__(self, beyond: Iterable[Beyond], blobs: Callable[[Shape], Check] | None = None) -> None:
+        super().__init__()
         self._beyond = tuple(beyond)
         self._scalars = _SCALARS if blobs is None else {**_SCALARS, "blob": blobs}
-        self._made: dict[str, Check] = {}
 
-    def of(self, shape_name: str) -> Check:
-        """Return the check of a shape. Raises NotInModel."""
-        found = self._made.get(shape_name)
-        if found is None:
-            # Published once complete: another thread never meets a structure that still lacks members.
-            fresh: dict[str, Check] = {}
-            found = self._check(body_shape(shape_name), fresh)
-            self._made.update({**fresh, shape_name: found})
-        return found
+    def plain(self, shape: Shape) -> Check:
+        """The check of a value that holds no others."""
+        return _document if is_document(shape) else self._scalars[shape.type_name](shape)
 
-    def _check(self, shape: Shape, fresh: dict[str, Check]) -> Check:
-        known = self._made.get(shape.name) or fresh.get(shape.name)
-        if known is not None:
-            return known
-        if is_document(shape):
-            check: Check = _document
-        elif shape.type_name == "structure":
-            return self._structure(shape, fresh)
-        elif shape.type_name in ("list", "map"):
-            # Stored before its members' checks exist, because a shape may contain itself.
-            inner: list[Check] = []
-            make = _list if shape.type_name == "list" else _map
-            fresh[shape.name] = check = make(shape.name, inner, *_limits(shape))
-            held = [shape.member] if shape.type_name == "list" else [shape.key, shape.value]
-            inner += [self._check(each, fresh) for each in held]
-        else:
-            check = self._scalars[shape.type_name](shape)
-        fresh[shape.name] = check
-        return check
+    def holder(self, shape: Shape, inner: Mapping[str, Check]) -> Check:
+        """The check of a structure, list or map."""
+        if shape.type_name != "structure":
+            return (_list if shape.type_name == "list" else _map)(shape.name, inner, *_limits(shape))
+        absent = {row.member for row in self._beyond if isinstance(row, MayBeAbsent) and row.shape == shape.name}
+        required = [name for name in shape.metadata.get("required", ()) if name not in absent]
+        return _structure(shape.name, inner, required, union=is_union(shape))
 
-    def _structure(self, shape: Shape, fresh: dict[str, Check]) -> Check:
-        members: dict[str, Check] = {}
-        required = list[str](shape.metadata.get("required", ()))
-        fresh[shape.name] = check = _structure(shape.name, members, required, union=is_union(shape))
-        for name, each in shape.members.items():
-            members[name] = self._check(each, fresh)
+    def more_members(self, shape: Shape) -> Mapping[str, Check]:
+        """The checks of members that AWS sends beyond its model."""
+        found: dict[str, Check] = {}
         for row in self._beyond:
-            if row.shape != shape.name:
-                continue
-            if isinstance(row, MayBeAbsent) and row.member in required:
-                required.remove(row.member)
-            elif isinstance(row, ExtraMember) and row.member not in members:
-                members[row.member] = _EXTRA_MEMBERS[row.type](f"{shape.name}.{row.member}")
-            elif isinstance(row, ExtraValue):
+            if isinstance(row, ExtraMember) and row.shape == shape.name and row.member not in shape.members:
+                found[row.member] = _EXTRA_MEMBERS[row.type](f"{shape.name}.{row.member}")
+            elif isinstance(row, ExtraValue) and row.shape == shape.name:
                 modelled = shape.members.get(row.member)
                 name = modelled.name if modelled else f"{shape.name}.{row.member}"
-                members[row.member] = _string(name, (*(modelled.enum if modelled else ()), row.value))
-        return check
+                found[row.member] = _string(name, (*(modelled.enum if modelled else ()), row.value))
+        return found
 
 
 def _string(
@@ -89,7 +65,7 @@ def _string(
     """The check of a string shape; lengths are in characters."""
     expression = findings.compiled(pattern) if pattern else None
 
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any) -> Sequence[Violation]:
         if not isinstance(value, str):
             return [findings.wrong_type(name, "string", value)]
         if not value.isascii() and not is_utf8(value):
@@ -109,7 +85,7 @@ def _integer(name: str, type_name: str = "integer", low: int | None = None, high
     least, most = INTEGERS[type_name]
     least, most = least if low is None else max(least, low), most if high is None else min(most, high)
 
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any) -> Sequence[Violation]:
         if not isinstance(value, int) or isinstance(value, bool):
             return [findings.wrong_type(name, type_name, value)]
         return () if least <= value <= most else [findings.out_of_range(name, value, least, most)]
@@ -120,7 +96,7 @@ def _integer(name: str, type_name: str = "integer", low: int | None = None, high
 def _real(name: str, low: float | None = None, high: float | None = None) -> Check:
     """The check of a float or double shape; it accepts int and rejects bool, NaN and infinity."""
 
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any) -> Sequence[Violation]:
         if not is_number(value):
             return [findings.wrong_type(name, "double", value)]
         within = (low is None or low <= value) and (high is None or value <= high)
@@ -132,7 +108,7 @@ def _real(name: str, low: float | None = None, high: float | None = None) -> Che
 def _blob(name: str, low: int | None = None, high: int | None = None) -> Check:
     """The check of a blob shape; lengths are in bytes, before base64."""
 
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any) -> Sequence[Violation]:
         if not isinstance(value, bytes | bytearray):
             return [findings.wrong_type(name, "blob", value)]
         return findings.length(name, len(value), "byte", low, high)
@@ -144,7 +120,7 @@ def _encoded_blob(shape: Shape) -> Check:
     """The check of a blob in JSON; lengths are in bytes, computed from the length of the base64 text."""
     low, high = _limits(shape)
 
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any) -> Sequence[Violation]:
         if not isinstance(value, str):
             return [findings.wrong_type(shape.name, "string", value)]
         return findings.length(shape.name, len(value) // 4 * 3 - value[-2:].count("="), "byte", low, high)
@@ -160,14 +136,14 @@ def _boolean(name: str) -> Check:
 def _timestamp(name: str) -> Check:
     """The check of a timestamp shape."""
 
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any) -> Sequence[Violation]:
         aware = isinstance(value, datetime) and value.utcoffset() is not None
         return () if aware else [findings.wrong_type(name, "timestamp", value)]
 
     return check
 
 
-def _document(value: Any, name: str = "Document") -> Sequence[Finding]:
+def _document(value: Any, name: str = "Document") -> Sequence[Violation]:
     """The check of free-form JSON. AWS leaves members out rather than send null, so only nested values may be None."""
     if value is None:
         return [findings.wrong_type(name, "document", value)]
@@ -177,7 +153,7 @@ def _document(value: Any, name: str = "Document") -> Sequence[Finding]:
         return [findings.endless(name)]
 
 
-def _json(value: Any, name: str) -> Sequence[Finding]:
+def _json(value: Any, name: str) -> Sequence[Violation]:
     if value is None or isinstance(value, bool) or is_number(value):
         return ()
     if isinstance(value, str):
@@ -191,17 +167,17 @@ def _json(value: Any, name: str) -> Sequence[Finding]:
 
 
 def _object(name: str) -> Check:
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any) -> Sequence[Violation]:
         return _document(value, name) if is_object(value) else [findings.wrong_type(name, "structure", value)]
 
     return check
 
 
 def _structure(name: str, members: Mapping[str, Check], required: Sequence[str], *, union: bool) -> Check:
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any) -> Sequence[Violation]:
         if value.__class__ is not dict and not is_object(value):
             return [findings.wrong_type(name, "structure", value)]
-        found: list[Finding] = []
+        found: list[Violation] = []
         if union and len(value) != 1:
             found.append(findings.not_one(name, list(value), list(members)))
         for each in required:
@@ -218,26 +194,28 @@ def _structure(name: str, members: Mapping[str, Check], required: Sequence[str],
     return check
 
 
-def _list(name: str, inner: Sequence[Check], low: int | None, high: int | None) -> Check:
-    def check(value: Any) -> Sequence[Finding]:
+def _list(name: str, inner: Mapping[str, Check], low: int | None, high: int | None) -> Check:
+    def check(value: Any) -> Sequence[Violation]:
         if value.__class__ is not list and not is_array(value):
             return [findings.wrong_type(name, "list", value)]
         found = [] if low is high is None else [*findings.length(name, len(value), "item", low, high)]
+        check_item = inner["member"]
         for index, item in enumerate(value):
-            found += [each.under(index) for each in inner[0](item)]
+            if broken := check_item(item):
+                found += [each.under(index) for each in broken]
         return found
 
     return check
 
 
-def _map(name: str, inner: Sequence[Check], low: int | None, high: int | None) -> Check:
-    def check(value: Any) -> Sequence[Finding]:
+def _map(name: str, inner: Mapping[str, Check], low: int | None, high: int | None) -> Check:
+    def check(value: Any) -> Sequence[Violation]:
         if not is_object(value):
             return [findings.wrong_type(name, "map", value)]
         found = list(findings.length(name, len(value), "member", low, high))
         for key, item in value.items():
-            found += [replace(each, text=f"has a key that {each.text}") for each in inner[0](key)]
-            found += [each.under(key) for each in inner[1](item)]
+            found += [replace(each, text=f"has a key that {each.text}") for each in inner["key"](key)]
+            found += [each.under(key) for each in inner["value"](item)]
         return found
 
     return check
@@ -271,23 +249,6 @@ JSON_CHECKS: Final = Checks(BEYOND_MODEL, _encoded_blob)
 """The same for values in which blobs are base64, as requests have them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """One breach of AWS's model by a value.
-
-    `path` (for example `content[0].toolUse.name`) and `message` are for people. `steps` is the path as keys and
-    indexes, `shape` the shape that defines the rule, `limit` the rule's operand: the enum values, the pattern, (min,
-    max), or the missing or unknown member.
-    """
-
-    path: str
-    message: str
-    kind: FindingKind
-    shape: str
-    steps: tuple[str | int, ...]
-    limit: object
-
-
 def validate(shape_name: str, value: object, *, root: str = "", checks: Checks = _CHECKS) -> list[Violation]:
     """Return all violations of a shape by a value; none if AWS could have sent the value. `root` prefixes each path.
 
@@ -296,11 +257,7 @@ def validate(shape_name: str, value: object, *, root: str = "", checks: Checks =
     >>> [each.path for each in validate("Message", {"role": "user", "content": [{"text": 5}]})]
     ['content[0].text']
     """
-    return [
-        Violation(path, f"{path or f'the {shape_name}'} {each.text}", each.kind, each.shape, each.steps, each.limit)
-        for each in checks.of(shape_name)(value)
-        for path in [_path(root, each.steps)]
-    ]
+    return [replace(each, root=root, checked=shape_name) for each in checks.of(shape_name)(value)]
 
 
 def check(
@@ -325,13 +282,3 @@ def check(
     if violations:
         lines = [f"  {each.message}" for each in violations]
         raise error("\n".join([f"{len(violations)} things are not as in AWS's model:", *lines]))
-
-
-def _path(root: str, steps: Iterable[str | int]) -> str:
-    path = root
-    for step in steps:
-        if isinstance(step, str) and step.isidentifier():
-            path += f".{step}" if path else step
-        else:
-            path += f"[{step!r}]"
-    return path

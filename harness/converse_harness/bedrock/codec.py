@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from json.encoder import encode_basestring
 from typing import Any, Final
@@ -12,6 +12,7 @@ from typing import Any, Final
 from converse_harness.bedrock.checks import INTEGERS
 from converse_harness.bedrock.findings import is_array, is_object, shown
 from converse_harness.bedrock.service import Shape, body_shape, is_document
+from converse_harness.bedrock.walk import ShapeWalk
 from converse_harness.errors import DamagedData, ReplyError
 
 Reader = Callable[[Any], Any]
@@ -53,43 +54,20 @@ def read_json(shape_name: str, parsed: object, *, recorded: bool = False) -> Any
         raise DamagedData(f"{path or 'the request body'} {wrong.problem}") from None
 
 
-class _Readers:
-    """The readers of all shapes, each built when first needed; `blob` is the reader for blobs."""
+class _Readers(ShapeWalk[Reader]):
+    """The readers of all shapes; `blob` is the reader for blobs."""
 
     def __init__(self, blob: Reader) -> None:
+        super().__init__()
         self._scalars = {name: _scalar(*each) for name, each in _JSON_TYPES.items()}
         self._scalars |= {name: _whole_number(*each) for name, each in INTEGERS.items()}
-        self._scalars |= {"blob": blob, "timestamp": _as_it_is}
-        self._made: dict[str, Reader] = {}
+        self._scalars["blob"] = blob
 
-    def of(self, shape_name: str) -> Reader:
-        reader = self._made.get(shape_name)
-        if reader is None:
-            # Published once complete: another thread never meets a structure that still lacks members.
-            fresh: dict[str, Reader] = {}
-            reader = self._reader(body_shape(shape_name), fresh)
-            self._made.update({**fresh, shape_name: reader})
-        return reader
+    def plain(self, shape: Shape) -> Reader:
+        return self._scalars.get(shape.type_name, _as_it_is)
 
-    def _reader(self, shape: Shape, fresh: dict[str, Reader]) -> Reader:
-        known = self._made.get(shape.name) or fresh.get(shape.name)
-        if known is not None:
-            return known
-        if is_document(shape):
-            reader: Reader = _as_it_is
-        elif shape.type_name == "structure":
-            # Stored before its members' readers exist, because a shape may contain itself.
-            members: dict[str, Reader] = {}
-            reader = fresh[shape.name] = _structure(members)
-            members |= {name: self._reader(each, fresh) for name, each in shape.members.items()}
-        elif shape.type_name in ("list", "map"):
-            inner: list[Reader] = []
-            reader = fresh[shape.name] = (_list if shape.type_name == "list" else _map)(inner)
-            inner.append(self._reader(shape.member if shape.type_name == "list" else shape.value, fresh))
-        else:
-            reader = self._scalars[shape.type_name]
-        fresh[shape.name] = reader
-        return reader
+    def holder(self, shape: Shape, inner: Mapping[str, Reader]) -> Reader:
+        return _HOLDER_READERS[shape.type_name](inner)
 
 
 def _as_it_is(value: Any) -> Any:
@@ -143,37 +121,41 @@ def _structure(members: Mapping[str, Reader]) -> Reader:
     return read
 
 
-def _list(inner: list[Reader]) -> Reader:
+def _list(inner: Mapping[str, Reader]) -> Reader:
     def read(value: Any) -> Any:
         if value.__class__ is not list:
             raise _Mistyped(value, "a list")
-        found: list[Any] = []
-        for index, item in enumerate(value):
-            try:
-                found.append(inner[0](item))
-            except _Mistyped as wrong:
-                wrong.steps.append(f"[{index}]")
-                raise
-        return found
+        items: list[Any] = value
+        return _each_read(inner["member"], enumerate(items))
 
     return read
 
 
-def _map(inner: list[Reader]) -> Reader:
+def _map(inner: Mapping[str, Reader]) -> Reader:
     def read(value: Any) -> Any:
-        if value.__class__ is not dict:  # a call less than any guard, for every object of every request
+        if value.__class__ is not dict:
             raise _Mistyped(value, "an object")
-        found: dict[str, Any] = {}
-        for name, item in value.items():
-            try:
-                found[name] = inner[0](item)
-            except _Mistyped as wrong:
-                wrong.steps.append(f"[{name!r}]")
-                raise
-        return found
+        return dict(zip(value, _each_read(inner["value"], value.items()), strict=True))
 
     return read
 
+
+def _each_read(read: Reader, items: Iterable[tuple[int | str, Any]]) -> list[Any]:
+    found: list[Any] = []
+    for step, item in items:
+        try:
+            found.append(read(item))
+        except _Mistyped as wrong:
+            wrong.steps.append(f"[{step!r}]")
+            raise
+    return found
+
+
+_HOLDER_READERS: Final[Mapping[str, Callable[[Mapping[str, Reader]], Reader]]] = {
+    "structure": _structure,
+    "list": _list,
+    "map": _map,
+}
 
 _TEXT_OF_BLOB: Final = _scalar((str,), "a string of base64")
 
@@ -191,8 +173,7 @@ def to_json(shape_name: str, value: object) -> str:
     >>> to_json("ContentBlockDeltaEvent", {"p": "abc", "delta": {"text": "Zürich"}, "contentBlockIndex": 0})
     '{"contentBlockIndex":0,"delta":{"text":"Zürich"},"p":"abc"}'
     """
-    encode = _ENCODERS.get(shape_name) or _compile(shape_name)
-    text = encode(value)
+    text = _ENCODERS.of(shape_name)(value)
     return text if text.isascii() else _encodable(text)
 
 
@@ -205,87 +186,51 @@ def from_json(shape_name: str, parsed: object) -> Any:
     return _decode(body_shape(shape_name), parsed)
 
 
-_ENCODERS: Final[dict[str, _Encode]] = {}
+class _Encoders(ShapeWalk[_Encode]):
+    """The encoders of all shapes."""
+
+    def plain(self, shape: Shape) -> _Encode:
+        if shape.type_name == "timestamp" and shape.serialization.get("timestampFormat") == "iso8601":
+            return _iso8601
+        return _SCALARS.get(shape.type_name, _document)
+
+    def holder(self, shape: Shape, inner: Mapping[str, _Encode]) -> _Encode:
+        if shape.type_name == "list":
+            return _listed(inner)
+        if shape.type_name == "structure":
+            return _keyed(inner, _document)
+        return _keyed({}, lambda item: inner["value"](item))  # noqa: PLW0108  (inner is empty as yet)
 
 
-def _compile(shape_name: str) -> _Encode:
-    # Shapes may contain themselves, so encoders refer to each other through `fresh`. They are published only when
-    # complete, so that another thread never sees a half-built one.
-    fresh: dict[str, _Encode] = {}
-    encode = _encoder(body_shape(shape_name), fresh)
-    _ENCODERS.update(fresh)
-    _ENCODERS[shape_name] = encode
-    return encode
-
-
-def _encoder(shape: Shape, fresh: dict[str, _Encode]) -> _Encode:
-    if is_document(shape):
-        return _document
-    if shape.type_name == "timestamp":
-        return _iso8601 if shape.serialization.get("timestampFormat") == "iso8601" else _epoch_seconds
-    if shape.type_name not in ("structure", "map", "list"):
-        return _SCALARS[shape.type_name]
-    known = _ENCODERS.get(shape.name) or fresh.get(shape.name)
-    if known is not None:
-        return known
-    if shape.type_name == "structure":
-        members: dict[str, tuple[str, _Encode]] = {}
-        fresh[shape.name] = encode = _keyed(members, _document)
-        for name, each in shape.members.items():
-            members[name] = f"{encode_basestring(name)}:", _encoder(each, fresh)
-        return encode
-    inner: list[_Encode] = []
-    if shape.type_name == "list":
-        fresh[shape.name] = encode = _listed(inner)
-        inner.append(_encoder(shape.member, fresh))
-    else:
-        fresh[shape.name] = encode = _keyed({}, lambda item: inner[0](item))  # noqa: PLW0108  (inner is empty as yet)
-        inner.append(_encoder(shape.value, fresh))
-    return encode
-
-
-def _keyed(members: Mapping[str, tuple[str, _Encode]], encode_other: _Encode) -> _Encode:
+def _keyed(members: Mapping[str, _Encode], encode_other: _Encode) -> _Encode:
     def encode(value: Any) -> str:
-        if not is_object(value):
+        if value.__class__ is not dict and not is_object(value):
             return _document(value)
         try:
-            keys = sorted(value)
-        except TypeError:
+            return (
+                "{"
+                + ",".join(
+                    [f"{encode_basestring(key)}:{members.get(key, encode_other)(value[key])}" for key in sorted(value)]
+                )
+                + "}"
+            )
+        except TypeError:  # a key that is no text
             return _document(value)
-        parts: list[str] = []
-        for key in keys:
-            member = members.get(key)
-            if member is not None:
-                parts.append(member[0] + member[1](value[key]))
-            elif isinstance(key, str):
-                parts.append(f"{encode_basestring(key)}:{encode_other(value[key])}")
-            else:
-                return _document(value)
-        return "{" + ",".join(parts) + "}"
 
     return encode
 
 
-def _listed(inner: list[_Encode]) -> _Encode:
+def _listed(inner: Mapping[str, _Encode]) -> _Encode:
     def encode(value: Any) -> str:
         if not is_array(value):
             return _document(value)
-        encode_item = inner[0]
-        return "[" + ",".join([encode_item(item) for item in value]) + "]"
+        return "[" + ",".join(map(inner["member"], value)) + "]"
 
     return encode
-
-
-def _string(value: Any) -> str:
-    return encode_basestring(value) if isinstance(value, str) else _document(value)
 
 
 def _integer(value: Any) -> str:
     return str(value) if type(value) is int else _document(value)
-
-
-def _blob(value: Any) -> str:
-    return f'"{_base64(value)}"' if isinstance(value, bytes | bytearray) else _document(value)
 
 
 def _iso8601(value: Any) -> str:
@@ -332,14 +277,17 @@ def _document(value: Any) -> str:
 
 
 _SCALARS: Final[Mapping[str, _Encode]] = {
-    "string": _string,
+    "string": lambda value: encode_basestring(value) if isinstance(value, str) else _document(value),
     "integer": _integer,
     "long": _integer,
     "float": _document,
     "double": _document,
     "boolean": _document,
-    "blob": _blob,
+    "blob": lambda value: f'"{_base64(value)}"' if isinstance(value, bytes | bytearray) else _document(value),
+    "timestamp": _epoch_seconds,
 }
+
+_ENCODERS: Final = _Encoders()
 
 
 def _encodable(text: str) -> str:

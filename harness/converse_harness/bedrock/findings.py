@@ -1,4 +1,4 @@
-"""Findings (broken rules of AWS's model) and their texts: what came, what is allowed, which shape has the rule.
+"""Violations of AWS's model and their texts: what came, what is allowed, which shape has the rule.
 
 The texts continue after the name of the value: `content[0]` + `has two members, ...`. The module also defines, for
 checks, codec and rules, which values count as JSON objects, arrays and numbers, and it translates Java's patterns.
@@ -32,18 +32,41 @@ class FindingKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """A broken rule: `steps` lead from the checked value to the broken one, `limit` is the rule's operand."""
+class Violation:
+    """One breach of AWS's model by a value.
+
+    `shape` is the shape that defines the rule, `limit` the rule's operand: the enum values, the pattern, (min, max), or
+    the missing or unknown member. `steps` lead from the checked value, which is called `root`, to the broken one, as
+    keys and indexes.
+    """
 
     kind: FindingKind
     shape: str
     text: str
     limit: object = None
     steps: tuple[str | int, ...] = ()
+    root: str = ""
+    checked: str = ""
 
-    def under(self, step: str | int) -> Finding:
-        """The same finding with one more step in front of its path."""
+    def under(self, step: str | int) -> Violation:
+        """The same violation with one more step in front of its path."""
         return replace(self, steps=(step, *self.steps))
+
+    @property
+    def path(self) -> str:
+        """The path for people, for example `content[0].toolUse.name`."""
+        path = self.root
+        for step in self.steps:
+            if isinstance(step, str) and step.isidentifier():
+                path += f".{step}" if path else step
+            else:
+                path += f"[{step!r}]"
+        return path
+
+    @property
+    def message(self) -> str:
+        """The path, or the name of the shape that was checked, and what is wrong there."""
+        return f"{self.path or f'the {self.checked}'} {self.text}"
 
 
 _TYPES: Final[Mapping[str, str]] = {
@@ -63,35 +86,35 @@ _TYPES: Final[Mapping[str, str]] = {
 """What a value is in Python, by the type's name in the model."""
 
 
-def wrong_type(shape: str, type_name: str, value: object) -> Finding:
+def wrong_type(shape: str, type_name: str, value: object) -> Violation:
     """The value has another type than its shape; for None the text advises leaving the member out."""
     expected = _TYPES[type_name]
     came = "None" if value is None else f"{shown(value)} ({type(value).__name__})"
     advice = ", or its member left out" if value is None else ""
-    return Finding(FindingKind.TYPE, shape, f"is {came}; it must be {expected}{advice} ({_model(shape)}).", expected)
+    return Violation(FindingKind.TYPE, shape, f"is {came}; it must be {expected}{advice} ({_model(shape)}).", expected)
 
 
-def not_utf8(shape: str, value: str) -> Finding:
+def not_utf8(shape: str, value: str) -> Violation:
     """A str contains a lone surrogate (half of a character)."""
     text = f"is {shown(value)}, which holds a lone surrogate; UTF-8 cannot carry that, leave it out ({_model(shape)})."
-    return Finding(FindingKind.TYPE, shape, text, _TYPES["string"])
+    return Violation(FindingKind.TYPE, shape, text, _TYPES["string"])
 
 
-def wrong_key(shape: str, key: object) -> Finding:
+def wrong_key(shape: str, key: object) -> Violation:
     """A free-form document has a key that JSON cannot carry."""
     text = (
         f"has the key {shown(key)} ({type(key).__name__}); a key must be a str that UTF-8 can carry ({_model(shape)})."
     )
-    return Finding(FindingKind.TYPE, shape, text, _TYPES["string"])
+    return Violation(FindingKind.TYPE, shape, text, _TYPES["string"])
 
 
-def endless(shape: str) -> Finding:
+def endless(shape: str) -> Violation:
     """A free-form document contains itself, or is nested deeper than Python's recursion limit."""
     text = f"contains itself or is nested too deeply; it must be {_TYPES['document']} ({_model(shape)})."
-    return Finding(FindingKind.TYPE, shape, text, _TYPES["document"])
+    return Violation(FindingKind.TYPE, shape, text, _TYPES["document"])
 
 
-def not_one(shape: str, came: Sequence[object], members: Sequence[str]) -> Finding:
+def not_one(shape: str, came: Sequence[object], members: Sequence[str]) -> Violation:
     """A union has no member, or more than one."""
     if came:
         count = {2: "two", 3: "three"}.get(len(came), str(len(came)))
@@ -99,49 +122,49 @@ def not_one(shape: str, came: Sequence[object], members: Sequence[str]) -> Findi
         text = f"has {count} members, {named}; {_a(shape)} has exactly one ({_model(shape)})."
     else:
         text = f"has no member; {_a(shape)} has exactly one of {_listed(members)} ({_model(shape)})."
-    return Finding(FindingKind.UNION, shape, text, tuple(members))
+    return Violation(FindingKind.UNION, shape, text, tuple(members))
 
 
-def lacking(shape: str, member: str, required: Sequence[str]) -> Finding:
+def lacking(shape: str, member: str, required: Sequence[str]) -> Violation:
     """A required member is missing."""
     text = f"lacks {member!r}; {_a(shape)} needs {_listed(required)} ({_model(shape)})."
-    return Finding(FindingKind.REQUIRED, shape, text, member)
+    return Violation(FindingKind.REQUIRED, shape, text, member)
 
 
-def unknown(shape: str, key: object, members: Sequence[str]) -> Finding:
+def unknown(shape: str, key: object, members: Sequence[str]) -> Violation:
     """A member that the shape does not have; the text names botocore's version because another version may have it."""
     text = (
         f"has the unknown member {shown(key)}; {_hint(shape, key, members, 'has')} ({_model(shape, versioned=True)})."
     )
-    return Finding(FindingKind.UNKNOWN, shape, text, key)
+    return Violation(FindingKind.UNKNOWN, shape, text, key)
 
 
-def not_in_enum(shape: str, value: str, enum: Sequence[str]) -> Finding:
+def not_in_enum(shape: str, value: str, enum: Sequence[str]) -> Violation:
     """A string outside the enum; the text names botocore's version because another version may allow it."""
     text = f"is {shown(value)}; {_hint(shape, value, enum, 'is one of')} ({_model(shape, versioned=True)})."
-    return Finding(FindingKind.ENUM, shape, text, tuple(enum))
+    return Violation(FindingKind.ENUM, shape, text, tuple(enum))
 
 
-def no_match(shape: str, value: str, pattern: str) -> Finding:
+def no_match(shape: str, value: str, pattern: str) -> Violation:
     """A string that does not match the pattern; the text shows the pattern as AWS writes it."""
     text = f"is {shown(value)}; {_a(shape)} matches {pattern} ({_model(shape)})."
-    return Finding(FindingKind.PATTERN, shape, text, pattern)
+    return Violation(FindingKind.PATTERN, shape, text, pattern)
 
 
-def length(shape: str, count: int, unit: str, low: int | None, high: int | None) -> Sequence[Finding]:
+def length(shape: str, count: int, unit: str, low: int | None, high: int | None) -> Sequence[Violation]:
     """Return one finding if a length is outside its limits, otherwise none; `unit` is `character`, `item`, `member` or
     `byte`.
     """
     if (low is None or low <= count) and (high is None or count <= high):
         return ()
     text = f"has {count} {unit}{'' if count == 1 else 's'}; {_a(shape)} has {_between(low, high)} ({_model(shape)})."
-    return [Finding(FindingKind.LENGTH, shape, text, (low, high))]
+    return [Violation(FindingKind.LENGTH, shape, text, (low, high))]
 
 
-def out_of_range(shape: str, value: float, low: float | None, high: float | None) -> Finding:
+def out_of_range(shape: str, value: float, low: float | None, high: float | None) -> Violation:
     """A number outside its limits."""
     text = f"is {shown(value)}; {_a(shape)} is {_between(low, high)} ({_model(shape)})."
-    return Finding(FindingKind.RANGE, shape, text, (low, high))
+    return Violation(FindingKind.RANGE, shape, text, (low, high))
 
 
 _BRIEF: Final = reprlib.Repr()

@@ -78,10 +78,8 @@ def service(name: str = SERVICE) -> Any:
     """The ServiceModel that botocore ships for Bedrock Runtime; models in the user's home are not read. Raises
     NotInModel.
     """
-    loaders = _botocore(".loaders")
-    loader = loaders.Loader([loaders.Loader.BUILTIN_DATA_PATH], include_default_search_paths=False)
     try:
-        description = loader.load_service_model(name, "service-2")
+        description = _loader().load_service_model(name, "service-2")
     except _botocore(".exceptions").UnknownServiceError as error:
         raise NotInModel(f"botocore {botocore_version()} has no service {name!r}. {_REMEDY}") from error
     return _botocore(".model").ServiceModel(description, name)
@@ -182,9 +180,7 @@ def method_of(operation_name: str) -> str:
 def _services() -> Iterator[str]:
     """The names of the Bedrock services; those that need a search of botocore's data (milliseconds) come last."""
     yield from (SERVICE, CONTROL_PLANE)
-    loaders = _botocore(".loaders")
-    loader = loaders.Loader([loaders.Loader.BUILTIN_DATA_PATH], include_default_search_paths=False)
-    yield from (name for name in loader.list_available_services("service-2") if name.startswith(f"{CONTROL_PLANE}-"))
+    yield from (name for name in _loader().list_available_services("service-2") if name.startswith(f"{CONTROL_PLANE}-"))
 
 
 @cache
@@ -276,6 +272,12 @@ _REMEDY: Final = "Correct the name, or upgrade (pip install --upgrade botocore).
 def _botocore(module: str) -> Any:
     # Not an import statement: importing this package must not import botocore, which has neither types nor stubs.
     return importlib.import_module(f"botocore{module}")
+
+
+def _loader() -> Any:
+    """A loader of the models that botocore ships; those in the user's home are not read."""
+    loaders = _botocore(".loaders")
+    return loaders.Loader([loaders.Loader.BUILTIN_DATA_PATH], include_default_search_paths=False)
 
 
 def _lacks(what: str, name: str, known: Iterable[str], where: str = SERVICE) -> NotInModel:

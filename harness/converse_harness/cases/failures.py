@@ -12,7 +12,8 @@ from converse_harness.cases.case import MEASURED, MODEL, RECORDED, SPECIFICATION
 from converse_harness.cases.messages import ANSWER, SIGNED, reasoned
 from converse_harness.cases.tools import TOOL
 from converse_harness.faults import FAULTS, IN_PROCESS
-from converse_harness.faults.model import EventOrderFault, Fault, FaultLevel
+from converse_harness.faults.model import Fault, FaultLevel
+from converse_harness.faults.order import OrderFault
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import GATEWAY_ERRORS
 
@@ -279,11 +280,12 @@ _ANSWERS: Final[tuple[Callable[[], Reply], ...]] = (
 def _broken(fault: Fault) -> Made:
     if fault.seconds is not None and fault.seconds < float("inf"):
         fault = fault.lasting(_SHORT_WAIT)
-    answers = (make() for make in _ANSWERS)
-    if isinstance(fault, EventOrderFault):
-        order = fault.order
-        answers = (answer for answer in answers if order.applicable_at([*answer.events()]))
-    return next(answers).broken(fault)
+    fits = (
+        answer
+        for answer in (make() for make in _ANSWERS)
+        if not isinstance(fault, OrderFault) or fault.applicable_at([*answer.events()])
+    )
+    return next(fits).broken(fault)
 
 
 def fault_cases() -> Iterator[Case]:

@@ -11,7 +11,8 @@ import converse_strategies as strategies
 from converse_harness import bedrock
 from converse_harness.bedrock.families import OVERFLOW_IN_STREAM, OVERFLOWS
 from converse_harness.endpoint.render import STREAM_ERRORS
-from converse_harness.faults.model import EventOrderFault, FaultPlacement
+from converse_harness.faults.model import FaultPlacement
+from converse_harness.faults.order import OrderFault
 from converse_harness.reply.body import ErrorBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
@@ -184,7 +185,7 @@ def _is_complete(reply: Reply, placement: FaultPlacement, whole: ExpectedAnswer)
         return False
     events = list(reply.events())
     end = placement.after
-    if isinstance(placement.fault, EventOrderFault):
+    if isinstance(placement.fault, OrderFault):
         end = next((number for number, event in enumerate(events) if is_exception(kind(event))), len(events))
     came = events[:end]
     stop = next((number for number, event in enumerate(came) if "messageStop" in event), None)

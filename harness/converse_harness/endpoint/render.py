@@ -22,7 +22,8 @@ from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.usage import usage
 from converse_harness.errors import ReplyError, StreamOrderError
-from converse_harness.faults.model import Change, Fault, FaultPlacement, ResponseFault, rearranged
+from converse_harness.faults.model import Change, Fault, FaultPlacement, ResponseFault
+from converse_harness.faults.order import rearranged
 from converse_harness.reply.body import (
     METADATA,
     UNNAMED_TOOL_USE,

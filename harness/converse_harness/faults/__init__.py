@@ -13,7 +13,6 @@ from converse_harness.faults.model import (
     DURATIONS,
     EVERY_TRANSPORT,
     Change,
-    EventOrderFault,
     Fault,
     Place,
     ResponseFault,
@@ -87,22 +86,6 @@ IN_PROCESS: Final[frozenset[Transport]] = frozenset({"boto", "httpx"})
 NOT_ASGI: Final[frozenset[Transport]] = frozenset({"boto", "httpx", "server"})
 ON_A_SOCKET: Final[frozenset[Transport]] = frozenset({"server"})
 
-HANDS_OUT: Final = "hands out the events as they come"
-SKIPS: Final = "skips the event"
-ENDS: Final = "ends without an error"
-FAILS: Final = "raises EventStreamError"
-PARSER: Final = "raises ResponseParserError"
-CHECKSUM: Final = "raises ChecksumMismatch"
-PROTOCOL: Final = "raises urllib3's ProtocolError"
-TIMEOUT: Final = "raises urllib3's ReadTimeoutError"
-NO_NOTICE: Final = f"{HANDS_OUT}; 1.40 {PROTOCOL}"
-"""What botocore does with a fault in a stream; after a semicolon what an older one does."""
-
-
-def _order(name: str, botocore: str = HANDS_OUT) -> Fault:
-    placement = ORDER_FAULTS[name]
-    return EventOrderFault(name, placement.sentence, "events", "position", botocore, order=placement)
-
 
 def _frames(name: str, sentence: str, place: Place, botocore: str, change: Change) -> Fault:
     return ResponseFault(name, sentence, "frames", place, botocore, on_stream=change)
@@ -126,72 +109,76 @@ def _no_answer(failure: ConnectionFailure, sentence: str, botocore: str, transpo
 
 # The order of events, and unions.
 
-no_message_start: Final = _order("no_message_start")
-second_message_start: Final = _order("second_message_start")
-no_message_stop: Final = _order("no_message_stop")
-second_message_stop: Final = _order("second_message_stop")
-message_stop_in_block: Final = _order("message_stop_in_block")
-no_metadata: Final = _order("no_metadata")
-second_metadata: Final = _order("second_metadata")
-metadata_early: Final = _order("metadata_early")
-cut_off: Final = _order("cut_off")
-cut_in_tool_input: Final = _order("cut_in_tool_input")
-no_block_start: Final = _order("no_block_start")
-second_block_start: Final = _order("second_block_start")
-no_block_stop: Final = _order("no_block_stop")
-second_block_stop: Final = _order("second_block_stop")
-block_without_delta: Final = _order("block_without_delta")
-blocks_interleaved: Final = _order("blocks_interleaved")
-index_skipped: Final = _order("index_skipped")
-index_repeated: Final = _order("index_repeated")
-index_of_another_block: Final = _order("index_of_another_block")
-no_index: Final = _order("no_index")
-delta_after_block: Final = _order("delta_after_block")
-text_in_tool_use: Final = _order("text_in_tool_use")
-tool_input_in_text: Final = _order("tool_input_in_text")
-citation_after_text: Final = _order("citation_after_text")
-reasoning_after_signature: Final = _order("reasoning_after_signature")
-reasoning_after_redacted: Final = _order("reasoning_after_redacted")
-event_after_exception: Final = _order("event_after_exception", FAILS)
-unknown_event: Final = _order("unknown_event", SKIPS)
-start_without_member: Final = _order("start_without_member", PARSER)
-delta_without_member: Final = _order("delta_without_member", PARSER)
-delta_of_two_members: Final = _order("delta_of_two_members", PARSER)
-reasoning_without_member: Final = _order("reasoning_without_member", PARSER)
+no_message_start: Final = ORDER_FAULTS["no_message_start"]
+second_message_start: Final = ORDER_FAULTS["second_message_start"]
+no_message_stop: Final = ORDER_FAULTS["no_message_stop"]
+second_message_stop: Final = ORDER_FAULTS["second_message_stop"]
+message_stop_in_block: Final = ORDER_FAULTS["message_stop_in_block"]
+no_metadata: Final = ORDER_FAULTS["no_metadata"]
+second_metadata: Final = ORDER_FAULTS["second_metadata"]
+metadata_early: Final = ORDER_FAULTS["metadata_early"]
+cut_off: Final = ORDER_FAULTS["cut_off"]
+cut_in_tool_input: Final = ORDER_FAULTS["cut_in_tool_input"]
+no_block_start: Final = ORDER_FAULTS["no_block_start"]
+second_block_start: Final = ORDER_FAULTS["second_block_start"]
+no_block_stop: Final = ORDER_FAULTS["no_block_stop"]
+second_block_stop: Final = ORDER_FAULTS["second_block_stop"]
+block_without_delta: Final = ORDER_FAULTS["block_without_delta"]
+blocks_interleaved: Final = ORDER_FAULTS["blocks_interleaved"]
+index_skipped: Final = ORDER_FAULTS["index_skipped"]
+index_repeated: Final = ORDER_FAULTS["index_repeated"]
+index_of_another_block: Final = ORDER_FAULTS["index_of_another_block"]
+no_index: Final = ORDER_FAULTS["no_index"]
+delta_after_block: Final = ORDER_FAULTS["delta_after_block"]
+text_in_tool_use: Final = ORDER_FAULTS["text_in_tool_use"]
+tool_input_in_text: Final = ORDER_FAULTS["tool_input_in_text"]
+citation_after_text: Final = ORDER_FAULTS["citation_after_text"]
+reasoning_after_signature: Final = ORDER_FAULTS["reasoning_after_signature"]
+reasoning_after_redacted: Final = ORDER_FAULTS["reasoning_after_redacted"]
+event_after_exception: Final = ORDER_FAULTS["event_after_exception"]
+unknown_event: Final = ORDER_FAULTS["unknown_event"]
+start_without_member: Final = ORDER_FAULTS["start_without_member"]
+delta_without_member: Final = ORDER_FAULTS["delta_without_member"]
+delta_of_two_members: Final = ORDER_FAULTS["delta_of_two_members"]
+reasoning_without_member: Final = ORDER_FAULTS["reasoning_without_member"]
 
 # The bytes of frames.
 
-bad_crc: Final = _frames("bad_crc", "A frame does not match its CRC.", "in event", CHECKSUM, model.flip(None))
+bad_crc: Final = _frames("bad_crc", "A frame does not match its CRC.", "in event", model.CHECKSUM, model.flip(None))
 bad_prelude_crc: Final = _frames(
     "bad_prelude_crc",
     "The lengths at the start of a frame do not match their CRC.",
     "in event",
-    CHECKSUM,
+    model.CHECKSUM,
     model.flip(model.PRELUDE_CRC),
 )
 truncated_frame: Final = _frames(
     "truncated_frame",
     "The last frame is cut off, and the HTTP response ends as it should.",
     "in event",
-    ENDS,
+    model.ENDS,
     model.cut(model.in_middle),
 )
 cut_in_prelude: Final = _frames(
     "cut_in_prelude",
     "The last frame is cut off in its prelude, and the HTTP response ends as it should.",
     "in event",
-    ENDS,
+    model.ENDS,
     model.cut(model.in_prelude),
 )
 cut_in_headers: Final = _frames(
     "cut_in_headers",
     "The last frame is cut off in its headers, and the HTTP response ends as it should.",
     "in event",
-    ENDS,
+    model.ENDS,
     model.cut(model.in_headers),
 )
 garbage_after_end: Final = _frames(
-    "garbage_after_end", "Bytes that are no frame follow the last one.", "whole answer", CHECKSUM, model.add_garbage
+    "garbage_after_end",
+    "Bytes that are no frame follow the last one.",
+    "whole answer",
+    model.CHECKSUM,
+    model.add_garbage,
 )
 
 # HTTP.
@@ -201,7 +188,7 @@ one_byte_chunks: Final[Fault] = ResponseFault(
     "Every byte travels in an HTTP chunk of its own; nothing else is wrong.",
     "HTTP",
     "whole answer",
-    HANDS_OUT,
+    model.HANDS_OUT,
     on_stream=model.send_bytewise,
 )
 one_chunk: Final[Fault] = ResponseFault(
@@ -209,7 +196,7 @@ one_chunk: Final[Fault] = ResponseFault(
     "All frames travel in one HTTP chunk; nothing else is wrong.",
     "HTTP",
     "whole answer",
-    HANDS_OUT,
+    model.HANDS_OUT,
     on_stream=model.send_together,
 )
 empty_200: Final[Fault] = ResponseFault(
@@ -217,7 +204,7 @@ empty_200: Final[Fault] = ResponseFault(
     "The answer is a 200 without a body.",
     "HTTP",
     "whole answer",
-    ENDS,
+    model.ENDS,
     on_stream=model.send_nothing,
     on_body=model.send_nothing,
 )
@@ -226,7 +213,7 @@ json_for_stream: Final[Fault] = ResponseFault(
     "The answer is a 200 with JSON where a stream is due.",
     "HTTP",
     "whole answer",
-    CHECKSUM,
+    model.CHECKSUM,
     on_stream=model.send_json,
 )
 wrong_content_length: Final[Fault] = ResponseFault(
@@ -234,7 +221,7 @@ wrong_content_length: Final[Fault] = ResponseFault(
     "The Content-Length says more than is sent before the connection is closed.",
     "HTTP",
     "whole answer",
-    NO_NOTICE,
+    model.NO_NOTICE,
     on_stream=model.promise_too_much,
     on_body=model.promise_too_much,
     transports=NOT_ASGI,
@@ -247,7 +234,7 @@ reset: Final[Fault] = ResponseFault(
     "The peer resets the connection (RST) between two frames.",
     "connection",
     "between",
-    PROTOCOL,
+    model.PROTOCOL,
     on_stream=model.break_stream("connection reset"),
     on_body=model.break_body("connection reset"),
     transports=NOT_ASGI,
@@ -257,8 +244,8 @@ closed: Final[Fault] = ResponseFault(
     "The peer closes the connection (FIN) in the middle of a frame.",
     "connection",
     "in event",
-    PROTOCOL,
-    on_stream=model.break_stream("connection closed", cut=model.in_middle),
+    model.PROTOCOL,
+    on_stream=model.break_stream("connection closed", model.cut(model.in_middle)),
     on_body=model.break_body("connection closed"),
 )
 stall: Final[Fault] = ResponseFault(
@@ -266,7 +253,7 @@ stall: Final[Fault] = ResponseFault(
     "Nothing more is sent, and the connection stays open; `.lasting(seconds)` goes on after that time.",
     "connection",
     "between",
-    TIMEOUT,
+    model.TIMEOUT,
     on_stream=model.stall_stream,
     on_body=model.stall_body,
     seconds=DURATIONS["stall"],
@@ -276,7 +263,7 @@ slow_first_byte: Final[Fault] = ResponseFault(
     "Nothing is sent for a second, not even the head; `.lasting(seconds)` for another time.",
     "connection",
     "whole answer",
-    HANDS_OUT,
+    model.HANDS_OUT,
     on_stream=model.wait,
     on_body=model.wait,
     seconds=DURATIONS["slow_first_byte"],
@@ -286,7 +273,7 @@ stale_connection: Final[Fault] = ResponseFault(
     "The answer comes whole, and the next request on its connection gets a reset (RST) instead of one.",
     "connection",
     "whole answer",
-    HANDS_OUT,
+    model.HANDS_OUT,
     on_stream=model.leave_stale,
     on_body=model.leave_stale,
     transports=ON_A_SOCKET,

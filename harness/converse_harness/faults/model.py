@@ -6,16 +6,13 @@ The named ones are in `converse_harness.faults`; a Reply keeps each as a FaultPl
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any, Final, Literal, get_args
 
 from converse_harness.errors import ReplyError
-from converse_harness.faults.order import OrderFault
-from converse_harness.faults.positions import Event
 from converse_harness.stream.frames import PRELUDE_LENGTH
-from converse_harness.stream.grammar import kind
 from converse_harness.stream.http import JSON_HEADERS, STREAM_HEADERS, Break, Chunk, ConnectionFailure, HttpResponse
 
 FaultLevel = Literal["events", "frames", "connection", "HTTP"]
@@ -32,6 +29,17 @@ Transport = Literal["boto", "httpx", "server", "asgi"]
 """The ways for a client to reach a fake."""
 
 
+HANDS_OUT: Final = "hands out the events as they come"
+SKIPS: Final = "skips the event"
+ENDS: Final = "ends without an error"
+FAILS: Final = "raises EventStreamError"
+PARSER: Final = "raises ResponseParserError"
+CHECKSUM: Final = "raises ChecksumMismatch"
+PROTOCOL: Final = "raises urllib3's ProtocolError"
+TIMEOUT: Final = "raises urllib3's ReadTimeoutError"
+NO_NOTICE: Final = f"{HANDS_OUT}; 1.40 {PROTOCOL}"
+"""What botocore does with a fault in a stream; after a semicolon what an older one does."""
+
 FAULT_LEVELS: Final[tuple[FaultLevel, ...]] = get_args(FaultLevel)
 TRANSPORTS: Final[tuple[Transport, ...]] = get_args(Transport)
 EVERY_TRANSPORT: Final = frozenset(TRANSPORTS)
@@ -41,7 +49,7 @@ Change = Callable[[HttpResponse, "FaultPlacement"], HttpResponse]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A deliberate breach of the protocol; the named ones are in `faults`. It is an EventOrderFault or a ResponseFault.
+    """A deliberate breach of the protocol; the named ones are in `faults`. It is an OrderFault or a ResponseFault.
 
     `botocore` describes botocore's reaction in a stream. `on_body` applies the fault to a whole body; None if only a
     stream can have it. `seconds` is the duration of timed faults (`stall`, `slow_first_byte`). `no_answer`: the fault
@@ -80,13 +88,6 @@ class Fault:
         """Print the repr: hypothesis, in counterexamples, would otherwise print a dataclass's fields."""
         del cycle  # a fault cannot hold itself
         printer.text(repr(self))
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class EventOrderFault(Fault):
-    """A fault of the level "events": `order` finds its possible positions in a stream and rearranges the events."""
-
-    order: OrderFault = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -140,31 +141,6 @@ def place(fault: Fault, after: int | None, events: int) -> FaultPlacement:
     return FaultPlacement(fault, chosen, events)
 
 
-def rearranged(placement: FaultPlacement, events: Iterable[Event]) -> list[dict[str, Any]]:
-    """Return the events with the order fault applied; unchanged for any other fault."""
-    listed, fault = list(events), placement.fault
-    if isinstance(fault, EventOrderFault):
-        return fault.order.apply_at(listed, placement.after)
-    return [dict(event) for event in listed]
-
-
-def place_in_order(fault: EventOrderFault, after: int | None, events: Sequence[Event]) -> FaultPlacement:
-    """Place an order fault at one of its positions in these events, by default the middle one. Raises ReplyError."""
-    positions = fault.order.applicable_at(events)
-    if not positions:
-        kinds = ", ".join(map(kind, events)) or "none"
-        raise ReplyError(
-            f"broken({fault.name}): no event of this reply can be so broken. Its events: {kinds}. "
-            "Break a reply that has such an event, or break this one otherwise."
-        )
-    chosen = positions[len(positions) // 2] if after is None else after
-    if type(chosen) is not int or chosen not in positions:
-        raise ReplyError(
-            f"broken({fault.name}, after={after!r}): in this reply it can be at event {', '.join(map(str, positions))}."
-        )
-    return FaultPlacement(fault, chosen, len(events))
-
-
 Cut = Callable[[bytes], int]
 
 GARBAGE: Final = b"\r\n<!-- served by a proxy -->\r\n"
@@ -196,37 +172,37 @@ def _on_frames(change: Callable[[Iterator[Chunk], FaultPlacement], Iterator[Chun
     return lambda response, placement: replace(response, chunks=change(iter(response.chunks), placement))
 
 
-def cut(cut: Cut) -> Change:
-    """Cut the next frame and send nothing more; the HTTP response ends normally."""
+def _on_next(change: Callable[[Chunk, FaultPlacement], Chunk], *, is_last: bool = False) -> Change:
+    """Make a change of the frame that follows the place of the fault; with `is_last` nothing is sent after it."""
 
-    def cut_frames(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
+    def changed(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
         yield from islice(chunks, placement.after)
         for following in islice(chunks, 1):
-            yield Chunk(following.data[: cut(following.data)], following.delay)
+            yield change(following, placement)
+        if not is_last:
+            yield from chunks
 
-    return _on_frames(cut_frames)
+    return _on_frames(changed)
+
+
+def cut(cut: Cut) -> Change:
+    """Cut the next frame and send nothing more; the HTTP response ends normally."""
+    return _on_next(lambda chunk, _: Chunk(chunk.data[: cut(chunk.data)], chunk.delay), is_last=True)
 
 
 def flip(place: int | None) -> Change:
-    """Flip the lowest bit of one byte of the next frame; of its last byte if `at` is None."""
+    """Flip the lowest bit of one byte of the next frame; of its last byte if `place` is None."""
 
-    def flip_frame(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
-        yield from islice(chunks, placement.after)
-        for following in islice(chunks, 1):
-            data = bytearray(following.data)
-            data[-1 if place is None else place] ^= 1
-            yield following._replace(data=bytes(data))
-        yield from chunks
+    def flipped(chunk: Chunk, _: FaultPlacement) -> Chunk:
+        data = bytearray(chunk.data)
+        data[-1 if place is None else place] ^= 1
+        return chunk._replace(data=bytes(data))
 
-    return _on_frames(flip_frame)
+    return _on_next(flipped)
 
 
 PRELUDE_CRC: Final = PRELUDE_LENGTH - 1
 """The last byte of the CRC in the prelude."""
-
-
-def _with_garbage(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
-    return chain(chunks, [Chunk(GARBAGE)])
 
 
 def _bytewise(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Chunk]:
@@ -246,7 +222,7 @@ def _together(chunks: Iterator[Chunk], placement: FaultPlacement) -> Iterator[Ch
         yield Chunk(data, sum(chunk.delay for chunk in listed), events[0] if events else None, tuple(events[1:]))
 
 
-add_garbage: Final = _on_frames(_with_garbage)
+add_garbage: Final = _on_frames(lambda chunks, _: chain(chunks, [Chunk(GARBAGE)]))
 send_bytewise: Final = _on_frames(_bytewise)
 send_together: Final = _on_frames(_together)
 
@@ -283,18 +259,12 @@ def _with_length(headers: Iterable[tuple[str, str]], changes: Mapping[str, str])
     return tuple((names.get(name, name), changes.get(name, value)) for name, value in headers)
 
 
-def break_stream(broken: Break, *, cut: Cut | None = None) -> Change:
-    """Make a fault of the connection after some events, or in the middle of the next event."""
+_end_here: Final = _on_frames(lambda chunks, placement: islice(chunks, placement.after))
 
-    def breaking(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:
-        chunks = iter(response.chunks)
-        sent: Iterator[Chunk] = islice(chunks, placement.after)
-        if cut is not None:
-            rest = (Chunk(each.data[: cut(each.data)], each.delay) for each in islice(chunks, 1))
-            sent = chain(sent, rest)
-        return replace(response, chunks=sent, broken=broken)
 
-    return breaking
+def break_stream(broken: Break, change: Change = _end_here) -> Change:
+    """Make a fault of the connection after some events, or after what a change leaves of the stream."""
+    return lambda response, placement: replace(change(response, placement), broken=broken)
 
 
 def break_body(broken: Break) -> Change:
@@ -314,13 +284,8 @@ def stall_stream(response: HttpResponse, placement: FaultPlacement) -> HttpRespo
     if seconds == math.inf:
         return break_stream("stalled")(response, placement)
 
-    def later(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-        yield from islice(chunks, placement.after)
-        for following in islice(chunks, 1):
-            yield following._replace(delay=following.delay + seconds)
-        yield from chunks
-
-    return replace(response, chunks=later(iter(response.chunks)))
+    later = _on_next(lambda chunk, _: chunk._replace(delay=chunk.delay + seconds))
+    return later(response, placement)
 
 
 def stall_body(response: HttpResponse, placement: FaultPlacement) -> HttpResponse:

@@ -8,41 +8,27 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from converse_harness.errors import ReplyError
-from converse_harness.faults.positions import (
-    CLOSE,
-    DELTA,
-    START,
-    Events,
-    Where,
-    anywhere,
-    before_the_end,
-    before_the_one,
-    between_blocks,
-    first,
-    in_block,
-    in_open_block,
-    inside_tool_input,
-    is_a,
-    not_last,
-    of_block,
-    one_type,
-    only_delta,
-    opening,
-    opening_later,
-)
+from converse_harness.faults import positions
+from converse_harness.faults.model import FAILS, HANDS_OUT, PARSER, SKIPS, Fault, FaultLevel, FaultPlacement, Place
+from converse_harness.faults.positions import Event, Events, Where
+from converse_harness.stream.grammar import kind
 
 
-@dataclass(frozen=True, slots=True)
-class OrderFault:
-    """One way to break the order: its name, one sentence, its possible positions, its effect and the error text."""
+@dataclass(frozen=True, slots=True, repr=False)
+class OrderFault(Fault):
+    """One way to break the order of a stream's events.
 
-    name: str
-    sentence: str
+    `refusal` is the text of the StreamOrderError, `where` finds the possible positions, `rewrite` changes the events.
+    """
+
+    level: FaultLevel = field(default="events", init=False)
+    place: Place = field(default="position", init=False)
+    botocore: str = field(default=HANDS_OUT, kw_only=True)
     refusal: str
     where: Where
     rewrite: Callable[[list[dict[str, Any]], int], list[dict[str, Any]]]
@@ -60,16 +46,34 @@ class OrderFault:
         ['messageStart', 'metadata']
         """
         if position not in range(len(events)) or not self.where(events, position):
-            positions = ", ".join(map(str, self.applicable_at(events))) or "no event of this stream"
-            raise ReplyError(f"{self.name} cannot be made at events[{position}]. It can be made at: {positions}.")
+            places = ", ".join(map(str, self.applicable_at(events))) or "no event of this stream"
+            raise ReplyError(f"{self.name} cannot be made at events[{position}]. It can be made at: {places}.")
         return self.rewrite([copy.deepcopy(dict(event)) for event in events], position)
 
     def refuses(self, message: str) -> bool:
         """Whether a StreamOrderError's message is the one for this fault."""
         return re.search(self.refusal, message) is not None
 
-    def __repr__(self) -> str:
-        return f"<OrderFault {self.name}>"
+    def placed(self, after: int | None, events: Events) -> FaultPlacement:
+        """Place the fault at one of its positions in these events, by default the middle one. Raises ReplyError."""
+        places = self.applicable_at(events)
+        if not places:
+            kinds = ", ".join(map(kind, events)) or "none"
+            raise ReplyError(
+                f"broken({self.name}): no event of this reply can be so broken. Its events: {kinds}. "
+                "Break a reply that has such an event, or break this one otherwise."
+            )
+        chosen = places[len(places) // 2] if after is None else after
+        if type(chosen) is not int or chosen not in places:
+            listed = ", ".join(map(str, places))
+            raise ReplyError(f"broken({self.name}, after={after!r}): in this reply it can be at event {listed}.")
+        return FaultPlacement(self, chosen, len(events))
+
+
+def rearranged(placement: FaultPlacement, events: Iterable[Event]) -> list[dict[str, Any]]:
+    """Return the events with the order fault applied; unchanged for any other fault."""
+    listed, fault = [dict(event) for event in events], placement.fault
+    return fault.apply_at(listed, placement.after) if isinstance(fault, OrderFault) else listed
 
 
 def _drop(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
@@ -78,10 +82,6 @@ def _drop(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
 
 def _repeat(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
     return [*events[: position + 1], copy.deepcopy(events[position]), *events[position + 1 :]]
-
-
-def _nothing(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
-    return []
 
 
 def _swap(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
@@ -115,7 +115,7 @@ def _renumber(by: int) -> Callable[[list[dict[str, Any]], int], list[dict[str, A
 
     def rewrite(events: list[dict[str, Any]], position: int) -> list[dict[str, Any]]:
         for place in range(position, len(events)):
-            if of_block(events, place):
+            if positions.of_block(events, place):
                 (members,) = events[place].values()
                 members["contentBlockIndex"] += by
         return events
@@ -134,10 +134,6 @@ def _move(name: str) -> Callable[[list[dict[str, Any]], int], list[dict[str, Any
     return rewrite
 
 
-def _add_type(event: dict[str, Any]) -> None:
-    event["messageStart" if "metadata" in event else "metadata"] = {}
-
-
 def _index_of_next(event: dict[str, Any]) -> None:
     (members,) = event.values()
     members["contentBlockIndex"] += 1
@@ -148,21 +144,9 @@ def _no_index(event: dict[str, Any]) -> None:
     del members["contentBlockIndex"]
 
 
-def _empty_delta(event: dict[str, Any]) -> None:
-    event["contentBlockDelta"]["delta"] = {}
-
-
 def _two_deltas(event: dict[str, Any]) -> None:
     delta = event["contentBlockDelta"]["delta"]
     delta.update({"toolUse": {"input": ""}} if "text" in delta else {"text": ""})
-
-
-def _empty_start(event: dict[str, Any]) -> None:
-    event["contentBlockStart"]["start"] = {}
-
-
-def _empty_reasoning(event: dict[str, Any]) -> None:
-    event["contentBlockDelta"]["delta"]["reasoningContent"] = {}
 
 
 _TEXT: Final = {"contentBlockDelta": {"delta": {"text": "x"}}}
@@ -172,172 +156,222 @@ _CITATION: Final = {"contentBlockDelta": {"delta": {"citation": {"title": "x"}}}
 _STILL_OPEN: Final = r" in block \d+ \(|the open block is"
 
 _TABLE: Final = (
-    OrderFault("no_events", "There is no event at all.", "ends before any messageStart", first, _nothing),
-    OrderFault("no_message_start", "The messageStart is missing.", "before any messageStart", first, _drop),
+    OrderFault(
+        "no_events", "There is no event at all.", "ends before any messageStart", positions.first, lambda _, __: []
+    ),
+    OrderFault("no_message_start", "The messageStart is missing.", "before any messageStart", positions.first, _drop),
     OrderFault(
         "second_message_start",
         "A messageStart comes again.",
         "is messageStart ",
-        anywhere,
+        positions.anywhere,
         _insert({"messageStart": {"role": "assistant"}}),
     ),
     OrderFault(
-        "no_message_stop", "The messageStop is missing.", "is metadata where no block", is_a("messageStop"), _drop
+        "no_message_stop",
+        "The messageStop is missing.",
+        "is metadata where no block",
+        positions.is_a("messageStop"),
+        _drop,
     ),
     OrderFault(
-        "second_message_stop", "The messageStop comes twice.", "is messageStop after", is_a("messageStop"), _repeat
+        "second_message_stop",
+        "The messageStop comes twice.",
+        "is messageStop after",
+        positions.is_a("messageStop"),
+        _repeat,
     ),
     OrderFault(
         "message_stop_in_block",
         "The messageStop comes in a block.",
         "is messageStop in",
-        before_the_one("messageStop", in_block),
+        positions.before_the_one("messageStop", positions.in_block),
         _move("messageStop"),
     ),
-    OrderFault("no_metadata", "The metadata is missing.", "The stream ends after messageStop", is_a("metadata"), _drop),
-    OrderFault("second_metadata", "The metadata comes twice.", "is metadata after metadata", is_a("metadata"), _repeat),
+    OrderFault(
+        "no_metadata",
+        "The metadata is missing.",
+        "The stream ends after messageStop",
+        positions.is_a("metadata"),
+        _drop,
+    ),
+    OrderFault(
+        "second_metadata",
+        "The metadata comes twice.",
+        "is metadata after metadata",
+        positions.is_a("metadata"),
+        _repeat,
+    ),
     OrderFault(
         "metadata_early",
         "The metadata comes before messageStop.",
         "is metadata (where|in)",
-        before_the_one("metadata", before_the_end),
+        positions.before_the_one("metadata", positions.before_the_end),
         _move("metadata"),
     ),
     OrderFault(
         "cut_off",
         "The stream ends before its messageStop.",
         "The stream ends",
-        before_the_end,
+        positions.before_the_end,
         lambda e, at: e[: at + 1],
     ),
     OrderFault(
         "cut_in_tool_input",
         "The stream ends in the middle of a tool's input.",
         "The stream ends",
-        inside_tool_input,
+        positions.inside_tool_input,
         lambda e, at: e[: at + 1],
     ),
-    OrderFault("no_block_start", "A contentBlockStart is missing.", "where no block is open", START, _drop),
+    OrderFault("no_block_start", "A contentBlockStart is missing.", "where no block is open", positions.START, _drop),
     OrderFault(
-        "second_block_start", "A contentBlockStart comes twice.", r"is contentBlockStart\.\w+ in block", START, _repeat
+        "second_block_start",
+        "A contentBlockStart comes twice.",
+        r"is contentBlockStart\.\w+ in block",
+        positions.START,
+        _repeat,
     ),
-    OrderFault("no_block_stop", "A contentBlockStop is missing.", _STILL_OPEN, CLOSE, _drop),
+    OrderFault("no_block_stop", "A contentBlockStop is missing.", _STILL_OPEN, positions.CLOSE, _drop),
     OrderFault(
         "second_block_stop",
         "A contentBlockStop comes twice.",
         "is contentBlockStop where no block is open",
-        CLOSE,
+        positions.CLOSE,
         _repeat,
     ),
     OrderFault(
         "block_without_delta",
         "A block that has no contentBlockStart has no delta either.",
         "is contentBlockStop where no block is open",
-        only_delta,
+        positions.only_delta,
         _drop,
     ),
-    OrderFault("blocks_interleaved", "A block begins before the last one ended.", _STILL_OPEN, between_blocks, _swap),
-    OrderFault("index_skipped", "A contentBlockIndex is left out.", "the next block is", opening, _renumber(1)),
+    OrderFault(
+        "blocks_interleaved", "A block begins before the last one ended.", _STILL_OPEN, positions.between_blocks, _swap
+    ),
+    OrderFault(
+        "index_skipped", "A contentBlockIndex is left out.", "the next block is", positions.opening, _renumber(1)
+    ),
     OrderFault(
         "index_repeated",
         "A block has the contentBlockIndex of the last.",
         "the next block is",
-        opening_later,
+        positions.opening_later,
         _renumber(-1),
     ),
     OrderFault(
         "index_of_another_block",
         "An event has the contentBlockIndex of another block than the open one.",
         "the open block is",
-        in_open_block,
+        positions.in_open_block,
         _change(_index_of_next),
     ),
     OrderFault(
-        "no_index", "A contentBlockIndex is missing.", "has contentBlockIndex None", of_block, _change(_no_index)
+        "no_index",
+        "A contentBlockIndex is missing.",
+        "has contentBlockIndex None",
+        positions.of_block,
+        _change(_no_index),
     ),
-    OrderFault("delta_after_block", "A delta comes after its block.", "the next block is", CLOSE, _insert(_TEXT)),
+    OrderFault(
+        "delta_after_block", "A delta comes after its block.", "the next block is", positions.CLOSE, _insert(_TEXT)
+    ),
     OrderFault(
         "text_in_tool_use",
         "A text delta comes in a toolUse block.",
         r"is contentBlockDelta\.text in block \d+ \(toolUse\)",
-        is_a("contentBlockStart.toolUse", "contentBlockDelta.toolUse"),
+        positions.is_a("contentBlockStart.toolUse", "contentBlockDelta.toolUse"),
         _insert(_TEXT),
     ),
     OrderFault(
         "tool_input_in_text",
         "A toolUse delta comes in a block of text.",
         r"is contentBlockDelta\.toolUse in block \d+ \((text|cited)\)",
-        is_a("contentBlockDelta.text"),
+        positions.is_a("contentBlockDelta.text"),
         _insert(_TOOL_INPUT),
     ),
     OrderFault(
         "citation_after_text",
         "A citation comes after the text that it supports.",
         r"is contentBlockDelta\.citation in block \d+ \((text|cited)\)",
-        is_a("contentBlockDelta.text"),
+        positions.is_a("contentBlockDelta.text"),
         _insert(_CITATION),
     ),
     OrderFault(
         "reasoning_after_signature",
         "Reasoning goes on after its signature.",
         r"is contentBlockDelta\.reasoningContent\.text in block \d+ \(signed\)",
-        is_a("contentBlockDelta.reasoningContent.signature"),
+        positions.is_a("contentBlockDelta.reasoningContent.signature"),
         _insert(_REASONING),
     ),
     OrderFault(
         "reasoning_after_redacted",
         "Reasoning text comes in a block that is redacted.",
         r"is contentBlockDelta\.reasoningContent\.text in block \d+ \(redacted\)",
-        is_a("contentBlockDelta.reasoningContent.redactedContent"),
+        positions.is_a("contentBlockDelta.reasoningContent.redactedContent"),
         _insert(_REASONING),
     ),
     OrderFault(
         "event_after_exception",
         "Events follow an exception frame.",
         "after an exception frame, which ends a stream",
-        not_last,
+        positions.not_last,
         _insert({"throttlingException": {"message": "Too many requests, please wait before trying again."}}),
+        botocore=FAILS,
     ),
     OrderFault(
-        "unknown_event", "An event has a type that is not in the model.", "is ping ", anywhere, _insert({"ping": {}})
+        "unknown_event",
+        "An event has a type that is not in the model.",
+        "is ping ",
+        positions.anywhere,
+        _insert({"ping": {}}),
+        botocore=SKIPS,
     ),
     OrderFault(
         "event_without_type",
         "An event has no key.",
         "^no key in one event",
-        one_type,
+        positions.one_type,
         _change(lambda event: event.clear()),
     ),
     OrderFault(
-        "event_of_two_types", "An event has two keys.", "^'.*' and '.*' in one event", one_type, _change(_add_type)
+        "event_of_two_types",
+        "An event has two keys.",
+        "^'.*' and '.*' in one event",
+        positions.one_type,
+        _change(lambda event: event.update({"messageStart" if "metadata" in event else "metadata": {}})),
     ),
     OrderFault(
         "start_without_member",
         "The start of a block is an empty union.",
         "contentBlockStart.start is {}; it has exactly one",
-        START,
-        _change(_empty_start),
+        positions.START,
+        _change(lambda event: event["contentBlockStart"].update(start={})),
+        botocore=PARSER,
     ),
     OrderFault(
         "delta_without_member",
         "A delta is an empty union.",
         "contentBlockDelta.delta is {}; it has exactly one",
-        DELTA,
-        _change(_empty_delta),
+        positions.DELTA,
+        _change(lambda event: event["contentBlockDelta"].update(delta={})),
+        botocore=PARSER,
     ),
     OrderFault(
         "delta_of_two_members",
         "A delta is a union of two members.",
         r"(?s)contentBlockDelta\.delta is \{.+\}; it has exactly one",
-        DELTA,
+        positions.DELTA,
         _change(_two_deltas),
+        botocore=PARSER,
     ),
     OrderFault(
         "reasoning_without_member",
         "A delta's reasoningContent is an empty union.",
         r"contentBlockDelta\.delta\.reasoningContent is {}; it has exactly one",
-        is_a("contentBlockDelta.reasoningContent"),
-        _change(_empty_reasoning),
+        positions.is_a("contentBlockDelta.reasoningContent"),
+        _change(lambda event: event["contentBlockDelta"]["delta"].update(reasoningContent={})),
+        botocore=PARSER,
     ),
 )
 

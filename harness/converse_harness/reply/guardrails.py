@@ -13,8 +13,6 @@ from converse_harness.errors import ReplyError
 from converse_harness.reply.plain import message
 from converse_harness.reply.reply import Reply
 
-_INTERVENED: Final = "guardrail_intervened"
-
 _DOES: Final = {"BLOCKED": "block", "ANONYMIZED": "mask"}
 _NO_TOKENS: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
 
@@ -67,14 +65,7 @@ def guardrail_blocked(
     told = _trace(side, assessment, original or (streamed or "") + text, guardrail_id, version, input_assessment)
     if original is not None:
         told["guardrail"]["modelOutput"] = [original]
-    return message(
-        {"text": "".join(before) + text},
-        stop_reason=_INTERVENED,
-        trace=told if trace else None,
-        pieces={0: [*before, text]},
-        usage=usage,
-        metrics=metrics,
-    )
+    return _answer("".join(before) + text, [*before, text], told if trace else None, usage, metrics)
 
 
 def guardrail_masked(
@@ -122,14 +113,7 @@ def guardrail_masked(
         )
         told = _trace(side, assessment, before, guardrail_id, version, input_assessment)
         told["guardrail"]["modelOutput"] = [before]
-    return message(
-        {"text": text},
-        stop_reason=_INTERVENED,
-        trace=told if trace else None,
-        pieces=None if pieces is None else {0: pieces},
-        usage=usage,
-        metrics=metrics,
-    )
+    return _answer(text, pieces, told if trace else None, usage, metrics)
 
 
 def guardrail_passed(
@@ -155,13 +139,20 @@ def guardrail_passed(
     """
     _check_texts(text=text)
     side, assessment = _assess({} if policy is None else policy, "NONE", side or ("output" if policy is None else None))
-    return message(
-        {"text": text},
-        trace=_trace(side, assessment, text, guardrail_id, version, input_assessment),
-        pieces=None if pieces is None else {0: pieces},
-        usage=usage,
-        metrics=metrics,
-    )
+    told = _trace(side, assessment, text, guardrail_id, version, input_assessment)
+    return _answer(text, pieces, told, usage, metrics, "end_turn")
+
+
+def _answer(
+    text: str,
+    pieces: Sequence[str] | None,
+    trace: Mapping[str, object] | None,
+    usage: Mapping[str, object] | None,
+    metrics: Mapping[str, object] | None,
+    stop_reason: str = "guardrail_intervened",
+) -> Reply:
+    given = None if pieces is None else {0: pieces}
+    return message({"text": text}, stop_reason=stop_reason, trace=trace, pieces=given, usage=usage, metrics=metrics)
 
 
 def _assess(

@@ -9,17 +9,8 @@ from typing import Any
 from converse_harness import bedrock
 from converse_harness.bedrock.families import NEUTRAL, Family, usual
 from converse_harness.errors import ReplyError
-from converse_harness.faults.model import (
-    FAULT_LEVELS,
-    TRANSPORTS,
-    EventOrderFault,
-    Fault,
-    FaultPlacement,
-    Transport,
-    place,
-    place_in_order,
-    rearranged,
-)
+from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, Fault, FaultPlacement, Transport, place
+from converse_harness.faults.order import OrderFault, rearranged
 from converse_harness.reply.body import (
     METADATA,
     UNPACED,
@@ -159,16 +150,16 @@ class Reply:
                 f"broken({fault.name}): {self.summary}: where no answer comes, nothing else can be broken."
             )
         placement = self._placed(fault, after)
-        recorded = None if isinstance(fault, EventOrderFault) else self.recorded
+        recorded = None if isinstance(fault, OrderFault) else self.recorded
         return replace(self, placements=tuple(sorted((*self.placements, placement), key=_level)), recorded=recorded)
 
     def _placed(self, fault: Fault, after: int | None) -> FaultPlacement:
-        if isinstance(fault, EventOrderFault):
+        if isinstance(fault, OrderFault):
             if not isinstance(self.body, MessageBody | EventsBody) or self.failure is not None:
                 why = "it has no events" if self.failure is None else "break the order first, then say how it fails"
                 raise ReplyError(f"broken({fault.name}): {self.summary}: {why}.")
             self._check_uncounted(f"broken({fault.name}): {self.summary}: break the order")
-            return place_in_order(fault, after, list(self.events()))
+            return fault.placed(after, list(self.events()))
         if not isinstance(self.body, MessageBody | EventsBody) and fault.on_body is None:
             raise ReplyError(f"broken({fault.name}): {self.summary}: only a stream can be broken so.")
         return place(fault, after, self._count())
@@ -211,7 +202,7 @@ class Reply:
     @property
     def order_breach(self) -> FaultPlacement | None:
         """The placed fault of the order of events; None if there is none."""
-        return next((each for each in self.placements if isinstance(each.fault, EventOrderFault)), None)
+        return next((each for each in self.placements if isinstance(each.fault, OrderFault)), None)
 
     def check_transport(self, transport: Transport | None) -> None:
         """Raise ReplyError for a fault that the transport cannot express."""

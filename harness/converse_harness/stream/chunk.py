@@ -5,17 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any, Final, NamedTuple, Protocol, cast
 
-from converse_harness.bedrock.cutting import (
-    SPELLINGS,
-    cut_tool_input,
-    ends_empty,
-    reasoning_runs,
-    spell_tool_input,
-    text_runs,
-)
+from converse_harness.bedrock import cutting
 from converse_harness.bedrock.families import NEUTRAL, Family
 from converse_harness.errors import ReplyError
 from converse_harness.stream.grammar import CARRIED
@@ -124,7 +118,7 @@ def message_runs(
             )
     last = len(blocks) - 1
     unfinished = last if stop_reason in CUT_OFF else None
-    ending = last if ends_empty(family, blocks, stop_reason or default_stop_reason(blocks)) else None
+    ending = last if cutting.ends_empty(family, blocks, stop_reason or default_stop_reason(blocks)) else None
     return _cut_in_runs(message, ByFamily(family, pieces or {}, unfinished, ending), strict=strict)
 
 
@@ -167,31 +161,24 @@ class ByFamily:
         given = self._given(index, text, text.__eq__)
         if given:
             return (given,)
-        runs = text_runs(text, self.family)
+        runs = cutting.text_runs(text, self.family)
         return chain(runs, ([""],)) if index == self.ending else runs
 
     def reasoning(self, index: int, text: str) -> Iterable[Sequence[str]]:
         """The deltas of a reasoning text."""
         given = self._given(index, text, text.__eq__)
-        return (given,) if given else reasoning_runs(text, self.family)
+        return (given,) if given else cutting.reasoning_runs(text, self.family)
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
         """The deltas of a tool's input; none if the given pieces are empty and the tool has no input."""
-        text = _tool_input_json(value)
-        if value == {} and len(self.pieces.get(index, text)) == 0:
+        given = self.pieces.get(index)
+        if given is None:
+            return cutting.cut_tool_input(cutting.spell_tool_input(value, self.family), self.family)
+        if value == {} and not given:
             return ()
-        if index == self.unfinished:
-            spelled = tuple(
-                json.dumps(value, ensure_ascii=escaped, **spelling)
-                for spelling in SPELLINGS.values()
-                for escaped in (False, True)
-            )
-            given = self._given(
-                index, text, lambda joined: any(each.startswith(joined) for each in spelled), ", or its beginning"
-            )
-        else:
-            given = self._given(index, text, lambda joined: _spells(joined, text))
-        return given or cut_tool_input(spell_tool_input(value, self.family), self.family)
+        more = ", or its beginning" if index == self.unfinished else ""
+        fits = partial(_begins if more else _spells, value)
+        return self._given(index, cutting.spell_tool_input(value, NEUTRAL), fits, more) or ()
 
     def tool_result(self, index: int, content: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping[str, Any]]]:
         """One delta per item."""
@@ -204,12 +191,21 @@ class ByFamily:
         return given
 
 
-def _spells(joined: str, text: str) -> bool:
-    """Whether a text is exactly the JSON that `_tool_input_json` would write for the value."""
+def _spells(value: object, joined: str) -> bool:
+    """Whether a text is exactly the JSON of a value, in any spelling."""
     try:
-        return _tool_input_json(json.loads(joined)) == text
+        return cutting.spell_tool_input(json.loads(joined), NEUTRAL) == cutting.spell_tool_input(value, NEUTRAL)
     except ValueError:
         return False
+
+
+def _begins(value: object, joined: str) -> bool:
+    """Whether the JSON of a value begins with a text, in one of the spellings of models."""
+    return any(
+        json.dumps(value, ensure_ascii=escaped, **spelling).startswith(joined)
+        for spelling in cutting.SPELLINGS.values()
+        for escaped in (False, True)
+    )
 
 
 def cut_message(message: Mapping[str, object], cutter: Cutter, *, strict: bool = True) -> Iterator[dict[str, Any]]:
@@ -279,11 +275,6 @@ def _weigh_members(value: Mapping[object, object]) -> float:
         else:
             total += len(item) / 4
     return total
-
-
-def _tool_input_json(value: object) -> str:
-    """The JSON of a tool input as most models write it: with spaces, and with unescaped UTF-8."""
-    return spell_tool_input(value, NEUTRAL)
 
 
 def _cut_block(

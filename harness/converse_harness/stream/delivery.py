@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice, repeat
 from typing import Any, NamedTuple
 
@@ -29,27 +31,20 @@ def in_chunks(frames: Iterable[bytes]) -> bytes:
 
 
 class Frames(list[bytes]):
-    """The frames of a stream except the last one. Complete, and never changed again, once the stream was sent.
-
-    `events` makes their events anew at each call. `chunked` is their HTTP/1.1 form in one piece, made when it is first
-    asked for.
-    """
-
-    __slots__ = ("_chunked", "events")
+    """The frames of a stream except the last one. Complete, and never changed again, once the stream was sent."""
 
     def __init__(self, events: Callable[[], Iterable[Event]], frames: Iterable[bytes] = ()) -> None:
         super().__init__(frames)
         self.events = events
-        self._chunked = b""
+        """Makes their events anew at each call."""
 
-    @property
+    @cached_property
     def chunked(self) -> bytes:
-        """The frames in the transfer encoding `chunked`, one chunk each."""
-        if not self._chunked:
-            self._chunked = in_chunks(self)
-        return self._chunked
+        """The frames in the transfer encoding `chunked`, in one piece."""
+        return in_chunks(self)
 
 
+@dataclass(slots=True, eq=False)
 class StreamChunks(Iterable[Chunk]):
     """The chunks of a stream without faults: one frame each; `first` and `each` are the pauses before them, in seconds.
 
@@ -57,21 +52,11 @@ class StreamChunks(Iterable[Chunk]):
     `last` makes the final chunk, if there is one, from the number of frames before it.
     """
 
-    __slots__ = ("each", "first", "frames", "last", "runs")
-
-    def __init__(
-        self,
-        frames: Frames,
-        runs: Iterable[list[bytes]],
-        last: Callable[[int], Chunk | None],
-        first: float,
-        each: float,
-    ) -> None:
-        self.frames = frames
-        self.runs = runs
-        self.last = last
-        self.first = first
-        self.each = each
+    frames: Frames
+    runs: Iterable[list[bytes]]
+    last: Callable[[int], Chunk | None]
+    first: float
+    each: float
 
     @property
     def is_paced(self) -> bool:
@@ -97,6 +82,7 @@ class StreamChunks(Iterable[Chunk]):
             yield last
 
 
+@dataclass(slots=True, eq=False)
 class SentChunks:
     """The chunks of an answer that a client took, with their times.
 
@@ -105,15 +91,12 @@ class SentChunks:
     the frame is.
     """
 
-    __slots__ = ("_frames", "chunks", "started", "times")
-
-    def __init__(self) -> None:
-        self.started = 0.0
-        """When the request arrived, on the clock of `times`."""
-        self.times = array("d")
-        """When each chunk was taken: first those of `_frames`, perhaps not all of them, then those in `chunks`."""
-        self.chunks: list[Chunk] = []
-        self._frames: Frames | None = None
+    started: float = 0.0
+    """When the request arrived, on the clock of `times`."""
+    times: array[float] = field(default_factory=lambda: array("d"))
+    """When each chunk was taken: first those of `_frames`, perhaps not all of them, then those in `chunks`."""
+    chunks: list[Chunk] = field(default_factory=list[Chunk])
+    _frames: Frames | None = None
 
     def begin(self, chunks: Iterable[Chunk], started: float) -> Iterator[Chunk]:
         """Return the chunks to read; `started` is the arrival time of the request."""

@@ -24,8 +24,8 @@ LONGEST_PADDING: Final = 61
 
 _PADS: Final = tuple(PADDING[:length] for length in range(len(PADDING) + 1))
 _quote: Final[Any] = encode_basestring
-_ENDS: Final = tuple(f',"p":"{padding}"}}' for padding in _PADS)
-"""How the payload of a padded event ends, by the length of its padding."""
+_ENDS: Final = {depth: tuple(f'{"}" * depth},"p":"{padding}"}}' for padding in _PADS) for depth in (1, 2)}
+"""How the payload of a padded delta ends, by the depth of its text and the length of its padding."""
 
 
 def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:
@@ -43,7 +43,9 @@ def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:
     name = kind(event)
     body = event[name]
     if name == ERROR_FRAME:
-        return frame_bytes(_error_headers(body["code"], body["message"]), b"")
+        # In the order of the event stream's specification: no such frame of Bedrock is recorded.
+        pairs = (":error-code", body["code"]), (":error-message", body["message"]), (":message-type", "error")
+        return frame_bytes(_headers(*pairs), b"")
     if padding is not None and not is_exception(name):
         body = {**body, "p": _PADS[padding]}
     return frame_bytes(_header_block(name), _to_json(name, body).encode())
@@ -56,9 +58,8 @@ def encode_deltas(run: Deltas, paddings: bytes) -> list[bytes]:
     every stream.
     """
     inner = CARRIED.get(run.member)
-    opened, closed = ("", "}") if inner is None else (f'{{"{inner}":', "}}")
+    opened, ends = ("", _ENDS[1]) if inner is None else (f'{{"{inner}":', _ENDS[2])
     start = f'{{"contentBlockIndex":{run.block},"delta":{{"{run.member}":{opened}'
-    ends = [closed + end for end in _ENDS]
     try:
         rests = [(_quote(piece) + ends[padding]).encode() for piece, padding in zip(run.pieces, paddings, strict=False)]
     except (TypeError, UnicodeEncodeError):  # a lone surrogate, or no text at all
@@ -137,13 +138,12 @@ def _delta_payload(event: Mapping[str, Any], padding: int) -> bytes | None:
         index, delta = body["contentBlockIndex"], body["delta"]
         if len(event) != 1 or len(body) != 2 or len(delta) != 1 or type(index) is not int:
             return None
-        end = _ENDS[padding]
         if "text" in delta and type(text := delta["text"]) is str:
-            return f'{{"contentBlockIndex":{index},"delta":{{"text":{_quote(text)}}}{end}'.encode()
+            return f'{{"contentBlockIndex":{index},"delta":{{"text":{_quote(text)}{_ENDS[1][padding]}'.encode()
         for carrier, member in CARRIED.items():
             if carrier in delta and len(inner := delta[carrier]) == 1 and type(text := inner[member]) is str:
-                value = f'{{"{member}":{_quote(text)}}}'
-                return f'{{"contentBlockIndex":{index},"delta":{{"{carrier}":{value}}}{end}'.encode()
+                value = f'"{carrier}":{{"{member}":{_quote(text)}'
+                return f'{{"contentBlockIndex":{index},"delta":{{{value}{_ENDS[2][padding]}'.encode()
     except (LookupError, TypeError, UnicodeEncodeError):
         pass
     return None
@@ -152,14 +152,11 @@ def _delta_payload(event: Mapping[str, Any], padding: int) -> bytes | None:
 @lru_cache(maxsize=256)
 def _header_block(name: str) -> bytes:
     kind = "exception" if is_exception(name) else "event"
-    pairs = ((f":{kind}-type", name), (":content-type", "application/json"), (":message-type", kind))
-    return encode_headers([Header(key, HeaderType.STRING, value) for key, value in pairs])
+    return _headers((f":{kind}-type", name), (":content-type", "application/json"), (":message-type", kind))
 
 
-def _error_headers(code: str, message: str) -> bytes:
-    """Headers in the order of the event stream's specification: no such frame of Bedrock is recorded."""
-    pairs = ((":error-code", code), (":error-message", message), (":message-type", "error"))
-    return encode_headers([Header(key, HeaderType.STRING, value) for key, value in pairs])
+def _headers(*pairs: tuple[str, str]) -> bytes:
+    return encode_headers([Header(name, HeaderType.STRING, value) for name, value in pairs])
 
 
 _DELTA_HEADERS: Final = _header_block("contentBlockDelta")

@@ -153,11 +153,7 @@ def decode(data: bytes) -> Frame:
         raise _truncated(len(data), total_length, 0)
     frame = _read_frame(data[:total_length], headers_length, 0)
     if len(data) > total_length:
-        raise FrameError(
-            "trailing_bytes",
-            f"{len(data) - total_length} bytes follow a frame of {total_length}; none may",
-            total_length,
-        )
+        raise FrameError("trailing_bytes", total_length, more=len(data) - total_length, length=total_length)
     return frame
 
 
@@ -229,43 +225,30 @@ class Decoder:
 
 def _truncated(available: int, total_length: int | None, offset: int) -> FrameError:
     expected = f"a frame of {total_length}" if total_length else f"a prelude, which has {PRELUDE_LENGTH}"
-    return FrameError("truncated_frame", f"the stream ends after {available} bytes of {expected}", offset + available)
+    return FrameError("truncated_frame", offset + available, available=available, expected=expected)
 
 
 def _read_prelude(prelude: bytes, offset: int) -> tuple[int, int]:
     """Read total and headers length, checked before the rest of the frame arrives, so that no wrong length is waited
     for.
     """
-    total_length, headers_length, checksum = _PRELUDE.unpack(prelude)
+    length, headers, checksum = _PRELUDE.unpack(prelude)
     actual = crc32(prelude[: _LENGTHS.size])
     if checksum != actual:
+        at = offset + _LENGTHS.size
         raise FrameError(
-            "prelude_checksum_mismatch",
-            f"the lengths {total_length} and {headers_length} have CRC 0x{actual:08x}, not 0x{checksum:08x}",
-            offset + _LENGTHS.size,
+            "prelude_checksum_mismatch", at, length=length, headers=headers, actual=actual, checksum=checksum
         )
-    if total_length < _MIN_FRAME_LENGTH:
-        raise FrameError(
-            "frame_too_short", f"a frame of {total_length} bytes; it has at least {_MIN_FRAME_LENGTH}", offset
-        )
-    room = total_length - _MIN_FRAME_LENGTH
-    if headers_length > room:
-        raise FrameError(
-            "headers_overrun",
-            f"headers of {headers_length} bytes in a frame of {total_length}, which has room for {room}",
-            offset + _HEADERS_LENGTH_AT,
-        )
-    if headers_length > MAX_HEADERS_LENGTH:
-        raise FrameError(
-            "headers_too_long",
-            f"headers of {headers_length} bytes; at most {MAX_HEADERS_LENGTH}",
-            offset + _HEADERS_LENGTH_AT,
-        )
-    if room - headers_length > MAX_PAYLOAD_LENGTH:
-        raise FrameError(
-            "payload_too_long", f"a payload of {room - headers_length} bytes; at most {MAX_PAYLOAD_LENGTH}", offset
-        )
-    return total_length, headers_length
+    room = length - _MIN_FRAME_LENGTH
+    if room < 0:
+        raise FrameError("frame_too_short", offset, length=length, least=_MIN_FRAME_LENGTH)
+    if headers > room:
+        raise FrameError("headers_overrun", offset + _HEADERS_LENGTH_AT, headers=headers, length=length, room=room)
+    if headers > MAX_HEADERS_LENGTH:
+        raise FrameError("headers_too_long", offset + _HEADERS_LENGTH_AT, headers=headers, most=MAX_HEADERS_LENGTH)
+    if room - headers > MAX_PAYLOAD_LENGTH:
+        raise FrameError("payload_too_long", offset, payload=room - headers, most=MAX_PAYLOAD_LENGTH)
+    return length, headers
 
 
 def _read_frame(frame: bytes, headers_length: int, offset: int) -> Frame:
@@ -283,8 +266,6 @@ def _read_frame(frame: bytes, headers_length: int, offset: int) -> Frame:
         raise
     if checksum != actual:
         raise FrameError(
-            "message_checksum_mismatch",
-            f"a frame of {len(frame)} bytes has CRC 0x{actual:08x}, not 0x{checksum:08x}",
-            offset + checksum_at,
+            "message_checksum_mismatch", offset + checksum_at, length=len(frame), actual=actual, checksum=checksum
         )
     return Frame(headers, frame[headers_end:checksum_at])

@@ -138,6 +138,16 @@ def is_exception(name: str) -> bool:
     return name.endswith("Exception") or name == ERROR_FRAME
 
 
+_PLACES: Final[Mapping[str, str]] = {
+    START: "before any messageStart",
+    "message": "where no block is open",
+    "stopped": "after messageStop",
+    FINISHED: "after metadata, the last event of a stream",
+    FAILED: "after an exception frame, which ends a stream",
+}
+"""Where a stream is that is in no block, for messages."""
+
+
 class StreamOrder:
     """Checks a stream against the table, event by event.
 
@@ -205,19 +215,7 @@ class StreamOrder:
             )
 
     def _where(self) -> str:
-        match self.state:
-            case "start":
-                return "before any messageStart"
-            case "message":
-                return "where no block is open"
-            case "stopped":
-                return "after messageStop"
-            case "finished":
-                return "after metadata, the last event of a stream"
-            case "failed":
-                return "after an exception frame, which ends a stream"
-            case block:
-                return f"in block {self.block} ({block})"
+        return _PLACES.get(self.state, f"in block {self.block} ({self.state})")
 
     def _legal(self) -> str:
         names = list(ORDER[self.state])

@@ -3,17 +3,17 @@
     header = name length u8, name in UTF-8, type u8, value
 
 The value of a bool is its type alone; numbers are signed and big-endian, a UUID has 16 bytes, strings and byte arrays
-have their length (u16) before them.
+have their length (u16) before them. Bedrock sends strings alone: all else is kept as its bytes.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final, Literal, TypeAlias
-from uuid import UUID
+from functools import partial
+from typing import Any, Final, Literal
 
 from converse_harness.errors import DamagedData, ReplyError
 
@@ -42,6 +42,25 @@ FrameProblem = Literal[
 ]
 """What is wrong with the bytes of a frame."""
 
+_SAYING: Final[Mapping[FrameProblem, str]] = {
+    "truncated_frame": "the stream ends after {available} bytes of {expected}",
+    "trailing_bytes": "{more} bytes follow a frame of {length}; none may",
+    "prelude_checksum_mismatch": "the lengths {length} and {headers} have CRC 0x{actual:08x}, not 0x{checksum:08x}",
+    "message_checksum_mismatch": "a frame of {length} bytes has CRC 0x{actual:08x}, not 0x{checksum:08x}",
+    "frame_too_short": "a frame of {length} bytes; it has at least {least}",
+    "headers_overrun": "headers of {headers} bytes in a frame of {length}, which has room for {room}",
+    "headers_too_long": "headers of {headers} bytes; at most {most}",
+    "payload_too_long": "a payload of {payload} bytes; at most {most}",
+    "empty_header_name": "a header's name has no bytes; it has 1 to {most}",
+    "header_name_cut_off": "a header's name of {length} bytes and its type; {left} bytes of headers are left",
+    "unknown_header_type": "header {name!r} of type {type}; it is 0 to {most}",
+    "header_value_cut_off": "header {name!r} needs {length} bytes; {left} bytes of headers are left",
+    "header_value_too_long": "header {name!r} has {length} bytes; at most {most}",
+    "invalid_utf8": "{what} is not UTF-8 ({reason}): {data!r:.80}",
+    "duplicate_header": "a second header {name!r}; a name may be used once in a frame",
+}
+"""What the error says of it."""
+
 _ADVICE: Final[Mapping[FrameProblem, str]] = {
     "truncated_frame": "The stream was cut: keep the frames before this one, and treat the answer as incomplete.",
     "trailing_bytes": "Read a stream of several frames with Decoder.",
@@ -58,13 +77,14 @@ class UnwritableFrame(ReplyError):
 class FrameError(DamagedData):
     """Bytes that are not a frame: `kind` is the mistake, `offset` its position in the stream, in bytes."""
 
-    def __init__(self, kind: FrameProblem, message: str, offset: int = 0) -> None:
-        super().__init__(message)
+    def __init__(self, kind: FrameProblem, offset: int, **values: Any) -> None:
+        super().__init__(_SAYING[kind].format(**values))
         self.kind: FrameProblem = kind
         self.offset = offset
+        self._values = values
 
-    def __reduce__(self) -> tuple[type[FrameError], tuple[FrameProblem, str, int]]:
-        return FrameError, (self.kind, self.args[0], self.offset)
+    def __reduce__(self) -> tuple[Callable[..., FrameError], tuple[FrameProblem, int]]:
+        return partial(FrameError, **self._values), (self.kind, self.offset)
 
     def __str__(self) -> str:
         advice = _ADVICE.get(self.kind, "Mend what wrote these bytes.")
@@ -86,32 +106,34 @@ class HeaderType(IntEnum):
     UUID = 9
 
 
-HeaderValue: TypeAlias = bool | int | bytes | str | UUID
-
 _VALUE_LENGTH = struct.Struct(">H")
-_NUMBERS = {
-    HeaderType.BYTE: struct.Struct(">b"),
-    HeaderType.SHORT: struct.Struct(">h"),
-    HeaderType.INTEGER: struct.Struct(">i"),
-    HeaderType.LONG: struct.Struct(">q"),
-    HeaderType.TIMESTAMP: struct.Struct(">q"),
+_LENGTHS: Final[Mapping[HeaderType, int | None]] = {
+    HeaderType.BOOL_TRUE: 0,
+    HeaderType.BOOL_FALSE: 0,
+    HeaderType.BYTE: 1,
+    HeaderType.SHORT: 2,
+    HeaderType.INTEGER: 4,
+    HeaderType.LONG: 8,
+    HeaderType.BYTE_ARRAY: None,
+    HeaderType.STRING: None,
+    HeaderType.TIMESTAMP: 8,
+    HeaderType.UUID: 16,
 }
-_CONSTANTS = {HeaderType.BOOL_TRUE: True, HeaderType.BOOL_FALSE: False}
-_UUID_LENGTH = 16
+"""Bytes of a value of each type; None where a value has its length before it."""
+
 _TYPES = {member.value: member for member in HeaderType}
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """One header: `value` is the bool that the type names, an int, bytes, str or `uuid.UUID`.
+    """One header: `value` is the text of a STRING, for other types the bytes of the value, without their length.
 
-    A TIMESTAMP is an int, milliseconds since 1970 in UTC: most 64-bit numbers are outside of what a datetime can hold.
     Values are checked in `encode_headers`, not here.
     """
 
     name: str
     type: HeaderType
-    value: HeaderValue
+    value: str | bytes
 
 
 def encode_headers(headers: Iterable[Header]) -> bytes:
@@ -141,9 +163,7 @@ def decode_headers(block: bytes, offset: int = 0) -> tuple[Header, ...]:
     while at < len(block):
         header, end = _read_header(block, at, offset)
         if header.name in headers:
-            raise FrameError(
-                "duplicate_header", f"a second header {header.name!r}; a name may be used once in a frame", offset + at
-            )
+            raise FrameError("duplicate_header", offset + at, name=header.name)
         headers[header.name] = header
         at = end
     return tuple(headers.values())
@@ -153,42 +173,23 @@ def _read_header(block: bytes, start: int, offset: int) -> tuple[Header, int]:
     """Decode the header at `start` of the block; return it and its end. `offset` is the block's start in the stream."""
     name_length = block[start]
     if not name_length:
-        raise FrameError(
-            "empty_header_name", f"a header's name has no bytes; it has 1 to {MAX_NAME_LENGTH}", offset + start
-        )
+        raise FrameError("empty_header_name", offset + start, most=MAX_NAME_LENGTH)
     type_at = start + 1 + name_length
     if type_at >= len(block):
-        raise FrameError(
-            "header_name_cut_off",
-            f"a header's name of {name_length} bytes and its type; {len(block) - start - 1} bytes of headers are left",
-            offset + start,
-        )
+        raise FrameError("header_name_cut_off", offset + start, length=name_length, left=len(block) - start - 1)
     name = _text(block[start + 1 : type_at], "a header's name", offset + start + 1)
     type_ = _TYPES.get(block[type_at])
     if type_ is None:
-        raise FrameError(
-            "unknown_header_type",
-            f"header {name!r} of type {block[type_at]}; it is 0 to {max(_TYPES)}",
-            offset + type_at,
-        )
-    value_at = type_at + 1
-    if type_ in _CONSTANTS:
-        return Header(name, type_, _CONSTANTS[type_]), value_at
-    number = _NUMBERS.get(type_)
-    if number is not None:
-        end = _value_end(block, name, value_at, number.size, offset)
-        return Header(name, type_, number.unpack_from(block, value_at)[0]), end
-    if type_ is HeaderType.UUID:
-        end = _value_end(block, name, value_at, _UUID_LENGTH, offset)
-        return Header(name, type_, UUID(bytes=block[value_at:end])), end
-    data_at = _value_end(block, name, value_at, _VALUE_LENGTH.size, offset)
-    (length,) = _VALUE_LENGTH.unpack_from(block, value_at)
-    if length > MAX_VALUE_LENGTH:
-        raise FrameError(
-            "header_value_too_long",
-            f"header {name!r} has {length} bytes; at most {MAX_VALUE_LENGTH}",
-            offset + value_at,
-        )
+        raise FrameError("unknown_header_type", offset + type_at, name=name, type=block[type_at], most=max(_TYPES))
+    value_at = data_at = type_at + 1
+    length = _LENGTHS[type_]
+    if length is None:
+        data_at = _value_end(block, name, value_at, _VALUE_LENGTH.size, offset)
+        (length,) = _VALUE_LENGTH.unpack_from(block, value_at)
+        if length > MAX_VALUE_LENGTH:
+            raise FrameError(
+                "header_value_too_long", offset + value_at, name=name, length=length, most=MAX_VALUE_LENGTH
+            )
     end = _value_end(block, name, data_at, length, offset)
     data = block[data_at:end]
     value = _text(data, f"the value of header {name!r}", offset + data_at) if type_ is HeaderType.STRING else data
@@ -197,12 +198,7 @@ def _read_header(block: bytes, start: int, offset: int) -> tuple[Header, int]:
 
 def _value_end(block: bytes, name: str, start: int, length: int, offset: int) -> int:
     if start + length > len(block):
-        left = len(block) - start
-        raise FrameError(
-            "header_value_cut_off",
-            f"header {name!r} needs {length} bytes; {left} bytes of headers are left",
-            offset + start,
-        )
+        raise FrameError("header_value_cut_off", offset + start, name=name, length=length, left=len(block) - start)
     return start + length
 
 
@@ -210,40 +206,21 @@ def _text(data: bytes, what: str, offset: int) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise FrameError(
-            "invalid_utf8", f"{what} is not UTF-8 ({error.reason}): {data!r:.80}", offset + error.start
-        ) from None
+        raise FrameError("invalid_utf8", offset + error.start, what=what, reason=error.reason, data=data) from None
 
 
 def _encode_value(header: Header) -> bytes:
-    type_, value = header.type, header.value
-    number = _NUMBERS.get(type_)
-    match type_, value:
-        case (HeaderType.BOOL_TRUE, True) | (HeaderType.BOOL_FALSE, False):
-            return b""
-        case HeaderType.STRING, str():
-            return _with_length(header, _utf8(value, f"the value of header {header.name!r}"))
-        case HeaderType.BYTE_ARRAY, bytes():
-            return _with_length(header, value)
-        case HeaderType.UUID, UUID():
-            return value.bytes
-        case _, int() if number is not None and not isinstance(value, bool):
-            try:
-                return number.pack(value)
-            except struct.error:
-                allowed = f"{type_.name} is a signed number of {number.size * 8} bits"
-                raise UnwritableFrame(f"header {header.name!r} has the value {value}; {allowed}") from None
-        case _:
-            raise UnwritableFrame(
-                f"header {header.name!r} of type {type_!r} has the value {value!r:.80}; give True to BOOL_TRUE, "
-                "False to BOOL_FALSE, bytes to BYTE_ARRAY, str to STRING, uuid.UUID to UUID, int to the others"
-            )
-
-
-def _with_length(header: Header, data: bytes) -> bytes:
+    name, type_, value = header.name, header.type, header.value
+    data = _utf8(value, f"the value of header {name!r}") if isinstance(value, str) else value
+    length = _LENGTHS[type_]
+    if isinstance(value, str) is not (type_ is HeaderType.STRING) or length not in (None, len(data)):
+        raise UnwritableFrame(
+            f"header {name!r} of type {type_!r} has the value {value!r:.80}; give str to STRING, and to the others the "
+            f"bytes of their value{'' if length is None else f', {length} of them'}"
+        )
     if len(data) > MAX_VALUE_LENGTH:
-        raise UnwritableFrame(f"header {header.name!r} has {len(data)} bytes; at most {MAX_VALUE_LENGTH}: shorten it")
-    return _VALUE_LENGTH.pack(len(data)) + data
+        raise UnwritableFrame(f"header {name!r} has {len(data)} bytes; at most {MAX_VALUE_LENGTH}: shorten it")
+    return data if length is not None else _VALUE_LENGTH.pack(len(data)) + data
 
 
 def _utf8(text: str, what: str) -> bytes:

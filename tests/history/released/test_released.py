@@ -9,7 +9,7 @@ import pytest
 
 from converse_harness import faults, reply
 from converse_harness.bedrock.families import OVERFLOWS
-from converse_harness.bedrock.rules.table import RULES
+from converse_harness.bedrock.rules import RULES
 from converse_harness.cases import CASES
 from tests.history.released.table import HERE, Thread, problems, read_seen, threads
 

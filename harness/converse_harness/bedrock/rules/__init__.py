@@ -7,13 +7,18 @@ from functools import lru_cache
 from typing import Final
 
 from converse_harness.bedrock.rules.asked import RuleRequest, has_to_look
-from converse_harness.bedrock.rules.evidence import VERDICTS, Verdict, Witness
-from converse_harness.bedrock.rules.rule import LEVELS, Models, Refusal, Rule, RuleLevel
-from converse_harness.bedrock.rules.table import BY_NAME, RULES
+from converse_harness.bedrock.rules.claude import CLAUDE_TALK
+from converse_harness.bedrock.rules.claude_contents import CLAUDE_CONTENTS
+from converse_harness.bedrock.rules.contents import CONTENTS
+from converse_harness.bedrock.rules.families import OTHER_FAMILIES
+from converse_harness.bedrock.rules.gateway import REQUEST
+from converse_harness.bedrock.rules.rule import LEVELS, VERDICTS, Models, Refusal, Rule, RuleLevel, Verdict, Witness
 
 __all__ = [
     "BY_NAME",
+    "GATEWAY",
     "LEVELS",
+    "PROFILES",
     "RULES",
     "VERDICTS",
     "Models",
@@ -27,6 +32,19 @@ __all__ = [
     "refusal_of",
     "refusals_of",
 ]
+
+
+GATEWAY: Final[tuple[Rule, ...]] = (*REQUEST, *CONTENTS)
+"""What Bedrock refuses before any model sees a request."""
+
+PROFILES: Final[tuple[Rule, ...]] = (*CLAUDE_TALK, *CLAUDE_CONTENTS, *OTHER_FAMILIES)
+"""What single families of models refuse."""
+
+RULES: Final[tuple[Rule, ...]] = (*GATEWAY, *PROFILES)
+"""A request is refused for the first of these that it breaks."""
+
+BY_NAME: Final[Mapping[str, Rule]] = {rule.name: rule for rule in RULES}
+"""The rules by their names."""
 
 
 def refusal_of(asked: RuleRequest, level: RuleLevel = "default") -> Refusal | None:

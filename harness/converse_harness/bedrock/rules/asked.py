@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from converse_harness import bedrock
 from converse_harness.bedrock import Violation
-from converse_harness.bedrock.findings import is_object
 from converse_harness.bedrock.models import Standing, standing
+from converse_harness.json_values import member_of, object_of, objects_of
 
 Message = Mapping[str, Any]
 
@@ -64,33 +64,27 @@ class RuleRequest:
     @property
     def system(self) -> Sequence[Mapping[str, Any]]:
         """The system content blocks."""
-        found: Sequence[Mapping[str, Any]] = self.body.get("system", ())
-        return found
+        return objects_of(self.body.get("system"))
 
     @property
     def inference(self) -> Mapping[str, Any]:
         """The inferenceConfig; empty if absent."""
-        found: Mapping[str, Any] = self.body.get("inferenceConfig", {})
-        return found
+        return object_of(self.body.get("inferenceConfig"))
 
     @property
     def tool_config(self) -> Mapping[str, Any]:
         """The toolConfig; empty if absent."""
-        found: Mapping[str, Any] = self.body.get("toolConfig", {})
-        return found
+        return object_of(self.body.get("toolConfig"))
 
     @property
     def tools(self) -> Sequence[Mapping[str, Any]]:
         """The entries of the toolConfig's `tools`: tools and cache points."""
-        found: Sequence[Mapping[str, Any]] = self.tool_config.get("tools", ())
-        return found
+        return objects_of(self.tool_config.get("tools"))
 
     @property
     def thinking(self) -> Mapping[str, Any]:
         """The `thinking` settings of a Claude request, empty if absent."""
-        fields = self.body.get("additionalModelRequestFields")
-        found = fields.get("thinking") if is_object(fields) else None
-        return found if is_object(found) else {}
+        return object_of(member_of(self.body, "additionalModelRequestFields", "thinking"))
 
     @cached_property
     def parts(self) -> frozenset[str]:
@@ -99,9 +93,8 @@ class RuleRequest:
         found.update([f"role {message.get('role')}" for message in self.messages])
         if self.violations:
             found.add("a violation of AWS's model")
-        for _, _, result in self.blocks("toolResult"):
-            for block in result.get("content", ()):
-                found.update(block)
+        for _, _, _, block in self.in_results():
+            found.update(block)
         return frozenset(found & _NEEDED)
 
     def blocks(self, kind: str) -> Sequence[Block]:
@@ -113,14 +106,19 @@ class RuleRequest:
         content: Sequence[Mapping[str, Any]] = self.messages[n].get("content", ())
         return content[m] if 0 <= m < len(content) else {}
 
-    def shown(self, kind: str) -> Iterator[tuple[str, Any]]:
-        """All blocks of one kind in messages and in tool results, each with its path."""
-        for n, m, value in self.blocks(kind):
-            yield at(n, m, kind), value
+    def in_results(self) -> Iterator[tuple[int, int, int, Mapping[str, Any]]]:
+        """All blocks in tool results: the indexes of message, tool result and block, and the block."""
         for n, m, result in self.blocks("toolResult"):
             for k, inner in enumerate(result.get("content", ())):
-                if kind in inner:
-                    yield at(n, m, f"toolResult.content[{k}].{kind}"), inner[kind]
+                yield n, m, k, inner
+
+    def shown(self, kind: str) -> Iterator[tuple[str, int, int, Any]]:
+        """All blocks of one kind in messages and in tool results: path, indexes of the block in its message, value."""
+        for n, m, value in self.blocks(kind):
+            yield at(n, m, kind), n, m, value
+        for n, m, k, inner in self.in_results():
+            if kind in inner:
+                yield at(n, m, f"toolResult.content[{k}].{kind}"), n, m, inner[kind]
 
     @cached_property
     def _blocks(self) -> Mapping[str, Sequence[Block]]:
@@ -155,6 +153,53 @@ def needs(*parts: str) -> Callable[[Finder], Finder]:
     return mark
 
 
+def in_request(path: str, breaks: Callable[[RuleRequest], bool], *parts: str) -> Finder:
+    """A finder of a condition that a request breaks at this path; `parts` are those that the finder needs."""
+
+    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
+        if breaks(asked):
+            yield RuleViolation(path)
+
+    return needs(*parts)(find) if parts else find
+
+
+def in_blocks(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finder:
+    """A finder of a condition that blocks of one kind in messages break, at this path in the block."""
+
+    @needs(kind)
+    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
+        for n, m, value in asked.blocks(kind):
+            if breaks(value):
+                yield RuleViolation(at(n, m, kind + path), {"n": n, "m": m})
+
+    return find
+
+
+def any_block(*kinds: str, role: str = "") -> Finder:
+    """A finder of all blocks of these kinds in messages, or in those of one role."""
+
+    @needs(*kinds)
+    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
+        for kind in kinds:
+            for n, m, _ in asked.blocks(kind):
+                if role in ("", asked.messages[n].get("role")):
+                    yield RuleViolation(at(n, m, kind), {"n": n, "m": m, "kind": kind})
+
+    return find
+
+
+def in_shown(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finder:
+    """A finder of a condition that blocks of one kind in messages and tool results break, at this path in the block."""
+
+    @needs(kind)
+    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
+        for place, n, m, value in asked.shown(kind):
+            if breaks(value):
+                yield RuleViolation(place + path, {"n": n, "m": m})
+
+    return find
+
+
 def has_to_look(find: Finder, parts: frozenset[str]) -> bool:
     """Whether a finder can match a request with these parts."""
     needed = _NEEDS.get(find)
@@ -170,11 +215,9 @@ def labels(operation: str) -> frozenset[str]:
 
 def _merged(messages: Sequence[Message]) -> Iterator[Message]:
     for role, run in groupby(messages, key=lambda message: message.get("role")):
-        first, *others = run
-        if not others:
-            yield first
-        else:
-            yield {"role": role, "content": [block for each in (first, *others) for block in each.get("content", ())]}
+        same = [*run]
+        content = [block for each in same for block in each.get("content", ())]
+        yield same[0] if len(same) == 1 else {"role": role, "content": content}
 
 
 def at(n: int, m: int | None = None, *more: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, needs
@@ -68,17 +68,18 @@ def _points(asked: RuleRequest) -> Iterator[tuple[str, str, Any]]:
     """The cache points in the service's order: the path, the block before it as the model receives it, and the cache
     point.
     """
-    for section, blocks in (("toolConfig.tools", asked.tools), ("system", asked.system)):
+    sections: list[tuple[str, str, Sequence[Mapping[str, Any]]]] = [
+        ("toolConfig.tools", "tools", asked.tools),
+        ("system", "system", asked.system),
+        *(
+            (at(n) + ".content", f"messages.{n}.content", each.get("content", ()))
+            for n, each in enumerate(asked.messages)
+        ),
+    ]
+    for path, told, blocks in sections:
         count = 0
         for k, block in enumerate(blocks):
             if "cachePoint" in block:
-                yield f"{section}[{k}].cachePoint", f"{section.rpartition('.')[2]}.{count - 1}", block["cachePoint"]
-            else:
-                count += 1
-    for n, message in enumerate(asked.messages):
-        count = 0
-        for m, block in enumerate(message.get("content", ())):
-            if "cachePoint" in block:
-                yield at(n, m, "cachePoint"), f"messages.{n}.content.{count - 1}", block["cachePoint"]
+                yield f"{path}[{k}].cachePoint", f"{told}.{count - 1}", block["cachePoint"]
             else:
                 count += 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from converse_harness.bedrock.rules import caching, conversation, thinking
-from converse_harness.bedrock.rules.evidence import recorded, reported
-from converse_harness.bedrock.rules.rule import MODEL, Claude, Models, Rule
+from converse_harness.bedrock.rules.asked import in_blocks, in_request, in_shown
+from converse_harness.bedrock.rules.rule import MODEL, Claude, Models, Rule, recorded, reported
 
 _CLAUDE: Final = Models(only=(Claude(),))
 _CLAUDE_4_ON: Final = Models(only=(Claude(since=(4,)),))
@@ -42,7 +42,7 @@ CLAUDE_TALK: Final = (
         "claude_is_given_texts",
         "a text that Claude is given is not empty",
         MODEL + "messages: text content blocks must be non-empty",
-        conversation.empty_texts,
+        in_shown("text", lambda text: not text),
         (
             reported("Kilo-Org/kilocode#6757", "2026-03-08"),
             reported("NousResearch/hermes-agent#55092", "2026-06-29"),
@@ -98,7 +98,11 @@ CLAUDE_TALK: Final = (
         "claude_thoughts_are_signed",
         "what Claude thought is given back with its signature",
         MODEL + "messages.{n}.content.{m}.thinking.signature: Field required",
-        thinking.thoughts_without_signature,
+        in_blocks(
+            "reasoningContent",
+            lambda thought: "reasoningText" in thought and not thought["reasoningText"].get("signature"),
+            ".reasoningText.signature",
+        ),
         (
             reported("run-llama/llama_index#20851", "2026-03-02"),
             reported("egoist/chatwise-releases#1399", "2026-04-28", "Sonnet 4.6"),
@@ -126,7 +130,7 @@ CLAUDE_TALK: Final = (
         "Claude from 4.7 on thinks adaptively",
         MODEL + '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and '
         '"output_config.effort" to control thinking behavior.',
-        thinking.thinking_so("enabled"),
+        thinking.while_thinking("additionalModelRequestFields.thinking.type", ["enabled"]),
         (
             reported("earendil-works/pi#6212", "2026-07-01", "Sonnet 5"),
             reported("earendil-works/pi#7081", "2026-07-24", "Opus 5"),
@@ -138,7 +142,7 @@ CLAUDE_TALK: Final = (
         "claude_cannot_adapt_yet",
         "Claude before 4.6 does not think adaptively",
         MODEL + "adaptive thinking is not supported on this model",
-        thinking.thinking_so("adaptive"),
+        thinking.while_thinking("additionalModelRequestFields.thinking.type", ["adaptive"]),
         (reported("pensarai/apex#887", "2026-07-01", "Haiku 4.5"),),
         Models(
             only=(
@@ -154,7 +158,7 @@ CLAUDE_TALK: Final = (
         "claude_thinks_or_must_use_a_tool",
         "Claude is not forced to use a tool while it thinks",
         MODEL + "Thinking may not be enabled when tool_choice forces tool use.",
-        thinking.thinking_with_a_forced_tool,
+        thinking.while_thinking("toolConfig.toolChoice", ["enabled"], thinking.has_a_forced_tool),
         (
             reported("langchain-ai/langchain-aws#925", "2026-03-13", "Sonnet 4.5"),
             reported("strands-agents/sdk-typescript#798", "2026-04-08"),
@@ -167,7 +171,7 @@ CLAUDE_TALK: Final = (
         "claude_adapts_or_must_use_a_tool",
         "Claude before 4.8 is not forced to use a tool while it thinks adaptively",
         MODEL + "Thinking may not be enabled when tool_choice forces tool use.",
-        thinking.adapting_with_a_forced_tool,
+        thinking.while_thinking("toolConfig.toolChoice", ["adaptive"], thinking.has_a_forced_tool),
         (reported("langchain-ai/langchain-aws#1151", "2026-07-07", "up to 4.7"),),
         Models(only=(Claude(since=(4, 6), before=(4, 8)),)),
         remark="Opus 4.8, Sonnet 5 and Fable 5 may be forced (langchain-ai/langchain-aws#1141, 2026-07-02)",
@@ -176,7 +180,9 @@ CLAUDE_TALK: Final = (
         "claude_thinks_at_temperature_one",
         "the temperature is 1 while Claude thinks",
         MODEL + "`temperature` may only be set to 1 when thinking is enabled.",
-        thinking.thinking_with_a_temperature,
+        thinking.while_thinking(
+            "inferenceConfig.temperature", ["enabled"], lambda asked: asked.inference.get("temperature", 1) != 1
+        ),
         (
             reported("Aider-AI/aider#3720", "2025-04-03", "3.7 Sonnet"),
             reported("workglow-dev/workglow#746", ""),
@@ -187,7 +193,7 @@ CLAUDE_TALK: Final = (
         "claude_3_thinks_without_top_p",
         "Claude 3.7 is given no topP while it thinks",
         MODEL + "top_p must be unset when thinking is enabled.",
-        thinking.thinking_with_top_p,
+        thinking.while_thinking("inferenceConfig.topP", ["enabled"], lambda asked: "topP" in asked.inference),
         (
             reported("chatboxai/chatbox#2099", "2025-03-02", "3.7"),
             reported("n8n-io/n8n#14288", "2025-03-31", "3.7 Sonnet"),
@@ -200,7 +206,9 @@ CLAUDE_TALK: Final = (
         MODEL + "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled or in adaptive mode. "
         "Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
         "#important-considerations-when-using-extended-thinking",
-        thinking.thinking_with_a_low_top_p,
+        thinking.while_thinking(
+            "inferenceConfig.topP", ["enabled", "adaptive"], lambda asked: asked.inference.get("topP", 1) < 0.95
+        ),
         (reported("tailcallhq/forgecode#3472", "2026-06-08", "Opus 4.6, Sonnet 4.6"),),
         Models(only=(Claude(since=(4, 6), before=(4, 7)),)),
     ),
@@ -208,7 +216,11 @@ CLAUDE_TALK: Final = (
         "claude_may_think_enough",
         "Claude may think 1,024 tokens at least",
         MODEL + "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024",
-        thinking.small_budgets,
+        in_request(
+            "additionalModelRequestFields.thinking.budget_tokens",
+            thinking.has_a_small_budget,
+            "additionalModelRequestFields",
+        ),
         (
             reported("danny-avila/LibreChat#8346", "2025-07-09", "3.7 Sonnet"),
             reported("BerriAI/litellm#21306", "2026-02-16"),
@@ -220,7 +232,9 @@ CLAUDE_TALK: Final = (
         "maxTokens is more than Claude may think",
         MODEL + "`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at "
         "https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking#max-tokens-and-context-window-size",
-        thinking.budgets_beyond_the_answer,
+        in_request(
+            "inferenceConfig.maxTokens", thinking.has_a_budget_beyond_the_answer, "additionalModelRequestFields"
+        ),
         (reported("vercel/ai#7927", "2025-08-09", "Opus 4.1"),),
         _CLAUDE,
     ),
@@ -228,7 +242,7 @@ CLAUDE_TALK: Final = (
         "claude_has_no_temperature",
         "Claude from 4.7 on is given no temperature, but 1 while it thinks adaptively",
         MODEL + "`temperature` is deprecated for this model.",
-        thinking.temperatures,
+        in_request("inferenceConfig.temperature", thinking.has_a_temperature, "inferenceConfig"),
         (
             reported("cline/cline#10572", "2026-05-06", "Opus 4.7"),
             reported("NousResearch/hermes-agent#36151", "2026-06-01", "Opus 4.7, Opus 4.8"),
@@ -242,7 +256,9 @@ CLAUDE_TALK: Final = (
         "claude_has_one_way_to_choose",
         "Claude from 4.1 on is given a temperature or topP",
         MODEL + "`temperature` and `top_p` cannot both be specified for this model. Please use only one.",
-        thinking.temperature_and_top_p,
+        in_request(
+            "inferenceConfig.topP", lambda asked: {"temperature", "topP"} <= asked.inference.keys(), "inferenceConfig"
+        ),
         (
             reported("BerriAI/litellm#15070", "2025-09-30"),
             reported("aws-samples/bedrock-access-gateway#191", "2025-10-16", "Haiku 4.5"),

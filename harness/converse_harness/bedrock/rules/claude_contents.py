@@ -5,8 +5,19 @@ from __future__ import annotations
 from typing import Final
 
 from converse_harness.bedrock.rules import abilities, images, media, schemas, tools
-from converse_harness.bedrock.rules.evidence import MULTIMODAL, coded, recorded, reported
-from converse_harness.bedrock.rules.rule import MODEL, Claude, Models, Rule, no_block, no_field
+from converse_harness.bedrock.rules.asked import in_blocks, in_request, in_shown
+from converse_harness.bedrock.rules.rule import (
+    MODEL,
+    MULTIMODAL,
+    Claude,
+    Models,
+    Rule,
+    coded,
+    no_block,
+    no_field,
+    recorded,
+    reported,
+)
 
 _CLAUDE: Final = Models(only=(Claude(),))
 _CLAUDE_4_ON: Final = Models(only=(Claude(since=(4,)),))
@@ -36,7 +47,7 @@ CLAUDE_CONTENTS: Final = (
         "claude_is_given_its_images",
         "an image for Claude is in the request, not in S3",
         no_field("s3Uri"),
-        media.images_in_s3,
+        in_shown("image", media.is_in_s3, ".source.s3Location"),
         (recorded(MULTIMODAL, "2025-12", "Sonnet 4.5"),),
         _CLAUDE,
     ),
@@ -44,7 +55,7 @@ CLAUDE_CONTENTS: Final = (
         "claude_is_given_its_documents",
         "a document in a message for Claude is in the request, not in S3",
         MODEL + "messages.{n}.content.{m}.document.source.type: Field required",
-        media.documents_in_s3,
+        in_blocks("document", media.is_in_s3, ".source.s3Location"),
         (
             reported("strands-agents/harness-sdk#1744", "2026-02-20"),
             recorded(MULTIMODAL, "2025-12", "Sonnet 4.5"),
@@ -124,7 +135,9 @@ CLAUDE_CONTENTS: Final = (
         "some_claudes_answer_without_a_schema",
         "Claude Sonnet 4, Opus 4.7, 4.8 and 5 are given no schema of the answer",
         MODEL + "output_config.format: Extra inputs are not permitted",
-        schemas.outputs_by_a_schema,
+        in_request(
+            "outputConfig.textFormat", lambda asked: "textFormat" in asked.body.get("outputConfig", {}), "outputConfig"
+        ),
         (
             reported("maximhq/bifrost#3184", "2026-05-01", "Opus 4.7"),
             reported("vercel/ai#17719", "2026-07-22", "Sonnet 4"),
@@ -145,7 +158,7 @@ CLAUDE_CONTENTS: Final = (
         "an image for Claude from 4 on is of the format that it is said to be",
         MODEL + "messages.{n}.content.{m}.image.source.bytes: The image was specified using the image/{said} media "
         "type, but the image appears to be a image/{found} image",
-        images.of_another_format,
+        images.of_another_format(images.format_of),
         (
             reported("aws-samples/amazon-bedrock-client-for-mac#130", "2026-04-17"),
             reported("ziatdinovmax/SciLink#382", "2026-07-21", "Opus 4.8"),

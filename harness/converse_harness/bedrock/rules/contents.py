@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from converse_harness.bedrock.rules import media, schemas, tools
-from converse_harness.bedrock.rules.evidence import documented, reported
-from converse_harness.bedrock.rules.rule import Rule
+from converse_harness.bedrock.rules.asked import any_block, in_blocks, in_request, in_shown
+from converse_harness.bedrock.rules.rule import Rule, documented, reported
+from converse_harness.json_values import is_object
 
 CONTENTS: Final = (
     Rule(
@@ -58,14 +59,14 @@ CONTENTS: Final = (
         "tool_results_are_different",
         "the results in a message have different ids",
         "The toolResult blocks at messages.{n}.content contain duplicate Ids: {ids}",
-        tools.duplicate_results,
+        tools.duplicates("toolResult"),
         (reported("BerriAI/litellm#20047", "2026-01-30"),),
     ),
     Rule(
         "tool_uses_are_different",
         "the tools used in a message have different ids",
         "The toolUse blocks at messages.{n}.content contain duplicate Ids: {ids}",
-        tools.duplicate_uses,
+        tools.duplicates("toolUse"),
         (reported("double16/Cyber-AutoAgent-ng#27", "2026-03-06", "Claude Sonnet 4.5"),),
     ),
     Rule(
@@ -97,7 +98,7 @@ CONTENTS: Final = (
         "failed_results_say_why",
         "a result with the status error has content",
         "The content field at messages.{n}.content.{m}.toolResult cannot be empty when status value is error.",
-        tools.errors_without_content,
+        in_blocks("toolResult", lambda it: it.get("status") == "error" and it.get("content") == [], ".content"),
         (reported("aws-samples/sample-multi-agent-orchestration-chat-on-agentcore#15", "2026-06-01"),),
     ),
     Rule(
@@ -116,7 +117,7 @@ CONTENTS: Final = (
         "the input of a tool is an object",
         "The format of the value at messages.{n}.content.{m}.toolUse.input is invalid. Provide a json object for the "
         "field and try again.",
-        tools.inputs_that_are_no_objects,
+        in_blocks("toolUse", lambda use: not is_object(use.get("input", {})), ".input"),
         (
             reported("vercel/ai#16561", "2026-07-01"),
             reported("vercel/ai#19023", "2026-08-18"),
@@ -128,7 +129,7 @@ CONTENTS: Final = (
         "The document file name can only contain alphanumeric characters, whitespace characters, hyphens, parentheses, "
         "and square brackets. The name can't contain more than one consecutive whitespace character. Check that the "
         "file name conforms to these restrictions and retry your request.",
-        media.names_with_other_characters,
+        in_shown("document", media.has_other_characters, ".name"),
         (
             reported("simonw/llm-bedrock#8", "2024-12-04", "Nova Pro"),
             reported("aws-samples/generative-ai-use-cases#1671", "2026-08-21", "Claude Haiku 4.5"),
@@ -170,7 +171,7 @@ CONTENTS: Final = (
         "a document that is not to be cited is a file",
         "DocumentSource object at messages.{n}.content.{m}.document.source must set one of the following keys: bytes, "
         "s3Location",
-        media.sources_for_citations,
+        in_blocks("document", media.is_for_citations, ".source"),
         (
             reported("strands-agents/harness-sdk#3582", "2026-08-27"),
             reported("maximhq/bifrost#7072", "2026-09-11", "Claude"),
@@ -180,7 +181,7 @@ CONTENTS: Final = (
         "media_are_the_users",
         "only messages of the user have images, documents, videos and sounds",
         "The {kind} block at messages.{n}.content.{m} is only supported in messages with the role user.",
-        media.media_of_the_assistant,
+        any_block("image", "document", "video", "audio", role="assistant"),
         (documented("API_runtime_Message", "2026-10"),),
         remark="the wording is ours",
     ),
@@ -188,7 +189,7 @@ CONTENTS: Final = (
         "output_schema_is_json",
         "the schema of the answer is a JSON object, as a text",
         "The json schema definition at outputConfig.textFormat.structure.jsonSchema.schema is invalid.",
-        schemas.outputs_by_no_json,
+        in_request(schemas.OUTPUT, schemas.has_an_output_by_no_json, "outputConfig"),
         (documented("API_runtime_JsonSchemaDefinition", "2026-10"),),
         remark="the wording is ours",
     ),

@@ -3,50 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, needs
 
 
-def has_no_message(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The list of messages is empty, or it is missing and the model id is not that of a stored prompt."""
-    if not asked.messages and ("messages" in asked.body or ":prompt/" not in asked.model_id):
-        yield RuleViolation("messages")
+def has_no_message(asked: RuleRequest) -> bool:
+    """Whether the list of messages is empty, or missing although the model id is not that of a stored prompt."""
+    return not asked.messages and ("messages" in asked.body or ":prompt/" not in asked.model_id)
 
 
 def starts_with_another(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The first message is not from the user."""
-    turns = _turns(asked)
-    if turns and turns[0][1].get("role") != "user":
-        yield RuleViolation(at(turns[0][0], None, "role"))
+    for n, message in islice(_turns(asked), 1):
+        if message.get("role") != "user":
+            yield RuleViolation(at(n, None, "role"))
 
 
 def repeats_a_role(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Two consecutive messages have the same role."""
-    turns = _turns(asked)
-    for (_, before), (n, message) in pairwise(turns):
+    for (_, before), (n, message) in pairwise(_turns(asked)):
         if before.get("role") == message.get("role"):
             yield RuleViolation(at(n, None, "role"))
 
 
-def _turns(asked: RuleRequest) -> list[tuple[int, Mapping[str, Any]]]:
+def _turns(asked: RuleRequest) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """The messages of user and assistant; messages of role system may stand between any others."""
-    return [(n, message) for n, message in enumerate(asked.messages) if message.get("role") != "system"]
-
-
-def blank_texts(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A text is empty, or has nothing but whitespace."""
-    for n, m, text in asked.blocks("text"):
-        if not text.strip():
-            yield RuleViolation(at(n, m, "text"), {"n": n, "m": m})
-
-
-def empty_texts(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A text is empty, in a message or in the result of a tool."""
-    for path, text in asked.shown("text"):
-        if not text:
-            yield RuleViolation(path)
+    return ((n, message) for n, message in enumerate(asked.messages) if message.get("role") != "system")
 
 
 def messages_of_whitespace(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -64,21 +48,6 @@ def empty_contents(asked: RuleRequest) -> Iterator[RuleViolation]:
     for n, message in enumerate(asked.messages):
         if message.get("content") == []:
             yield RuleViolation(at(n, None, "content"), {"n": n})
-
-
-@needs("guardContent")
-def blank_guard_contents(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A block that a guardrail has to check (guardContent) is blank."""
-    for n, m, guarded in asked.blocks("guardContent"):
-        if "text" in guarded and not guarded["text"].get("text", "-").strip():
-            yield RuleViolation(at(n, m, "guardContent.text.text"), {"n": n, "m": m})
-
-
-@needs("reasoningContent")
-def any_reasoning(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The conversation contains reasoning."""
-    for n, m, _ in asked.blocks("reasoningContent"):
-        yield RuleViolation(at(n, m, "reasoningContent"))
 
 
 @needs("role assistant")

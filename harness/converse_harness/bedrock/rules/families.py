@@ -6,16 +6,22 @@ from typing import Final
 
 from converse_harness.bedrock.models import MODELS
 from converse_harness.bedrock.rules import abilities, caching, conversation, images, media, schemas, tools
-from converse_harness.bedrock.rules.evidence import (
+from converse_harness.bedrock.rules.asked import any_block, in_blocks, in_request
+from converse_harness.bedrock.rules.rule import (
     CLIENTS_KNOW,
+    MODEL,
     MULTIMODAL,
     PROBED,
+    Claude,
+    Models,
+    Rule,
     coded,
     documented,
+    no_block,
+    no_field,
     recorded,
     reported,
 )
-from converse_harness.bedrock.rules.rule import MODEL, Claude, Models, Rule, no_block, no_field
 
 _LLAMA: Final = ("meta.llama3*", "meta.llama4*")
 _OLD_MISTRAL: Final = (
@@ -188,7 +194,9 @@ OTHER_FAMILIES: Final = (
         "some_have_no_stop_sequences",
         "Qwen3 235B and gpt-oss are given no stop sequences",
         no_field("stopSequences"),
-        abilities.inference("stopSequences"),
+        in_request(
+            "inferenceConfig.stopSequences", lambda asked: "stopSequences" in asked.inference, "inferenceConfig"
+        ),
         (
             reported("crewAIInc/crewAI#3317", "2025-08-13", "gpt-oss 20B"),
             reported("langchain4j/langchain4j#3650", "2025-09-06", "gpt-oss 120B, an empty list"),
@@ -202,7 +210,7 @@ OTHER_FAMILIES: Final = (
         "Mistral 7B and Titan are given no system prompt",
         "This model doesn't support system messages. Try again without a system message or use a model that supports "
         "system messages.",
-        abilities.system_texts,
+        in_request("system", lambda asked: bool(asked.system), "system"),
         (
             coded("several clients", "2026-10-01", "Mistral 7B"),
             documented("its table of what models support", "2026-10", "Titan"),
@@ -213,7 +221,7 @@ OTHER_FAMILIES: Final = (
         "writer_results_have_no_status",
         "the result of a tool for Writer says no status",
         no_field("status"),
-        abilities.statuses,
+        in_blocks("toolResult", lambda result: "status" in result, ".status"),
         (coded("pydantic-ai, its profile of Bedrock's models", "2026-11"),),
         Models(only=("writer.palmyra*",)),
     ),
@@ -221,7 +229,7 @@ OTHER_FAMILIES: Final = (
         "deepseek_is_not_given_thoughts",
         "what DeepSeek R1 thought is not given back",
         "User messages cannot contain reasoning content. Please remove the reasoning content and try again.",
-        conversation.any_reasoning,
+        any_block("reasoningContent"),
         (reported("langchain-ai/langchain-aws#401", "2025-03"),),
         Models(only=("deepseek.r1*",)),
     ),
@@ -229,7 +237,11 @@ OTHER_FAMILIES: Final = (
         "some_thoughts_are_not_signed",
         "what Kimi, GLM, MiniMax and gpt-oss thought is given back without a signature",
         no_field("reasoningContent.reasoningText.signature"),
-        abilities.signatures,
+        in_blocks(
+            "reasoningContent",
+            lambda thought: "signature" in thought.get("reasoningText", {}),
+            ".reasoningText.signature",
+        ),
         (CLIENTS_KNOW,),
         Models(only=("moonshot*", "zai.*", "minimax.*", *_OPENAI)),
     ),
@@ -277,7 +289,7 @@ OTHER_FAMILIES: Final = (
         "nova_images_are_images",
         "an image for Nova is of the format that it is said to be",
         MODEL + "detected file MIME type {found} does not match the expected type image/{said}",
-        images.that_are_texts,
+        images.of_another_format(images.media_type_of),
         (coded("a client that sorts Bedrock's errors", "2026-11"),),
         Models(only=("amazon.nova*",)),
         framed=True,
@@ -286,7 +298,7 @@ OTHER_FAMILIES: Final = (
         "llama_images_are_of_their_format",
         "an image for Llama is of the format that it is said to be",
         MODEL + "The provided image does not match the specified image format.",
-        images.of_another_format,
+        images.of_another_format(images.format_of),
         (reported("boto/boto3#4415", "2025-01-29", "Llama 3.2"),),
         Models(only=_LLAMA),
     ),
@@ -294,7 +306,7 @@ OTHER_FAMILIES: Final = (
         "some_results_are_not_empty",
         "the result of a tool for Nemotron has content",
         "The content field at messages.{n}.content.{m}.toolResult is blank.",
-        tools.results_without_content,
+        in_blocks("toolResult", lambda it: it.get("status") != "error" and it.get("content") == [], ".content"),
         (
             reported("strands-agents/harness-sdk#2122", "2026-04-14", "Nemotron; Claude accepts it"),
             reported("pydantic/pydantic-ai#6115", "2026-06-28", "some models"),

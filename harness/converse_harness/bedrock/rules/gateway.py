@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from converse_harness.bedrock.rules import abilities, conversation, tools, words
-from converse_harness.bedrock.rules.evidence import PROBED, coded, documented, recorded, reported
-from converse_harness.bedrock.rules.rule import Claude, Models, Rule
+from converse_harness.bedrock.rules import abilities, conversation, words
+from converse_harness.bedrock.rules.asked import any_block, in_blocks, in_request
+from converse_harness.bedrock.rules.rule import PROBED, Claude, Models, Rule, coded, documented, recorded, reported
 
 REQUEST: Final = (
     Rule(
@@ -24,7 +24,7 @@ REQUEST: Final = (
         "model_exists",
         "the model id is an ARN, or one that a provider of Bedrock can have",
         "The provided model identifier is invalid.",
-        abilities.ids_of_no_model,
+        in_request("modelId", abilities.ids_of_no_model),
         (
             recorded("opentelemetry-python-contrib", "2025-02-06"),
             recorded("openinference", "2025-08-19"),
@@ -36,7 +36,7 @@ REQUEST: Final = (
         "model_is_not_retired",
         "the model is not at the end of its life",
         "This model version has reached the end of its life. Please refer to the AWS documentation for more details.",
-        abilities.ids_of_the_retired,
+        in_request("modelId", abilities.ids_of_the_retired),
         (
             recorded("0xPlaygrounds/rig", "2026-07-10"),
             documented("its page of the lifecycle of models", "2026-11"),
@@ -49,7 +49,7 @@ REQUEST: Final = (
         "model_converses",
         "the model id is of a model that can be asked by Converse",
         "This action doesn't support the model that you provided.",
-        abilities.ids_that_do_not_converse,
+        in_request("modelId", abilities.ids_that_do_not_converse),
         (
             PROBED,
             documented("AWS's model cards", "2026-10", "GPT 5.4 and 5.5, Gemma 4, Nova Sonic, Canvas and Reel"),
@@ -77,7 +77,7 @@ REQUEST: Final = (
         "service_tier_is_one",
         "the service tier is one of AWS's model",
         "service tier provided is invalid",
-        abilities.tiers_that_are_none,
+        in_request("serviceTier.type", abilities.tiers_that_are_none, "serviceTier"),
         (reported("NousResearch/hermes-agent#34476", "2026-05"),),
         remark="whether an account has the tier `reserved` is not known here: Bedrock says Reservation not found.",
     ),
@@ -104,7 +104,7 @@ REQUEST: Final = (
         "conversation_is_not_empty",
         "there is a message, unless the model id is a stored prompt's",
         "A conversation must start with a user message. Try again with a conversation that starts with a user message.",
-        conversation.has_no_message,
+        in_request("messages", conversation.has_no_message),
         (
             reported("elastic/kibana#246393", "2025-12-15"),
             reported("pydantic/pydantic-ai#4495", "2026-03-02", "Claude Haiku 4.5"),
@@ -148,7 +148,7 @@ REQUEST: Final = (
         "messages_do_not_change_tools",
         "a message neither adds a tool nor takes one away",
         "It is not known what Bedrock says of {kind}.",
-        tools.added_or_removed,
+        any_block("toolAddition", "toolRemoval"),
         (),
         against=(documented("AWS's model, which has toolAddition and toolRemoval", "2026-11"),),
         remark="nobody was seen to send one",
@@ -158,7 +158,7 @@ REQUEST: Final = (
         "users_do_not_use_tools",
         "only the assistant uses tools",
         "User messages cannot contain tool uses. Please remove the tool uses and try again",
-        tools.uses_of_the_user,
+        any_block("toolUse", role="user"),
         (reported("strands-agents/harness-sdk#1160", "2025-11-09", "Claude Haiku 4.5"),),
     ),
     Rule(
@@ -190,7 +190,7 @@ REQUEST: Final = (
         "a text has more than whitespace",
         "The text field in the ContentBlock object at messages.{n}.content.{m} is blank. Add text to the text field, "
         "and try again.",
-        conversation.blank_texts,
+        in_blocks("text", lambda text: not text.strip()),
         (
             reported("aws-samples/bedrock-engineer#8", "2025-02-25"),
             reported("langchain-ai/langchain-aws#403", "2025-03-27", "Titan"),
@@ -202,7 +202,7 @@ REQUEST: Final = (
         "guard_content_is_not_blank",
         "what a guardrail is to look at has more than whitespace",
         "The guard content field in the ContentBlock object at messages.{n}.content.{m} is blank",
-        conversation.blank_guard_contents,
+        in_blocks("guardContent", lambda it: "text" in it and not it["text"].get("text", "-").strip(), ".text.text"),
         (
             reported("aws-samples/bedrock-chat#637", "2024-12-09", "Claude 3.5 Sonnet v2"),
             reported("strands-agents/harness-sdk#4693", ""),

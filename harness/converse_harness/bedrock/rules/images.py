@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import binascii
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, needs
+from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, needs
 
 _BEGINNINGS: Final[Mapping[str, bytes]] = {
     "png": b"\x89PNG\r\n\x1a\n",
@@ -29,24 +29,27 @@ _HEAD: Final = 4096
 """Characters of the base64 that are looked at first."""
 
 
-@needs("image")
-def of_another_format(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """An image's bytes have another format than the request declares. Bytes that are no known image are not judged."""
-    for path, n, m, image, text in _images(asked):
-        said, found = str(image.get("format")), format_of(_decoded(text[:_HEAD]))
-        if found is not None and found != said:
-            yield RuleViolation(f"{path}.source.bytes", {"n": n, "m": m, "said": said, "found": found})
+def of_another_format(kind_of: Callable[[bytes], str | None]) -> Finder:
+    """A finder of images whose bytes have another format than the request declares.
+
+    `kind_of` says what an image is by its first bytes; if it cannot, the image is not judged.
+    """
+
+    @needs("image")
+    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
+        for path, n, m, image, text in _images(asked):
+            head, said = _decoded(text[:_HEAD]), str(image.get("format"))
+            found = kind_of(head)
+            if found is not None and format_of(head) != said:
+                yield RuleViolation(path, {"n": n, "m": m, "said": said, "found": found})
+
+    return find
 
 
-@needs("image")
-def that_are_texts(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """An image's bytes have another format than the request declares, or are text."""
-    for path, n, m, image, text in _images(asked):
-        head, said = _decoded(text[:_HEAD]), str(image.get("format"))
-        found = format_of(head)
-        kind = f"image/{found}" if found is not None else "text/plain" if _is_text(head) else None
-        if kind is not None and found != said:
-            yield RuleViolation(f"{path}.source.bytes", {"n": n, "m": m, "said": said, "found": kind})
+def media_type_of(head: bytes) -> str | None:
+    """The media type of an image or a text, by its first bytes."""
+    found = format_of(head)
+    return f"image/{found}" if found is not None else "text/plain" if _is_text(head) else None
 
 
 @needs("image")
@@ -54,7 +57,7 @@ def too_large(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The base64 of an image is longer than Claude accepts."""
     for path, n, m, _, text in _images(asked):
         if len(text) > _MOST_BYTES:
-            yield RuleViolation(f"{path}.source.bytes", {"n": n, "m": m, "size": len(text), "most": _MOST_BYTES})
+            yield RuleViolation(path, {"n": n, "m": m, "size": len(text), "most": _MOST_BYTES})
 
 
 @needs("image", "document")
@@ -62,7 +65,7 @@ def too_many(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The request has more images and documents than Claude accepted in the past."""
     images, documents = ([*asked.shown(kind)] for kind in ("image", "document"))
     if len(images) + len(documents) > _MANY:
-        path, _ = (*images, *documents)[_MANY]
+        path, *_ = (*images, *documents)[_MANY]
         yield RuleViolation(path, {"images": len(images), "documents": len(documents)})
 
 
@@ -73,23 +76,15 @@ def too_wide_among_many(asked: RuleRequest) -> Iterator[RuleViolation]:
     for path, _, _, _, text in images if len(images) > _MANY else ():
         size = size_of(_decoded(text))
         if size is not None and max(size) > _SMALL:
-            yield RuleViolation(f"{path}.source.bytes")
+            yield RuleViolation(path)
 
 
 def _images(asked: RuleRequest) -> Iterator[tuple[str, int, int, Mapping[str, Any], str]]:
-    """The images whose bytes are in the request: the path, the block's indexes, the image and its base64."""
-    for kind in ("image", "toolResult"):
-        for n, m, value in asked.blocks(kind):
-            shown = [("", value)] if kind == "image" else _in_result(value)
-            for more, image in shown:
-                text = image.get("source", {}).get("bytes")
-                if isinstance(text, str):
-                    yield f"messages[{n}].content[{m}].{kind}{more}", n, m, image, text
-
-
-def _in_result(result: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    content = result.get("content", ())
-    return [(f".content[{k}].image", inner["image"]) for k, inner in enumerate(content) if "image" in inner]
+    """The images whose bytes are in the request: their path, the block's indexes, the image and its base64."""
+    for path, n, m, image in asked.shown("image"):
+        text = image.get("source", {}).get("bytes")
+        if isinstance(text, str):
+            yield f"{path}.source.bytes", n, m, image, text
 
 
 def _decoded(text: str) -> bytes:

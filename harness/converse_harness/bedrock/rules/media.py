@@ -3,43 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, Final
 
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, needs
-
-_MEDIA: Final = ("image", "document", "video", "audio")
-
-
-@needs("image", "document", "video", "audio")
-def media_of_the_assistant(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message of the assistant contains an image, a document, a video or audio."""
-    for kind in _MEDIA:
-        for n, m, _ in asked.blocks(kind):
-            if asked.messages[n].get("role") == "assistant":
-                yield RuleViolation(at(n, m, kind), {"n": n, "m": m, "kind": kind})
+from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, at, in_shown, needs
 
 
-def any_of(kind: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
+def is_in_s3(block: Mapping[str, Any]) -> bool:
+    """Whether an image or document is given as an S3 location."""
+    return "s3Location" in block.get("source", {})
+
+
+def any_of(kind: str) -> Finder:
     """A message or tool result contains a block of this kind."""
-
-    @needs(kind)
-    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
-        for path, _ in asked.shown(kind):
-            yield RuleViolation(path)
-
-    return find
+    return in_shown(kind, lambda _: True)
 
 
-def in_results(kind: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
+def in_results(kind: str) -> Finder:
     """A tool result contains a block of this kind."""
 
     @needs("toolResult")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
-        for n, m, result in asked.blocks("toolResult"):
-            for k, inner in enumerate(result.get("content", ())):
-                if kind in inner:
-                    yield RuleViolation(at(n, m, f"toolResult.content[{k}].{kind}"))
+        for n, m, k, inner in asked.in_results():
+            if kind in inner:
+                yield RuleViolation(at(n, m, f"toolResult.content[{k}].{kind}"))
 
     return find
 
@@ -53,19 +41,16 @@ _NAME: Final = re.compile(r"(?: ?[A-Za-z0-9_\-()\[\]])* ?")
 """What was tried at the service: an underscore is accepted, a tab or a wide space is not."""
 
 
-@needs("document")
-def names_with_other_characters(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A document's name has a forbidden character, or two spaces in a row."""
-    for path, document in asked.shown("document"):
-        if not _NAME.fullmatch(document.get("name", "")):
-            yield RuleViolation(f"{path}.name")
+def has_other_characters(document: Mapping[str, Any]) -> bool:
+    """Whether a document's name has a forbidden character, or two spaces in a row."""
+    return not _NAME.fullmatch(document.get("name", ""))
 
 
 @needs("document")
 def names_twice(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Two documents of the request have the same name."""
     seen: set[str] = set()
-    for path, document in asked.shown("document"):
+    for path, _, _, document in asked.shown("document"):
         name = document.get("name", "")
         if name in seen:
             yield RuleViolation(f"{path}.name")
@@ -75,7 +60,7 @@ def names_twice(asked: RuleRequest) -> Iterator[RuleViolation]:
 @needs("document")
 def too_many(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The request has more than five documents."""
-    for path, _ in list(asked.shown("document"))[_MAX_DOCUMENTS:]:
+    for path, *_ in islice(asked.shown("document"), _MAX_DOCUMENTS, None):
         yield RuleViolation(path)
 
 
@@ -88,39 +73,19 @@ def without_text(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, m, "document"))
 
 
-@needs("document")
-def sources_for_citations(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A document of text or content blocks has no citations enabled."""
-    for n, m, document in asked.blocks("document"):
-        cited = document.get("citations", {}).get("enabled", False)
-        if not cited and any(name in document.get("source", {}) for name in _CITED_SOURCES):
-            yield RuleViolation(at(n, m, "document.source"), {"n": n, "m": m})
-
-
-@needs("image")
-def images_in_s3(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """An image is given as an S3 location."""
-    for path, image in asked.shown("image"):
-        if "s3Location" in image.get("source", {}):
-            yield RuleViolation(f"{path}.source.s3Location")
+def is_for_citations(document: Mapping[str, Any]) -> bool:
+    """Whether a document of text or content blocks has no citations enabled."""
+    cited = document.get("citations", {}).get("enabled", False)
+    return not cited and not document.get("source", {}).keys().isdisjoint(_CITED_SOURCES)
 
 
 @needs("toolResult")
 def results_with_files_in_s3(asked: RuleRequest) -> Iterator[RuleViolation]:
     """A tool result contains a document or a video in S3."""
-    for n, m, result in asked.blocks("toolResult"):
-        for k, inner in enumerate(result.get("content", ())):
-            for kind in ("document", "video"):
-                if "s3Location" in inner.get(kind, {}).get("source", {}):
-                    yield RuleViolation(at(n, m, f"toolResult.content[{k}].{kind}.source.s3Location"), {"n": n, "m": m})
-
-
-@needs("document")
-def documents_in_s3(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message contains a document in S3."""
-    for n, m, document in asked.blocks("document"):
-        if "s3Location" in document.get("source", {}):
-            yield RuleViolation(at(n, m, "document.source.s3Location"), {"n": n, "m": m})
+    for n, m, k, inner in asked.in_results():
+        for kind in ("document", "video"):
+            if is_in_s3(inner.get(kind, {})):
+                yield RuleViolation(at(n, m, f"toolResult.content[{k}].{kind}.source.s3Location"), {"n": n, "m": m})
 
 
 @needs("document")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
 
-from converse_harness.bedrock.findings import is_object
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, needs
-from converse_harness.json_values import is_array, is_number
+from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, needs
+from converse_harness.json_values import is_array, is_number, is_object, member_of, object_of
 
-Check = Callable[[Any], bool]
+Steps = tuple[str, ...]
 
 _COMBINATORS: Final = ("oneOf", "allOf", "anyOf")
 
@@ -22,119 +21,90 @@ _KEY: Final = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _BEYOND_NOVA: Final = ("$defs", "definitions")
 
 
-def _schemas(asked: RuleRequest) -> Iterator[tuple[int, int, Any]]:
-    """The index of each tool, its index among the tools that the model receives, and its schema."""
-    told = 0
-    for n, tool in enumerate(asked.tools):
-        if "toolSpec" in tool:
-            schema = tool["toolSpec"].get("inputSchema", {})
-            if "json" in schema:
-                yield n, told, schema["json"]
-            told += 1
+def _in_schemas(wrong: Callable[[Any], Iterable[Steps]]) -> Finder:
+    """Make a finder from a function that returns the paths of what is wrong in a tool's schema."""
+
+    @needs("toolConfig")
+    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
+        specs = [
+            (n, tool["toolSpec"].get("inputSchema", {})) for n, tool in enumerate(asked.tools) if "toolSpec" in tool
+        ]
+        # Models do not receive the cache points among the tools, so they count the tools alone.
+        for k, (n, schema) in enumerate(specs):
+            for steps in wrong(schema["json"]) if "json" in schema else ():
+                path = ".".join((f"toolConfig.tools[{n}].toolSpec.inputSchema.json", *steps))
+                found = _type_of(member_of(schema["json"], *steps))
+                yield RuleViolation(path, {"n": n, "k": k, "key": ".".join(steps), "found": found})
+
+    return find
 
 
-def _at(n: int, *steps: str) -> str:
-    return ".".join((f"toolConfig.tools[{n}].toolSpec.inputSchema.json", *steps))
-
-
-@needs("toolConfig")
-def of_other_types(asked: RuleRequest) -> Iterator[RuleViolation]:
+@_in_schemas
+def of_other_types(schema: object) -> Iterable[Steps]:
     """The root of a tool's schema has a type other than object."""
-    for n, _, schema in _schemas(asked):
-        if is_object(schema) and schema.get("type") != "object":
-            yield RuleViolation(_at(n, "type"), {"n": n})
+    return [("type",)] if is_object(schema) and schema.get("type") != "object" else []
 
 
-@needs("toolConfig")
-def that_are_no_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
+@_in_schemas
+def that_are_no_objects(schema: object) -> Iterable[Steps]:
     """A tool's schema is a string, a list or a number."""
-    for n, _, schema in _schemas(asked):
-        if not isinstance(schema, Mapping):
-            yield RuleViolation(_at(n), {"n": n})
+    return [] if isinstance(schema, Mapping) else [()]
 
 
-@needs("toolConfig")
-def with_properties_that_are_no_object(asked: RuleRequest) -> Iterator[RuleViolation]:
+@_in_schemas
+def with_properties_that_are_no_object(schema: object) -> Iterable[Steps]:
     """The `properties` of a tool's schema are null, a list or a string."""
-    for n, _, schema in _schemas(asked):
-        if is_object(schema) and "properties" in schema and not is_object(schema["properties"]):
-            yield RuleViolation(_at(n, "properties"), {"n": n, "found": _type_of(schema["properties"])})
+    return [("properties",)] if is_object(schema) and not is_object(schema.get("properties", {})) else []
 
 
-@needs("toolConfig")
-def with_combinators_at_the_root(asked: RuleRequest) -> Iterator[RuleViolation]:
+@_in_schemas
+def with_combinators_at_the_root(schema: object) -> Iterable[Steps]:
     """The root of a tool's schema is a combinator (oneOf, anyOf or allOf)."""
-    for n, told, schema in _schemas(asked):
-        for keyword in _COMBINATORS:
-            if is_object(schema) and keyword in schema:
-                yield RuleViolation(_at(n, keyword), {"k": told})
+    return [(keyword,) for keyword in _COMBINATORS if is_object(schema) and keyword in schema]
 
 
-@needs("toolConfig")
-def with_other_keys(asked: RuleRequest) -> Iterator[RuleViolation]:
+@_in_schemas
+def with_other_keys(schema: object) -> Iterable[Steps]:
     """A property at the root of a tool's schema has a name that is too long or has forbidden characters."""
-    for n, told, schema in _schemas(asked):
-        properties = schema.get("properties") if is_object(schema) else None
-        for name in properties if is_object(properties) else ():
-            if not _KEY.fullmatch(name):
-                yield RuleViolation(_at(n, "properties", name), {"k": told})
+    properties = schema.get("properties") if is_object(schema) else None
+    return [("properties", name) for name in object_of(properties) if not _KEY.fullmatch(name)]
 
 
-@needs("toolConfig")
-def of_other_drafts(asked: RuleRequest) -> Iterator[RuleViolation]:
+@_in_schemas
+def of_other_drafts(schema: object) -> Iterable[Steps]:
     """A tool's schema is not valid under draft 2020-12."""
-    for n, told, schema in _schemas(asked):
-        broken = broken_keyword(schema)
-        if broken is not None:
-            yield RuleViolation(_at(n, *broken), {"k": told})
+    broken = broken_keyword(schema)
+    return [] if broken is None else [broken]
 
 
-@needs("toolConfig")
-def with_definitions(asked: RuleRequest) -> Iterator[RuleViolation]:
+@_in_schemas
+def with_definitions(schema: object) -> Iterable[Steps]:
     """A tool's schema has definitions at its root."""
-    for n, _, schema in _schemas(asked):
-        for keyword in _BEYOND_NOVA:
-            if is_object(schema) and keyword in schema:
-                yield RuleViolation(_at(n, keyword), {"n": n, "key": keyword})
+    return [(keyword,) for keyword in _BEYOND_NOVA if is_object(schema) and keyword in schema]
 
 
-_OUTPUT: Final = "outputConfig.textFormat.structure.jsonSchema.schema"
+OUTPUT: Final = "outputConfig.textFormat.structure.jsonSchema.schema"
+"""The path of the schema for structured output."""
 
 
-def _output_schema(asked: RuleRequest) -> str | None:
-    found: Any = asked.body
-    for step in _OUTPUT.split("."):
-        found = found.get(step) if is_object(found) else None
-    return found if isinstance(found, str) else None
-
-
-@needs("outputConfig")
-def outputs_by_a_schema(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The request asks for structured output (an answer that matches a schema)."""
-    if "textFormat" in asked.body.get("outputConfig", {}):
-        yield RuleViolation("outputConfig.textFormat")
-
-
-@needs("outputConfig")
-def outputs_by_no_json(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The schema for structured output is not a JSON object."""
-    text = _output_schema(asked)
-    if text is not None and not is_object(_parsed(text)):
-        yield RuleViolation(_OUTPUT)
+def has_an_output_by_no_json(asked: RuleRequest) -> bool:
+    """Whether the schema for structured output is not a JSON object."""
+    return not is_object(_output_schema(asked))
 
 
 @needs("outputConfig")
 def outputs_by_open_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
     """An object in the schema for structured output allows additional properties."""
-    text = _output_schema(asked)
-    for path, schema in _walk(_parsed(text)) if text is not None else ():
-        if schema.get("type") == "object" and schema.get("additionalProperties") is not False:
-            yield RuleViolation(".".join((_OUTPUT, *path)))
+    for path, schema in _walk(_output_schema(asked)):
+        if is_object(schema) and schema.get("type") == "object" and schema.get("additionalProperties") is not False:
+            yield RuleViolation(".".join((OUTPUT, *path)))
 
 
-def _parsed(text: str) -> Any:
+def _output_schema(asked: RuleRequest) -> Any:
+    """The schema for structured output; an empty one if there is none, None if it is not JSON."""
+    text = member_of(asked.body, *OUTPUT.split("."))
     try:
-        return json.loads(text)
+        return json.loads(text) if isinstance(text, str) else {}
     except (ValueError, RecursionError):
         return None
 
@@ -147,7 +117,7 @@ def _type_of(value: object) -> str:
     return next((name for kind, name in names.items() if isinstance(value, kind)), "object")
 
 
-def broken_keyword(schema: object) -> tuple[str, ...] | None:
+def broken_keyword(schema: object) -> Steps | None:
     """The path of the first keyword whose value draft 2020-12 does not allow; None for a valid schema.
 
     >>> broken_keyword({"type": "object", "properties": {"n": {"exclusiveMinimum": True}}})
@@ -155,38 +125,29 @@ def broken_keyword(schema: object) -> tuple[str, ...] | None:
     >>> broken_keyword({"type": "object", "nullable": True}) is None
     True
     """
-    if not is_object(schema):
-        return None if isinstance(schema, bool) else ()
-    for keyword, value in schema.items():
-        check = _KEYWORDS.get(keyword)
-        if check is not None and not check(value):
-            return (keyword,)
-    for path, inner in _inside(schema):
-        broken = broken_keyword(inner)
-        if broken is not None:
-            return (*path, *broken)
+    for path, inner in _walk(schema):
+        if is_object(inner):
+            for keyword, value in inner.items():
+                if keyword in _KEYWORDS and not _KEYWORDS[keyword](value):
+                    return (*path, keyword)
+        elif not isinstance(inner, bool):
+            return path
     return None
 
 
-def _walk(schema: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
-    """Yield a schema and all schemas inside it."""
-    if is_object(schema):
-        yield path, schema
-        for steps, inner in _inside(schema):
-            yield from _walk(inner, (*path, *steps))
-
-
-def _inside(schema: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], object]]:
-    for keyword, value in schema.items():
+def _walk(schema: object, path: Steps = ()) -> Iterator[tuple[Steps, object]]:
+    """Yield a schema and all schemas inside it, or what stands in their places."""
+    yield path, schema
+    for keyword, value in schema.items() if is_object(schema) else ():
         if keyword in _HOLDS_ONE:
-            yield (keyword,), value
-        elif keyword in _HOLDS_A_LIST and isinstance(value, list):
-            for index, each in enumerate(cast("list[object]", value)):
-                yield (keyword, str(index)), each
+            yield from _walk(value, (*path, keyword))
+        elif keyword in _HOLDS_A_LIST and is_array(value):
+            for index, each in enumerate(value):
+                yield from _walk(each, (*path, keyword, str(index)))
         elif keyword in _HOLDS_A_MAP and is_object(value):
             for name, each in value.items():
-                if not (keyword == "dependencies" and isinstance(each, list)):
-                    yield (keyword, name), each
+                if not (keyword == "dependencies" and is_array(each)):
+                    yield from _walk(each, (*path, keyword, name))
 
 
 _HOLDS_ONE: Final = frozenset(
@@ -238,7 +199,7 @@ def _dependencies(value: Any) -> bool:
     return is_object(value) and all(_are_names(each) or not is_array(each) for each in value.values())
 
 
-_KEYWORDS: Final[Mapping[str, Check]] = {
+_KEYWORDS: Final[Mapping[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(["$comment", "$dynamicRef", "$ref", "$schema", "$recursiveRef", "contentEncoding"], _is_string),
     **dict.fromkeys(["contentMediaType", "description", "format", "pattern", "title"], _is_string),
     **dict.fromkeys(["exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum"], is_number),

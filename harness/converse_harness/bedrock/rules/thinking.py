@@ -2,85 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import takewhile
 from typing import Final
 
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, needs
+from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, at, in_request, needs
 
 _LEAST_BUDGET: Final = 1024
-
-_LEAST_TOP_P: Final = 0.95
-"""What Claude from 4.6 on may be left to choose from while it thinks."""
 
 _CALLED: Final = {"text": "text", "toolUse": "tool_use"}
 """What Anthropic calls content blocks."""
 
 
-@needs("additionalModelRequestFields")
-def thinking_with_a_forced_tool(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Thinking is enabled, and toolChoice forces a tool."""
-    if asked.thinking.get("type") == "enabled" and _is_forced(asked):
-        yield RuleViolation("toolConfig.toolChoice")
+def while_thinking(path: str, types: Collection[str], breaks: Callable[[RuleRequest], bool] = lambda _: True) -> Finder:
+    """A finder of a condition that a request breaks at this path, if thinking has one of these types."""
+    return in_request(
+        path, lambda asked: asked.thinking.get("type") in types and breaks(asked), "additionalModelRequestFields"
+    )
 
 
-@needs("additionalModelRequestFields")
-def adapting_with_a_forced_tool(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Adaptive thinking is enabled, and toolChoice forces a tool."""
-    if asked.thinking.get("type") == "adaptive" and _is_forced(asked):
-        yield RuleViolation("toolConfig.toolChoice")
-
-
-def _is_forced(asked: RuleRequest) -> bool:
+def has_a_forced_tool(asked: RuleRequest) -> bool:
+    """Whether toolChoice forces a tool."""
     return not {"any", "tool"}.isdisjoint(asked.tool_config.get("toolChoice", {}))
 
 
-@needs("inferenceConfig")
-def temperatures(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A temperature is given that is not 1 under adaptive thinking."""
+def has_a_temperature(asked: RuleRequest) -> bool:
+    """Whether a temperature is given that is not 1 under adaptive thinking."""
     temperature = asked.inference.get("temperature")
-    if temperature is not None and not (temperature == 1 and asked.thinking.get("type") == "adaptive"):
-        yield RuleViolation("inferenceConfig.temperature")
+    return temperature is not None and not (temperature == 1 and asked.thinking.get("type") == "adaptive")
 
 
-@needs("additionalModelRequestFields")
-def thinking_with_a_temperature(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Thinking is enabled, and the temperature is not 1."""
-    temperature = asked.inference.get("temperature", 1)
-    if asked.thinking.get("type") == "enabled" and temperature != 1:
-        yield RuleViolation("inferenceConfig.temperature")
-
-
-@needs("additionalModelRequestFields")
-def small_budgets(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The thinking budget is below the minimum."""
+def has_a_small_budget(asked: RuleRequest) -> bool:
+    """Whether the thinking budget is below the minimum."""
     budget = asked.thinking.get("budget_tokens")
-    if isinstance(budget, int) and budget < _LEAST_BUDGET:
-        yield RuleViolation("additionalModelRequestFields.thinking.budget_tokens")
+    return isinstance(budget, int) and budget < _LEAST_BUDGET
 
 
-@needs("additionalModelRequestFields")
-def budgets_beyond_the_answer(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The thinking budget is not smaller than `maxTokens`."""
+def has_a_budget_beyond_the_answer(asked: RuleRequest) -> bool:
+    """Whether the thinking budget is not smaller than `maxTokens`."""
     budget = asked.thinking.get("budget_tokens")
     most = asked.inference.get("maxTokens")
-    if isinstance(budget, int) and isinstance(most, int) and most <= budget:
-        yield RuleViolation("inferenceConfig.maxTokens")
-
-
-@needs("additionalModelRequestFields")
-def thinking_with_top_p(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Thinking is enabled, and `topP` is given."""
-    if asked.thinking.get("type") == "enabled" and "topP" in asked.inference:
-        yield RuleViolation("inferenceConfig.topP")
-
-
-@needs("additionalModelRequestFields")
-def thinking_with_a_low_top_p(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Thinking is enabled, and `topP` is too low."""
-    top_p = asked.inference.get("topP", 1)
-    if asked.thinking.get("type") in ("enabled", "adaptive") and top_p < _LEAST_TOP_P:
-        yield RuleViolation("inferenceConfig.topP")
+    return isinstance(budget, int) and isinstance(most, int) and most <= budget
 
 
 @needs("additionalModelRequestFields")
@@ -104,29 +66,3 @@ def nothing_but_thoughts(asked: RuleRequest) -> Iterator[RuleViolation]:
     for n in sorted(thought):
         if all("reasoningContent" in block for block in asked.messages[n]["content"]):
             yield RuleViolation(at(n, None, "content"))
-
-
-@needs("reasoningContent")
-def thoughts_without_signature(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A reasoning block came back without its signature."""
-    for n, m, thought in asked.blocks("reasoningContent"):
-        if "reasoningText" in thought and not thought["reasoningText"].get("signature"):
-            yield RuleViolation(at(n, m, "reasoningContent.reasoningText.signature"), {"n": n, "m": m})
-
-
-@needs("inferenceConfig")
-def temperature_and_top_p(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Both `temperature` and `topP` are given."""
-    if {"temperature", "topP"} <= asked.inference.keys():
-        yield RuleViolation("inferenceConfig.topP")
-
-
-def thinking_so(kind: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
-    """Thinking has this type."""
-
-    @needs("additionalModelRequestFields")
-    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
-        if asked.thinking.get("type") == kind:
-            yield RuleViolation("additionalModelRequestFields.thinking.type")
-
-    return find

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, needs
+from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, at, in_request, needs
 
 _SERVER_TOOL: Final = "server_tool_use"
 """The type of what the service itself does in the middle of an answer."""
@@ -21,22 +21,17 @@ def tools_without_config(asked: RuleRequest) -> Iterator[RuleViolation]:
                 yield RuleViolation(at(n, m, kind))
 
 
-@needs("toolResult")
-def duplicate_results(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message has two tool results with the same id."""
-    for n, ids in sorted(_ids(asked, "toolResult").items()):
-        twice = [each for each, count in Counter(ids).items() if count > 1]
-        if twice:
-            yield RuleViolation(at(n, None, "content"), {"n": n, "ids": ", ".join(twice)})
+def duplicates(kind: str) -> Finder:
+    """A message has two tool uses, or two tool results, with the same id."""
 
+    @needs(kind)
+    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
+        for n, ids in sorted(_ids(asked, kind).items()):
+            twice = [each for each, count in Counter(ids).items() if count > 1]
+            if twice:
+                yield RuleViolation(at(n, None, "content"), {"n": n, "ids": ", ".join(twice)})
 
-@needs("toolUse")
-def duplicate_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message has two tool uses with the same id."""
-    for n, ids in sorted(_ids(asked, "toolUse").items()):
-        twice = [each for each, count in Counter(ids).items() if count > 1]
-        if twice:
-            yield RuleViolation(at(n, None, "content"), {"n": n, "ids": ", ".join(twice)})
+    return find
 
 
 @needs("toolResult")
@@ -74,28 +69,11 @@ def _ids(asked: RuleRequest, kind: str) -> Mapping[int, Sequence[str]]:
 
 
 @needs("toolResult")
-def errors_without_content(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A tool result has the status error and no content."""
-    for n, m, result in asked.blocks("toolResult"):
-        if result.get("status") == "error" and result.get("content") == []:
-            yield RuleViolation(at(n, m, "toolResult.content"), {"n": n, "m": m})
-
-
-@needs("toolResult")
 def results_that_are_no_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The JSON of a tool result is a list, a string or a number."""
-    for n, m, result in asked.blocks("toolResult"):
-        for k, content in enumerate(result.get("content", ())):
-            if "json" in content and not isinstance(content["json"], Mapping):
-                yield RuleViolation(at(n, m, f"toolResult.content[{k}].json"), {"n": n, "m": m, "k": k})
-
-
-@needs("toolUse")
-def inputs_that_are_no_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The input of a tool use is a list, a string or a number."""
-    for n, m, use in asked.blocks("toolUse"):
-        if "input" in use and not isinstance(use["input"], Mapping):
-            yield RuleViolation(at(n, m, "toolUse.input"), {"n": n, "m": m})
+    for n, m, k, content in asked.in_results():
+        if "json" in content and not isinstance(content["json"], Mapping):
+            yield RuleViolation(at(n, m, f"toolResult.content[{k}].json"), {"n": n, "m": m, "k": k})
 
 
 @needs("toolUse")
@@ -115,15 +93,10 @@ def blocks_beside_results(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, None, "content"), {"n": n})
 
 
-def choices(kind: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
+def choices(kind: str) -> Finder:
     """The toolChoice is of this kind."""
-
-    @needs("toolConfig")
-    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
-        if kind in asked.tool_config.get("toolChoice", {}):
-            yield RuleViolation(f"toolConfig.toolChoice.{kind}")
-
-    return find
+    path = f"toolConfig.toolChoice.{kind}"
+    return in_request(path, lambda asked: kind in asked.tool_config.get("toolChoice", {}), "toolConfig")
 
 
 @needs("toolConfig")
@@ -134,23 +107,9 @@ def forced(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(f"toolConfig.toolChoice.{kind}")
 
 
-def offered(operation: str) -> Callable[[RuleRequest], Iterator[RuleViolation]]:
+def offered(operation: str) -> Finder:
     """The request offers tools to this operation."""
-
-    @needs("toolConfig")
-    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
-        if asked.operation == operation and "toolConfig" in asked.body:
-            yield RuleViolation("toolConfig")
-
-    return find
-
-
-@needs("toolUse")
-def uses_of_the_user(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message of the user contains a tool use."""
-    for n, m, _ in asked.blocks("toolUse"):
-        if asked.messages[n].get("role") == "user":
-            yield RuleViolation(at(n, m, "toolUse"))
+    return in_request("toolConfig", lambda it: it.operation == operation and "toolConfig" in it.body, "toolConfig")
 
 
 @needs("toolConfig")
@@ -171,19 +130,3 @@ def names_with_hyphens(asked: RuleRequest) -> Iterator[RuleViolation]:
     for n, tool in enumerate(asked.tools):
         if "-" in tool.get("toolSpec", {}).get("name", ""):
             yield RuleViolation(f"toolConfig.tools[{n}].toolSpec.name")
-
-
-@needs("toolResult")
-def results_without_content(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """The content of a tool result is an empty list."""
-    for n, m, result in asked.blocks("toolResult"):
-        if result.get("content") == [] and result.get("status") != "error":
-            yield RuleViolation(at(n, m, "toolResult.content"), {"n": n, "m": m})
-
-
-@needs("toolAddition", "toolRemoval")
-def added_or_removed(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """A message adds or removes a tool."""
-    for kind in ("toolAddition", "toolRemoval"):
-        for n, m, _ in asked.blocks(kind):
-            yield RuleViolation(at(n, m, kind), {"kind": kind})
