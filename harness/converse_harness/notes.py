@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 
@@ -17,39 +17,21 @@ class Note:
     call: int
 
 
-@dataclass(eq=False, slots=True)
-class NoteInbox:
-    """The notes of a test, the first of each kind."""
-
-    _notes: dict[str, Note] = field(default_factory=dict[str, Note])
-
-    def put(self, notes: Iterable[Note]) -> None:
-        """Keep the first of each kind."""
-        for note in notes:
-            self._notes.setdefault(note.kind, note)
-
-    def take(self) -> list[Note]:
-        """Remove and return all notes."""
-        notes = [*self._notes.values()]
-        self._notes.clear()
-        return notes
-
-
-_inboxes: Final[list[NoteInbox]] = []
+_inboxes: Final[list[dict[str, Note]]] = []
 
 
 @contextmanager
-def inbox() -> Generator[NoteInbox, None, None]:
-    """The inbox for the notes of all fakes in this process; if several are open, the last one opened."""
-    opened = NoteInbox()
+def inbox() -> Generator[dict[str, Note], None, None]:
+    """Collect the notes of all fakes in this process, the first of each kind; where several do, the last one opened."""
+    opened: dict[str, Note] = {}
     _inboxes.append(opened)
     try:
         yield opened
     finally:
-        _inboxes.remove(opened)
+        _inboxes[:] = [each for each in _inboxes if each is not opened]  # two may be equal
 
 
 def hand_in(notes: Iterable[Note]) -> None:
     """Put notes into the inbox; drop them if there is none."""
-    if _inboxes:
-        _inboxes[-1].put(notes)
+    for note in notes if _inboxes else ():
+        _inboxes[-1].setdefault(note.kind, note)

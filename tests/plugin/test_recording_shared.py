@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from converse_harness import Fake, recording
-from converse_harness.plugin.recording_hooks import RecordingRun
+from converse_harness.plugin.recording import RecordingRun
 from converse_harness.recordings.capture import CapturedExchange
 from converse_harness.recordings.write import SessionWriter
 from converse_harness.stream.http import Request

@@ -270,10 +270,10 @@ def test_plans_and_shows(project: pytest.Pytester) -> None:
 def test_the_list_of_fixtures_reads_well(project: pytest.Pytester) -> None:
     lines = project.runpytest("--fixtures").outlines
     ours = [number for number, line in enumerate(lines) if "fixtures defined from converse_harness" in line]
-    fakes, cases, listed = (lines[start + 1 : end] for start, end in pairwise([*ours, len(lines)]))
+    fakes, listed = (lines[start + 1 : end] for start, end in pairwise([*ours, len(lines)]))
     assert any(line.startswith("converse -- ") for line in fakes)
-    assert any(line.startswith("converse_each_case -- ") for line in cases)
-    assert "plugin.samples" in lines[ours[2]]
+    assert any(line.startswith("converse_each_case -- ") for line in fakes)
+    assert "plugin.parameters" in lines[ours[1]]
     names = [line.partition(" ")[0] for line in listed if line.startswith("converse_")]
     assert names == [
         fixture for table in (SAMPLES, VARIANTS) for fixture in sorted(row.fixture for row in table.values())
