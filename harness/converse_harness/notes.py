@@ -17,21 +17,29 @@ class Note:
     call: int
 
 
-_inboxes: Final[list[dict[str, Note]]] = []
-
-
-@contextmanager
-def inbox() -> Generator[dict[str, Note], None, None]:
-    """Collect the notes of all fakes in this process, the first of each kind; where several do, the last one opened."""
-    opened: dict[str, Note] = {}
-    _inboxes.append(opened)
-    try:
-        yield opened
-    finally:
-        _inboxes[:] = [each for each in _inboxes if each is not opened]  # two may be equal
+_inbox: Final[dict[str, Note]] = {}
+"""The first note of each kind since somebody took them; pytest's plugin does after each test."""
 
 
 def hand_in(notes: Iterable[Note]) -> None:
-    """Put notes into the inbox; drop them if there is none."""
-    for note in notes if _inboxes else ():
-        _inboxes[-1].setdefault(note.kind, note)
+    """Keep the first of each kind."""
+    for note in notes:
+        _inbox.setdefault(note.kind, note)
+
+
+def take() -> list[Note]:
+    """Remove and return all notes that were handed in."""
+    notes = [*_inbox.values()]
+    _inbox.clear()
+    return notes
+
+
+@contextmanager
+def set_aside() -> Generator[None, None, None]:
+    """For a run within a run: what was handed in before is back after the `with` block, and what came in it is gone."""
+    before = take()
+    try:
+        yield
+    finally:
+        take()
+        hand_in(before)
