@@ -271,9 +271,10 @@ class Hooks:
 
     def _take_notes(self, item: pytest.Item) -> list[Note]:
         """Keep a test's new notes, one of each kind."""
-        notes = sys.modules.get("converse_harness.notes")
-        kept = item.stash.setdefault(_NOTES, {})
-        new = [] if notes is None else [note for note in notes.take() if note.kind not in kept]
+        module = sys.modules.get("converse_harness.notes")
+        notes: list[Note] = [] if module is None else module.take()
+        kept = item.stash.setdefault(_NOTES, {}) if notes else {}
+        new = [note for note in notes if note.kind not in kept]
         kept.update({note.kind: note for note in new})
         return new
 
@@ -286,9 +287,10 @@ class Hooks:
             result = yield from self._guarded()
         except Exception:
             if recordings is not None:
-                recordings.failed(item)
-                recordings.end(item)
+                recordings.end(item, failed=True)
             raise
+        finally:
+            own_fakes(item).clear()  # a test that is run again has others, and what they hold can go
         if recordings is not None:
             recordings.end(item)
         return result
@@ -334,7 +336,7 @@ class Hooks:
                     from converse_harness.plugin.report import CALLS
 
                     report.sections.append((f"{CALLS}{fake.where}", transcript(fake.calls)))
-        if report.when == "teardown" and item.stash[_NOTES]:
+        if report.when == "teardown" and _NOTES in item.stash:
             import json
 
             for note in item.stash[_NOTES].values():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -209,44 +208,41 @@ class Recordings:
         if session is not None:
             session.passed = False
 
-    def end(self, item: pytest.Item) -> None:
-        """Write the recording of a test whose last fixture has ended; if it cannot be written, the test fails."""
+    def end(self, item: pytest.Item, *, failed: bool = False) -> None:
+        """Write the recording of a test whose last fixture has ended; if that goes wrong, an error is not hidden."""
         session = item.stash.get(_SESSION, None)
-        if session is None:
-            return
-        del item.stash[_SESSION]
-        problem = self._keep(session)
-        if problem and sys.exc_info()[0] is not None:
-            self.tally.told.append(problem)  # the test has an error already
-        elif problem:
-            pytest.fail(problem, pytrace=False)
+        if session is not None:
+            del item.stash[_SESSION]
+            problem = self._keep(session, passed=session.passed and not failed)
+            if problem and not failed:
+                pytest.fail(problem, pytrace=False)
+            self.tally.told += filter(None, [problem])
 
     def finish(self) -> None:
         """Set aside the recordings of tests that were interrupted, whose fakes are closed by now."""
         while self._running:
-            self._running[-1].passed = False
-            self.tally.told += filter(None, [self._keep(self._running[-1])])
+            self.tally.told += filter(None, [self._keep(self._running[-1], passed=False)])
         self.tally.tell()
 
-    def _keep(self, session: RecordingRun) -> str:
+    def _keep(self, session: RecordingRun, *, passed: bool) -> str:
         """Save a session's recording and tell of it in the summary; returns the error if saving failed."""
         told, problem = self.tally.told, ""
         self._running.remove(session)
         if session.writer is not None:
             failed = one_of("failed", chosen(self._config, "record_failed"), FAILED)
-            kept = save_or_set_aside(session.writer, passed=session.passed, failed=failed)
+            kept = save_or_set_aside(session.writer, passed=passed, failed=failed)
             many = number(kept.exchanges, "exchange")
             if kept.exchanges and kept.path is None and not kept.problem:
                 self.tally.written.append(f"dropped {many} of {session.nodeid}, which did not pass")
             elif kept.exchanges and kept.path is not None and (kept.path == session.path or not kept.problem):
                 self.tally.used.add(identity(kept.path))
-                but = "" if session.passed else f": {session.nodeid} did not pass"
+                but = "" if passed else f": {session.nodeid} did not pass"
                 self.tally.written.append(f"wrote {shown(self._config, kept.path)} ({many}){but}")
             root = f"{self._config.rootpath}{os.sep}"
             problem = kept.problem.replace(root, "")
             told += [kept.masked.replace(root, "")] if kept.masked else []
         left = session.unplayed()
-        if left and session.passed:
+        if left and passed:
             places = ", ".join(f"{shown(self._config, session.path)}:{line}" for line in left)
             many = number(len(session.slots), "recorded exchange")
             told.append(f"{session.nodeid} left {len(left)} of {many} unplayed: {places}")
