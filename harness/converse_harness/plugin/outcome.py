@@ -14,32 +14,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from converse_harness.plugin.settings import (
-    MARKED,
-    MARKER,
-    NOTE,
-    VERDICT,
-    chosen,
-    folder,
-    guard_of,
-    own_fakes,
-    record_setting,
-    settings_of,
-)
-from converse_harness.recordings.choices import MODES
+from converse_harness.plugin import settings
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
     from converse_harness.intercept.session_guard import SessionGuard
-    from converse_harness.notes import Note
-    from converse_harness.plugin.recording import Recordings
+    from converse_harness.plugin.recording import RecordingRun
+    from converse_harness.plugin.tally import Tally
     from converse_harness.server.listener import ConverseServer
 
 HOOKS: Final = pytest.StashKey["Hooks"]()
 """The hooks of a run, on its config."""
-
-_NOTES: Final = pytest.StashKey["dict[str, Note]"]()
-"""The notes of a test, one of each kind, on the test item."""
 
 _PARALLEL: Final = ("run-parallel", "pytest_run_parallel.plugin")
 """The names of pytest-run-parallel: found where it is installed, or loaded with `-p`."""
@@ -63,7 +48,9 @@ class Hooks:
         self._guard: SessionGuard | None = None
         self._outside = ""
         """What the guard stopped outside of all tests and modules."""
-        self._recordings: Recordings | None = None
+        self._tally: Tally | None = None
+        self._recording: RecordingRun | None = None
+        """The recording of the running test."""
         self._keeps_patches = False
         self._closed = _closed()
         """How many fakes had been closed when the latest test began."""
@@ -88,39 +75,43 @@ class Hooks:
         if notes is not None:
             self._stack.enter_context(notes.set_aside())
         for name in ("patches", "notes"):
-            chosen(config, name)
-        arguments = ", ".join(f"{name}=" for name in MARKED)
-        config.addinivalue_line("markers", f"converse({arguments}): settings of the fixture converse, see --help")
-        config.addinivalue_line(
-            "markers",
-            f"{MARKER}(name=None, *, match='shape', pace=0): plays the recording of the test, or makes it where "
-            "--converse-record says so",
-        )
+            settings.chosen(config, name)
+        for marker in settings.MARKERS:
+            config.addinivalue_line("markers", marker)
         # Where tests record, or recordings are that may be unused, all that is collected counts.
-        if chosen(config, "record") != "none" or config.getini("converse_redact") or folder(config).is_dir():
-            self._begin_recordings()
+        if (
+            settings.chosen(config, "record") != "none"
+            or config.getini("converse_redact")
+            or settings.folder(config).is_dir()
+        ):
+            self._count_recordings()
 
     def _begin(self, config: pytest.Config) -> None:
         self.config = config
         config.stash[HOOKS] = self
-        if self._guard is None and chosen(config, "guard") == "session":
+        if self._guard is None and settings.chosen(config, "guard") == "session":
             from converse_harness.intercept.session_guard import SessionGuard
 
             self._guard = SessionGuard()
             self._guard.open()
             self._stack.callback(self._guard.close)
 
-    def _begin_recordings(self) -> Recordings:
-        if self._recordings is None:
-            from converse_harness.plugin.recording import Recordings
+    def _count_recordings(self) -> Tally:
+        if self._tally is None:
+            from converse_harness.plugin.tally import Tally
 
-            self._recordings = Recordings(self.config)
-        return self._recordings
+            self._tally = Tally(self.config)
+            self.config.pluginmanager.register(self._tally, "converse_tally")
+        return self._tally
 
     def pytest_report_header(self, config: pytest.Config) -> str | None:
         """Add the record mode to pytest's header if this run can record."""
-        mode = chosen(config, "record")
-        return None if mode == "none" else f"converse-harness: {record_setting(config)} ({dict[str, str](MODES)[mode]})"
+        mode = settings.chosen(config, "record")
+        return (
+            None
+            if mode == "none"
+            else f"converse-harness: {settings.record_setting(config)} ({settings.OF_RUN['record'][1][mode]})"
+        )
 
     # Tests are collected.
 
@@ -158,7 +149,7 @@ class Hooks:
         self._secrets.clear()
         if self._guard is None:
             return (yield)
-        with self._guard.during(item.nodeid, off=guard_of(item) == "off"):
+        with self._guard.during(item.nodeid, off=settings.guard_of(item) == "off"):
             return (yield)
 
     @pytest.hookimpl(wrapper=True, specname="pytest_runtest_setup")
@@ -169,29 +160,23 @@ class Hooks:
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Open the recording of a test with the marker: before any fixture, but after skip marks."""
-        if "converse_harness.plugin.parameters" in sys.modules:
-            from converse_harness.plugin.parameters import renew_samples
+        if item.get_closest_marker(settings.MARKER) is not None:
+            from converse_harness.plugin.recording import begin
 
-            renew_samples(item.config)
-        if item.get_closest_marker(MARKER) is not None:
-            self._begin_recordings().begin(item)
+            self._recording = begin(item, self._count_recordings())
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any], request: Any) -> None:
+    def pytest_fixture_setup(self, request: Any) -> None:
         """Play or record from the first fixture on that a test has for itself."""
-        if "converse_harness.plugin.parameters" in sys.modules:
-            from converse_harness.plugin.parameters import note_sample
-
-            note_sample(fixturedef, request.config)
-        if self._recordings is not None and request.scope == "function":
-            self._recordings.answer(request.node)
+        if self._recording is not None and request.scope == "function":
+            self._recording.answer()
 
     def adopt(self, item: pytest.Item, fake: Fake) -> None:
         """A fixture of the test has made this fake: it decides the outcome, and plays and records with the marker."""
-        own_fakes(item).append(fake)
-        if self._recordings is not None:
-            self._recordings.give(item, fake)
-        if not self._keeps_patches and chosen(self.config, "patches") == "session":
+        settings.own_fakes(item).append(fake)
+        if self._recording is not None:
+            self._recording.give(fake)
+        if not self._keeps_patches and settings.chosen(self.config, "patches") == "session":
             from converse_harness.intercept import registry
 
             self._keeps_patches = True
@@ -201,11 +186,11 @@ class Hooks:
     def pytest_runtest_call(self, item: pytest.Item) -> Step:
         """Let the fakes decide the test's outcome: one failure in the call phase, no second error at teardown."""
         __tracebackhide__ = True
-        if self._recordings is not None:
-            self._recordings.answer(item)  # of a test without fixtures of its own
+        if self._recording is not None:
+            self._recording.answer()  # of a test without fixtures of its own
         before = _open_fakes()
         if self.server is not None:
-            self.server.settings = settings_of(item)
+            self.server.settings = settings.settings_of(item)
             self.server.recent.clear()
         try:
             result = yield from self._guarded()
@@ -236,16 +221,18 @@ class Hooks:
         Fakes of the test's fixtures, and those left open on the server, are checked completely. Fakes of a wider scope
         are checked only for problems with this test's calls, because their replies may be for other tests.
         """
-        own = own_fakes(item)
+        own = settings.own_fakes(item)
         left = [] if self.server is None else [fake for fake in self.server.fakes if fake not in before]
         for fake in left:
             fake.close()
         left_early = isinstance(error, pytest.skip.Exception | pytest.xfail.Exception)
-        asked: list[Callable[[BaseException | None], None]] = []
-        if not left_early:
-            asked += [fake.check for fake in (*own, *left)]
+        asked: list[Callable[[BaseException | None], None]]
+        asked = [] if left_early else [fake.check for fake in (*own, *left)]
         asked += [partial(fake.check_problems, since=had) for fake, had in before.items() if fake not in own]
-        asked.append(partial(self._check_notes, item))
+        if "converse_harness.notes" in sys.modules:
+            from converse_harness.plugin.report import check_notes
+
+            asked.append(partial(check_notes, item))
         last: Exception | None = None
         for ask in asked:
             try:
@@ -254,46 +241,24 @@ class Hooks:
                 last = said.with_traceback(None)
         return last
 
-    def _check_notes(self, item: pytest.Item, error: BaseException | None) -> None:
-        """Raise, or warn of, the notes of a test, if the settings say so."""
-        new = self._take_notes(item)
-        if not new:
-            return
-        from converse_harness.errors import ConverseNoteWarning, NotedCall
-
-        way = chosen(self.config, "notes")
-        if way == "fail" and error is None:
-            raise NotedCall("\n\n".join(note.text for note in new))
-        for note in new if way == "warning" else ():
-            import warnings
-
-            warnings.warn(note.text, ConverseNoteWarning, stacklevel=2)
-
-    def _take_notes(self, item: pytest.Item) -> list[Note]:
-        """Keep a test's new notes, one of each kind."""
-        module = sys.modules.get("converse_harness.notes")
-        notes: list[Note] = [] if module is None else module.take()
-        kept = item.stash.setdefault(_NOTES, {}) if notes else {}
-        new = [note for note in notes if note.kind not in kept]
-        kept.update({note.kind: note for note in new})
-        return new
-
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Step:
         """Write the recording after the last fixture has ended; if it cannot be written, the test gets an error."""
         __tracebackhide__ = True
-        recordings = self._recordings
         try:
             result = yield from self._guarded()
         except Exception:
-            if recordings is not None:
-                recordings.end(item, failed=True)
+            self._end_recording(failed=True)
             raise
         finally:
-            own_fakes(item).clear()  # a test that is run again has others, and what they hold can go
-        if recordings is not None:
-            recordings.end(item)
+            settings.own_fakes(item).clear()  # a test that is run again has others, and what they hold can go
+        self._end_recording()
         return result
+
+    def _end_recording(self, *, failed: bool = False) -> None:
+        recording, self._recording = self._recording, None
+        if recording is not None:
+            recording.end(failed=failed)
 
     def _guarded(self) -> Step:
         """Fail the phase in which a connection was blocked, even if the error was swallowed."""
@@ -314,33 +279,25 @@ class Hooks:
     # What is told of each phase.
 
     @pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_runtest_makereport")
-    def pytest_runtest_makereport_of_recording(self, item: pytest.Item, call: pytest.CallInfo[None]) -> _Report:
+    def pytest_runtest_makereport_of_recording(self, call: pytest.CallInfo[None]) -> _Report:
         """Remember the outcome of each phase; and give advice if there are no credentials to record with."""
-        if self._recordings is not None and call.excinfo is not None:
-            self._recordings.advise(item, call.excinfo.value)
+        recording = self._recording
+        if recording is not None and call.excinfo is not None:
+            recording.advise(call.excinfo.value)
         report = yield
         # An expected failure is a success here: its recording is valid.
-        if self._recordings is not None and not report.passed and not hasattr(report, "wasxfail"):
-            self._recordings.failed(item)
+        if recording is not None and not report.passed and not hasattr(report, "wasxfail"):
+            recording.passed = False
         return report
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> _Report:
         """Add the calls to the report of a failing test, and the notes to the last one."""
         report = yield
-        self._take_notes(item)
-        if report.when == "call" and report.failed:
-            for fake in [*own_fakes(item), *(self.server.recent if self.server is not None else ())]:
-                if fake.calls:
-                    from converse_harness.endpoint.failure_texts import transcript
-                    from converse_harness.plugin.report import CALLS
+        if "converse_harness.intercept.fake" in sys.modules:
+            from converse_harness.plugin.report import complete
 
-                    report.sections.append((f"{CALLS}{fake.where}", transcript(fake.calls)))
-        if report.when == "teardown" and _NOTES in item.stash:
-            import json
-
-            for note in item.stash[_NOTES].values():
-                report.user_properties.append((NOTE, json.dumps({"kind": note.kind, "text": note.text})))
+            complete(report, item, [] if self.server is None else [*self.server.recent])
         return report
 
     def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> list[str] | None:
@@ -389,8 +346,9 @@ class Hooks:
         try:
             return (yield)
         finally:
-            if self._recordings is not None:
-                self._recordings.finish()
+            self._end_recording(failed=True)  # of a test that was interrupted, whose fakes are closed by now
+            if self._tally is not None:
+                self._tally.tell()
             if self._keeps_patches:
                 from converse_harness.intercept import registry
 
@@ -398,11 +356,12 @@ class Hooks:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print notes, verdicts of contracts, and what the guard stopped."""
-        reports = (report for each in terminalreporter.stats.values() for report in each)
-        if any(name in (NOTE, VERDICT) for report in reports for name, _ in getattr(report, "user_properties", ())):
+        reports = [report for each in terminalreporter.stats.values() for report in each]
+        properties = {name for report in reports for name, _ in getattr(report, "user_properties", ())}
+        if not properties.isdisjoint({settings.NOTE, settings.VERDICT}):
             from converse_harness.plugin.report import summarise
 
-            summarise(terminalreporter)
+            summarise(terminalreporter, reports)
         if self._outside:
             terminalreporter.section("converse guard")
             terminalreporter.line(self._outside)

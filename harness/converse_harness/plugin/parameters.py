@@ -150,17 +150,19 @@ _ASKED: Final = pytest.StashKey["list[pytest.FixtureDef[Any]]"]()
 """Those that have been asked for, on the session's config."""
 
 
-def note_sample(fixture: pytest.FixtureDef[Any], config: pytest.Config) -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> None:
     """Remember which of these fixtures have a value."""
-    if fixture.func in _FIXTURES:
-        asked = config.stash.setdefault(_ASKED, [])
-        if fixture not in asked:
-            asked.append(fixture)
+    if fixturedef.func in _FIXTURES:
+        asked = request.config.stash.setdefault(_ASKED, [])
+        if fixturedef not in asked:
+            asked.append(fixturedef)
 
 
-def renew_samples(config: pytest.Config) -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
     """Renew each value that an earlier test may have changed."""
-    for fixture in config.stash.get(_ASKED, ()):
+    for fixture in item.config.stash.get(_ASKED, ()):
         if fixture.cached_result is not None and fixture.cached_result[2] is None:
             _, path, no_error = fixture.cached_result
             name = _FIXTURES[fixture.func]

@@ -1,25 +1,30 @@
-"""What reports say: secrets masked, and in the summary notes and the verdicts of contracts; also under xdist."""
+"""What reports say: calls, notes, secrets masked, and a summary of notes and verdicts; also under xdist."""
 
 from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from converse_harness.endpoint.failure_texts import shortened
-from converse_harness.plugin.settings import NOTE, VERDICT
+import pytest
+
+from converse_harness.endpoint.failure_texts import shortened, transcript
+from converse_harness.errors import ConverseNoteWarning, NotedCall
+from converse_harness.notes import Note, take
+from converse_harness.plugin.settings import NOTE, VERDICT, chosen, own_fakes
 from converse_harness.recordings.redaction import without_secrets
 from converse_harness.secrets import own_secrets
 
 if TYPE_CHECKING:
-    import pytest
+    from converse_harness.intercept.fake import Fake
 
 _SECTION: Final = "Masked by converse-harness"
 
-CALLS: Final = "Bedrock Converse calls"
+_CALLS: Final = "Bedrock Converse calls"
 """How the section with the transcript of a fake begins. Its events are whole until they are masked."""
 
 _CUT: Final = re.compile(r"""[^\s"'<>()\[\]{},.]{8,}(?=\.\.\.)|(?<=\.\.\.)[^\s"'<>()\[\]{},]{8,}""")
@@ -27,6 +32,9 @@ _CUT: Final = re.compile(r"""[^\s"'<>()\[\]{},.]{8,}(?=\.\.\.)|(?<=\.\.\.)[^\s"'
 gone: it is masked where the same report had one.
 """
 
+
+_NOTES: Final = pytest.StashKey[dict[str, Note]]()
+"""The notes of a test, one of each kind, on the test item."""
 
 _TESTS: Final = 5
 """How many tests a note names."""
@@ -72,7 +80,7 @@ class _Masking:
         """Mask a report in place."""
         report.longrepr = self.value(report.longrepr)
         report.sections = [
-            (name, shortened(self.text(text)) if name.startswith(CALLS) else self.text(text))
+            (name, shortened(self.text(text)) if name.startswith(_CALLS) else self.text(text))
             for name, text in report.sections
         ]
         report.user_properties = [
@@ -105,7 +113,8 @@ class _Masking:
             return self.text(value)
         if isinstance(value, list | tuple):
             return self._items(cast("list[Any]", value))
-        if _is_shown(value) and id(value) not in self._done:
+        # Objects with this method are those from which pytest builds a failure's text.
+        if hasattr(value, "toterminal") and hasattr(value, "__dict__") and id(value) not in self._done:
             self._done.add(id(value))
             attributes: dict[str, Any] = value.__dict__
             for name, item in attributes.items():
@@ -127,17 +136,40 @@ class _Masking:
         return self.text("\n".join(lines)).split("\n")
 
 
-def _is_shown(value: Any) -> bool:
-    """Whether an object is one of those from which pytest builds a failure's text."""
-    show: Callable[..., object] | None = getattr(value, "toterminal", None)
-    return show is not None and hasattr(value, "__dict__")
+def check_notes(item: pytest.Item, error: BaseException | None) -> None:
+    """Raise, or warn of, the notes of a test, if the settings say so."""
+    new, way = _take_notes(item), chosen(item.config, "notes")
+    if new and way == "fail" and error is None:
+        raise NotedCall("\n\n".join(note.text for note in new))
+    for note in new if way == "warning" else ():
+        warnings.warn(note.text, ConverseNoteWarning, stacklevel=2)
 
 
-def summarise(terminal: pytest.TerminalReporter) -> None:
+def complete(report: pytest.TestReport, item: pytest.Item, served: list[Fake]) -> None:
+    """Add the calls to the report of a failing test, and the notes to the last one."""
+    _take_notes(item)
+    if report.when == "call" and report.failed:
+        fakes = [fake for fake in own_fakes(item) + served if fake.calls]
+        report.sections += [(f"{_CALLS}{fake.where}", transcript(fake.calls)) for fake in fakes]
+    if report.when == "teardown":
+        notes = item.stash.get(_NOTES, {}).values()
+        report.user_properties += [(NOTE, json.dumps({"kind": note.kind, "text": note.text})) for note in notes]
+
+
+def _take_notes(item: pytest.Item) -> list[Note]:
+    """Keep a test's new notes, one of each kind."""
+    notes = take()
+    kept = item.stash.setdefault(_NOTES, {}) if notes else {}
+    new = [note for note in notes if note.kind not in kept]
+    kept.update({note.kind: note for note in new})
+    return new
+
+
+def summarise(terminal: pytest.TerminalReporter, reports: Iterable[Any]) -> None:
     """Print a section for notes, and one for the verdicts of contracts, where reports have any."""
     notes: dict[str, tuple[str, list[str]]] = {}
     contracts: dict[str, list[Mapping[str, Any]]] = {}
-    for report in (report for reports in terminal.stats.values() for report in reports):
+    for report in reports:
         for name, value in getattr(report, "user_properties", ()):
             if (name, report.when) == (NOTE, "teardown"):
                 note = json.loads(value)
@@ -163,28 +195,29 @@ def _print_notes(terminal: pytest.TerminalReporter, kinds: Mapping[str, tuple[st
 
 
 def _print_contracts(terminal: pytest.TerminalReporter, contracts: Mapping[str, list[Mapping[str, Any]]]) -> None:
-    """The number of verdicts for each contract, then each case that was not handled, with the reason."""
-    width = terminal.config.get_terminal_writer().fullwidth
+    """The number of verdicts for each contract, then each case that was not handled, with as much of why as fits."""
     terminal.section("converse contract")
     for name, verdicts in sorted(contracts.items()):
-        wrong = sorted(filter(_is_told, verdicts), key=lambda verdict: str(verdict["test"]))
-        colour = {"red": True} if any(not _as_known(verdict) for verdict in wrong) else {"green": True}
-        terminal.write_line(f"{name}: {_counts(verdicts)}", bold=True, **colour)
-        for verdict, line in zip(wrong, _lines(wrong, width), strict=True):
-            terminal.write_line(line, **({"yellow": True} if _as_known(verdict) else {"red": True}))
-
-
-def _is_handled(verdict: Mapping[str, Any]) -> bool:
-    return str(verdict["level"]) == "handled"
-
-
-def _is_told(verdict: Mapping[str, Any]) -> bool:
-    """Whether a verdict gets a line: not handled, or handled although `known` lists the case."""
-    return not _is_handled(verdict) or verdict["known"] is not None
+        told = [each for each in verdicts if each["level"] != "handled" or each["known"] is not None]
+        rows = sorted((each["test"], _word(each), " ".join(each["why"].split()), _as_known(each)) for each in told)
+        first, second = (max((len(row[column]) for row in rows), default=0) for column in (0, 1))
+        fine = all(known for *_, known in rows)
+        terminal.write_line(f"{name}: {_counts(verdicts)}", bold=True, green=fine, red=not fine)
+        for test, word, why, known in rows:
+            line = f"  {test:{first}}  {word:{second}}  "
+            room = max(terminal.config.get_terminal_writer().fullwidth - len(line) - 1, _NARROWEST)
+            line += why if len(why) <= room else f"{why[: room - 3]}..."
+            terminal.write_line(line.rstrip(), yellow=known, red=not known)
 
 
 def _as_known(verdict: Mapping[str, Any]) -> bool:
-    return verdict["known"] is not None and not _is_handled(verdict)
+    return verdict["known"] is not None and verdict["level"] != "handled"
+
+
+def _word(verdict: Mapping[str, Any]) -> str:
+    if verdict["level"] == "handled":
+        return "handled, but in `known`"
+    return f"{verdict['flaw'] or verdict['level']}{', known' if _as_known(verdict) else ''}"
 
 
 def _counts(verdicts: Iterable[Mapping[str, Any]]) -> str:
@@ -193,20 +226,3 @@ def _counts(verdicts: Iterable[Mapping[str, Any]]) -> str:
     return ", ".join(
         f"{levels[level]} {level}{f' ({known[level]} known)' if known[level] else ''}" for level in sorted(levels)
     )
-
-
-def _lines(verdicts: Iterable[Mapping[str, Any]], width: int) -> Iterator[str]:
-    """The test, its verdict, and as much of the reason as fits on the line."""
-    rows = [(verdict["test"], _word(verdict), verdict["why"]) for verdict in verdicts]
-    first, second = (max((len(row[column]) for row in rows), default=0) for column in (0, 1))
-    for test, word, why in rows:
-        line = f"  {test:{first}}  {word:{second}}  "
-        room = max(width - len(line) - 1, _NARROWEST)
-        said = " ".join(why.split())
-        yield (line + (said if len(said) <= room else f"{said[: room - 3]}...")).rstrip()
-
-
-def _word(verdict: Mapping[str, Any]) -> str:
-    if _is_handled(verdict):
-        return "handled, but in `known`"
-    return f"{verdict['flaw'] or verdict['level']}{', known' if verdict['known'] is not None else ''}"

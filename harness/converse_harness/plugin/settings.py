@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import pytest
 
@@ -54,8 +54,25 @@ VERDICT: Final = "converse_contract"
 
 MARKER: Final = "converse_recording"
 
-MARKED: Final = (*OF_FAKES, "guard", "models")
+_ONLY_INI: Final[Mapping[str, tuple[Literal["string", "linelist"], str | list[str], str]]] = {
+    "models": ("linelist", [], "lines GLOB = MODEL: what stands behind model ids such as ARNs"),
+    "recordings": ("string", "recordings", "the folder of recordings, relative to rootdir"),
+    "redact": (
+        "linelist",
+        [],
+        "what is replaced in recordings, a line each: pattern => replacement (a regular expression)",
+    ),
+}
+"""What the ini file alone has: its type, its default and its meaning."""
+
+_MARKED: Final = (*OF_FAKES, "guard", "models")
 """What the marker takes; `guard` is a setting of the test, and not of its fakes."""
+
+MARKERS: Final = (
+    f"converse({', '.join(f'{name}=' for name in _MARKED)}): settings of the fixture converse, see --help",
+    f"{MARKER}(name=None, *, match='shape', pace=0): plays the recording of the test; --converse-record makes it",
+)
+"""The markers with their arguments, for `pytest --markers`."""
 
 _BOOLEANS: Final = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
@@ -79,10 +96,8 @@ def add_options(parser: pytest.Parser) -> None:
         meaning = f"{about} (default: {default}). {listed}"
         group.addoption(f"--converse-{name.replace('_', '-')}", choices=[*choices], default=None, help=meaning)
         parser.addini(f"converse_{name}", meaning, default=default)
-    parser.addini("converse_models", "lines GLOB = MODEL: what stands behind model ids such as ARNs", "linelist", [])
-    parser.addini("converse_recordings", "the folder of recordings, relative to rootdir", default="recordings")
-    meaning = "what is replaced in recordings, a line each: pattern => replacement (a regular expression)"
-    parser.addini("converse_redact", meaning, "linelist", [])
+    for name, (kind, standard, meaning) in _ONLY_INI.items():
+        parser.addini(f"converse_{name}", meaning, kind, standard)
 
 
 def chosen(config: pytest.Config, name: str) -> str:
@@ -101,11 +116,11 @@ def settings_of(item: pytest.Item) -> Settings:
         item.config.stash[_OF_RUN] = _settings_of_run(item.config)
     settings = {**item.config.stash[_OF_RUN]}
     for marker in reversed(list(item.iter_markers("converse"))):
-        unknown = sorted(set(marker.kwargs) - set(MARKED))
+        unknown = sorted(set(marker.kwargs) - set(_MARKED))
         if unknown or marker.args:
             came = f"{unknown[0]}=" if unknown else repr(marker.args[0])
             raise pytest.UsageError(
-                f"@pytest.mark.converse: {came} is no setting. Settings: {', '.join(f'{name}=' for name in MARKED)}."
+                f"@pytest.mark.converse: {came} is no setting. Settings: {', '.join(f'{name}=' for name in _MARKED)}."
             )
         settings.update(marker.kwargs)
     settings.pop("guard", None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from converse_harness.recordings.choices import (
     identity,
     path_of_test,
 )
+from converse_harness.recordings.redaction import Redaction
 
 _ARGUMENTS: Final = {
     "name": "the file, below the folder of recordings and without .jsonl",
@@ -53,6 +54,10 @@ class Tally:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
+        try:
+            self.redaction = Redaction.of_lines(config.getini("converse_redact"))
+        except ReplyError as error:
+            raise pytest.UsageError(f"converse_redact: {error}") from error
         self._owners: dict[str, tuple[str, bool]] = {}
         """For each file the first test that has it, and whether it was there when the run began."""
         self.written: list[str] = []
@@ -77,12 +82,8 @@ class Tally:
         return report
 
     def pytest_itemcollected(self) -> None:
-        """Count the collected tests: a plugin may remove some silently."""
+        """Count the collected tests: options and plugins may remove some."""
         self._collected += 1
-
-    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Note that not all tests run."""
-        self._whole = self._whole and not items
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -136,17 +137,17 @@ class Tally:
     def _lines(self) -> Iterator[str]:
         for line in (*sorted(self.written), *sorted(self.told)):
             yield f"{_PREFIX}{line}"
-        unused = self._unused() if self._all_ran() else []
+        if not self._all_ran():
+            return
+        used = self.used | USED_FILES
+        files = sorted(folder(self._config).rglob(f"*{SUFFIX}"))
+        unused = [path for path in files if identity(path) not in used and _is_recording(path)]
         if unused:
-            yield f"{_PREFIX}{number(unused, 'recording')} {'is' if len(unused) == 1 else 'are'} not used by any test:"
+            are = "is" if len(unused) == 1 else "are"
+            yield f"{_PREFIX}{number(len(unused), 'recording')} {are} not used by any test:"
         for path in unused:
             aside = " (of a test that did not pass)" if path.name.endswith(FAILED_SUFFIX) else ""
             yield f"    {shown(self._config, path)}{aside}"
-
-    def _unused(self) -> list[Path]:
-        used = self.used | USED_FILES
-        files = sorted(folder(self._config).rglob(f"*{SUFFIX}"))
-        return [path for path in files if identity(path) not in used and _is_recording(path)]
 
     def _all_ran(self) -> bool:
         """Whether all tests of the project were collected and ran."""
@@ -183,12 +184,17 @@ def path_of(item: pytest.Item, name: object = None) -> Path:
     """The file of a test's recording. Raises ReplyError for an invalid name."""
     if name is not None:
         return folder(item.config) / given_path(name)
-    try:
-        module = Path(os.path.relpath(item.path, item.config.rootpath)).parts
-    except ValueError:  # another drive of Windows
-        module = item.path.parts
+    module = relative(item.path, item.config.rootpath).parts
     classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
     return folder(item.config) / path_of_test(module, classes, item.name)
+
+
+def relative(path: Path, start: Path) -> Path:
+    """A path from another on, also upwards."""
+    try:
+        return Path(os.path.relpath(path, start))
+    except ValueError:  # another drive of Windows
+        return path
 
 
 def shown(config: pytest.Config, path: Path) -> str:
@@ -199,9 +205,8 @@ def shown(config: pytest.Config, path: Path) -> str:
         return str(path)
 
 
-def number(things: int | Sequence[object], what: str) -> str:
+def number(count: int, what: str) -> str:
     """How many there are of something, in words."""
-    count = things if isinstance(things, int) else len(things)
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
