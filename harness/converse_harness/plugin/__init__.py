@@ -35,7 +35,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Let the fixtures of samples come in when pytest looks for one: to register all 140 would slow every start."""
     plugins = session.config.pluginmanager
     manager: Any = plugins.getplugin("funcmanage")
-    look_up = getattr(manager, "getfixturedefs", None)  # not public
+    look_up: Any = getattr(manager, "getfixturedefs", None)  # not public
 
     def add() -> None:
         plugins.register(import_module("converse_harness.plugin.parameters"), "converse_samples")

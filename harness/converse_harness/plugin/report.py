@@ -152,14 +152,14 @@ def complete(report: pytest.TestReport, item: pytest.Item, served: list[Fake]) -
         fakes = [fake for fake in own_fakes(item) + served if fake.calls]
         report.sections += [(f"{_CALLS}{fake.where}", transcript(fake.calls)) for fake in fakes]
     if report.when == "teardown":
-        notes = item.stash.get(_NOTES, {}).values()
+        notes = item.stash.setdefault(_NOTES, {}).values()
         report.user_properties += [(NOTE, json.dumps({"kind": note.kind, "text": note.text})) for note in notes]
 
 
 def _take_notes(item: pytest.Item) -> list[Note]:
     """Keep a test's new notes, one of each kind."""
     notes = take()
-    kept = item.stash.setdefault(_NOTES, {}) if notes else {}
+    kept = item.stash.setdefault(_NOTES, {})
     new = [note for note in notes if note.kind not in kept]
     kept.update({note.kind: note for note in new})
     return new
@@ -199,8 +199,9 @@ def _print_contracts(terminal: pytest.TerminalReporter, contracts: Mapping[str, 
     terminal.section("converse contract")
     for name, verdicts in sorted(contracts.items()):
         told = [each for each in verdicts if each["level"] != "handled" or each["known"] is not None]
-        rows = sorted((each["test"], _word(each), " ".join(each["why"].split()), _as_known(each)) for each in told)
-        first, second = (max((len(row[column]) for row in rows), default=0) for column in (0, 1))
+        rows = sorted((str(each["test"]), _word(each), " ".join(each["why"].split()), _as_known(each)) for each in told)
+        first = max((len(test) for test, *_ in rows), default=0)
+        second = max((len(word) for _, word, *_ in rows), default=0)
         fine = all(known for *_, known in rows)
         terminal.write_line(f"{name}: {_counts(verdicts)}", bold=True, green=fine, red=not fine)
         for test, word, why, known in rows:

@@ -112,9 +112,10 @@ def chosen(config: pytest.Config, name: str) -> str:
 
 def settings_of(item: pytest.Item) -> Settings:
     """The settings of a test: its marker, else the command line, else the ini file. Raises UsageError."""
-    if _OF_RUN not in item.config.stash:
-        item.config.stash[_OF_RUN] = _settings_of_run(item.config)
-    settings = {**item.config.stash[_OF_RUN]}
+    of_run = item.config.stash.get(_OF_RUN, None)
+    if of_run is None:
+        of_run = item.config.stash[_OF_RUN] = _settings_of_run(item.config)
+    settings = {**of_run}
     for marker in reversed(list(item.iter_markers("converse"))):
         unknown = sorted(set(marker.kwargs) - set(_MARKED))
         if unknown or marker.args:
