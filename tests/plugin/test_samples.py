@@ -287,3 +287,22 @@ def test_the_list_of_fixtures_reads_well(project: pytest.Pytester) -> None:
 def test_they_can_be_turned_off(project: pytest.Pytester) -> None:
     project.makepyfile("def test_it(converse_message): pass")
     project.runpytest("-p", "no:converse_samples").assert_outcomes(errors=1)
+
+
+def test_they_come_in_with_the_first_that_is_looked_up(project: pytest.Pytester) -> None:
+    project.makeconftest(
+        """
+        import pytest
+
+        def pytest_collection_finish(session):
+            print("registered:", session.config.pluginmanager.hasplugin("converse_samples"))
+        """
+    )
+    project.makepyfile(test_a="def test_it(converse): pass", test_b="def test_it(request): pass")
+    project.runpytest("-s").stdout.fnmatch_lines(["registered: False*"])
+    project.makepyfile(test_b="def test_it(request): assert request.getfixturevalue('converse_role') == 'user'")
+    result = project.runpytest("-s")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["registered: False*"])
+    project.makepyfile(test_b="def test_it(converse_mesage): pass")
+    project.runpytest().stdout.fnmatch_lines(["*fixture 'converse_mesage' not found", "*converse_message, *"])

@@ -182,7 +182,10 @@ def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
         again = f"pytest --converse-record=all {quoted}"
         opened = open_session(path, "once" if second else mode, again=again, redaction=tally.redaction, **how)
     except MissingRecording:
-        run.refused = f"has no reply: {here} is not there.", _missing(item, path)
+        aside = failed_path(path)
+        kept = _ASIDE.format(failed=relative(aside, config.invocation_params.dir)) if aside.exists() else ""
+        told = _MISSING.format(test=item.nodeid, quoted=_quoted(config, item.nodeid), aside=kept)
+        run.refused = f"has no reply: {here} is not there.", told
         return run
     if opened.writer is not None:
         run.note = _NO_ACCOUNT.format(setting=record_setting(config))
@@ -191,15 +194,6 @@ def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
     run.recording = None if opened.recording is None else replace(opened.recording, path=here)
     run.writer = opened.writer
     return run
-
-
-def _missing(item: pytest.Item, path: Path) -> str:
-    aside = failed_path(path)
-    return _MISSING.format(
-        test=item.nodeid,
-        quoted=_quoted(item.config, item.nodeid),
-        aside=_ASIDE.format(failed=relative(aside, item.config.invocation_params.dir)) if aside.exists() else "",
-    )
 
 
 def _quoted(config: pytest.Config, nodeid: str) -> str:
