@@ -79,11 +79,8 @@ class Hooks:
         for marker in settings.MARKERS:
             config.addinivalue_line("markers", marker)
         # Where tests record, or recordings are that may be unused, all that is collected counts.
-        if (
-            settings.chosen(config, "record") != "none"
-            or config.getini("converse_redact")
-            or settings.folder(config).is_dir()
-        ):
+        records = settings.chosen(config, "record") != "none"
+        if records or config.getini("converse_redact") or settings.folder(config).is_dir():
             self._count_recordings()
 
     def _begin(self, config: pytest.Config) -> None:
@@ -107,11 +104,9 @@ class Hooks:
     def pytest_report_header(self, config: pytest.Config) -> str | None:
         """Add the record mode to pytest's header if this run can record."""
         mode = settings.chosen(config, "record")
-        return (
-            None
-            if mode == "none"
-            else f"converse-harness: {settings.record_setting(config)} ({settings.OF_RUN['record'][1][mode]})"
-        )
+        if mode == "none":
+            return None
+        return f"converse-harness: {settings.record_setting(config)} ({settings.OF_RUN['record'][1][mode]})"
 
     # Tests are collected.
 

@@ -135,9 +135,8 @@ class RecordingRun:
             tally.told.append(f"{nodeid} left {len(left)} of {many} unplayed: {places}")
         if self.writer is None:
             return
-        kept = save_or_set_aside(
-            self.writer, passed=passed, failed=one_of("failed", chosen(config, "record_failed"), FAILED)
-        )
+        policy = one_of("failed", chosen(config, "record_failed"), FAILED)
+        kept = save_or_set_aside(self.writer, passed=passed, failed=policy)
         many = number(kept.exchanges, "exchange")
         if kept.exchanges and kept.path is None and not kept.problem:
             tally.written.append(f"dropped {many} of {nodeid}, which did not pass")

@@ -148,8 +148,7 @@ def _settings_of_run(config: pytest.Config) -> dict[str, Any]:
         if not (glob and equals and model):
             raise pytest.UsageError(f"converse_models: {line!r} is no line GLOB = MODEL.")
         models[glob] = model
-    names = {name: f"converse_{name}" for name in OF_FAKES}
-    said = {name: config.getoption(option) or config.getini(option) for name, option in names.items()}
+    said = {name: config.getoption(f"converse_{name}") or config.getini(f"converse_{name}") for name in OF_FAKES}
     return {**said, "models": models}
 
 

@@ -54,7 +54,7 @@ class Tally:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        try:
+        try:  # what the ini file says is replaced in recordings
             self.redaction = Redaction.of_lines(config.getini("converse_redact"))
         except ReplyError as error:
             raise pytest.UsageError(f"converse_redact: {error}") from error
@@ -90,9 +90,7 @@ class Tally:
         """Assign files to tests: before any test runs, and equally in every worker."""
         self._whole = self._whole and self._collected == len(session.items)
         self._collected = len({item.nodeid for item in session.items})
-        for item in session.items:
-            if item.get_closest_marker(MARKER) is None:
-                continue
+        for item in (item for item in session.items if item.get_closest_marker(MARKER) is not None):
             try:
                 path = path_of(item, arguments_of(item).get("name"))
             except ReplyError:
@@ -106,9 +104,8 @@ class Tally:
 
     def tell(self) -> None:
         """Send the facts to the controller, if this is an xdist worker."""
-        output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
-        if output is not None:
-            output[_OUTPUT] = self.written, self.told, sorted(self.used | USED_FILES), self._collected, self._whole
+        output: dict[str, Any] = getattr(self._config, "workeroutput", {})
+        output[_OUTPUT] = self.written, self.told, sorted(self.used | USED_FILES), self._collected, self._whole
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodeready(self) -> None:
@@ -152,9 +149,8 @@ class Tally:
     def _all_ran(self) -> bool:
         """Whether all tests of the project were collected and ran."""
         config = self._config
-        if not self._whole or self._workers or len(self._ran) != self._collected:
-            return False
-        if any(getattr(config.option, name, None) for name in _NARROWING):
+        narrowed = any(getattr(config.option, name, None) for name in _NARROWING)
+        if narrowed or not self._whole or self._workers or len(self._ran) != self._collected:
             return False
         start, root = config.invocation_params.dir, config.rootpath
         asked = [os.path.realpath(start / argument) for argument in config.args if "::" not in argument]
