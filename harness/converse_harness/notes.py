@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 
@@ -17,39 +17,29 @@ class Note:
     call: int
 
 
-@dataclass(eq=False, slots=True)
-class NoteInbox:
-    """The notes of a test, the first of each kind."""
-
-    _notes: dict[str, Note] = field(default_factory=dict[str, Note])
-
-    def put(self, notes: Iterable[Note]) -> None:
-        """Keep the first of each kind."""
-        for note in notes:
-            self._notes.setdefault(note.kind, note)
-
-    def take(self) -> list[Note]:
-        """Remove and return all notes."""
-        notes = [*self._notes.values()]
-        self._notes.clear()
-        return notes
-
-
-_inboxes: Final[list[NoteInbox]] = []
-
-
-@contextmanager
-def inbox() -> Generator[NoteInbox, None, None]:
-    """The inbox for the notes of all fakes in this process; if several are open, the last one opened."""
-    opened = NoteInbox()
-    _inboxes.append(opened)
-    try:
-        yield opened
-    finally:
-        _inboxes.remove(opened)
+_inbox: Final[dict[str, Note]] = {}
+"""The first note of each kind since somebody took them; pytest's plugin does after each test."""
 
 
 def hand_in(notes: Iterable[Note]) -> None:
-    """Put notes into the inbox; drop them if there is none."""
-    if _inboxes:
-        _inboxes[-1].put(notes)
+    """Keep the first of each kind."""
+    for note in notes:
+        _inbox.setdefault(note.kind, note)
+
+
+def take() -> list[Note]:
+    """Remove and return all notes that were handed in."""
+    notes = [*_inbox.values()]
+    _inbox.clear()
+    return notes
+
+
+@contextmanager
+def set_aside() -> Generator[None, None, None]:
+    """For a run within a run: what was handed in before is back after the `with` block, and what came in it is gone."""
+    before = take()
+    try:
+        yield
+    finally:
+        take()
+        hand_in(before)

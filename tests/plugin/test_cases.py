@@ -222,7 +222,7 @@ def test_the_catalogue_is_not_read_where_nobody_asks(project: pytest.Pytester) -
 def test_pytest_lists_it(project: pytest.Pytester) -> None:
     project.runpytest("--fixtures").stdout.fnmatch_lines(
         [
-            "converse_each_case -- *converse_harness/plugin/cases.py:*",
+            "converse_each_case -- *converse_harness/plugin/__init__.py:*",
             "    A named trouble: the test runs once for each case of the catalogue, and the fake answers with it.",
         ]
     )

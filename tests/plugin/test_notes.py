@@ -139,4 +139,4 @@ def test_a_setting_that_is_none(noting: pytest.Pytester) -> None:
     noting.makeini("[pytest]\nconverse_notes = loud\n")
     result = noting.runpytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*converse_notes = loud: it is summary, warning, fail."])
+    result.stderr.fnmatch_lines(["*converse_notes = loud: one of summary, warning, fail."])

@@ -338,3 +338,50 @@ def test_a_failure_without_a_fake_is_shown_as_it_is(project: pytest.Pytester) ->
     result = project.runpytest("--tb=native")
     result.assert_outcomes(failed=1)
     result.stdout.no_fnmatch_line("*During handling*")
+
+
+def test_a_test_that_is_run_again_has_a_fake_of_its_own(project: pytest.Pytester) -> None:
+    """As plugins do that run a failing test again: what the first run left unused is not held against the second."""
+    project.makeconftest(
+        """
+        from _pytest.runner import runtestprotocol
+
+        def pytest_runtest_protocol(item, nextitem):
+            item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+            runtestprotocol(item, nextitem=nextitem, log=False)
+            item._initrequest()
+            runtestprotocol(item, nextitem=nextitem)
+            return True
+        """
+    )
+    project.makepyfile(
+        """
+        from converse_harness import reply
+
+        runs = []
+
+        def test_it(converse):
+            runs.append(1)
+            if len(runs) == 1:
+                converse.script(reply.text("a"))
+        """
+    )
+    project.runpytest().assert_outcomes(passed=1)
+
+
+def test_an_interrupt_is_no_failure_of_the_test(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        from converse_harness import reply
+
+        def test_it(converse):
+            converse.script(reply.text("a"))
+            raise KeyboardInterrupt
+
+        def test_next():
+            pass
+        """
+    )
+    result = project.runpytest_subprocess()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.no_fnmatch_line("*UnusedReplies*")

@@ -95,7 +95,8 @@ def test_or_is_written_all_the_same_or_dropped(upstream: Upstream) -> None:
         ["converse-harness: wrote recordings/test_a/test_fails.jsonl (1 exchange): test_a.py::test_fails did not pass"]
     )
     (upstream.project.path / "recordings/test_a/test_fails.jsonl").unlink()
-    dropped = upstream.record("--converse-record-failed=drop", "-k", "fails")
+    upstream.project.makeini("[pytest]\nconverse_record_failed = drop\n")
+    dropped = upstream.record("-k", "fails")
     assert upstream.files == []
     dropped.stdout.fnmatch_lines(["converse-harness: dropped 1 exchange of test_a.py::test_fails, which did not pass"])
 

@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from converse_harness import Fake, recording
-from converse_harness.plugin.recording_hooks import RecordingRun
+from converse_harness.plugin.recording import RecordingRun
+from converse_harness.plugin.tally import Tally
 from converse_harness.recordings.capture import CapturedExchange
 from converse_harness.recordings.write import SessionWriter
 from converse_harness.stream.http import Request
@@ -30,14 +33,14 @@ def impatient() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
-def test_each_exchange_answers_one_call(tmp_path: Path) -> None:
+def test_each_exchange_answers_one_call(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     writer = SessionWriter(tmp_path / "trip.jsonl")
     head = (("Content-Type", "application/json"),)
     writer.captured += (
         CapturedExchange(ASKED, "Converse", 200, head, 0.1, [(ANSWER % n, 0.2)]) for n in range(EXCHANGES)
     )
     writer.save()
-    session = RecordingRun("test", writer.path, recording(writer.path), None)
+    session = RecordingRun(request.node, Tally(request.config), writer.path, recording(writer.path))
     fakes = Fake(), Fake()
     for fake in fakes:
         session.give(fake)
@@ -59,4 +62,4 @@ def test_each_exchange_answers_one_call(tmp_path: Path) -> None:
         for thread in threads:
             thread.join(60)
     assert sorted(answers) == sorted(ANSWER % n for n in range(EXCHANGES))
-    assert session.unplayed() == []
+    assert not [slot for slot in session.queue("").slots if slot.left]

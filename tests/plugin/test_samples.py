@@ -270,10 +270,10 @@ def test_plans_and_shows(project: pytest.Pytester) -> None:
 def test_the_list_of_fixtures_reads_well(project: pytest.Pytester) -> None:
     lines = project.runpytest("--fixtures").outlines
     ours = [number for number, line in enumerate(lines) if "fixtures defined from converse_harness" in line]
-    fakes, cases, listed = (lines[start + 1 : end] for start, end in pairwise([*ours, len(lines)]))
+    fakes, listed = (lines[start + 1 : end] for start, end in pairwise([*ours, len(lines)]))
     assert any(line.startswith("converse -- ") for line in fakes)
-    assert any(line.startswith("converse_each_case -- ") for line in cases)
-    assert "plugin.samples" in lines[ours[2]]
+    assert any(line.startswith("converse_each_case -- ") for line in fakes)
+    assert "plugin.parameters" in lines[ours[1]]
     names = [line.partition(" ")[0] for line in listed if line.startswith("converse_")]
     assert names == [
         fixture for table in (SAMPLES, VARIANTS) for fixture in sorted(row.fixture for row in table.values())
@@ -287,3 +287,22 @@ def test_the_list_of_fixtures_reads_well(project: pytest.Pytester) -> None:
 def test_they_can_be_turned_off(project: pytest.Pytester) -> None:
     project.makepyfile("def test_it(converse_message): pass")
     project.runpytest("-p", "no:converse_samples").assert_outcomes(errors=1)
+
+
+def test_they_come_in_with_the_first_that_is_looked_up(project: pytest.Pytester) -> None:
+    project.makeconftest(
+        """
+        import pytest
+
+        def pytest_collection_finish(session):
+            print("registered:", session.config.pluginmanager.hasplugin("converse_samples"))
+        """
+    )
+    project.makepyfile(test_a="def test_it(converse): pass", test_b="def test_it(request): pass")
+    project.runpytest("-s").stdout.fnmatch_lines(["registered: False*"])
+    project.makepyfile(test_b="def test_it(request): assert request.getfixturevalue('converse_role') == 'user'")
+    result = project.runpytest("-s")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["registered: False*"])
+    project.makepyfile(test_b="def test_it(converse_mesage): pass")
+    project.runpytest().stdout.fnmatch_lines(["*fixture 'converse_mesage' not found", "*converse_message, *"])

@@ -153,7 +153,7 @@ def test_the_option_switches_it_on_and_other_words_are_refused(project: pytest.P
     project.makeini("[pytest]\nconverse_guard = on")
     result = run(project)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*converse_guard = on: it is session or off.*"])
+    result.stderr.fnmatch_lines(["*converse_guard = on: one of off, session.*"])
 
 
 def test_the_guard_of_a_session_inside_another_gives_back_what_was_there(guarded: pytest.Pytester) -> None:

@@ -36,7 +36,7 @@ from converse_harness import (
 from converse_harness.endpoint.changes import HISTORY_CHANGES
 from converse_harness.endpoint.conversation import HISTORY_LEVELS
 from converse_harness.intercept.clients import create_client
-from converse_harness.notes import inbox
+from converse_harness.notes import set_aside
 from converse_harness.stream.assemble import assemble
 from converse_harness.stream.http import Request
 from converse_strategies import replies
@@ -65,7 +65,7 @@ def user(*content: Json) -> Json:
 @pytest.fixture(autouse=True)
 def _kept_out_of_the_summary() -> Iterator[None]:
     """What is noted here is planted."""
-    with inbox():
+    with set_aside():
         yield
 
 

@@ -15,7 +15,7 @@ from converse_harness.cases import Case
 from converse_harness.contract.expectations import CUT_SHORT, Expectation, ExpectedAnswer, Property, parsed
 from converse_harness.contract.running import TOOL, Outcome, ToolCall
 from converse_harness.endpoint.call import Call
-from converse_harness.plugin.contracts import VERDICT
+from converse_harness.plugin.settings import VERDICT
 from converse_harness.reply.reply import Reply
 from converse_harness.secrets import mask
 

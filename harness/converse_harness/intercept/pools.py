@@ -2,17 +2,20 @@
 
 The plugin activates this. The parent signals through a file, which exists while Bedrock is closed. No file is written
 before the first worker starts, and a worker loads nothing heavy before it looks up a Bedrock host. The module is kept
-apart from the package because every multiprocessing child under the plugin loads it.
+apart from the package because every multiprocessing child under the plugin loads it. What it registers lives as long
+as the process: as `imports` it holds little, and PYTEST_DONT_REWRITE.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
-from typing import Any, Final
+from typing import TYPE_CHECKING
 
 from converse_harness.imports import ImportHook
+
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 _PROCESSES: Final = "multiprocessing.process"
 _PREFIX: Final = "converse-harness-"
@@ -32,6 +35,7 @@ def arm() -> None:
     global _armed
     if not _armed:
         _armed = True
+        _forget_loaders()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(before=_share, after_in_child=_forked)
         if _PROCESSES in sys.modules:
@@ -41,6 +45,18 @@ def arm() -> None:
         registry = sys.modules.get("converse_harness.intercept.registry")
         if registry is not None:
             registry.tell_workers()
+
+
+def _forget_loaders() -> None:
+    """Let go of pytest's loader, which has loaded these modules and holds the whole run: they live as long as the
+    process, for what is registered for forks cannot be taken back.
+    """
+    from importlib.machinery import SourceFileLoader
+
+    for name in (__name__, ImportHook.__module__):
+        module = sys.modules[name]
+        if module.__spec__ is not None and module.__file__ is not None:
+            module.__loader__ = module.__spec__.loader = SourceFileLoader(name, module.__file__)
 
 
 def tell(closed: bool) -> None:
@@ -53,6 +69,8 @@ def tell(closed: bool) -> None:
 
 
 def _write(path: str) -> None:
+    from contextlib import suppress
+
     with suppress(OSError):
         if _closed:
             open(path, "xb").close()
@@ -76,6 +94,8 @@ def _share() -> str:
 
 def _sweep(folder: str) -> None:
     """Remove the signal files of processes that were killed."""
+    from contextlib import suppress
+
     with suppress(OSError):
         for name in os.listdir(folder):
             process = name.removeprefix(_PREFIX).partition("-")[0]
@@ -90,6 +110,8 @@ def _sweep(folder: str) -> None:
 
 def _forget(path: str, process: int) -> None:
     if os.getpid() == process:
+        from contextlib import suppress
+
         with suppress(OSError):
             os.unlink(path)
 

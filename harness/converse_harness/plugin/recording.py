@@ -1,103 +1,214 @@
-"""pytest: the marker `converse_recording`, which plays or makes a test's recording: its options and its start.
-
-Every pytest run of the environment loads this module, so the rest is in `recording_hooks`, which is loaded when needed.
-"""
+"""The recording of a test with the marker `converse_recording`, from its setup to its end."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Generator
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from converse_harness.plugin.settings import (
-    GROUP,
-    MARKER,
-    folder,
-    mode_of_run,
-    setting_of_run,
-)
-from converse_harness.recordings.choices import FAILED, MODES
+from converse_harness.errors import ConverseHarnessError, UnexpectedCall, one_of
+from converse_harness.plugin.settings import MARKER, chosen, own_fakes, record_setting, refuse_inside_given, settings_of
+from converse_harness.plugin.tally import Tally, arguments_of, number, path_of, relative, shown
+from converse_harness.recordings.choices import FAILED, MODES, failed_path, identity
+from converse_harness.recordings.modes import MissingRecording, Unrecorded, open_session, save_or_set_aside
 
 if TYPE_CHECKING:
+    from converse_harness.endpoint.script import Queue
     from converse_harness.intercept.fake import Fake
+    from converse_harness.recordings.play import Recording
+    from converse_harness.recordings.write import SessionWriter
+
+_MISSING: Final = """
+{test} has no recording. Record it, with the credentials and the region of a real account:
+
+    pytest --converse-record=once {quoted}
+{aside}"""
+
+_ASIDE: Final = """
+{failed} is what it recorded when it did not pass; rename it if it is good after all."""
+
+_SECOND: Final = """
+{test} has the same recording as {first}. Any number of tests may play one,
+each from its beginning, but only one records it. Record it with that test:
+
+    pytest --converse-record={mode} {quoted}
+
+or give this one a file of its own: @pytest.mark.converse_recording("another/name")."""
+
+_NOT_RECORDED: Final = "\nNothing is recorded for this test: {first} is the one that records {path}."
+
+_NO_ACCOUNT: Final = """
+This test is being recorded ({setting}): its calls go to the real service as any client's do, with
+credentials (AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK) and a region
+(AWS_REGION and AWS_DEFAULT_REGION). What is recorded already is played without {setting}, and needs neither."""
+
+_NO_ACCOUNT_ERRORS: Final = frozenset(
+    {
+        "ConfigNotFound",
+        "CredentialRetrievalError",
+        "NoAuthTokenError",
+        "NoCredentialsError",
+        "NoRegionError",
+        "PartialCredentialsError",
+        "ProfileNotFound",
+        "SSOTokenLoadError",
+        "TokenRetrievalError",
+        "UnauthorizedSSOTokenError",
+    }
+)
+"""What botocore raises where it finds no account to call Bedrock with."""
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Register the options for the record mode and the folder."""
-    group = parser.getgroup(*GROUP)
-    default, *_ = MODES
-    group.addoption(
-        "--converse-record",
-        choices=list(MODES),
-        default=None,
-        help=f"what @pytest.mark.{MARKER} does (default: {default}). {_listed(MODES)}",
-    )
-    parser.addini("converse_record", f"as --converse-record (@pytest.mark.{MARKER})", default=default)
-    aside, *_ = FAILED
-    group.addoption(
-        "--converse-record-failed",
-        choices=list(FAILED),
-        default=aside,
-        help=f"what becomes of what a test recorded that did not pass (default: {aside}). {_listed(FAILED)}",
-    )
-    parser.addini("converse_recordings", "the folder of recordings, relative to rootdir", default="recordings")
-    parser.addini(
-        "converse_redact",
-        "what is replaced in recordings, a line each: pattern => replacement (a regular expression)",
-        type="linelist",
-        default=[],
-    )
+@dataclass(slots=True, eq=False)
+class RecordingRun:
+    """The recording of a running test: the exchanges to play, the new exchanges, and whether the test has passed so
+    far.
+
+    It begins before the test's own first fixture and ends after its last: calls of wider fixtures are not the test's
+    own. `refused` is the reason why it can neither play nor record, `note` a text to add to an error.
+    """
+
+    item: pytest.Item
+    tally: Tally
+    path: Path
+    recording: Recording | None = None
+    writer: SessionWriter | None = None
+    refused: tuple[str, str] | None = None
+    note: str = ""
+    passed: bool = True
+    _fakes: list[Fake] = field(default_factory=list["Fake"])
+    _queue: Queue | None = None
+
+    def queue(self, name: str) -> Queue:
+        """The single queue that all fakes of the test play."""
+        if self._queue is None:
+            unrecorded = Unrecorded(name, self.refused or ("", ""))
+            self._queue = unrecorded if self.recording is None else self.recording.queue(name)
+        return self._queue
+
+    def give(self, fake: Fake) -> None:
+        """Connect a fake: it plays and records for this test."""
+        if self._fakes:
+            fake.take_turns_with(self._fakes[0])
+        self._fakes.append(fake)
+        if self.recording is not None or self.refused is not None:
+            fake.endpoint.script.add([self])
+        fake.writer = self.writer
+
+    def answer(self) -> None:
+        """Open a fake for the test: the marker needs no fixture, and calls of other fixtures are answered too."""
+        if self._fakes:
+            return
+        from converse_harness.intercept.httpx_transports import capturing
+        from converse_harness.intercept.in_process import BotoFake
+
+        fake, transports = BotoFake(**settings_of(self.item)), ExitStack()
+        own_fakes(self.item).append(fake)
+        self.give(fake)
+        self.item.addfinalizer(fake.check_problems)  # of what other fixtures did after the test
+        self.item.addfinalizer(transports.close)
+        transports.callback(fake.close)
+        fake.open()
+        transports.enter_context(capturing(fake))
+
+    def advise(self, error: BaseException) -> None:
+        """Add to an error the advice that it cannot give itself."""
+        if self.writer is None:
+            helps = isinstance(error, UnexpectedCall)
+        else:
+            helps = any(type(each).__name__ in _NO_ACCOUNT_ERRORS for each in _chain(error))
+        if helps and self.note:
+            error.add_note(self.note)
+
+    def end(self, *, failed: bool) -> None:
+        """Save what was recorded and tell of it in the summary; if saving fails, so does a test that had not failed."""
+        config, tally, nodeid = self.item.config, self.tally, self.item.nodeid
+        passed = self.passed and not failed
+        if passed and (left := self._unplayed()):
+            places = ", ".join(f"{shown(config, self.path)}:{line}" for line in left)
+            many = number(len(self.queue("").slots), "recorded exchange")
+            tally.told.append(f"{nodeid} left {len(left)} of {many} unplayed: {places}")
+        if self.writer is None:
+            return
+        policy = one_of("failed", chosen(config, "record_failed"), FAILED)
+        kept = save_or_set_aside(self.writer, passed=passed, failed=policy)
+        many = number(kept.exchanges, "exchange")
+        if kept.exchanges and kept.path is None and not kept.problem:
+            tally.written.append(f"dropped {many} of {nodeid}, which did not pass")
+        elif kept.exchanges and kept.path is not None and (kept.path == self.path or not kept.problem):
+            tally.used.add(identity(kept.path))
+            but = "" if passed else f": {nodeid} did not pass"
+            tally.written.append(f"wrote {shown(config, kept.path)} ({many}){but}")
+        problem, masked = (text.replace(f"{config.rootpath}{os.sep}", "") for text in (kept.problem, kept.masked))
+        tally.told += filter(None, [masked, problem if failed else ""])
+        if problem and not failed:
+            pytest.fail(problem, pytrace=False)
+
+    def _unplayed(self) -> list[int]:
+        """The line numbers of the recorded exchanges that were not played."""
+        exchanges = () if self.recording is None else self.recording.exchanges
+        slots = () if self._queue is None else self._queue.slots
+        return [exchange.at for exchange, slot in zip(exchanges, slots, strict=False) if slot.left]
 
 
-def _listed(choices: Mapping[Any, str]) -> str:
-    return "; ".join(f"{choice}: {meaning}" for choice, meaning in choices.items())
+def begin(item: pytest.Item, tally: Tally) -> RecordingRun:
+    """Open the recording of a test with the marker, or fail the test."""
+    refuse_inside_given(item, MARKER)
+    try:
+        return _opened(item, tally)
+    except ConverseHarnessError as error:
+        problem = str(error)
+    pytest.fail(problem, pytrace=False)
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, and read the ini file. Raises UsageError."""
-    config.addinivalue_line(
-        "markers",
-        f"{MARKER}(name=None, *, match='shape', pace=0): plays the recording of the test, or makes it where "
-        "--converse-record says so",
-    )
-    if mode_of_run(config) not in MODES:
-        raise pytest.UsageError(f"{setting_of_run(config)}: one of {', '.join(MODES)}.")
-    # Where tests record, or recordings are that may be unused, all that is collected counts.
-    if _records(config) or config.getini("converse_redact") or folder(config).is_dir():
-        _begin_run(config)
+def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
+    config, how = item.config, arguments_of(item)
+    path, mode = path_of(item, how.pop("name", None)), one_of("mode", chosen(config, "record"), MODES)
+    first, was_there = tally.owner(path, item)
+    second = first != item.nodeid and mode != "none"
+    quoted, here = _quoted(config, first), relative(path, config.invocation_params.dir)
+    run = RecordingRun(item, tally, path)
+    if second and (mode == "all" or not was_there):
+        told = _SECOND.format(test=item.nodeid, first=first, mode=mode, quoted=quoted)
+        run.refused = f"is not recorded: {first} is what records {here}.", told
+        return run
+    try:
+        again = f"pytest --converse-record=all {quoted}"
+        opened = open_session(path, "once" if second else mode, again=again, redaction=tally.redaction, **how)
+    except MissingRecording:
+        aside = failed_path(path)
+        kept = _ASIDE.format(failed=relative(aside, config.invocation_params.dir)) if aside.exists() else ""
+        told = _MISSING.format(test=item.nodeid, quoted=_quoted(config, item.nodeid), aside=kept)
+        run.refused = f"has no reply: {here} is not there.", told
+        return run
+    if opened.writer is not None:
+        run.note = _NO_ACCOUNT.format(setting=record_setting(config))
+    elif second and mode == "new_episodes":
+        run.note = _NOT_RECORDED.format(first=first, path=here)
+    run.recording = None if opened.recording is None else replace(opened.recording, path=here)
+    run.writer = opened.writer
+    return run
 
 
-def pytest_report_header(config: pytest.Config) -> str | None:
-    """Add the record mode to pytest's header if this run can record."""
-    meanings = {str(mode): meaning for mode, meaning in MODES.items()}
-    meaning = meanings[mode_of_run(config)]  # one that is none was refused before
-    return f"converse-harness: {setting_of_run(config)} ({meaning})" if _records(config) else None
+def _quoted(config: pytest.Config, nodeid: str) -> str:
+    """A node id quoted for a shell in the folder in which this run started."""
+    file, *names = nodeid.split("::", 1)
+    text = "::".join([relative(config.rootpath / file, config.invocation_params.dir).as_posix(), *names])
+    if not set(text) & set('"$`\\!'):
+        return f'"{text}"'
+    from shlex import quote
+
+    return quote(text)
 
 
-def _records(config: pytest.Config) -> bool:
-    return mode_of_run(config) != "none"
-
-
-def _begin_run(config: pytest.Config) -> None:
-    from converse_harness.plugin import recording_hooks
-
-    if not config.pluginmanager.is_registered(recording_hooks):
-        recording_hooks.begin_run(config)
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Open the recording of a test with the marker: before any fixture, but after skip marks."""
-    if item.get_closest_marker(MARKER) is not None:
-        from converse_harness.plugin import recording_hooks
-
-        _begin_run(item.config)
-        recording_hooks.begin(item)
-
-
-def give(item: pytest.Item, fake: Fake) -> None:
-    """Let a fake from a fixture play and record in its test."""
-    if item.get_closest_marker(MARKER) is not None:
-        from converse_harness.plugin import recording_hooks
-
-        recording_hooks.give(item, fake)
+def _chain(error: BaseException | None) -> Generator[BaseException, None, None]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__

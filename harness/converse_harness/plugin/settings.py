@@ -1,25 +1,19 @@
-"""The settings of a test, from its marker, the command line and the ini file; and the fakes that belong to it."""
+"""The settings of a run and of a test: the marker, the command line and the ini file; and the fakes of a test."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import pytest
+
+from converse_harness.recordings.choices import FAILED, MODES
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake, Settings
 
-
-_FAKES: Final = pytest.StashKey["list[Fake]"]()
-"""The fakes of a test's own fixtures, on the test item."""
-
-GROUP: Final = ("converse", "fake Amazon Bedrock Converse endpoint (converse-harness)")
-"""Where `pytest --help` has our options."""
-
-OPTIONS: Final = {
+OF_FAKES: Final = {
     "unused": ("fail", "what becomes of a test that leaves replies unused: fail or allow"),
     "unexpected": ("fail", "what becomes of a test whose client makes a call that is not scripted: fail or allow"),
     "rules": ("default", "what becomes of requests that Bedrock would refuse: off, warn, default or strict"),
@@ -30,24 +24,104 @@ OPTIONS: Final = {
 }
 """Each setting of the marker `converse`, with its default and meaning; also an ini and a command-line option."""
 
-MARKED: Final = (*OPTIONS, "guard", "models")
+OF_RUN: Final[Mapping[str, tuple[str, Mapping[Any, str]]]] = {
+    "patches": (
+        "how long botocore stays patched",
+        {"session": "from the first test that needs it to the end", "test": "while a fake is open"},
+    ),
+    "record": ("what @pytest.mark.converse_recording does", MODES),
+    "record_failed": ("what becomes of what a test recorded that did not pass", FAILED),
+    "guard": (
+        "whether a host of Bedrock is reached without a fake or a recording",
+        {"off": "it is", "session": "it is not, from the first conftest.py on"},
+    ),
+    "notes": (
+        "what becomes of notes",
+        {
+            "summary": "a section at the end of the run",
+            "warning": "a ConverseNoteWarning as well",
+            "fail": "a failure of the test",
+        },
+    ),
+}
+"""Each choice for a whole run: what it is about, and what can be chosen, the default first."""
+
+NOTE: Final = "converse_note"
+"""The user property of a test's last report that holds a note, as JSON."""
+
+VERDICT: Final = "converse_contract"
+"""The user property of a test's report that holds a verdict of a contract, as JSON."""
+
+MARKER: Final = "converse_recording"
+
+_ONLY_INI: Final[Mapping[str, tuple[Literal["string", "linelist"], str | list[str], str]]] = {
+    "models": ("linelist", [], "lines GLOB = MODEL: what stands behind model ids such as ARNs"),
+    "recordings": ("string", "recordings", "the folder of recordings, relative to rootdir"),
+    "redact": (
+        "linelist",
+        [],
+        "what is replaced in recordings, a line each: pattern => replacement (a regular expression)",
+    ),
+}
+"""What the ini file alone has: its type, its default and its meaning."""
+
+_MARKED: Final = (*OF_FAKES, "guard", "models")
 """What the marker takes; `guard` is a setting of the test, and not of its fakes."""
 
+MARKERS: Final = (
+    f"converse({', '.join(f'{name}=' for name in _MARKED)}): settings of the fixture converse, see --help",
+    f"{MARKER}(name=None, *, match='shape', pace=0): plays the recording of the test; --converse-record makes it",
+)
+"""The markers with their arguments, for `pytest --markers`."""
+
 _BOOLEANS: Final = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
+_FAKES: Final = pytest.StashKey["list[Fake]"]()
+"""The fakes of a test's own fixtures, on the test item."""
+
+_OF_RUN: Final = pytest.StashKey["dict[str, Any]"]()
+"""What the command line and the ini file say of fakes, on the config."""
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Register each setting as an option of the command line and of the ini file."""
+    group = parser.getgroup("converse", "fake Amazon Bedrock Converse endpoint (converse-harness)")
+    for name, (default, meaning) in OF_FAKES.items():
+        option = f"--converse-{name.replace('_', '-')}"
+        group.addoption(option, default=None, metavar=name.upper(), help=f"{meaning} (default: {default})")
+        parser.addini(f"converse_{name}", f"{meaning} (fixture converse)", default=default)
+    for name, (about, choices) in OF_RUN.items():
+        default, *_ = choices
+        listed = "; ".join(f"{choice}: {meaning}" for choice, meaning in choices.items())
+        meaning = f"{about} (default: {default}). {listed}"
+        group.addoption(f"--converse-{name.replace('_', '-')}", choices=[*choices], default=None, help=meaning)
+        parser.addini(f"converse_{name}", meaning, default=default)
+    for name, (kind, standard, meaning) in _ONLY_INI.items():
+        parser.addini(f"converse_{name}", meaning, kind, standard)
+
+
+def chosen(config: pytest.Config, name: str) -> str:
+    """A choice for the run: the command line's, else the ini file's. Raises UsageError."""
+    early = getattr(config.known_args_namespace, f"converse_{name}", None)  # before all options are parsed
+    choice = str(config.getoption(f"converse_{name}", None) or early or config.getini(f"converse_{name}"))
+    _, choices = OF_RUN[name]
+    if choice not in choices:
+        raise pytest.UsageError(f"converse_{name} = {choice}: one of {', '.join(choices)}.")
+    return choice
 
 
 def settings_of(item: pytest.Item) -> Settings:
     """The settings of a test: its marker, else the command line, else the ini file. Raises UsageError."""
-    settings: dict[str, Any] = {
-        name: item.config.getoption(f"converse_{name}") or item.config.getini(f"converse_{name}") for name in OPTIONS
-    }
-    settings["models"] = _models(item.config)
+    of_run = item.config.stash.get(_OF_RUN, None)
+    if of_run is None:
+        of_run = item.config.stash[_OF_RUN] = _settings_of_run(item.config)
+    settings = {**of_run}
     for marker in reversed(list(item.iter_markers("converse"))):
-        unknown = sorted(set(marker.kwargs) - set(MARKED))
+        unknown = sorted(set(marker.kwargs) - set(_MARKED))
         if unknown or marker.args:
             came = f"{unknown[0]}=" if unknown else repr(marker.args[0])
             raise pytest.UsageError(
-                f"@pytest.mark.converse: {came} is no setting. Settings: {', '.join(f'{name}=' for name in MARKED)}."
+                f"@pytest.mark.converse: {came} is no setting. Settings: {', '.join(f'{name}=' for name in _MARKED)}."
             )
         settings.update(marker.kwargs)
     settings.pop("guard", None)
@@ -66,15 +140,16 @@ def settings_of(item: pytest.Item) -> Settings:
     return cast("Settings", settings)
 
 
-def _models(config: pytest.Config) -> Mapping[str, str]:
-    """The mapping of model id globs to models. Raises UsageError."""
-    said: dict[str, str] = {}
+def _settings_of_run(config: pytest.Config) -> dict[str, Any]:
+    """What the command line and the ini file say of every fake. Raises UsageError."""
+    models: dict[str, str] = {}
     for line in config.getini("converse_models"):
         glob, equals, model = (part.strip() for part in str(line).partition("="))
         if not (glob and equals and model):
             raise pytest.UsageError(f"converse_models: {line!r} is no line GLOB = MODEL.")
-        said[glob] = model
-    return said
+        models[glob] = model
+    said = {name: config.getoption(f"converse_{name}") or config.getini(f"converse_{name}") for name in OF_FAKES}
+    return {**said, "models": models}
 
 
 def guard_of(item: pytest.Item) -> str | None:
@@ -88,6 +163,17 @@ def own_fakes(item: pytest.Item) -> list[Fake]:
     return item.stash.setdefault(_FAKES, [])
 
 
+def record_setting(config: pytest.Config) -> str:
+    """The record mode, as it was written."""
+    given = config.getoption("--converse-record")
+    return f"--converse-record={given}" if given else f"converse_record = {config.getini('converse_record')}"
+
+
+def folder(config: pytest.Config) -> Path:
+    """The folder of recordings."""
+    return config.rootpath / str(config.getini("converse_recordings"))
+
+
 _INSIDE_GIVEN: Final = """\
 {name} uses @given, and the {kind} `{fixture}` would give all its examples one script and one list of calls.
 Open a fake for each example instead:
@@ -98,7 +184,6 @@ Open a fake for each example instead:
             ...
 
 ({imports}; More: converse-harness docs fixtures inside-given)"""
-
 
 _USUAL: Final = {"answer": "answer", "parameters": "...", "decorators": "", "kind": "fixture"}
 
@@ -129,75 +214,9 @@ def refuse_inside_given(item: pytest.Item, fixture: str) -> None:
         return
     from hypothesis import HealthCheck, settings
 
-    chosen: Any = getattr(function, "_hypothesis_internal_use_settings", None) or settings.default
-    if HealthCheck.function_scoped_fixture in chosen.suppress_health_check:
+    own: Any = getattr(function, "_hypothesis_internal_use_settings", None) or settings.default
+    if HealthCheck.function_scoped_fixture in own.suppress_health_check:
         return
     name = item.name.partition("[")[0]
     instead = {**_USUAL, **_WITHOUT_FIXTURE[fixture]}
     pytest.fail(_INSIDE_GIVEN.format(name=name, fixture=fixture, **instead), pytrace=False)
-
-
-MARKER: Final = "converse_recording"
-
-_ARGUMENTS: Final = {
-    "name": "the file, below the folder of recordings and without .jsonl",
-    "match": '"order", "exact" or "shape" (the default): which recorded exchange answers a call',
-    "pace": '"recorded", or what the recorded pauses are multiplied by: 0 (the default) is none',
-}
-"""What the marker takes; the first also without its name."""
-
-
-def settings_of_recording(item: pytest.Item) -> dict[str, Any] | None:
-    """The settings of a test's recording markers, the closest first; None if there is none. Raises ReplyError."""
-    settings: dict[str, Any] = {}
-    markers = list(item.iter_markers(MARKER))
-    for marker in reversed(markers):
-        given: dict[str, Any] = dict(marker.kwargs)
-        if marker.args:
-            given["name"] = marker.args[0]
-        unknown = [repr(arg) for arg in marker.args[1:]] + [f"{name}=" for name in given if name not in _ARGUMENTS]
-        if unknown:
-            from converse_harness.errors import ReplyError
-
-            known = "; ".join(f"{name}: {meaning}" for name, meaning in _ARGUMENTS.items())
-            raise ReplyError(f"@pytest.mark.{MARKER}: {unknown[0]} is none of its arguments. {known}.")
-        settings |= given
-    return settings if markers else None
-
-
-def path_of(item: pytest.Item, name: object = None) -> Path:
-    """The file of a test's recording. Raises ReplyError for an invalid name."""
-    from converse_harness.recordings.choices import given_path, path_of_test
-
-    if name is not None:
-        return folder(item.config) / given_path(name)
-    try:
-        module = Path(os.path.relpath(item.path, item.config.rootpath)).parts
-    except ValueError:  # another drive of Windows
-        module = item.path.parts
-    classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
-    return folder(item.config) / path_of_test(module, classes, item.name)
-
-
-def folder(config: pytest.Config) -> Path:
-    """The folder of recordings."""
-    return config.rootpath / str(config.getini("converse_recordings"))
-
-
-def shown(config: pytest.Config, path: Path) -> str:
-    """A path as reports show it: relative to the root folder, as in node ids."""
-    try:
-        return path.relative_to(config.rootpath).as_posix()
-    except ValueError:
-        return str(path)
-
-
-def mode_of_run(config: pytest.Config) -> str:
-    """The record mode of the run, one of MODES."""
-    return str(config.getoption("--converse-record") or config.getini("converse_record"))
-
-
-def setting_of_run(config: pytest.Config) -> str:
-    """Where the record mode was set, as written there."""
-    given = config.getoption("--converse-record")
-    return f"--converse-record={given}" if given else f"converse_record = {config.getini('converse_record')}"

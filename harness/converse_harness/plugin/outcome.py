@@ -1,0 +1,382 @@
+"""What happens to a run and to each of its tests: all hooks of the plugin, in the order in which pytest calls them.
+
+A test fails once, in the phase in which it went wrong: its fakes are asked in `pytest_runtest_call`; what a fixture
+does later is an error of its teardown. What only some runs need is loaded by the first hook that needs it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator, Mapping
+from contextlib import ExitStack
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from converse_harness.plugin import settings
+
+if TYPE_CHECKING:
+    from converse_harness.intercept.fake import Fake
+    from converse_harness.intercept.session_guard import SessionGuard
+    from converse_harness.plugin.recording import RecordingRun
+    from converse_harness.plugin.tally import Tally
+    from converse_harness.server.listener import ConverseServer
+
+HOOKS: Final = pytest.StashKey["Hooks"]()
+"""The hooks of a run, on its config."""
+
+_PARALLEL: Final = ("run-parallel", "pytest_run_parallel.plugin")
+"""The names of pytest-run-parallel: found where it is installed, or loaded with `-p`."""
+
+Step = Generator[None, object, object]
+"""A hook around those of others: what it does before its `yield`, and after it."""
+
+_Report = Generator[None, pytest.TestReport, pytest.TestReport]
+_Collected = Generator[None, pytest.CollectReport, pytest.CollectReport]
+
+
+class Hooks:
+    """The hooks of one run of pytest, and what they remember."""
+
+    def __init__(self) -> None:
+        self.server: ConverseServer | None = None
+        """The server of the fixture `converse_server` while it runs."""
+        self.config: pytest.Config
+        self._stack = ExitStack()
+        """What is closed at the end of the run."""
+        self._guard: SessionGuard | None = None
+        self._outside = ""
+        """What the guard stopped outside of all tests and modules."""
+        self._tally: Tally | None = None
+        self._recording: RecordingRun | None = None
+        """The recording of the running test."""
+        self._keeps_patches = False
+        self._closed = _closed()
+        """How many fakes had been closed when the latest test began."""
+        self._secrets: set[str] = set()
+        """The secrets of this process, also those that the environment had in another phase of the test."""
+
+    # The run begins.
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_load_initial_conftests(self, early_config: pytest.Config) -> None:
+        """Open the guard of the session before any conftest.py is imported."""
+        self._begin(early_config)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Check the settings, register the markers, collect notes, and look for recordings. Raises UsageError."""
+        self._begin(config)  # where the plugin was loaded after the first conftest.py
+        from converse_harness.intercept import pools
+
+        pools.arm()
+        notes = sys.modules.get("converse_harness.notes")  # of a run around this one
+        if notes is not None:
+            self._stack.enter_context(notes.set_aside())
+        for name in ("patches", "notes"):
+            settings.chosen(config, name)
+        for marker in settings.MARKERS:
+            config.addinivalue_line("markers", marker)
+        # Where tests record, or recordings are that may be unused, all that is collected counts.
+        records = settings.chosen(config, "record") != "none"
+        if records or config.getini("converse_redact") or settings.folder(config).is_dir():
+            self._count_recordings()
+
+    def _begin(self, config: pytest.Config) -> None:
+        self.config = config
+        config.stash[HOOKS] = self
+        if self._guard is None and settings.chosen(config, "guard") == "session":
+            from converse_harness.intercept.session_guard import SessionGuard
+
+            self._guard = SessionGuard()
+            self._guard.open()
+            self._stack.callback(self._guard.close)
+
+    def _count_recordings(self) -> Tally:
+        if self._tally is None:
+            from converse_harness.plugin.tally import Tally
+
+            self._tally = Tally(self.config)
+            self.config.pluginmanager.register(self._tally, "converse_tally")
+        return self._tally
+
+    def pytest_report_header(self, config: pytest.Config) -> str | None:
+        """Add the record mode to pytest's header if this run can record."""
+        mode = settings.chosen(config, "record")
+        if mode == "none":
+            return None
+        return f"converse-harness: {settings.record_setting(config)} ({settings.OF_RUN['record'][1][mode]})"
+
+    # Tests are collected.
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(self) -> _Collected:
+        """Fail the collection of a module that calls Bedrock during import."""
+        report = yield
+        try:
+            self._check_guard()
+        except AssertionError as stopped:
+            if report.passed:
+                report.outcome, report.longrepr, report.result = "failed", str(stopped), []
+        return report
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Run a test once for each case, or variant of a sample, if it asks for that."""
+        if any(name.startswith("converse_each_") for name in metafunc.fixturenames):
+            from converse_harness.plugin.parameters import parametrize
+
+            parametrize(metafunc)
+
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """With pytest-run-parallel: run tests that share a fake of this process in one thread."""
+        if any(map(config.pluginmanager.hasplugin, _PARALLEL)):
+            from converse_harness.plugin.parameters import in_one_thread
+
+            in_one_thread(items)
+
+    # A test: its setup, its call with the question whether its fakes are content, its teardown.
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Step:
+        """Let a test through the guard, with its fixtures, if its marker says so."""
+        self._closed = _closed()
+        self._secrets.clear()
+        if self._guard is None:
+            return (yield)
+        with self._guard.during(item.nodeid, off=settings.guard_of(item) == "off"):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, specname="pytest_runtest_setup")
+    def pytest_runtest_setup_guarded(self) -> Step:
+        """Fail the setup in which a connection was blocked."""
+        __tracebackhide__ = True
+        return (yield from self._guarded())
+
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Open the recording of a test with the marker: before any fixture, but after skip marks."""
+        if item.get_closest_marker(settings.MARKER) is not None:
+            from converse_harness.plugin.recording import begin
+
+            self._recording = begin(item, self._count_recordings())
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_fixture_setup(self, request: Any) -> None:
+        """Play or record from the first fixture on that a test has for itself."""
+        if self._recording is not None and request.scope == "function":
+            self._recording.answer()
+
+    def adopt(self, item: pytest.Item, fake: Fake) -> None:
+        """A fixture of the test has made this fake: it decides the outcome, and plays and records with the marker."""
+        settings.own_fakes(item).append(fake)
+        if self._recording is not None:
+            self._recording.give(fake)
+        if not self._keeps_patches and settings.chosen(self.config, "patches") == "session":
+            from converse_harness.intercept import registry
+
+            self._keeps_patches = True
+            registry.keep_patches(self)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Step:
+        """Let the fakes decide the test's outcome: one failure in the call phase, no second error at teardown."""
+        __tracebackhide__ = True
+        if self._recording is not None:
+            self._recording.answer()  # of a test without fixtures of its own
+        before = _open_fakes()
+        if self.server is not None:
+            self.server.settings = settings.settings_of(item)
+            self.server.recent.clear()
+        try:
+            result = yield from self._guarded()
+        except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:
+            self._ask_fakes(item, before, error)
+            raise
+        finally:
+            if self.server is not None:
+                self.server.settings = {}
+        self._ask_fakes(item, before, None)
+        return result
+
+    def _ask_fakes(self, item: pytest.Item, before: Mapping[Fake, int], error: BaseException | None) -> None:
+        """Raise what fails the test, if anything does; or skip it where its case was out of reach."""
+        said = self._problem(item, before, error)
+        if "converse_each_case" in getattr(item, "fixturenames", ()):
+            from converse_harness.errors import UnusedReplies
+            from converse_harness.plugin.parameters import skip_where_only_streams
+
+            if isinstance(said or error, UnusedReplies | None):
+                skip_where_only_streams(item)
+        if said is not None and not isinstance(error, pytest.xfail.Exception):
+            raise said  # the one frame of ours that a failure shows, because pytest wants to show one
+
+    def _problem(self, item: pytest.Item, before: Mapping[Fake, int], error: BaseException | None) -> Exception | None:
+        """The last problem that fails the test; every fake is checked now, so that none reports again later.
+
+        Fakes of the test's fixtures, and those left open on the server, are checked completely. Fakes of a wider scope
+        are checked only for problems with this test's calls, because their replies may be for other tests.
+        """
+        own = settings.own_fakes(item)
+        left = [] if self.server is None else [fake for fake in self.server.fakes if fake not in before]
+        for fake in left:
+            fake.close()
+        left_early = isinstance(error, pytest.skip.Exception | pytest.xfail.Exception)
+        asked: list[Callable[[BaseException | None], None]]
+        asked = [] if left_early else [fake.check for fake in (*own, *left)]
+        asked += [partial(fake.check_problems, since=had) for fake, had in before.items() if fake not in own]
+        if "converse_harness.notes" in sys.modules:
+            from converse_harness.plugin.report import check_notes
+
+            asked.append(partial(check_notes, item))
+        last: Exception | None = None
+        for ask in asked:
+            try:
+                ask(last or error)
+            except Exception as said:  # noqa: BLE001 - whatever fails the test
+                last = said.with_traceback(None)
+        return last
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Step:
+        """Write the recording after the last fixture has ended; if it cannot be written, the test gets an error."""
+        __tracebackhide__ = True
+        try:
+            result = yield from self._guarded()
+        except Exception:
+            self._end_recording(failed=True)
+            raise
+        finally:
+            settings.own_fakes(item).clear()  # a test that is run again has others, and what they hold can go
+        self._end_recording()
+        return result
+
+    def _end_recording(self, *, failed: bool = False) -> None:
+        recording, self._recording = self._recording, None
+        if recording is not None:
+            recording.end(failed=failed)
+
+    def _guarded(self) -> Step:
+        """Fail the phase in which a connection was blocked, even if the error was swallowed."""
+        __tracebackhide__ = True
+        try:
+            result = yield
+        except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:
+            self._check_guard(error)
+            raise
+        self._check_guard()
+        return result
+
+    def _check_guard(self, error: BaseException | None = None) -> None:
+        __tracebackhide__ = True
+        if self._guard is not None:
+            self._guard.check(error)
+
+    # What is told of each phase.
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_runtest_makereport")
+    def pytest_runtest_makereport_of_recording(self, call: pytest.CallInfo[None]) -> _Report:
+        """Remember the outcome of each phase; and give advice if there are no credentials to record with."""
+        recording = self._recording
+        if recording is not None and call.excinfo is not None:
+            recording.advise(call.excinfo.value)
+        report = yield
+        # An expected failure is a success here: its recording is valid.
+        if recording is not None and not report.passed and not hasattr(report, "wasxfail"):
+            recording.passed = False
+        return report
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> _Report:
+        """Add the calls to the report of a failing test, and the notes to the last one."""
+        report = yield
+        if "converse_harness.intercept.fake" in sys.modules:
+            from converse_harness.plugin.report import complete
+
+            complete(report, item, [] if self.server is None else [*self.server.recent])
+        return report
+
+    def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> list[str] | None:
+        """For assertions on cache rewrites: explain the rewrites instead of showing the difference of two tuples."""
+        module: Any = sys.modules.get("converse_harness.endpoint.rewrites")
+        if module is None or op != "==":
+            return None
+        found: Any = next((each for each in (left, right) if isinstance(each, module.Rewrites)), None)
+        return [f"{left!r} == {right!r}", *found.explain()] if found else None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Mask the report of a test, after all other plugins have added to it; under xdist, in the worker."""
+        if self._fakes_were_open() and any(getattr(report, part, None) for part in _TEXTS):
+            from converse_harness.plugin.report import mask
+
+            mask(report, self._secrets)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_warning_recorded(self, warning_message: Any) -> None:
+        """Mask a warning of the latest test."""
+        if self._fakes_were_open():
+            from converse_harness.plugin.report import masked
+
+            said = str(warning_message.message)
+            without_secrets = masked(said, self._secrets)
+            if without_secrets != said:
+                warning_message.message = without_secrets
+
+    def _fakes_were_open(self) -> bool:
+        """Whether a fake was open during the latest test."""
+        module = sys.modules.get("converse_harness.intercept.fake")
+        return module is not None and module.times_opened() > self._closed
+
+    # The run ends.
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Step:
+        """Fail the run for connections that were blocked outside of tests and modules; after its fixtures, tidy up."""
+        try:
+            self._check_guard()
+        except AssertionError as stopped:
+            self._outside = str(stopped)
+            if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        try:
+            return (yield)
+        finally:
+            self._end_recording(failed=True)  # of a test that was interrupted, whose fakes are closed by now
+            if self._tally is not None:
+                self._tally.tell()
+            if self._keeps_patches:
+                from converse_harness.intercept import registry
+
+                registry.drop_patches(self)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print notes, verdicts of contracts, and what the guard stopped."""
+        reports = [report for each in terminalreporter.stats.values() for report in each]
+        properties = {name for report in reports for name, _ in getattr(report, "user_properties", ())}
+        if not properties.isdisjoint({settings.NOTE, settings.VERDICT}):
+            from converse_harness.plugin.report import summarise
+
+            summarise(terminalreporter, reports)
+        if self._outside:
+            terminalreporter.section("converse guard")
+            terminalreporter.line(self._outside)
+
+    def pytest_unconfigure(self) -> None:
+        """Close the guard, and stop collecting notes."""
+        self._stack.close()
+
+
+_TEXTS: Final = ("longrepr", "sections", "user_properties", "wasxfail", "context")
+"""Where a report may hold a secret; the last is of a subtest."""
+
+
+def _open_fakes() -> Mapping[Fake, int]:
+    """Every open fake with its number of problems so far; empty if the module of fakes was never loaded."""
+    module = sys.modules.get("converse_harness.intercept.fake")
+    return {} if module is None else module.open_fakes()
+
+
+def _closed() -> int:
+    """The number of fakes that were opened in this process and are closed."""
+    module = sys.modules.get("converse_harness.intercept.fake")
+    return 0 if module is None else module.times_opened() - len(module.open_fakes())

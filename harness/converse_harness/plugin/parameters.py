@@ -1,0 +1,237 @@
+"""What gives a test its value, or runs it several times: the samples, their variants, and `converse_each_case`.
+
+pytest loads this module when a test asks for one of them; values and AWS's model come when it runs. The fixtures of
+samples have the scope of the session, so that fixtures of any scope and tests with `@given` can ask for them; and yet
+each test gets values of its own, since what a fixture keeps is made anew before each test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from converse_harness import samples
+from converse_harness.plugin.settings import MARKER, refuse_inside_given
+from converse_harness.samples.table import SAMPLES, VARIANTS, SampleRow
+
+if TYPE_CHECKING:
+    from converse_harness.cases import Case
+    from converse_harness.intercept.fake import Fake
+
+# What a test is run with.
+
+_CASE: Final = "converse_each_case"
+
+_NOT_COLLECTED: Final = """\
+`{fixture}` was asked for while the test was running already.
+It runs a test once for each {one}, so it must be an argument of the test, or of a fixture that is one.
+The {values} alone: {where}"""
+
+_SCOPES: Final = ("session", "package", "module", "class", "function")
+"""pytest's scopes, the widest first."""
+
+_OURS: Final = (__package__, __name__)
+"""The modules of our fixtures."""
+
+
+def parametrize(metafunc: pytest.Metafunc) -> None:
+    """Run a test once for each case or variant if it, or one of its fixtures, asks for that.
+
+    Nothing happens where the user has a parameter or a fixture of the same name.
+    """
+    for fixture, names in _NAMES.items():
+        if fixture in metafunc.fixturenames and not _has_parameter(metafunc, fixture) and _is_ours(metafunc, fixture):
+            metafunc.parametrize(fixture, [*names()], indirect=True, scope=_scope(metafunc, fixture))
+
+
+def _has_parameter(metafunc: pytest.Metafunc, fixture: str) -> bool:
+    """Whether a marker parametrizes this name."""
+    for mark in metafunc.definition.iter_markers("parametrize"):
+        names: str | Sequence[str] = mark.args[0] if mark.args else mark.kwargs.get("argnames", ())
+        if fixture in ([each.strip() for each in names.split(",")] if isinstance(names, str) else names):
+            return True
+    return False
+
+
+def _is_ours(metafunc: pytest.Metafunc, fixture: str) -> bool:
+    """Whether the test gets our fixture, directly or through an override that requests it."""
+    definitions = reversed(_definitions(metafunc).get(fixture, ()))
+    last = next((each for each in definitions if fixture not in each.argnames), None)
+    return last is not None and last.func.__module__ in _OURS
+
+
+def _scope(metafunc: pytest.Metafunc, fixture: str) -> Any:
+    """The scope of a value: that of the widest fixture that requests it, otherwise one test.
+
+    Never the session, although the variant fixtures have this scope: pytest would reorder the tests of all modules by
+    variant.
+    """
+    asking = [
+        definition.scope
+        for definitions in _definitions(metafunc).values()
+        for definition in definitions
+        if fixture in definition.argnames
+    ]
+    return min([*asking, "function"], key=_SCOPES.index)
+
+
+def _definitions(metafunc: pytest.Metafunc) -> Mapping[str, Sequence[pytest.FixtureDef[Any]]]:
+    found: Mapping[str, Sequence[pytest.FixtureDef[Any]]] = vars(metafunc)["_arg2fixturedefs"]  # not public
+    return found
+
+
+# The cases of the catalogue.
+
+_ONLY_STREAMS: Final = """\
+{name}: only a stream can be so, and all that was called is Converse, which answers with one whole body."""
+
+_RUNNING: Final = pytest.StashKey["tuple[Case, Fake]"]()
+"""The case of a test and the fake that answers with it, on the test item."""
+
+
+def give_case(request: pytest.FixtureRequest) -> Case:
+    """The case of a test, which the fake of its fixture `converse` answers with."""
+    from converse_harness.cases import CASES, UnknownCase
+
+    _check_collected(request, _CASE, one="case", values="cases", where="converse_harness.cases.CASES")
+    refuse_inside_given(request.node, _CASE)
+    try:
+        case, unknown = CASES[request.param], ""
+    except UnknownCase as error:
+        case, unknown = None, str(error)
+    if case is None:
+        pytest.fail(f"`{_CASE}`: {unknown}", pytrace=False)
+    fake: Fake = request.getfixturevalue("converse")
+    _script(fake, case)
+    request.node.stash[_RUNNING] = case, fake
+    return case
+
+
+def _check_collected(request: pytest.FixtureRequest, fixture: str, **texts: str) -> None:
+    if not hasattr(request, "param"):
+        pytest.fail(_NOT_COLLECTED.format(fixture=fixture, **texts), pytrace=False)
+
+
+def _script(fake: Fake, case: Case) -> None:
+    """Script the case: its first reply must be used, the following ones only if the consumer asks again."""
+    from converse_harness import reply
+
+    first, *rest = [answer.times(1) for answer in case.replies for _ in range(answer.uses)]
+    scripted = fake.when(operation="ConverseStream") if case.stream_only else fake
+    scripted.script(first)
+    left, fine = iter(rest), reply.text("OK.")
+    fake.always((lambda call: next(left, fine)) if rest else fine)
+
+
+def skip_where_only_streams(item: pytest.Item) -> None:
+    """Skip a test that cannot meet its case because it never requested a stream."""
+    if _RUNNING in item.stash:
+        case, fake = item.stash[_RUNNING]
+        asked = {call.operation for call in fake.calls}
+        if "Converse" in asked and "ConverseStream" not in asked and case.stream_only:
+            pytest.skip(_ONLY_STREAMS.format(name=case.name))
+
+
+def _cases() -> Iterable[str]:
+    from converse_harness.cases import CASES
+
+    return CASES
+
+
+# The fixtures of samples and their variants.
+
+_FIXTURES: Final[dict[object, str | None]] = {}
+"""The functions of these fixtures; those of variants with their names in the table."""
+
+_ASKED: Final = pytest.StashKey["list[pytest.FixtureDef[Any]]"]()
+"""Those that have been asked for, on the session's config."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> None:
+    """Remember which of these fixtures have a value."""
+    if fixturedef.func in _FIXTURES:
+        asked = request.config.stash.setdefault(_ASKED, [])
+        if fixturedef not in asked:
+            asked.append(fixturedef)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Renew each value that an earlier test may have changed."""
+    for fixture in item.config.stash.get(_ASKED, ()):
+        if fixture.cached_result is not None and fixture.cached_result[2] is None:
+            _, path, no_error = fixture.cached_result
+            name = _FIXTURES[fixture.func]
+            fixture.cached_result = (fixture.func() if name is None else _variant(name, path)), path, no_error
+
+
+def _fixture(row: SampleRow, give: Callable[..., Any], variants: str | None = None) -> Any:
+    _FIXTURES[give] = variants
+    give.__doc__, give.__name__ = row.doc, row.fixture
+    return pytest.fixture(scope="session")(give)
+
+
+def _sample_fixture(key: str, row: SampleRow) -> Any:
+    def give() -> Any:
+        return samples.sample(key)
+
+    return _fixture(row, give)
+
+
+def _variants_fixture(name: str, row: SampleRow) -> Any:
+    def give(request: pytest.FixtureRequest) -> Any:
+        where = f"converse_harness.samples.variants({name!r})"
+        _check_collected(request, row.fixture, one="variant", values="values", where=where)
+        return _variant(name, request.param)
+
+    return _fixture(row, give, name)
+
+
+def _variant(name: str, path: object) -> Any:
+    known = samples.variants(name)
+    if path not in known:
+        fixture = VARIANTS[name].fixture
+        pytest.fail(f"`{fixture}` has no variant {path!r}. Its variants: {', '.join(known)}.", pytrace=False)
+    return known[str(path)]
+
+
+globals().update({row.fixture: _sample_fixture(key, row) for key, row in SAMPLES.items()})
+globals().update({row.fixture: _variants_fixture(name, row) for name, row in VARIANTS.items()})
+
+_NAMES: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
+    _CASE: _cases,
+    **{row.fixture: partial(samples.variants, name) for name, row in VARIANTS.items()},
+}
+"""What a fixture that runs a test several times can give, by name."""
+
+# Tests in several threads.
+
+_SHARED: Final = frozenset({"converse", "converse_client", "converse_httpx"})
+_FUNCTIONS: Final = frozenset({"fake_converse", "record"})
+_PACKAGE: Final = str(Path(__file__).resolve().parents[1])
+
+_REASON: Final = (
+    "uses a fake of converse-harness that answers every thread of the process, so that threads would take each other's "
+    "replies; one for each thread opens with converse_server.script(...)"
+)
+
+
+def in_one_thread(items: Iterable[pytest.Item]) -> None:
+    """Mark tests that share a fake of this process as `thread_unsafe`, so that pytest-run-parallel runs them once."""
+    for item in items:
+        used = _SHARED & {*getattr(item, "fixturenames", ())}
+        if used or item.get_closest_marker(MARKER) or _opens_one(getattr(item, "obj", None)):
+            item.add_marker(pytest.mark.thread_unsafe(reason=_REASON))
+
+
+def _opens_one(function: Any) -> bool:
+    """Whether the function of a test, or one that it wraps, opens a fake for the whole process."""
+    code = getattr(function, "__code__", None)
+    if code is not None and (_FUNCTIONS & {*code.co_names} or code.co_filename.startswith(_PACKAGE)):
+        return True
+    return function is not None and _opens_one(getattr(function, "__wrapped__", None))

@@ -1,0 +1,229 @@
+"""What reports say: calls, notes, secrets masked, and a summary of notes and verdicts; also under xdist."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import pytest
+
+from converse_harness.endpoint.failure_texts import shortened, transcript
+from converse_harness.errors import ConverseNoteWarning, NotedCall
+from converse_harness.notes import Note, take
+from converse_harness.plugin.settings import NOTE, VERDICT, chosen, own_fakes
+from converse_harness.recordings.redaction import without_secrets
+from converse_harness.secrets import own_secrets
+
+if TYPE_CHECKING:
+    from converse_harness.intercept.fake import Fake
+
+_SECTION: Final = "Masked by converse-harness"
+
+_CALLS: Final = "Bedrock Converse calls"
+"""How the section with the transcript of a fake begins. Its events are whole until they are masked."""
+
+_CUT: Final = re.compile(r"""[^\s"'<>()\[\]{},.]{8,}(?=\.\.\.)|(?<=\.\.\.)[^\s"'<>()\[\]{},]{8,}""")
+"""What is left of a long word where pytest cut it. Nobody can find a secret in that which was encoded, or whose name is
+gone: it is masked where the same report had one.
+"""
+
+
+_NOTES: Final = pytest.StashKey[dict[str, Note]]()
+"""The notes of a test, one of each kind, on the test item."""
+
+_TESTS: Final = 5
+"""How many tests a note names."""
+
+_NARROWEST: Final = 20
+"""The least room, in characters, that is left for why a case was not handled."""
+
+_PAIR: Final = 2
+
+
+def mask(report: Any, own: set[str]) -> None:
+    """Mask the report of a test in place; `own` are the secrets of this process, which are looked up and kept there."""
+    own |= own_secrets()
+    masking = _Masking(own)
+    masking.report(report)
+    if masking.kinds:
+        _Masking(masking.values, cut=True).report(report)
+        if report.failed:
+            report.sections.append((_SECTION, f"*** stands for: {', '.join(masking.kinds)}"))
+
+
+def masked(text: str, own: set[str]) -> str:
+    """A text without secrets."""
+    own |= own_secrets()
+    return _Masking(own).text(text)
+
+
+class _Masking:
+    """Masks all parts of a failure report, and collects the secrets found and their kinds.
+
+    `own` are known secrets, such as those of this process; `cut`: also mask the ends of secrets that were cut.
+    """
+
+    def __init__(self, own: set[str], *, cut: bool = False) -> None:
+        self._cut = cut
+        self.kinds: dict[str, None] = {}
+        self.values: set[str] = set()
+        self._own = own
+        """The secrets of this process, also those that the environment had in another phase of the test."""
+        self._done: set[int] = set()
+
+    def report(self, report: Any) -> None:
+        """Mask a report in place."""
+        report.longrepr = self.value(report.longrepr)
+        report.sections = [
+            (name, shortened(self.text(text)) if name.startswith(_CALLS) else self.text(text))
+            for name, text in report.sections
+        ]
+        report.user_properties = [
+            (name, self.named(name, value) if isinstance(value, str) else value)
+            for name, value in report.user_properties
+        ]
+        if hasattr(report, "wasxfail"):
+            report.wasxfail = self.text(report.wasxfail)
+        if hasattr(report, "context"):  # of a subtest
+            named = {name: self.named(name, value) for name, value in report.context.kwargs.items()}
+            report.context = replace(report.context, msg=self.value(report.context.msg), kwargs=named)
+
+    def text(self, text: str) -> str:
+        if not text or text.isspace():
+            return text
+        made, kinds, values = without_secrets(text, self._own)
+        self.kinds |= dict.fromkeys(kinds)
+        self.values |= values
+        return _CUT.sub("***", made) if self._cut else made
+
+    def named(self, name: str, value: str) -> str:
+        """Mask a value that only its name marks as a secret."""
+        before = f"{name} = "
+        made = self.text(before + value)
+        return made.removeprefix(before) if made.startswith(before) else self.text(value)
+
+    def value(self, value: Any) -> Any:
+        """Mask a part of an exception's representation; its objects are changed in place."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list | tuple):
+            return self._items(cast("list[Any]", value))
+        # Objects with this method are those from which pytest builds a failure's text.
+        if hasattr(value, "toterminal") and hasattr(value, "__dict__") and id(value) not in self._done:
+            self._done.add(id(value))
+            attributes: dict[str, Any] = value.__dict__
+            for name, item in attributes.items():
+                setattr(value, name, self.value(item))
+        return value
+
+    def _items(self, items: list[Any] | tuple[Any, ...]) -> Any:
+        texts = [item for item in items if isinstance(item, str)]
+        if isinstance(items, list) and texts and len(texts) == len(items):
+            return self._lines(texts)
+        if isinstance(items, tuple) and len(texts) == len(items) == _PAIR:
+            return texts[0], self.named(*texts)
+        return [*map(self.value, items)] if isinstance(items, list) else tuple(map(self.value, items))
+
+    def _lines(self, lines: list[str]) -> list[str]:
+        """Mask lines together, because a secret may continue on the next line."""
+        if all(line.endswith("\n") for line in lines):
+            return self.text("".join(lines)).splitlines(keepends=True)
+        return self.text("\n".join(lines)).split("\n")
+
+
+def check_notes(item: pytest.Item, error: BaseException | None) -> None:
+    """Raise, or warn of, the notes of a test, if the settings say so."""
+    new, way = _take_notes(item), chosen(item.config, "notes")
+    if new and way == "fail" and error is None:
+        raise NotedCall("\n\n".join(note.text for note in new))
+    for note in new if way == "warning" else ():
+        warnings.warn(note.text, ConverseNoteWarning, stacklevel=2)
+
+
+def complete(report: pytest.TestReport, item: pytest.Item, served: list[Fake]) -> None:
+    """Add the calls to the report of a failing test, and the notes to the last one."""
+    _take_notes(item)
+    if report.when == "call" and report.failed:
+        fakes = [fake for fake in own_fakes(item) + served if fake.calls]
+        report.sections += [(f"{_CALLS}{fake.where}", transcript(fake.calls)) for fake in fakes]
+    if report.when == "teardown":
+        notes = item.stash.setdefault(_NOTES, {}).values()
+        report.user_properties += [(NOTE, json.dumps({"kind": note.kind, "text": note.text})) for note in notes]
+
+
+def _take_notes(item: pytest.Item) -> list[Note]:
+    """Keep a test's new notes, one of each kind."""
+    notes = take()
+    kept = item.stash.setdefault(_NOTES, {})
+    new = [note for note in notes if note.kind not in kept]
+    kept.update({note.kind: note for note in new})
+    return new
+
+
+def summarise(terminal: pytest.TerminalReporter, reports: Iterable[Any]) -> None:
+    """Print a section for notes, and one for the verdicts of contracts, where reports have any."""
+    notes: dict[str, tuple[str, list[str]]] = {}
+    contracts: dict[str, list[Mapping[str, Any]]] = {}
+    for report in reports:
+        for name, value in getattr(report, "user_properties", ()):
+            if (name, report.when) == (NOTE, "teardown"):
+                note = json.loads(value)
+                notes.setdefault(note["kind"], (note["text"], []))[1].append(report.nodeid)
+            elif (name, report.when) == (VERDICT, "call"):
+                verdict = json.loads(value)
+                contracts.setdefault(verdict["contract"], []).append(verdict)
+    if notes:
+        _print_notes(terminal, notes)
+    if contracts:
+        _print_contracts(terminal, contracts)
+
+
+def _print_notes(terminal: pytest.TerminalReporter, kinds: Mapping[str, tuple[str, list[str]]]) -> None:
+    """Each kind of note once, with the tests that have it."""
+    terminal.section("converse notes")
+    for kind, (text, tests) in sorted(kinds.items()):
+        terminal.write_line(f"{kind}, in {len(tests)} test{'s' * (len(tests) > 1)}", bold=True)
+        more = [f"and {len(tests) - _TESTS} more"] if len(tests) > _TESTS else []
+        for line in (*tests[:_TESTS], *more, *(f"  {line}" for line in text.splitlines())):
+            terminal.write_line(f"  {line}".rstrip())
+    terminal.write_line("Notes fail nothing, unless converse_notes says so.   More: converse-harness docs rules notes")
+
+
+def _print_contracts(terminal: pytest.TerminalReporter, contracts: Mapping[str, list[Mapping[str, Any]]]) -> None:
+    """The number of verdicts for each contract, then each case that was not handled, with as much of why as fits."""
+    terminal.section("converse contract")
+    for name, verdicts in sorted(contracts.items()):
+        told = [each for each in verdicts if each["level"] != "handled" or each["known"] is not None]
+        rows = sorted((str(each["test"]), _word(each), " ".join(each["why"].split()), _as_known(each)) for each in told)
+        first = max((len(test) for test, *_ in rows), default=0)
+        second = max((len(word) for _, word, *_ in rows), default=0)
+        fine = all(known for *_, known in rows)
+        terminal.write_line(f"{name}: {_counts(verdicts)}", bold=True, green=fine, red=not fine)
+        for test, word, why, known in rows:
+            line = f"  {test:{first}}  {word:{second}}  "
+            room = max(terminal.config.get_terminal_writer().fullwidth - len(line) - 1, _NARROWEST)
+            line += why if len(why) <= room else f"{why[: room - 3]}..."
+            terminal.write_line(line.rstrip(), yellow=known, red=not known)
+
+
+def _as_known(verdict: Mapping[str, Any]) -> bool:
+    return verdict["known"] is not None and verdict["level"] != "handled"
+
+
+def _word(verdict: Mapping[str, Any]) -> str:
+    if verdict["level"] == "handled":
+        return "handled, but in `known`"
+    return f"{verdict['flaw'] or verdict['level']}{', known' if _as_known(verdict) else ''}"
+
+
+def _counts(verdicts: Iterable[Mapping[str, Any]]) -> str:
+    levels = Counter(str(verdict["level"]) for verdict in verdicts)
+    known = Counter(str(verdict["level"]) for verdict in verdicts if _as_known(verdict))
+    return ", ".join(
+        f"{levels[level]} {level}{f' ({known[level]} known)' if known[level] else ''}" for level in sorted(levels)
+    )

@@ -1,0 +1,219 @@
+"""The recordings of a run: which test has which file, and what the summary says of them, also under xdist."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from converse_harness.errors import ReplyError
+from converse_harness.plugin.settings import MARKER, folder
+from converse_harness.recordings.choices import (
+    FAILED_SUFFIX,
+    SUFFIX,
+    USED_FILES,
+    given_path,
+    identity,
+    path_of_test,
+)
+from converse_harness.recordings.redaction import Redaction
+
+_ARGUMENTS: Final = {
+    "name": "the file, below the folder of recordings and without .jsonl",
+    "match": '"order", "exact" or "shape" (the default): which recorded exchange answers a call',
+    "pace": '"recorded", or what the recorded pauses are multiplied by: 0 (the default) is none',
+}
+"""What the marker takes; the first also without its name."""
+
+_OUTPUT: Final = "converse_recordings"
+"""The key under which a worker of xdist tells the controller."""
+
+_PREFIX: Final = "converse-harness: "
+
+_NARROWING: Final = (
+    "collectonly",
+    "deselect",
+    "ignore",
+    "ignore_glob",
+    "keyword",
+    "lf",
+    "markexpr",
+    "setuponly",
+    "setupplan",
+    "stepwise",
+)
+"""Options of pytest after which it is not known what the tests that do not run would have used."""
+
+
+class Tally:
+    """Hooks that only count. An xdist worker tells the facts to the controller, which adds up those of all workers."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        try:  # what the ini file says is replaced in recordings
+            self.redaction = Redaction.of_lines(config.getini("converse_redact"))
+        except ReplyError as error:
+            raise pytest.UsageError(f"converse_redact: {error}") from error
+        self._owners: dict[str, tuple[str, bool]] = {}
+        """For each file the first test that has it, and whether it was there when the run began."""
+        self.written: list[str] = []
+        self.told: list[str] = []
+        """Lines of the summary that come after those of what was written."""
+        self.used: set[str] = set()
+        self._ran: set[str] = set()
+        self._collected = 0
+        self._whole = True
+        """Whether it is known, so far, which tests there are."""
+        self._workers = 0
+
+    def owner(self, path: Path, item: pytest.Item) -> tuple[str, bool]:
+        """The test that records a file, and whether the file existed when the run began."""
+        return self._owners.get(_key(path), (item.nodeid, path.exists()))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Note a module that is skipped or fails to import: its tests are unknown."""
+        report = yield
+        self._whole = self._whole and report.passed
+        return report
+
+    def pytest_itemcollected(self) -> None:
+        """Count the collected tests: options and plugins may remove some."""
+        self._collected += 1
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Assign files to tests: before any test runs, and equally in every worker."""
+        self._whole = self._whole and self._collected == len(session.items)
+        self._collected = len({item.nodeid for item in session.items})
+        for item in (item for item in session.items if item.get_closest_marker(MARKER) is not None):
+            try:
+                path = path_of(item, arguments_of(item).get("name"))
+            except ReplyError:
+                continue  # the test says so itself
+            self.used.add(identity(path))
+            self._owners.setdefault(_key(path), (item.nodeid, path.exists()))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note that a test ran, here or in a worker."""
+        self._ran.add(report.nodeid)
+
+    def tell(self) -> None:
+        """Send the facts to the controller, if this is an xdist worker."""
+        output: dict[str, Any] = getattr(self._config, "workeroutput", {})
+        output[_OUTPUT] = self.written, self.told, sorted(self.used | USED_FILES), self._collected, self._whole
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodeready(self) -> None:
+        """Note the start of an xdist worker."""
+        self._workers += 1
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Add the facts of an xdist worker that ended, unless it crashed."""
+        told = getattr(node, "workeroutput", {}).pop(_OUTPUT, None)  # of an interrupted one it is said twice
+        if told is not None:
+            written, lines, used, collected, whole = told
+            self.written += written
+            self.told += lines
+            self.used.update(used)
+            self._collected = max(self._collected, collected)
+            self._whole = self._whole and whole
+            self._workers -= 1
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print what became of recordings, what was not played, and which recordings no test uses."""
+        for line in self._lines():
+            terminalreporter.write_line(line)
+
+    def _lines(self) -> Iterator[str]:
+        for line in (*sorted(self.written), *sorted(self.told)):
+            yield f"{_PREFIX}{line}"
+        if not self._all_ran():
+            return
+        used = self.used | USED_FILES
+        files = sorted(folder(self._config).rglob(f"*{SUFFIX}"))
+        unused = [path for path in files if identity(path) not in used and _is_recording(path)]
+        if unused:
+            are = "is" if len(unused) == 1 else "are"
+            yield f"{_PREFIX}{number(len(unused), 'recording')} {are} not used by any test:"
+        for path in unused:
+            aside = " (of a test that did not pass)" if path.name.endswith(FAILED_SUFFIX) else ""
+            yield f"    {shown(self._config, path)}{aside}"
+
+    def _all_ran(self) -> bool:
+        """Whether all tests of the project were collected and ran."""
+        config = self._config
+        narrowed = any(getattr(config.option, name, None) for name in _NARROWING)
+        if narrowed or not self._whole or self._workers or len(self._ran) != self._collected:
+            return False
+        start, root = config.invocation_params.dir, config.rootpath
+        asked = [os.path.realpath(start / argument) for argument in config.args if "::" not in argument]
+        tests = [
+            name for pattern in config.getini("testpaths") for name in glob.glob(pattern, root_dir=root, recursive=True)
+        ]
+        folders = [Path(os.path.realpath(root / name)) for name in tests or [""]]
+        return len(asked) == len(config.args) and all(any(map(each.is_relative_to, asked)) for each in folders)
+
+
+def arguments_of(item: pytest.Item) -> dict[str, Any]:
+    """The arguments of a test's recording markers, the closest first. Raises ReplyError."""
+    arguments: dict[str, Any] = {}
+    for marker in reversed(list(item.iter_markers(MARKER))):
+        given: dict[str, Any] = dict(marker.kwargs)
+        if marker.args:
+            given["name"] = marker.args[0]
+        unknown = [repr(arg) for arg in marker.args[1:]] + [f"{name}=" for name in given if name not in _ARGUMENTS]
+        if unknown:
+            known = "; ".join(f"{name}: {meaning}" for name, meaning in _ARGUMENTS.items())
+            raise ReplyError(f"@pytest.mark.{MARKER}: {unknown[0]} is none of its arguments. {known}.")
+        arguments |= given
+    return arguments
+
+
+def path_of(item: pytest.Item, name: object = None) -> Path:
+    """The file of a test's recording. Raises ReplyError for an invalid name."""
+    if name is not None:
+        return folder(item.config) / given_path(name)
+    module = relative(item.path, item.config.rootpath).parts
+    classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
+    return folder(item.config) / path_of_test(module, classes, item.name)
+
+
+def relative(path: Path, start: Path) -> Path:
+    """A path from another on, also upwards."""
+    try:
+        return Path(os.path.relpath(path, start))
+    except ValueError:  # another drive of Windows
+        return path
+
+
+def shown(config: pytest.Config, path: Path) -> str:
+    """A path as reports show it: relative to the root folder, as in node ids."""
+    try:
+        return path.relative_to(config.rootpath).as_posix()
+    except ValueError:
+        return str(path)
+
+
+def number(count: int, what: str) -> str:
+    """How many there are of something, in words."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _key(path: Path) -> str:
+    """A path's key: equal for two names of one file on a case-insensitive file system."""
+    return str(path).casefold()
+
+
+def _is_recording(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return b'"converse-recording"' in file.read(200)
+    except OSError:
+        return False
