@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any
 
 from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, needs
@@ -16,9 +16,9 @@ def has_no_message(asked: RuleRequest) -> bool:
 
 def starts_with_another(asked: RuleRequest) -> Iterator[RuleViolation]:
     """The first message is not from the user."""
-    for n, message in islice(_turns(asked), 1):
-        if message.get("role") != "user":
-            yield RuleViolation(at(n, None, "role"))
+    first = next(_turns(asked), None)
+    if first is not None and first[1].get("role") != "user":
+        yield RuleViolation(at(first[0], None, "role"))
 
 
 def repeats_a_role(asked: RuleRequest) -> Iterator[RuleViolation]:
