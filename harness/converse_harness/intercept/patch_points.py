@@ -78,10 +78,10 @@ POINTS = (
     Point("aiobotocore.retries.bucket", "AsyncTokenBucket.acquire", _BUCKET, "keys_and_waits.acquire_at_once_async"),
     Point("strands.event_loop._retry", "asyncio", None, "keys_and_waits.without_test_waits"),
     # Clients of httpx and httpx2; those of httpx are answered through respx by an HttpxFake
-    Point("httpx", "HTTPTransport.handle_request", _REQUEST, "httpx_transports.handle_httpx"),
-    Point("httpx", "AsyncHTTPTransport.handle_async_request", _REQUEST, "httpx_transports.handle_httpx_async"),
-    Point("httpx2", "HTTPTransport.handle_request", _REQUEST, "httpx_transports.handle_httpx2"),
-    Point("httpx2", "AsyncHTTPTransport.handle_async_request", _REQUEST, "httpx_transports.handle_httpx2_async"),
+    Point("httpx", "HTTPTransport.handle_request", _REQUEST, "httpx_transports.handle_request"),
+    Point("httpx", "AsyncHTTPTransport.handle_async_request", _REQUEST, "httpx_transports.handle_async_request"),
+    Point("httpx2", "HTTPTransport.handle_request", _REQUEST, "httpx_transports.handle_request"),
+    Point("httpx2", "AsyncHTTPTransport.handle_async_request", _REQUEST, "httpx_transports.handle_async_request"),
     # The guard, where a connection begins
     _guard("socket", "socket.connect", ANY, "address", "its address"),
     _guard("socket", "socket.connect_ex", ANY, "address", "its address"),
