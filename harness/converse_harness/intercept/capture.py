@@ -10,6 +10,7 @@ import errno
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from operator import attrgetter
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -99,8 +100,8 @@ class Capture:
             self._end("cut", end=end_of(error))
         else:
             names = (type(each).__name__ for each in _causes(error))
-            failure = next((_FAILURES[name] for name in names if name in _FAILURES), "connection refused")
-            self._end("cut", failure=failure)
+            known: list[ConnectionFailure] = [_FAILURES[name] for name in names if name in _FAILURES]
+            self._end("cut", failure=known[0] if known else "connection refused")
 
     def _end(self, outcome: CallOutcome, *, end: End | None = None, failure: ConnectionFailure | None = None) -> None:
         if not self._over:
@@ -133,9 +134,7 @@ class CapturingBody:
         self._capture = capture
         self._body = body
 
-    @property
-    def __class__(self) -> Any:  # for whoever asks by isinstance()
-        return type(self._body)
+    __class__: Any = property(attrgetter("_body.__class__"))  # for whoever asks by isinstance()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(vars(self)["_body"], name)

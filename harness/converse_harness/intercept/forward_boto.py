@@ -100,12 +100,12 @@ class _CapturingContent:
     )
 
     def __getattr__(self, name: str) -> Any:
-        kind: Any = type(self.content)
-        # Its iterators call the methods above.
-        return functools.partial(getattr(kind, name), self) if name.startswith("iter_") else getattr(self.content, name)
+        if name.startswith("iter_"):  # its iterators call the methods above
+            return functools.partial(getattr(self.content.__class__, name), self)
+        return getattr(self.content, name)
 
     def __aiter__(self) -> Any:
-        return type(self.content).__aiter__(self)
+        return self.content.__class__.__aiter__(self)
 
     def read_nowait(self, n: int = -1) -> bytes:
         """Return the available bytes without waiting."""

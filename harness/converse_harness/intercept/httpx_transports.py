@@ -76,16 +76,12 @@ def recording_is_on() -> bool:
 
 def _address_of(url: str) -> str:
     """A URL with a port and a slash at its end: what begins with it is Bedrock's. Raises ReplyError if it is none."""
-    try:
+    with suppress(ValueError):  # no URL at all
         parts = urlsplit(url)
-        host, port = parts.hostname, parts.port or _PORTS[parts.scheme]
-    except (ValueError, KeyError):
-        parts = host = port = None
-    if parts is None or not host:
-        raise ReplyError(
-            f"upstream={url!r}: the URL of what answers in place of Bedrock, http://127.0.0.1:8080 perhaps."
-        )
-    return f"{parts.scheme}://{host}:{port}{parts.path.rstrip('/')}/"
+        if parts.hostname and parts.scheme in _PORTS:
+            port = parts.port or _PORTS[parts.scheme]
+            return f"{parts.scheme}://{parts.hostname}:{port}{parts.path.rstrip('/')}/"
+    raise ReplyError(f"upstream={url!r}: the URL of what answers in place of Bedrock, http://127.0.0.1:8080 perhaps.")
 
 
 def _is_for_bedrock(url: Any, opened: _HttpxRegistration) -> bool:
