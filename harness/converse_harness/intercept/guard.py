@@ -46,30 +46,14 @@ _BLOCKED: Final = (
     "{transport}"
 )
 
-_on = False
-_installed = False
 
-
-def switch(on: bool) -> None:
-    """Turn the guard on or off. An audit hook cannot be removed, so it stays and checks one variable."""
-    global _on, _installed
-    if on and not _installed:
-        _installed = True
-        sys.addaudithook(_audit)
-    _on = on
-
-
-def is_on() -> bool:
-    """Whether the guard is checking hosts."""
-    return _on
-
-
-def check(host: object) -> None:
+def check(*hosts: object) -> None:
     """Raises BlockedConnection for a Bedrock host if `registry.closing()` returns a fake that blocks it."""
-    if _on and is_bedrock_host(host):
-        fake = registry.closing()
-        if fake is not None:
-            raise exchange.refuse(fake, _message(fake, host))
+    for host in hosts:
+        if host is not None and is_bedrock_host(host):
+            fake = registry.closing()
+            if fake is not None:
+                raise exchange.refuse(fake, _message(fake, host))
 
 
 def _message(fake: exchange.BlockingFake, host: object) -> str:
@@ -101,5 +85,8 @@ def raise_blocked(error: Exception) -> None:
 
 
 def _audit(event: str, args: tuple[Any, ...]) -> None:
-    if _on and event in _EVENTS:
+    if event in _EVENTS:
         check(host_of(args[_EVENTS[event]]))
+
+
+sys.addaudithook(_audit)  # it cannot be removed; this module is loaded when something is first replaced

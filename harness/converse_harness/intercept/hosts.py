@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -73,25 +72,22 @@ _SEARCHED: Final = 65_536
 """How many bytes of a request are searched for its Host header."""
 
 
-def names_bedrock(data: Any) -> bool:
-    """Whether bytes begin a request that may name Bedrock: a fast check, made for every write."""
-    try:
-        return _HEAD.match(data) is not None and b"bedrock" in bytes(data[:_SEARCHED]).lower()
-    except TypeError:  # no bytes: whoever writes it says what is wrong
-        return False
-
-
-def hosts_written(data: Any) -> Iterator[tuple[str | None, str | None]]:
+def hosts_written(data: Any) -> tuple[str | None, str | None] | None:
     r"""For bytes that begin an HTTP/1 request: the host in its target (None for a path) and in its Host header.
 
-    >>> list(hosts_written(b"POST /model/m/converse HTTP/1.1\r\nHost: b.example:443\r\n\r\n{}"))
-    [(None, 'b.example')]
+    None where nothing in it can name Bedrock: every write comes here.
+
+    >>> hosts_written(b"POST /model/m/converse HTTP/1.1\r\nHost: bedrock.example:443\r\n\r\n{}")
+    (None, 'bedrock.example')
     """
-    head = _HEAD.match(data)
-    if head is None:
-        return
+    try:
+        head = _HEAD.match(data)
+    except TypeError:  # no bytes: whoever writes it says what is wrong
+        return None
+    if head is None or b"bedrock" not in bytes(data[:_SEARCHED]).lower():
+        return None
     header = _HOST_HEADER.search(data, head.end() - 1, _SEARCHED)
-    yield host_in(head[1].decode("utf-8", "replace")), named(header[1]) if header else None
+    return host_in(head[1].decode("utf-8", "replace")), named(header[1]) if header else None
 
 
 def named(header: bytes | str) -> str | None:

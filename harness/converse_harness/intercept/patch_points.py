@@ -90,13 +90,13 @@ POINTS = (
     _guard("ssl", "SSLContext.wrap_bio", _SNI, "server_hostname", "the server name"),
     _guard("asyncio.base_events", "BaseEventLoop.getaddrinfo", _HOST, "host", "the name"),
     _guard("uvloop", "Loop.create_connection", ANY, "connection_of_loop", "the host, the server name"),
-    _guard("uvloop", "Loop.getaddrinfo", ANY, "name_of_loop", "the name"),
+    _guard("uvloop", "Loop.getaddrinfo", ANY, "second", "the name"),
     _guard("uvloop", "Loop.sock_connect", ANY, "address", "its address"),
     _guard("gevent.socket", "getaddrinfo", _NAME, "host", "the name"),
     _guard("gevent.socket", "gethostbyname", ("hostname",), "hostname", "the name"),
     _guard("aiohttp.resolver", "AsyncResolver.resolve", _HOST, "host", "the name"),
     _guard("http.client", "HTTPConnection.set_tunnel", _HOST, "host", "the host of the tunnel", optional=True),
-    _guard("_awscrt", "http_client_connection_new", ANY, "awscrt_connection", "the host"),
+    _guard("_awscrt", "http_client_connection_new", ANY, "second", "the host"),
     # The guard, where a request is written
     _guard("http.client", "HTTPConnection.putrequest", _PUT, "http_request", "host, tunnel, URL", optional=True),
     _guard("httpcore", "HTTPConnection.handle_request", _REQUEST, "httpcore_request", _IN_HTTP),
@@ -108,15 +108,15 @@ POINTS = (
     _guard("awscrt.http", "Http2ClientConnection.request", _REQUEST, "awscrt_request", _IN_HTTP),
     _guard("curl_cffi.curl", "Curl.setopt", ("self", "option", "value"), "curl_option", "URL, Host header, RESOLVE"),
     _guard("pycurl", "Curl", ANY, "curl_handle", "the same"),
-    _guard("trio", "SocketStream.send_all", ("self", "data"), "trio_write", _IN_BYTES),
+    _guard("trio", "SocketStream.send_all", ("self", "data"), "write", _IN_BYTES),
     _guard("asyncio.streams", "StreamWriter.write", ("self", "data"), "stream_write", _IN_TLS),
     _guard("asyncio.streams", "StreamWriter.writelines", ("self", "data"), "stream_write", "the same"),
-    _guard("socket", "socket.send", ANY, "socket_write", _IN_BYTES),
-    _guard("socket", "socket.sendall", ANY, "socket_write", "the same"),
-    _guard("socket", "socket.sendmsg", ANY, "socket_write_all", "the same", since="CMSG_LEN"),
-    _guard("ssl", "SSLSocket.send", _WRITE, "tls_write", _IN_TLS),
-    _guard("ssl", "SSLSocket.write", _WRITE, "tls_write", "the same"),
-    _guard("ssl", "SSLObject.write", _WRITE, "tls_write", "the same"),
+    _guard("socket", "socket.send", ANY, "write", _IN_BYTES),
+    _guard("socket", "socket.sendall", ANY, "write", "the same"),
+    _guard("socket", "socket.sendmsg", ANY, "write", "the same", since="CMSG_LEN"),
+    _guard("ssl", "SSLSocket.send", _WRITE, "write", _IN_TLS),
+    _guard("ssl", "SSLSocket.write", _WRITE, "write", "the same"),
+    _guard("ssl", "SSLObject.write", _WRITE, "write", "the same"),
     # Threads and processes
     Point("threading", "Thread.start", _ME, "children.start_thread"),
     Point("multiprocessing.process", "BaseProcess.start", _ME, "children.start_process"),
@@ -132,4 +132,4 @@ POINTS = (
 )
 """What is replaced, with the parameters that it must have."""
 
-PATCHES = Patches(POINTS, "guard.switch")
+PATCHES = Patches(POINTS)

@@ -86,13 +86,10 @@ def function_named(name: str) -> Callable[[Any], Any]:
 
 
 class Patches:
-    """All points of one table, patched or restored together; `switch` names a function called with True and False
-    too.
-    """
+    """All points of one table, patched or restored together."""
 
-    def __init__(self, points: Sequence[Point], switch: str) -> None:
+    def __init__(self, points: Sequence[Point]) -> None:
         self._points = tuple(points)
-        self._switch = switch
         self._modules = frozenset(point.module for point in points)
         self._eager = frozenset(point.module for point in points if point.eager)
         self._records: dict[Point, _Record] = {}
@@ -129,7 +126,6 @@ class Patches:
             self._check(point)
         if self._importing not in sys.meta_path:
             sys.meta_path.insert(0, self._importing)
-        function_named(self._switch)(True)
         for point in there:
             self._replace(point)
         self._seen = imported
@@ -158,7 +154,6 @@ class Patches:
             sys.meta_path.remove(self._importing)
         for point in tuple(self._records):
             self._give_back(point)
-        function_named(self._switch)(False)
 
     def imported(self, module: ModuleType) -> None:
         """Called when a module with points was imported. Raises TransportError, so that the import fails."""
