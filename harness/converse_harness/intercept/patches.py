@@ -8,14 +8,15 @@ the patches are active).
 
 from __future__ import annotations
 
+import gc
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, partial, wraps
+from functools import cache, cached_property, wraps
 from importlib.metadata import PackageNotFoundError, version
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
@@ -62,19 +63,23 @@ class Point:
         """The attribute's last name."""
         return self.attribute.rpartition(".")[2]
 
+    @property
+    def expected(self) -> str:
+        """What must be there."""
+        return "a module" if self.parameters is None else f"({', '.join(self.parameters)})"
+
     def __str__(self) -> str:
         return f"{self.module}.{self.attribute}"
 
 
 @dataclass(slots=True)
 class _Record:
-    """An active replacement. `over`: a wrapper of other code that was on top of ours when ours had to be removed."""
+    """An active replacement; it stays where other code has a wrapper on top of it. `added`: the holder inherits it."""
 
     holder: Any
     original: Any
     replacement: Any
     added: bool
-    over: Any = None
 
 
 @cache
@@ -112,9 +117,7 @@ class Patches:
                 try:
                     importlib.import_module(name)
                 except ImportError as error:
-                    raise TransportError(
-                        _mismatch(name, name, "a module", f"{type(error).__name__}: {error}")
-                    ) from error
+                    raise _mismatch(name, f"{type(error).__name__}: {error}") from error
 
     def put_in(self) -> None:
         """Patch every point of every imported module; active ones are skipped. Raises TransportError."""
@@ -173,17 +176,14 @@ class Patches:
             return
         found = _found(holder, name)
         record = self._records.get(point)
-        if record is not None and (found is record.replacement or found is record.over):
-            return
-        if found is self._checked.get(point, self):
+        if (record is not None and found is record.replacement) or found is self._checked.get(point, self):
             return
         if found is _MISSING:
-            raise TransportError(_mismatch(point.module, str(point), _expected(point), "nothing of that name"))
-        if point.parameters is None:
-            if not isinstance(found, ModuleType):
-                raise TransportError(_mismatch(point.module, str(point), _expected(point), f"{found!r}"))
-        else:
+            raise _mismatch(point, "nothing of that name")
+        if point.parameters is not None:
             _check_function(point, found)
+        elif not isinstance(found, ModuleType):
+            raise _mismatch(point, f"{found!r}")
         if point.replace is not None:
             function_named(point.replace)  # imported before anything is touched
         self._checked[point] = found
@@ -202,7 +202,7 @@ class Patches:
             self._records.pop(point, None)
             record = None
         if record is not None and found is not record.original:
-            if found is record.replacement or found is record.over or _reaches(found, record.replacement):
+            if _reaches(found, record.replacement):
                 return
             # Other code restored the original, or put an unrelated object in its place.
             del self._records[point]
@@ -235,9 +235,7 @@ class Patches:
             setattr(record.holder, name, record.original)
         if found is record.replacement or found is record.original:
             self._records.pop(point, None)
-        else:
-            # Other code wrapped ours: our replacement stays below and passes everything through.
-            record.over = found
+        # Else other code wrapped ours: our replacement stays below and passes everything through.
 
 
 def _holder(point: Point) -> tuple[Any, str]:
@@ -250,7 +248,7 @@ def _holder(point: Point) -> tuple[Any, str]:
     for step in point.path:
         holder = getattr(holder, step, _MISSING)
         if holder is _MISSING:
-            raise TransportError(_mismatch(point.module, str(point), _expected(point), f"no {step!r}"))
+            raise _mismatch(point, f"no {step!r}")
     if point.optional and name not in vars(holder):
         return None, name
     return holder, name
@@ -279,29 +277,26 @@ def _check_function(point: Point, found: Any) -> None:
     anything = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
     fits = _fits(point.parameters or (), named)
     if not fits and not anything <= {parameter.kind for parameter in parameters.values()}:
-        raise TransportError(_mismatch(point.module, str(point), _expected(point), f"({', '.join(named)})"))
+        raise _mismatch(point, f"({', '.join(named)})")
     if point.mentions:
         code = getattr(inspect.unwrap(found), "__code__", None)
         names = code.co_names if isinstance(code, CodeType) else ()
         missing = [name for name in point.mentions if name not in names]
         if missing:
             expected = f"code that mentions {', '.join(missing)}"
-            raise TransportError(_mismatch(point.module, str(point), expected, f"one that mentions {', '.join(names)}"))
+            raise _mismatch(point, f"one that mentions {', '.join(names)}", expected)
 
 
-def _expected(point: Point) -> str:
-    return "a module" if point.parameters is None else f"({', '.join(point.parameters)})"
-
-
-def _mismatch(module: str, attribute: str, expected: str, found: str) -> str:
-    library = module.partition(".")[0]
+def _mismatch(where: Point | str, found: str, expected: str = "") -> TransportError:
+    library = str(where).partition(".")[0]
+    expected = expected or (where.expected if isinstance(where, Point) else "a module")
     try:
         which = f"{library} {version(library)}"
     except PackageNotFoundError:
         python = f"Python {sys.version.partition(' ')[0]}"
         which = python if library in sys.stdlib_module_names else f"{library} (not installed)"
-    return (
-        f"cannot open a fake: {which} is not as expected. {attribute}: expected {expected}, found {found}. Nothing was "
+    return TransportError(
+        f"cannot open a fake: {which} is not as expected. {where}: expected {expected}, found {found}. Nothing was "
         f"patched. Install a release of {library} that this converse-harness knows, or a newer converse-harness; if "
         "another library replaced that attribute, start it after the fake is open"
     )
@@ -335,21 +330,10 @@ def _as_function(found: Any) -> Any:
     return call
 
 
-def _below(item: Any) -> Iterator[Any]:
-    if type(item) is not FunctionType:
-        # A wrapt proxy claims to be a function, and shows the attributes of the wrapped object instead of its own.
-        yield getattr(item, "__wrapped__", None)
-    if isinstance(item, FunctionType):
-        yield vars(item).get("__wrapped__")
-        for cell in item.__closure__ or ():
-            try:
-                yield cell.cell_contents
-            except ValueError:
-                continue
-    elif isinstance(item, MethodType):
-        yield item.__func__
-    elif isinstance(item, partial):
-        yield item.func
-    elif callable(item) and not isinstance(item, type):
-        # For mocks and wrappers written as classes: look at every callable among their attributes.
-        yield from (value for value in getattr(item, "__dict__", {}).values() if callable(value))
+def _below(item: Any) -> list[Any]:
+    """What a function or wrapper may call: what is in its closure and in its attributes."""
+    if type(item) is FunctionType:
+        return [vars(item).get("__wrapped__"), *gc.get_referents(*(item.__closure__ or ()))]
+    # A method, a partial, a mock, a wrapper written as a class, or a proxy of wrapt, which claims to be a function.
+    held = gc.get_referents(item, getattr(item, "__dict__", None))
+    return [each for each in held if callable(each) and not isinstance(each, type)]
