@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
+from converse_harness.intercept import registry
 from converse_harness.intercept.clients import ENDPOINTS, LOCAL, is_loopback
 from converse_harness.intercept.exchange import GIVE_ENVIRON
 from converse_harness.intercept.hosts import DOMAINS, is_bedrock_host
@@ -47,15 +48,11 @@ class _Running(NamedTuple):
 
 _running: dict[tuple[str, str, str], _Running] = {}
 _starting = threading.Lock()
-_starter: int | None = None
-"""The thread that starts a proxy; `subprocess` does so by other functions that start programs."""
 
 
 def away_from_bedrock(env: Mapping[Any, Any] | None) -> dict[str, str]:
     """A copy of `env` (None: this process's environment) in which all ways to Bedrock lead to the loopback."""
     child = {os.fsdecode(name): os.fsdecode(value) for name, value in (os.environ if env is None else env).items()}
-    if _starter == threading.get_ident():
-        return child  # our own proxy
     proxy = _proxy_for(child)
     everywhere = is_loopback(child.get("AWS_ENDPOINT_URL", ""))
     for name in ENDPOINTS:
@@ -93,20 +90,15 @@ def refused() -> list[str]:
 
 def _proxy_for(env: Mapping[str, str]) -> str | None:
     """The URL of the proxy for a program with this environment; starts it if needed. None if it cannot start."""
-    global _starter
     users = _of(env, "http"), _of(env, "https"), env.get("no_proxy") or env.get("NO_PROXY") or ""
     if any(each.url in users for each in _running.values()):
         return users[1]
     if any(urlsplit(each).scheme not in ("", "http", "https") for each in users[:2]):
         return None  # SOCKS, which is not passed on
     with _starting:
-        _starter = threading.get_ident()
-        try:
-            if users not in _running:
-                with suppress(OSError, ValueError):
-                    _running[users] = _started(users)
-        finally:
-            _starter = None
+        if users not in _running:
+            with suppress(OSError, ValueError), registry.forwarding():  # our own program has the environment as it is
+                _running[users] = _started(users)
     found = _running.get(users)
     return None if found is None else found.url
 

@@ -11,7 +11,8 @@ import functools
 import os
 import shlex
 import subprocess
-from inspect import signature
+import sys
+from collections.abc import Callable
 from typing import Any, Final
 
 from converse_harness.intercept import registry
@@ -64,39 +65,30 @@ def _refuse_in_child(parent: int) -> None:
         registry.open_fake(RefusingFake(_SPAWNED.format(child=os.getpid(), parent=parent)), boto=False)
 
 
-def start_program(original: Any) -> Any:
-    """A function with a parameter `env` (None: this process's environment): `Popen.__init__`, and uvloop's
-    equivalents.
+def _with_environment(position: int) -> Callable[[Any], Any]:
+    """Make replacements of functions whose argument `env`, given by name or at a position, is a program's environment.
+
+    Where it is None or not given, it is this process's environment.
     """
-    try:
-        parameters = signature(original).parameters
-        takes_env = "env" in parameters
-    except ValueError:  # of C
-        takes_env = False
 
-    @functools.wraps(original)
-    def start_elsewhere(*args: Any, **kwargs: Any) -> Any:
-        if registry.closing() is None:
+    def replace(original: Any) -> Any:
+        @functools.wraps(original)
+        def start_elsewhere(*args: Any, **kwargs: Any) -> Any:
+            if registry.closing() is not None:
+                if len(args) > position:
+                    args = (*args[:position], away_from_bedrock(args[position]), *args[position + 1 :])
+                else:
+                    kwargs["env"] = away_from_bedrock(kwargs.get("env"))
             return original(*args, **kwargs)
-        if not takes_env:
-            return original(*args, **{**kwargs, "env": away_from_bedrock(kwargs.get("env"))})
-        bound = signature(original).bind(*args, **kwargs)
-        bound.arguments["env"] = away_from_bedrock(bound.arguments.get("env"))
-        return original(*bound.args, **bound.kwargs)
 
-    return start_elsewhere
+        return start_elsewhere
+
+    return replace
 
 
-def posix_spawn(original: Any) -> Any:
-    """`os.posix_spawn` and `os.posix_spawnp`, whose third argument is the environment."""
-
-    @functools.wraps(original)
-    def spawn(path: Any, argv: Any, env: Any = None, /, **more: Any) -> Any:
-        if registry.closing() is not None:
-            env = away_from_bedrock(env)
-        return original(path, argv, env, **more)
-
-    return spawn
+popen = _with_environment(11)
+subprocess_of_loop = _with_environment(sys.maxsize)  # by name alone: what comes by position are the program's arguments
+posix_spawn = _with_environment(2)
 
 
 def execv(original: Any) -> Any:
@@ -111,13 +103,13 @@ def execv(original: Any) -> Any:
 
 def execve(original: Any) -> Any:
     """`os.execve`, whose last argument is the environment."""
+    replaced = posix_spawn(original)
 
     @functools.wraps(original)
     def execute(path: Any, argv: Any, env: Any) -> Any:
         if registry.closing() is not None:
-            env = away_from_bedrock(env)
             keep_running()
-        return original(path, argv, env)
+        return replaced(path, argv, env)
 
     return execute
 
