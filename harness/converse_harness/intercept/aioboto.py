@@ -154,9 +154,18 @@ class AioBody:
             return None
         return reader.take(chunk)
 
-    def iter_chunks(self) -> _Chunks:
+    def iter_chunks(self) -> AioBody:
         """One HTTP chunk at a time, with whether it ends there."""
-        return _Chunks(self._take)
+        return self
+
+    def __aiter__(self) -> AioBody:
+        return self
+
+    async def __anext__(self) -> tuple[bytes, bool]:
+        data = await self._take()
+        if data is None:
+            raise StopAsyncIteration
+        return data, True
 
     async def read(self, amt: int = -1) -> bytes:
         """Read up to `amt` bytes; b"" at the end, and the whole rest if `amt` is negative."""
@@ -181,20 +190,6 @@ class AioBody:
             self._reader.close()
 
     __del__ = close
-
-
-class _Chunks:
-    def __init__(self, take: Callable[[], Awaitable[bytes | None]]) -> None:
-        self._take = take
-
-    def __aiter__(self) -> _Chunks:
-        return self
-
-    async def __anext__(self) -> tuple[bytes, bool]:
-        data = await self._take()
-        if data is None:
-            raise StopAsyncIteration
-        return data, True
 
 
 class _AioDummyCredentials(DummyCredentials):
