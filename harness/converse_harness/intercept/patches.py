@@ -123,14 +123,10 @@ class Patches:
         """Patch every point of every imported module; active ones are skipped. Raises TransportError."""
         if self._seen and self._are_in():
             return
-        imported = self._modules & sys.modules.keys()
-        there = [point for point in self._points if point.module in imported]
-        for point in there:
-            self._check(point)
         if self._importing not in sys.meta_path:
             sys.meta_path.insert(0, self._importing)
-        for point in there:
-            self._replace(point)
+        imported = self._modules & sys.modules.keys()
+        self._replace_all([point for point in self._points if point.module in imported])
         self._seen = imported
 
     def _are_in(self) -> bool:
@@ -161,23 +157,25 @@ class Patches:
     def imported(self, module: ModuleType) -> None:
         """Called when a module with points was imported. Raises TransportError, so that the import fails."""
         there = [point for point in self._points if point.module == module.__name__]
-        for point in there:
-            self._check(point)
-        for point in there:
-            self._replace(point)
+        self._replace_all(there)
         if self._importing not in sys.meta_path:
             # Another thread closed the last fake meanwhile.
             for point in there:
                 self._give_back(point)
 
-    def _check(self, point: Point) -> None:
-        holder, name = _holder(point)
-        if holder is None:
-            return
-        found = _found(holder, name)
+    def _replace_all(self, points: Sequence[Point]) -> None:
+        """Replace these, after all of them are checked. Raises TransportError."""
+        for point, (holder, found) in [(point, self._check(point)) for point in points]:
+            if holder is not None and point.replace is not None:
+                self._replace(point, point.replace, holder, found)
+
+    def _check(self, point: Point) -> tuple[Any, Any]:
+        """Return what has the attribute (None if the point does not exist in this version), and the attribute."""
+        holder = _holder(point)
+        found = None if holder is None else _found(holder, point.name)
         record = self._records.get(point)
-        if (record is not None and found is record.replacement) or found is self._checked.get(point, self):
-            return
+        if holder is None or found is self._checked.get(point, self) or (record and found is record.replacement):
+            return holder, found
         if found is _MISSING:
             raise _mismatch(point, "nothing of that name")
         if point.parameters is not None:
@@ -187,14 +185,9 @@ class Patches:
         if point.replace is not None:
             function_named(point.replace)  # imported before anything is touched
         self._checked[point] = found
+        return holder, found
 
-    def _replace(self, point: Point) -> None:
-        if point.replace is None:
-            return
-        holder, name = _holder(point)
-        if holder is None:
-            return
-        found = _found(holder, name)
+    def _replace(self, point: Point, replace: str, holder: Any, found: Any) -> None:
         record = self._records.get(point)
         if record is not None and record.holder is not holder:
             # The class or module itself was replaced, or imported anew.
@@ -206,19 +199,18 @@ class Patches:
                 return
             # Other code restored the original, or put an unrelated object in its place.
             del self._records[point]
-        # Two threads may get here at once: both must use the record that was stored first.
         original, replacement = self._made.get(point, (None, None))
         if found in self._ours:
             # Another patcher ended and restored our replacement, which it had found there.
-            original, replacement = self._ours[found], found
-            found = original
+            found, replacement = self._ours[found], found
         elif original is not found:
-            replacement = function_named(point.replace)(_as_function(found))
+            replacement = function_named(replace)(_as_function(found))
             self._made[point] = found, replacement
-        made = _Record(holder, found, replacement, added=name not in vars(holder))
+        # Two threads may get here at once: both must use the record that was stored first.
+        made = _Record(holder, found, replacement, added=point.name not in vars(holder))
         record = self._records.setdefault(point, made)
         self._ours[record.replacement] = found
-        setattr(holder, name, record.replacement)
+        setattr(holder, point.name, record.replacement)
 
     def _give_back(self, point: Point) -> None:
         record = self._records.get(point)
@@ -238,24 +230,16 @@ class Patches:
         # Else other code wrapped ours: our replacement stays below and passes everything through.
 
 
-def _holder(point: Point) -> tuple[Any, str]:
+def _holder(point: Point) -> Any:
     """The module or class that has the attribute; None if the point does not exist in this version."""
-    name = point.name
-    module = sys.modules[point.module]
-    if point.since is not None and not hasattr(module, point.since):
-        return None, name
-    holder: Any = module
+    holder: Any = sys.modules[point.module]
+    if point.since is not None and not hasattr(holder, point.since):
+        return None
     for step in point.path:
         holder = getattr(holder, step, _MISSING)
         if holder is _MISSING:
             raise _mismatch(point, f"no {step!r}")
-    if point.optional and name not in vars(holder):
-        return None, name
-    return holder, name
-
-
-def _fits(expected: tuple[str, ...], named: tuple[str, ...]) -> bool:
-    return set(expected[:-1]) <= set(named) if expected[-1:] == ("...",) else expected == named
+    return None if point.optional and point.name not in vars(holder) else holder
 
 
 def _found(holder: Any, name: str) -> Any:
@@ -275,7 +259,8 @@ def _check_function(point: Point, found: Any) -> None:
     named = tuple(parameters)
     # A wrapper by other code that accepts any arguments passes: the function below cannot be seen.
     anything = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
-    fits = _fits(point.parameters or (), named)
+    expected = point.parameters or ()
+    fits = set(expected[:-1]) <= set(named) if expected[-1:] == ANY else expected == named
     if not fits and not anything <= {parameter.kind for parameter in parameters.values()}:
         raise _mismatch(point, f"({', '.join(named)})")
     if point.mentions:
@@ -283,8 +268,8 @@ def _check_function(point: Point, found: Any) -> None:
         names = code.co_names if isinstance(code, CodeType) else ()
         missing = [name for name in point.mentions if name not in names]
         if missing:
-            expected = f"code that mentions {', '.join(missing)}"
-            raise _mismatch(point, f"one that mentions {', '.join(names)}", expected)
+            mentions = f"one that mentions {', '.join(names)}"
+            raise _mismatch(point, mentions, f"code that mentions {', '.join(missing)}")
 
 
 def _mismatch(where: Point | str, found: str, expected: str = "") -> TransportError:
