@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
 from inspect import currentframe
-from types import FrameType
+from traceback import walk_stack
 from typing import Any, Final
 
 from converse_harness.errors import BlockedConnection
@@ -58,7 +57,7 @@ def check(*hosts: object) -> None:
 
 def _message(fake: exchange.BlockingFake, host: object) -> str:
     name = host.decode("utf-8", "replace") if isinstance(host, bytes | bytearray) else str(host)
-    callers = [str(frame.f_globals.get("__name__")).partition(".")[0] for frame in _frames()]
+    callers = [str(frame.f_globals.get("__name__")).partition(".")[0] for frame, _ in walk_stack(currentframe())]
     library = next((each for each in callers if each in _LIBRARIES), _ANY_SOCKET)
     if isinstance(fake, exchange.RefusingFake) and fake.behind is None:
         # boto gets here only when no fake could answer it; the library below botocore may be any.
@@ -66,13 +65,6 @@ def _message(fake: exchange.BlockingFake, host: object) -> str:
     if registry.current() is None and registry.CURRENT_CALL.get() is None:
         return exchange.OUTLIVED.format(name=threading.current_thread().name)
     return _BLOCKED.format(library=library, host=name, transport=_LIBRARIES.get(library, _SERVER))
-
-
-def _frames() -> Iterator[FrameType]:
-    frame = currentframe()
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
 
 
 def raise_blocked(error: Exception) -> None:

@@ -126,28 +126,22 @@ _LIBRARIES: Final = ("httpx", "httpx2")
 """The libraries whose transports can be wrapped."""
 
 
-def recording_transport(library: ModuleType, fake: Fake, inner: Any = None) -> Any:
+def recording_transport(library: ModuleType, fake: Fake, inner: Any = None, method: str = "handle_request") -> Any:
     """A transport of a library, for one client, that sends requests to a fake.
 
-    Forwarded requests go to `inner` (any transport of that library) or to the network.
+    Forwarded requests go to `inner` (any transport of that library, which has this method) or to the network.
     """
-    return of_library(_HttpxTransport, library, "BaseTransport")(library, fake, _checked(inner, "handle_request"))
-
-
-def recording_async_transport(library: ModuleType, fake: Fake, inner: Any = None) -> Any:
-    """The asynchronous counterpart of `recording_transport`."""
-    return of_library(_AsyncHttpxTransport, library, "AsyncBaseTransport")(
-        library, fake, _checked(inner, "handle_async_request")
-    )
-
-
-def _checked(inner: Any, method: str) -> Any:
     if inner is not None and not callable(getattr(inner, method, None)):
         raise ReplyError(
             f"{inner!r} is no transport to record over: it has no {method}(). Give the transport that the client would "
             "have without recording, httpx.HTTPTransport() or httpx.AsyncHTTPTransport() for instance."
         )
-    return inner
+    return of_library(_HttpxTransport, library, "BaseTransport", "AsyncBaseTransport")(library, fake, inner)
+
+
+def recording_async_transport(library: ModuleType, fake: Fake, inner: Any = None) -> Any:
+    """The same over an asynchronous transport."""
+    return recording_transport(library, fake, inner, "handle_async_request")
 
 
 def library_of(inner: object) -> ModuleType:
@@ -160,7 +154,10 @@ def library_of(inner: object) -> ModuleType:
 
 
 class _HttpxTransport:
-    """Sends every request, whatever the host, to one fake; unanswered ones are forwarded to another transport."""
+    """Sends every request, whatever the host, to one fake; unanswered ones are forwarded to another transport.
+
+    It serves blocking and asynchronous clients; what it forwards to serves one of them, unless nothing was given.
+    """
 
     def __init__(self, httpx: Any, fake: Fake, inner: Any) -> None:
         self._httpx = httpx
@@ -169,53 +166,44 @@ class _HttpxTransport:
 
     def handle_request(self, request: Any) -> Any:
         """Handle one request; httpx calls this."""
-        return ask(self._httpx, self._fake, request, self._send)
 
-    def _send(self, request: Any) -> Any:
-        if self._inner is None:
-            self._inner = self._httpx.HTTPTransport()
-        return self._inner.handle_request(request)
+        def send(request: Any) -> Any:
+            self._inner = self._inner or self._httpx.HTTPTransport()
+            return self._inner.handle_request(request)
+
+        return ask(self._httpx, self._fake, request, send)
+
+    async def handle_async_request(self, request: Any) -> Any:
+        """Handle one request; httpx calls this."""
+
+        async def send(request: Any) -> Any:
+            self._inner = self._inner or self._httpx.AsyncHTTPTransport()
+            return await self._inner.handle_async_request(request)
+
+        return await ask_async(self._httpx, self._fake, request, send)
 
     def __enter__(self) -> Any:
         if self._inner is not None:
             self._inner.__enter__()
         return self
 
-    def __exit__(self, *error: Any) -> None:
-        if self._inner is not None:
-            self._inner.__exit__(*error)
-
-    def close(self) -> None:
-        """Close the transport to which it forwards."""
-        if self._inner is not None:
-            self._inner.close()
-
-
-class _AsyncHttpxTransport:
-    """The asynchronous counterpart of `_HttpxTransport`."""
-
-    def __init__(self, httpx: Any, fake: Fake, inner: Any) -> None:
-        self._httpx = httpx
-        self._fake = fake
-        self._inner = inner
-
-    async def handle_async_request(self, request: Any) -> Any:
-        """Handle one request; httpx calls this."""
-        return await ask_async(self._httpx, self._fake, request, self._send)
-
-    async def _send(self, request: Any) -> Any:
-        if self._inner is None:
-            self._inner = self._httpx.AsyncHTTPTransport()
-        return await self._inner.handle_async_request(request)
-
     async def __aenter__(self) -> Any:
         if self._inner is not None:
             await self._inner.__aenter__()
         return self
 
+    def __exit__(self, *error: Any) -> None:
+        if self._inner is not None:
+            self._inner.__exit__(*error)
+
     async def __aexit__(self, *error: Any) -> None:
         if self._inner is not None:
             await self._inner.__aexit__(*error)
+
+    def close(self) -> None:
+        """Close the transport to which it forwards."""
+        if self._inner is not None:
+            self._inner.close()
 
     async def aclose(self) -> None:
         """Close the transport to which it forwards."""

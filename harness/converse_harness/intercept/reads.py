@@ -59,24 +59,15 @@ def _with_parameters(made: Any, original: Any) -> Any:
     return made
 
 
-def _argument(*names: str) -> Replace:
-    """As `_before`, but the reader gets arguments by name, wherever the function has them."""
+def by_name(original: Any) -> Any:
+    """A function whose host has a name among its arguments, wherever it stands."""
+    parameters = signature(original)
 
-    def replace(original: Any) -> Any:
-        parameters = signature(original)
+    def read(*args: Any, **kwargs: Any) -> Iterator[object]:
+        given = parameters.bind(*args, **kwargs).arguments
+        return map(given.get, ("host", "hostname", "server_hostname"))
 
-        def read(*args: Any, **kwargs: Any) -> Iterator[object]:
-            given = parameters.bind(*args, **kwargs).arguments
-            return map(given.get, names)
-
-        return _before(read)(original)
-
-    return replace
-
-
-host = _argument("host")
-hostname = _argument("hostname")
-server_hostname = _argument("server_hostname")
+    return _before(read)(original)
 
 
 @_before
