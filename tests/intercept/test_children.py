@@ -256,9 +256,9 @@ def test_a_loopback_endpoint_that_the_caller_gave_stays(
 def test_a_copy_in_the_same_process_refuses_nothing(make_client: Client, question: dict[str, Any]) -> None:
     import pickle
 
-    from converse_harness.intercept.children import _RefuseInChild
+    from converse_harness.intercept.children import refuse_in_child
 
     with fake_converse(reply.text("hi")):
-        assert pickle.loads(pickle.dumps(_RefuseInChild())) is None
+        assert pickle.loads(pickle.dumps(refuse_in_child())) is None
         assert make_client().converse(**question)["stopReason"] == "end_turn"
     assert issubclass(BlockedConnection, AssertionError)

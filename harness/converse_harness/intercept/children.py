@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from converse_harness.intercept import registry
+from converse_harness.intercept import pools, registry
 from converse_harness.intercept.child_environment import away_from_bedrock, keep_running
 from converse_harness.intercept.exchange import GIVE_ENVIRON, RefusingFake
 
@@ -38,31 +38,17 @@ def start_thread(original: Any) -> Any:
 
 def start_process(original: Any) -> Any:
     """`BaseProcess.start` of multiprocessing: the child refuses calls as soon as it unpickles the process object."""
-
-    @functools.wraps(original)
-    def start(self: Any) -> Any:
-        if registry.closing() is None:
-            return original(self)
-        self._converse_harness = _RefuseInChild()
-        try:
-            return original(self)
-        finally:
-            del self._converse_harness
-
-    return start
+    return pools.starting(original, "_converse_harness", refuse_in_child)
 
 
-class _RefuseInChild:
-    """Pickled with a process object; unpickling it activates the refusal in the child."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _refuse_in_child, (os.getpid(),)
+def refuse_in_child() -> pools.InChild | None:
+    """What makes a child refuse; None while no fake is open."""
+    return None if registry.closing() is None else pools.InChild(_refuse, os.getpid())
 
 
-def _refuse_in_child(parent: int) -> None:
+def _refuse(parent: int) -> None:
     """From now on, refuse every call of this process to Bedrock, unless the process opens a fake of its own."""
-    if os.getpid() != parent:
-        registry.open_fake(RefusingFake(_SPAWNED.format(child=os.getpid(), parent=parent)), boto=False)
+    registry.open_fake(RefusingFake(_SPAWNED.format(child=os.getpid(), parent=parent)), boto=False)
 
 
 def _with_environment(position: int) -> Callable[[Any], Any]:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from converse_harness.errors import BlockedConnection
 from converse_harness.intercept import exchange, registry
-from converse_harness.intercept.hosts import host_of, is_bedrock_host
+from converse_harness.intercept.hosts import host_of, is_bedrock_host, text
 
 _SERVER: Final = (
     "the loopback server: use the fixture `converse_server` and give the client its `fake.environ` or `fake.url`"
@@ -56,7 +56,7 @@ def check(*hosts: object) -> None:
 
 
 def _message(fake: exchange.BlockingFake, host: object) -> str:
-    name = host.decode("utf-8", "replace") if isinstance(host, bytes | bytearray) else str(host)
+    name = text(host)
     callers = [str(frame.f_globals.get("__name__")).partition(".")[0] for frame, _ in walk_stack(currentframe())]
     library = next((each for each in callers if each in _LIBRARIES), _ANY_SOCKET)
     if isinstance(fake, exchange.RefusingFake) and fake.behind is None:

@@ -39,16 +39,19 @@ _UNSEEN: Final = re.compile("[\u00ad\u034f\u180b-\u180d\u200b-\u200d\u2060\ufe00
 """What IDNA leaves out of a name (RFC 3454, table B.1)."""
 
 
+def text(value: object) -> str:
+    """A text, of bytes too."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes | bytearray) else str(value)
+
+
 def is_bedrock_host(host: object) -> bool:
     """Whether a host name, str or bytes, belongs to Bedrock, however it is written.
 
     >>> is_bedrock_host("Bedrock-Runtime.us-east-1.amazonaws.com."), is_bedrock_host("s3.us-east-1.amazonaws.com")
     (True, False)
     """
-    if isinstance(host, bytes | bytearray):
-        host = host.decode("utf-8", "replace")
     if not isinstance(host, str):
-        return False
+        host = text(host)
     if not host.isascii():
         host = _UNSEEN.sub("", unicodedata.normalize("NFKC", host).replace("\u3002", "."))
     return "bedrock" in host.lower() and _HOSTS.search(host.rstrip(".")) is not None
@@ -87,13 +90,12 @@ def hosts_written(data: Any) -> tuple[str | None, str | None] | None:
     if head is None or b"bedrock" not in bytes(data[:_SEARCHED]).lower():
         return None
     header = _HOST_HEADER.search(data, head.end() - 1, _SEARCHED)
-    return host_in(head[1].decode("utf-8", "replace")), named(header[1]) if header else None
+    return host_in(text(head[1])), named(header[1]) if header else None
 
 
 def named(header: bytes | str) -> str | None:
     """The host in the value of a Host header, without its port."""
-    text = header.decode("utf-8", "replace") if isinstance(header, bytes) else header
-    return host_in(text.strip())
+    return host_in(text(header).strip())
 
 
 def host_of(address: Any) -> Any:
@@ -107,6 +109,5 @@ def _is_pair(address: object) -> bool:
 
 def is_own_machine(host: object) -> bool:
     """Whether a host, given by name or address, is this machine."""
-    if isinstance(host, bytes | bytearray):
-        host = host.decode("utf-8", "replace")
-    return isinstance(host, str) and is_loopback(f"http://[{host}]" if ":" in host else f"http://{host}")
+    name = text(host)
+    return is_loopback(f"http://[{name}]" if ":" in name else f"http://{name}")

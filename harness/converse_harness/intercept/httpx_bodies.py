@@ -54,17 +54,9 @@ def read(request: Any) -> Request:
     """Convert a fully read httpx request to one as Bedrock would get it, without a gateway's path prefix."""
     pairs = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw)
     whole = Request(request.method, request.url.raw_path.decode("ascii"), pairs, request.content)
-    return _below_gateway(whole) or whole
-
-
-def _below_gateway(request: Request) -> Request | None:
-    """The request without a gateway's path prefix; None if it has none, or no part of its path is an operation's."""
-    if route(request) is not None:
-        return None
-    target = request.target
-    starts = [at for at, character in enumerate(target.partition("?")[0]) if character == "/" and at]
-    shorter = (replace(request, target=target[at:]) for at in starts)
-    return next((each for each in shorter if route(each) is not None), None)
+    starts = (at for at, character in enumerate(whole.target.partition("?")[0]) if character == "/")
+    below = (replace(whole, target=whole.target[at:]) for at in starts)
+    return next((each for each in below if route(each) is not None), whole)
 
 
 def response_of(httpx: Any, exchange: TransportExchange, request: Any, started: float) -> Any:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
+from functools import cache, wraps
 from typing import Any, Final
 
 from converse_harness.imports import ImportHook
@@ -24,23 +26,20 @@ _told: str | None = None
 _closed = False
 _parents: list[str] = []
 """The files of the processes that this one comes from."""
-_armed = _watching = _standing = False
 
 
+@cache
 def arm() -> None:
     """From now on, workers that multiprocessing or fork starts check the state of this process."""
-    global _armed
-    if not _armed:
-        _armed = True
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(before=_share, after_in_child=_forked)
-        if _PROCESSES in sys.modules:
-            _patch(sys.modules[_PROCESSES])
-        else:
-            sys.meta_path.insert(0, _hook)
-        registry = sys.modules.get("converse_harness.intercept.registry")
-        if registry is not None:
-            registry.tell_workers()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=_share, after_in_child=_forked)
+    if _PROCESSES in sys.modules:
+        _patch(sys.modules[_PROCESSES])
+    else:
+        sys.meta_path.insert(0, _hook)
+    registry = sys.modules.get("converse_harness.intercept.registry")
+    if registry is not None:
+        registry.tell_workers()
 
 
 def tell(closed: bool) -> None:
@@ -103,45 +102,46 @@ def _forked() -> None:
 
 def _ask(path: str) -> None:
     """In a worker: check the parent from now on."""
-    global _watching
-    _parents.append(path)
-    if not _watching:
-        _watching = True
+    if not _parents:
         sys.addaudithook(_watch)
+    _parents.append(path)
 
 
-class _Parent:
-    """Pickled with a process object; unpickling it makes the worker check its parent."""
+class InChild:
+    """Pickled with a process object: unpickling it in another process calls a function."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, act: Callable[..., object], *args: object) -> None:
+        self._given = (os.getpid(), act, *args)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (self.path, os.getpid())
+        return _unpickled, self._given
 
 
-def _unpickled(path: str, parent: int) -> None:
+def _unpickled(parent: int, act: Callable[..., object], *args: object) -> None:
     if os.getpid() != parent:
-        _ask(path)
+        act(*args)
+
+
+def starting(original: Any, name: str, make: Callable[[], InChild | None]) -> Any:
+    """Turn `BaseProcess.start` into one that takes what `make` gives along, in an attribute of this name."""
+
+    @wraps(original)
+    def start(self: Any) -> Any:
+        setattr(self, name, make())
+        try:
+            return original(self)
+        finally:
+            delattr(self, name)
+
+    return start
 
 
 def _patch(module: Any) -> None:
     """Patch `BaseProcess.start`, for workers that are not forked."""
     while _hook in sys.meta_path:
         sys.meta_path.remove(_hook)
-    from functools import wraps
-
-    original = module.BaseProcess.start
-
-    @wraps(original)
-    def start(self: Any) -> Any:
-        self._converse_harness_parent = _Parent(_share())
-        try:
-            return original(self)
-        finally:
-            del self._converse_harness_parent
-
-    module.BaseProcess.start = start
+    process = module.BaseProcess
+    process.start = starting(process.start, "_converse_harness_parent", lambda: InChild(_ask, _share()))
 
 
 _hook = ImportHook((_PROCESSES,), _patch)
@@ -152,17 +152,15 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
         return
     name = str(args[_EVENTS[event]])  # of an address the host is in it
     if not name.isascii() or "bedrock" in name.lower():
-        if not _standing:
-            _stand_below()
+        _stand_below()
         from converse_harness.intercept import guard, hosts
 
         guard.check(hosts.host_of(args[_EVENTS[event]]))
 
 
+@cache
 def _stand_below() -> None:
     """Install, at the first lookup of a Bedrock host, a permanent guard that refuses while the parent's file exists."""
-    global _standing
-    _standing = True
     from converse_harness.intercept import registry
     from converse_harness.intercept.exchange import GIVE_ENVIRON, RefusingFake
 

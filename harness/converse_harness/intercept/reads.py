@@ -20,6 +20,7 @@ from converse_harness.intercept.hosts import (
     is_bedrock_host,
     is_own_machine,
     named,
+    text,
 )
 
 Read = Callable[..., Iterable[object]]
@@ -102,7 +103,7 @@ def http_request(connection: Any, method: str, url: str, *args: Any, **kwargs: A
 def httpcore_request(pool: object, request: Any, *args: Any, **more: Any) -> Iterable[object]:
     """`handle_request` and `handle_async_request` of httpcore, for every HTTP version."""
     headers = (value for name, value in request.headers if name.lower() == b"host")
-    return _of_request(request.url.host, request.url.target.decode("utf-8", "replace"), *headers)
+    return _of_request(request.url.host, text(request.url.target), *headers)
 
 
 @_before
@@ -132,15 +133,11 @@ _REACHED: Final = (10243, 10203)
 def curl_option(handle: object, option: Any, value: Any = None, *args: Any, **more: Any) -> Iterator[object]:
     """`Curl.setopt` of curl_cffi and pycurl."""
     if option == _URL:
-        yield host_in(_text(value).lstrip("/"))
+        yield host_in(text(value).lstrip("/"))
     elif option == _HEADERS:
-        yield from (named(line[5:]) for line in map(_text, value or ()) if line[:5].lower() == "host:")
+        yield from (named(line[5:]) for line in map(text, value or ()) if line[:5].lower() == "host:")
     elif option in _REACHED:
-        yield from (part for entry in map(_text, value or ()) for part in entry.split(":"))
-
-
-def _text(value: Any) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+        yield from (part for entry in map(text, value or ()) for part in entry.split(":"))
 
 
 def curl_handle(original: Any) -> Any:

@@ -54,13 +54,11 @@ class Recorder(BotoFake):
         super().__init__(**settings)
         self.path = Path(path)
         self.saved: Path | None = None
-        self._mode: Mode = one_of("mode", mode, MODES)
+        known: Mode = one_of("mode", mode, MODES)
+        self._session = partial(open_session, self.path, known, match=match, pace=pace, redaction=redaction)
         self._failed: Failed = one_of("failed", failed, FAILED)
-        self._match: Match = match
-        self._pace = pace
         self._kept = True
         self._upstream = upstream
-        self._redaction = redaction
         self._again = partial(
             Recorder,
             mode=mode,
@@ -94,9 +92,7 @@ class Recorder(BotoFake):
     @contextmanager
     def _transport(self) -> Generator[None, None, None]:
         try:
-            played, self.writer = open_session(
-                self.path, self._mode, match=self._match, pace=self._pace, redaction=self._redaction
-            )
+            played, self.writer = self._session()
         except MissingRecording as error:
             raise ReplyError(f'{error} Make it: record({str(self.path)!r}, mode="once").') from error
         self._kept, self.saved = False, None
