@@ -14,8 +14,9 @@ from typing import Any, cast
 
 from converse_harness.intercept import registry
 from converse_harness.intercept.boto import ask, outlasts, patience, wait_for
+from converse_harness.intercept.capture import forwarding
 from converse_harness.intercept.exchange import TransportExchange, headers
-from converse_harness.intercept.forward_boto import forward_async
+from converse_harness.intercept.forward_boto import check_captured, with_capturing_content
 from converse_harness.intercept.guard import raise_blocked
 from converse_harness.intercept.httpx_bodies import BREAKS
 from converse_harness.intercept.keys_and_waits import (
@@ -69,7 +70,8 @@ def answer(original: Any) -> Any:
         started = monotonic()
         exchange = ask(fake, self, request)
         if exchange.captured is not None:
-            return await forward_async(exchange, exchange.captured, self, functools.partial(original, self, request))
+            with forwarding(exchange, exchange.captured, with_capturing_content) as capture:
+                return check_captured(capture, self, await original(self, request))
         response = exchange.response
         if response.wait:
             await _sleep_of(self)(wait_for(exchange, self, request.url))

@@ -116,13 +116,15 @@ FORWARDED: ContextVar[Capture | None] = ContextVar("converse_harness_forwarded",
 
 
 @contextmanager
-def forwarding(capture: Capture) -> Generator[None, None, None]:
+def forwarding(
+    exchange: TransportExchange, captured: CapturedExchange, wrap: Callable[[Any, Capture], Any] | None = None
+) -> Generator[Capture, None, None]:
     """Send a call in the `with` block: the answer that comes meanwhile is its own, and nobody else captures it."""
     before = FORWARDED.get()
-    FORWARDED.set(capture)
     try:
-        with capture:
-            yield
+        with Capture(exchange, captured, wrap) as capture:
+            FORWARDED.set(capture)
+            yield capture
     finally:
         FORWARDED.set(before)
 

@@ -1,6 +1,6 @@
 """A loopback proxy for programs that are started under a fake: it refuses Bedrock and forwards everything else.
 
-`child_environment` starts it as a separate process, since a thread in the test process would make forks unsafe. It ends
+`children` starts it as a separate process, since a thread in the test process would make forks unsafe. It ends
 when its standard input is closed. Requests to the proxy's own URL come from an endpoint variable and are refused too.
 All others take their usual way: directly, or through the user's proxy.
 """

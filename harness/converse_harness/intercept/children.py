@@ -2,27 +2,67 @@
 
 Calls of a thread that outlives its fake are refused. A multiprocessing child refuses its own calls. Any other program
 gets an environment that leads away from Bedrock: endpoint variables for SDKs, and our proxy (`child_proxy`) for
-everything else. Keys are not changed, so other hosts are reached as before.
+everything else, whose refusals are read here. Keys are not changed, so other hosts are reached as before.
 """
 
 from __future__ import annotations
 
+import atexit
 import functools
+import json
 import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
-from typing import Any, Final
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
 from converse_harness.intercept import pools, registry
-from converse_harness.intercept.child_environment import away_from_bedrock, keep_running
+from converse_harness.intercept.clients import ENDPOINTS, LOCAL, is_loopback
 from converse_harness.intercept.exchange import GIVE_ENVIRON, RefusingFake
+from converse_harness.intercept.hosts import DOMAINS, is_bedrock_host
 
 _SPAWNED: Final = (
     "a call to Bedrock from process {child}, which process {parent} started while a converse-harness fake was open "
     f"there. {GIVE_ENVIRON}"
 )
+
+CLOSED_PORT_URL: Final = (
+    "http://127.0.0.1:1/this-process-was-started-inside-a-converse-harness-fake--give-it-converse_server.environ"
+)
+"""Where endpoints lead when no proxy can be started."""
+
+_ASKED: Final = (
+    f"{{host}} was asked by a process that was started while a converse-harness fake was open. {GIVE_ENVIRON}"
+)
+_PROGRAM: Final = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from converse_harness.intercept.child_proxy import main; main(sys.argv[2])"
+)
+_ROOT: Final = str(Path(__file__).parents[2])
+
+_reports: Final = os.path.join(tempfile.gettempdir(), f"converse-harness-{os.getpid()}-{os.urandom(8).hex()}.refused")
+"""Where every proxy of this process, and of those that are forked from it, tells what it refused."""
+_owner: Final = os.getpid()
+_read = 0
+
+
+class _Running(NamedTuple):
+    url: str
+    held: IO[bytes]
+    """As long as this is open, in whatever process, the proxy runs."""
+
+
+_running: dict[tuple[str, str, str], _Running] = {}
+_starting = threading.Lock()
+
+
+# The replacements in the libraries: see `patch_points`
 
 
 def start_thread(original: Any) -> Any:
@@ -115,3 +155,106 @@ def system(original: Any) -> Any:
         return original("".join([*changed, *removed, os.fsdecode(command)]))
 
     return run
+
+
+# The environment
+
+
+def away_from_bedrock(env: Mapping[Any, Any] | None) -> dict[str, str]:
+    """A copy of `env` (None: this process's environment) in which all ways to Bedrock lead to the loopback."""
+    child = {os.fsdecode(name): os.fsdecode(value) for name, value in (os.environ if env is None else env).items()}
+    proxy = _proxy_for(child)
+    everywhere = is_loopback(child.get("AWS_ENDPOINT_URL", ""))
+    for name in ENDPOINTS:
+        covered = everywhere and name.startswith("AWS_ENDPOINT_URL_") and name not in child
+        if not covered and not is_loopback(child.get(name, "")):
+            child[name] = proxy or CLOSED_PORT_URL
+    if proxy is not None:
+        child |= variables(proxy, child)
+    # With a real bearer token boto would fail: it refuses to send one over plain HTTP, which the loopback uses.
+    child.pop("AWS_BEARER_TOKEN_BEDROCK", None)
+    child["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] = "false"
+    # Without keys an SDK would query the machine's metadata service, which may not exist.
+    child.setdefault("AWS_EC2_METADATA_DISABLED", "true")
+    return child
+
+
+def keep_running() -> None:
+    """Keep the proxies of this process alive: exec is about to replace it with another program."""
+    for each in _running.values():
+        os.set_inheritable(each.held.fileno(), True)
+
+
+def refused() -> list[str]:
+    """The refusals of all proxies since the last call, as messages."""
+    global _read
+    try:
+        with open(_reports, "rb") as file:
+            file.seek(_read)
+            new = file.read()
+    except OSError:  # there was never anything
+        return []
+    _read += len(new)
+    return [_ASKED.format(host=host) for host in new.decode().splitlines()]
+
+
+def _proxy_for(env: Mapping[str, str]) -> str | None:
+    """The URL of the proxy for a program with this environment; starts it if needed. None if it cannot start."""
+    users = _of(env, "http"), _of(env, "https"), env.get("no_proxy") or env.get("NO_PROXY") or ""
+    if any(each.url in users for each in _running.values()):
+        return users[1]
+    if any(urlsplit(each).scheme not in ("", "http", "https") for each in users[:2]):
+        return None  # SOCKS, which is not passed on
+    with _starting:
+        if users not in _running:
+            with suppress(OSError, ValueError), registry.forwarding():  # our own program has the environment as it is
+                _running[users] = _started(users)
+    found = _running.get(users)
+    return None if found is None else found.url
+
+
+def _of(env: Mapping[str, str], scheme: str) -> str:
+    names = (f"{scheme}_proxy", f"{scheme.upper()}_PROXY", "all_proxy", "ALL_PROXY")
+    found = next((env[name] for name in names if env.get(name)), "")
+    return found if "://" in found or not found else f"http://{found}"
+
+
+def _started(users: tuple[str, str, str]) -> _Running:
+    given = json.dumps([*users, _reports, GIVE_ENVIRON])
+    command = [sys.executable, "-I", "-S", "-c", _PROGRAM, _ROOT, given]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process.stdout:
+        port = int(process.stdout.readline())
+    if os.name == "posix":
+        process.wait()  # it has left
+    if not _running:
+        atexit.register(_end)
+    return _Running(f"http://127.0.0.1:{port}", process.stdin)
+
+
+def _end() -> None:
+    for each in _running.values():
+        each.held.close()
+    if os.getpid() == _owner:
+        with suppress(OSError):
+            os.unlink(_reports)
+
+
+def variables(url: str, env: Mapping[str, str]) -> dict[str, str]:
+    """The proxy variables for a program; requests to the loopback do not use the proxy."""
+    names = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"]
+    names += [name for name in ("all_proxy", "ALL_PROXY") if env.get(name)]
+    past = (env.get("no_proxy") or env.get("NO_PROXY") or "").split(",")
+    kept = [entry.strip() for entry in past if entry.strip() and not _passes_bedrock(entry.strip())]
+    without = ",".join(dict.fromkeys([*kept, *LOCAL]))
+    return {**dict.fromkeys(names, url), "no_proxy": without, "NO_PROXY": without}
+
+
+def _passes_bedrock(entry: str) -> bool:
+    """Whether an entry of NO_PROXY would exempt a Bedrock host from the proxy."""
+    name = entry.lstrip("*").lstrip(".").lower().partition(":")[0]
+    below = (name, f"bedrock-runtime.{name}", f"bedrock-runtime.us-east-1.{name}")
+    above = any(f".{domain}".endswith(f".{name}") for domain in DOMAINS)
+    return entry == "*" or above or any(map(is_bedrock_host, below))

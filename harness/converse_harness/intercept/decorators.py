@@ -79,7 +79,7 @@ def _coroutine_under(function: Any, entered: Entered) -> Any:
     return wrapper
 
 
-def _generator_under(function: Any, entered: Entered) -> Any:
+def _generator_under(function: Callable[..., Generator[Any, Any, Any]], entered: Entered) -> Any:
     def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         with entered(*args):
             return (yield from function(*args, **kwargs))

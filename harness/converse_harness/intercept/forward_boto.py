@@ -1,4 +1,4 @@
-"""Forward calls of botocore and aiobotocore to the real service, and capture the answers while the client reads them.
+"""What captures the answers to forwarded calls of botocore and aiobotocore while the client reads them.
 
 botocore makes an `AWSResponse` around the raw response as soon as the head is there, and reads a whole body at once
 after that. At this point the client gets a capturing body in place of the raw response, or of the stream in it.
@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from time import monotonic
 from typing import Any, Final
 
 from converse_harness.errors import TransportError
-from converse_harness.intercept.capture import FORWARDED, Capture, CapturingBody, forwarding
-from converse_harness.intercept.exchange import TransportExchange
+from converse_harness.intercept.capture import FORWARDED, Capture, CapturingBody
 from converse_harness.intercept.httpx_bodies import of_library
-from converse_harness.recordings.capture import CapturedExchange
 
 _MADE_ELSEWHERE: Final = (
     "cannot record a call to Bedrock: the HTTP session {session} answered with a response made elsewhere, of which "
@@ -25,23 +23,7 @@ _MADE_ELSEWHERE: Final = (
 )
 
 
-def forward(exchange: TransportExchange, captured: CapturedExchange, endpoint: Any, send: Callable[[], Any]) -> Any:
-    """Send one attempt as botocore would. Its exceptions reach the client unchanged."""
-    capture = Capture(exchange, captured, CapturingBody)
-    with forwarding(capture):
-        return _check_captured(capture, endpoint, send())
-
-
-async def forward_async(
-    exchange: TransportExchange, captured: CapturedExchange, endpoint: Any, send: Callable[[], Awaitable[Any]]
-) -> Any:
-    """Send one attempt as aiobotocore would. Its exceptions reach the client unchanged."""
-    capture = Capture(exchange, captured, _with_capturing_content)
-    with forwarding(capture):
-        return _check_captured(capture, endpoint, await send())
-
-
-def _check_captured(capture: Capture, endpoint: Any, response: Any) -> Any:
+def check_captured(capture: Capture, endpoint: Any, response: Any) -> Any:
     """Return the response. Raises TransportError if it came in a way that cannot be captured."""
     if not capture.captured.status:
         raise TransportError(_MADE_ELSEWHERE.format(session=type(endpoint.http_session).__qualname__))
@@ -62,7 +44,7 @@ def capture_response(original: Any) -> Any:
     return __init__
 
 
-def _with_capturing_content(raw: Any, capture: Capture) -> Any:
+def with_capturing_content(raw: Any, capture: Capture) -> Any:
     """A response of httpx or aiohttp, whose stream reports what is taken of it."""
     if hasattr(raw, "aiter_raw"):
         library = sys.modules[type(raw).__module__.partition(".")[0]]

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from converse_harness.errors import ReplyError
 from converse_harness.intercept import exchange, registry
-from converse_harness.intercept.capture import FORWARDED, Capture, forwarding
+from converse_harness.intercept.capture import FORWARDED, forwarding
 from converse_harness.intercept.clients import ENDPOINTS
 from converse_harness.intercept.fake import Fake
 from converse_harness.intercept.hosts import is_bedrock_host
@@ -217,8 +217,7 @@ def ask(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], Any]) -> Any
     started = monotonic()
     exchange = _exchange_of(fake, request)
     if exchange.captured is not None:
-        capture = Capture(exchange, exchange.captured)
-        with forwarding(capture):
+        with forwarding(exchange, exchange.captured) as capture:
             response = send(request)
         return with_capture(httpx, response, capture)
     if exchange.response.wait:
@@ -237,8 +236,7 @@ async def ask_async(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], 
     else:
         exchange = _exchange_of(fake, request)
     if exchange.captured is not None:
-        capture = Capture(exchange, exchange.captured)
-        with forwarding(capture):
+        with forwarding(exchange, exchange.captured) as capture:
             response = await send(request)
         return with_capture(httpx, response, capture)
     if exchange.response.wait:

@@ -10,7 +10,7 @@ import pytest
 from converse_harness.plugin.settings import GROUP, guard_of
 
 if TYPE_CHECKING:
-    from converse_harness.intercept.session_guard import SessionGuard
+    from converse_harness.intercept.guard import SessionGuard
 
 _GUARD: Final = pytest.StashKey["SessionGuard"]()
 
@@ -46,9 +46,9 @@ def _switch_on(config: pytest.Config, option: str | None) -> None:
     if chosen not in ("session", "off"):
         raise pytest.UsageError(f"converse_guard = {chosen}: it is session or off.")
     if chosen == "session" and _GUARD not in config.stash:
-        from converse_harness.intercept import session_guard
+        from converse_harness.intercept import guard as guards
 
-        guard = config.stash[_GUARD] = session_guard.SessionGuard()
+        guard = config.stash[_GUARD] = guards.SessionGuard()
         guard.open()
 
 
