@@ -12,6 +12,7 @@ from importlib import import_module
 from time import monotonic
 from typing import Any, cast
 
+from converse_harness.intercept import keys_and_waits as keys
 from converse_harness.intercept import registry
 from converse_harness.intercept.boto import ask, outlasts, patience, wait_for
 from converse_harness.intercept.capture import forwarding
@@ -19,17 +20,6 @@ from converse_harness.intercept.exchange import TransportExchange, headers
 from converse_harness.intercept.forward_boto import check_captured, with_capturing_content
 from converse_harness.intercept.guard import raise_blocked
 from converse_harness.intercept.httpx_bodies import BREAKS
-from converse_harness.intercept.keys_and_waits import (
-    CREATING,
-    DeferredCredentials,
-    DummyCredentials,
-    bind_for_fake,
-    is_bedrock,
-    remembered,
-    signs_for_fake,
-    with_dummies,
-    without_keys,
-)
 from converse_harness.intercept.reader import ResponseReader
 from converse_harness.intercept.registry import CURRENT_CALL
 from converse_harness.stream.http import Break
@@ -40,7 +30,7 @@ def hold_call(original: Any) -> Any:
 
     @functools.wraps(original)
     async def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
-        held = registry.begin_call(operation_model.name, self.host) if is_bedrock(self._endpoint_prefix) else None
+        held = registry.begin_call(operation_model.name, self.host) if keys.is_bedrock(self._endpoint_prefix) else None
         if held is None:
             return await original(self, request_dict, operation_model)
         before = CURRENT_CALL.get()
@@ -60,7 +50,7 @@ def answer(original: Any) -> Any:
 
     @functools.wraps(original)
     async def _send(self: Any, request: Any) -> Any:
-        fake = registry.fake_for_call(self.host) if is_bedrock(self._endpoint_prefix) else None
+        fake = registry.fake_for_call(self.host) if keys.is_bedrock(self._endpoint_prefix) else None
         if fake is None:
             try:
                 return await original(self, request)
@@ -194,7 +184,7 @@ class AioBody:
     __del__ = close
 
 
-class _AioDummyCredentials(DummyCredentials):
+class _AioDummyCredentials(keys.DummyCredentials):
     """Dummy credentials."""
 
     async def get_frozen_credentials(self) -> Any:
@@ -202,7 +192,7 @@ class _AioDummyCredentials(DummyCredentials):
         return super().get_frozen_credentials()
 
 
-class _AioDeferredCredentials(DeferredCredentials):
+class _AioDeferredCredentials(keys.DeferredCredentials):
     """The credentials of a client that was made under a fake: the session's real ones are looked up when first
     needed.
     """
@@ -210,7 +200,7 @@ class _AioDeferredCredentials(DeferredCredentials):
     async def get_frozen_credentials(self) -> Any:
         """Return the credentials for a signer."""
         if registry.blocking_fake() is not None:
-            return DummyCredentials().get_frozen_credentials()
+            return keys.DummyCredentials().get_frozen_credentials()
         credentials = await self._session.get_credentials()
         return None if credentials is None else await credentials.get_frozen_credentials()
 
@@ -223,7 +213,7 @@ class _AioDeferredCredentials(DeferredCredentials):
         # A plain attribute cannot await the chain: before the first request it shows the dummies, as aiobotocore's own
         # refreshable credentials show nothing before their first refresh.
         found = self._session._credentials
-        return DummyCredentials() if found is None else found
+        return keys.DummyCredentials() if found is None else found
 
 
 def sign_with_dummies(original: Any) -> Any:
@@ -231,9 +221,9 @@ def sign_with_dummies(original: Any) -> Any:
 
     @functools.wraps(original)
     async def get_auth_instance(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not signs_for_fake(self):
-            return remembered(self, await original(self, *args, **kwargs))
-        return await original(with_dummies(self, _AioDummyCredentials()), *args, **without_keys(kwargs))
+        if not keys.signs_for_fake(self):
+            return keys.remembered(self, await original(self, *args, **kwargs))
+        return await original(keys.with_dummies(self, _AioDummyCredentials()), *args, **keys.without_keys(kwargs))
 
     return get_auth_instance
 
@@ -243,7 +233,7 @@ def defer_credentials(original: Any) -> Any:
 
     @functools.wraps(original)
     async def get_credentials(self: Any) -> Any:
-        if CREATING.get() and self._credentials is None:
+        if keys.CREATING.get() and self._credentials is None:
             return _AioDeferredCredentials(self)
         return await original(self)
 
@@ -257,7 +247,7 @@ def know_no_region(original: Any) -> Any:
 
     @functools.wraps(original)
     async def provide(self: Any) -> Any:
-        return None if CREATING.get() else await original(self)
+        return None if keys.CREATING.get() else await original(self)
 
     return provide
 
@@ -267,14 +257,14 @@ def create_without_keys(original: Any) -> Any:
 
     @functools.wraps(original)
     async def _create_client(self: Any, *args: Any, **kwargs: Any) -> Any:
-        bound = bind_for_fake(original, self, args, kwargs)
+        bound = keys.bind_for_fake(original, self, args, kwargs)
         if bound is None:
             return await original(self, *args, **kwargs)
-        before = CREATING.get()
-        CREATING.set(True)
+        before = keys.CREATING.get()
+        keys.CREATING.set(True)
         try:
             return await original(*bound.args, **bound.kwargs)
         finally:
-            CREATING.set(before)
+            keys.CREATING.set(before)
 
     return _create_client

@@ -75,12 +75,12 @@ _SEARCHED: Final = 65_536
 """How many bytes of a request are searched for its Host header."""
 
 
-def hosts_written(data: Any) -> tuple[str | None, str | None] | None:
+def written_in(data: Any) -> tuple[str | None, str | None] | None:
     r"""For bytes that begin an HTTP/1 request: the host in its target (None for a path) and in its Host header.
 
     None where nothing in it can name Bedrock: every write comes here.
 
-    >>> hosts_written(b"POST /model/m/converse HTTP/1.1\r\nHost: bedrock.example:443\r\n\r\n{}")
+    >>> written_in(b"POST /model/m/converse HTTP/1.1\r\nHost: bedrock.example:443\r\n\r\n{}")
     (None, 'bedrock.example')
     """
     try:

@@ -52,10 +52,10 @@ def _error(httpx: Any, named: tuple[str, str], request: Any) -> Exception:
 
 def read(request: Any) -> Request:
     """Convert a fully read httpx request to one as Bedrock would get it, without a gateway's path prefix."""
-    pairs = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw)
-    whole = Request(request.method, request.url.raw_path.decode("ascii"), pairs, request.content)
-    starts = (at for at, character in enumerate(whole.target.partition("?")[0]) if character == "/")
-    below = (replace(whole, target=whole.target[at:]) for at in starts)
+    target = request.url.raw_path.decode("ascii")
+    whole = Request(request.method, target, tuple(_pairs(request.headers)), request.content)
+    starts = (at for at, character in enumerate(target.partition("?")[0]) if character == "/")
+    below = (replace(whole, target=target[at:]) for at in starts)
     return next((each for each in below if route(each) is not None), whole)
 
 
@@ -115,31 +115,23 @@ _OF_THE_ENCODED: Final = ("content-encoding", "content-length")
 
 def with_capture(httpx: Any, response: Any, capture: Capture) -> Any:
     """The response to a forwarded request, with a body that is captured while it is read."""
-    pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers.raw]
-    whole = _whole(httpx, response)
-    if whole is None:
+    pairs = _pairs(response.headers)
+    if isinstance(response.stream, httpx.ByteStream):  # made whole: nobody will read its stream
+        whole = b"".join(response.stream)
+    elif response.is_stream_consumed:  # read before: the encoded bytes are gone
+        whole = response.content
+        pairs = [(name, value) for name, value in pairs if name.lower() not in _OF_THE_ENCODED]
+    else:
         capture.began(response.status_code, pairs)
         response.stream = of_library(CapturingBody, httpx, "SyncByteStream", "AsyncByteStream")(
             response.stream, capture
         )
         return response
-    if not isinstance(response.stream, httpx.ByteStream):
-        pairs = [(name, value) for name, value in pairs if name.lower() not in _OF_THE_ENCODED]
     capture.began(response.status_code, pairs)
     capture.took(whole)
     capture.complete()
     return response
 
 
-def _whole(httpx: Any, response: Any) -> bytes | None:
-    """The body of a response that was already read, or created whole, so that nobody will read its stream.
-
-    If it was already read, the encoded bytes are gone and only the decoded ones are left.
-    """
-    if isinstance(response.stream, httpx.ByteStream):
-        return b"".join(response.stream)
-    try:
-        content: bytes = response.content
-    except httpx.ResponseNotRead:
-        return None
-    return content
+def _pairs(headers: Any) -> list[tuple[str, str]]:
+    return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers.raw]

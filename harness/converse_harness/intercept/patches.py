@@ -289,15 +289,12 @@ def _mismatch(where: Point | str, found: str, expected: str = "") -> TransportEr
 
 def _reaches(function: Any, target: Any) -> bool:
     """Whether `function` wraps `target` at any depth, by attribute, closure or partial."""
-    seen: set[int] = set()
-    waiting: list[Any] = [function]
-    while waiting and len(seen) < _SEARCHED:
-        item = waiting.pop()
+    found = [function]
+    for item in found:  # it grows meanwhile
         if item is target:
             return True
-        if id(item) not in seen:
-            seen.add(id(item))
-            waiting.extend(_below(item))
+        if len(found) < _SEARCHED:
+            found += [each for each in _below(item) if all(each is not other for other in found)]
     return False
 
 

@@ -17,7 +17,6 @@ from typing import Any, Final
 from converse_harness.imports import ImportHook
 
 _PROCESSES: Final = "multiprocessing.process"
-_PREFIX: Final = "converse-harness-"
 _EVENTS: Final = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.connect": 1}
 """Audit events that name a host, with its position."""
 
@@ -65,26 +64,10 @@ def _share() -> str:
         import atexit
         import tempfile
 
-        folder = tempfile.gettempdir()
-        _sweep(folder)
-        _told = os.path.join(folder, f"{_PREFIX}{os.getpid()}-{os.urandom(8).hex()}")
+        _told = os.path.join(tempfile.gettempdir(), f"converse-harness-{os.getpid()}-{os.urandom(8).hex()}")
         atexit.register(_forget, _told, os.getpid())
         _write(_told)
     return _told
-
-
-def _sweep(folder: str) -> None:
-    """Remove the signal files of processes that were killed."""
-    with suppress(OSError):
-        for name in os.listdir(folder):
-            process = name.removeprefix(_PREFIX).partition("-")[0]
-            if name.startswith(_PREFIX) and process.isdecimal() and os.name == "posix":
-                try:
-                    os.kill(int(process), 0)
-                except ProcessLookupError:
-                    os.unlink(os.path.join(folder, name))
-                except OSError:  # of somebody else
-                    continue
 
 
 def _forget(path: str, process: int) -> None:

@@ -12,16 +12,7 @@ from contextlib import suppress
 from inspect import iscoroutinefunction, signature
 from typing import Any, Final
 
-from converse_harness.intercept import guard
-from converse_harness.intercept.hosts import (
-    host_in,
-    host_of,
-    hosts_written,
-    is_bedrock_host,
-    is_own_machine,
-    named,
-    text,
-)
+from converse_harness.intercept import guard, hosts
 
 Read = Callable[..., Iterable[object]]
 Replace = Callable[[Any], Any]
@@ -74,7 +65,7 @@ def by_name(original: Any) -> Any:
 @_before
 def address(*args: Any, **more: Any) -> Iterable[object]:
     """A socket method whose last argument is an address: C code resolves its name before the audit hook runs."""
-    return (host_of(more.get("address", args[-1])),)
+    return (hosts.host_of(more.get("address", args[-1])),)
 
 
 @_before
@@ -96,14 +87,14 @@ def http_request(connection: Any, method: str, url: str, *args: Any, **kwargs: A
     """`HTTPConnection.putrequest` of http.client: the host is its own, the tunnel's, or the one in a proxy request's
     URL.
     """
-    return connection.host, getattr(connection, "_tunnel_host", None), host_in(url)
+    return connection.host, getattr(connection, "_tunnel_host", None), hosts.host_in(url)
 
 
 @_before
 def httpcore_request(pool: object, request: Any, *args: Any, **more: Any) -> Iterable[object]:
     """`handle_request` and `handle_async_request` of httpcore, for every HTTP version."""
     headers = (value for name, value in request.headers if name.lower() == b"host")
-    return _of_request(request.url.host, text(request.url.target), *headers)
+    return _of_request(request.url.host, hosts.text(request.url.target), *headers)
 
 
 @_before
@@ -120,7 +111,7 @@ def awscrt_request(connection: Any, request: Any, *args: Any, **kwargs: Any) -> 
 
 def _of_request(host: Any, target: str, *headers: bytes | str) -> Iterable[object]:
     """The hosts of a request; its Host header counts only if the connection leaves this machine."""
-    return host, host_in(target), *(() if is_own_machine(host) else map(named, headers))
+    return host, hosts.host_in(target), *(() if hosts.is_own_machine(host) else map(hosts.named, headers))
 
 
 _URL: Final = 10002
@@ -133,11 +124,11 @@ _REACHED: Final = (10243, 10203)
 def curl_option(handle: object, option: Any, value: Any = None, *args: Any, **more: Any) -> Iterator[object]:
     """`Curl.setopt` of curl_cffi and pycurl."""
     if option == _URL:
-        yield host_in(text(value).lstrip("/"))
+        yield hosts.host_in(hosts.text(value).lstrip("/"))
     elif option == _HEADERS:
-        yield from (named(line[5:]) for line in map(text, value or ()) if line[:5].lower() == "host:")
+        yield from (hosts.named(line[5:]) for line in map(hosts.text, value or ()) if line[:5].lower() == "host:")
     elif option in _REACHED:
-        yield from (part for entry in map(text, value or ()) for part in entry.split(":"))
+        yield from (part for entry in map(hosts.text, value or ()) for part in entry.split(":"))
 
 
 def curl_handle(original: Any) -> Any:
@@ -156,17 +147,18 @@ def write(connection: Any, data: Any = b"", *args: Any, **more: Any) -> Iterable
 def stream_write(stream: Any, data: Any, *args: Any, **more: Any) -> Iterable[object]:
     """`write` and `writelines` of asyncio's StreamWriter, on whatever event loop."""
     tls = stream.get_extra_info("ssl_object")
-    peer = _written(data, lambda: host_of(stream.get_extra_info("peername")))
+    peer = _written(data, lambda: hosts.host_of(stream.get_extra_info("peername")))
     return getattr(tls, "server_hostname", None), *peer
 
 
 def _written(data: Any, peer: Callable[[], object]) -> Iterable[object]:
     """The hosts that a request names in its first buffer; the Host header counts as in `_of_request`."""
-    found = hosts_written(data[0] if type(data) in (list, tuple) and data else data)
+    found = hosts.written_in(data[0] if type(data) in (list, tuple) and data else data)
     if found is None:
         return ()
     target, header = found
-    return found if is_bedrock_host(header) and not (target is None and is_own_machine(peer())) else (target,)
+    stays = target is None and hosts.is_bedrock_host(header) and hosts.is_own_machine(peer())
+    return (target,) if stays else found
 
 
 def _peer(connection: Any) -> object:
@@ -175,4 +167,5 @@ def _peer(connection: Any) -> object:
         peer: Any = connection.getpeername()
     except (AttributeError, OSError):
         return None
-    return "localhost" if isinstance(peer, str | bytes) else host_of(peer)  # the first is a socket in the file system
+    # A text is the path of a socket in the file system.
+    return "localhost" if isinstance(peer, str | bytes) else hosts.host_of(peer)
