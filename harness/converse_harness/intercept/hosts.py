@@ -78,15 +78,15 @@ _SEARCHED: Final = 65_536
 def written_in(data: Any) -> tuple[str | None, str | None] | None:
     r"""For bytes that begin an HTTP/1 request: the host in its target (None for a path) and in its Host header.
 
-    None where nothing in it can name Bedrock: every write comes here.
+    Of several buffers the first is read. None where nothing in it can name Bedrock: every write comes here.
 
     >>> written_in(b"POST /model/m/converse HTTP/1.1\r\nHost: bedrock.example:443\r\n\r\n{}")
     (None, 'bedrock.example')
     """
     try:
         head = _HEAD.match(data)
-    except TypeError:  # no bytes: whoever writes it says what is wrong
-        return None
+    except TypeError:  # several buffers, or no bytes: then whoever writes it says what is wrong
+        return written_in(data[0]) if isinstance(data, list | tuple) and data else None
     if head is None or b"bedrock" not in bytes(data[:_SEARCHED]).lower():
         return None
     header = _HOST_HEADER.search(data, head.end() - 1, _SEARCHED)

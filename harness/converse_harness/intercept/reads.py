@@ -140,31 +140,28 @@ def curl_handle(original: Any) -> Any:
 def write(connection: Any, data: Any = b"", *args: Any, **more: Any) -> Iterable[object]:
     """A method that writes to a socket, to TLS over a socket or in memory, or to trio's SocketStream."""
     name = getattr(connection, "server_hostname", None)
-    return name, *_written(data, lambda: name or _peer(getattr(connection, "socket", connection)))
+    written = hosts.written_in(data)
+    return (name,) if written is None else (name, *_of_head(*written, name or _peer(connection)))
 
 
 @_before
 def stream_write(stream: Any, data: Any, *args: Any, **more: Any) -> Iterable[object]:
     """`write` and `writelines` of asyncio's StreamWriter, on whatever event loop."""
-    tls = stream.get_extra_info("ssl_object")
-    peer = _written(data, lambda: hosts.host_of(stream.get_extra_info("peername")))
-    return getattr(tls, "server_hostname", None), *peer
+    name = getattr(stream.get_extra_info("ssl_object"), "server_hostname", None)
+    written = hosts.written_in(data)
+    peer = hosts.host_of(stream.get_extra_info("peername"))
+    return (name,) if written is None else (name, *_of_head(*written, peer))
 
 
-def _written(data: Any, peer: Callable[[], object]) -> Iterable[object]:
-    """The hosts that a request names in its first buffer; the Host header counts as in `_of_request`."""
-    found = hosts.written_in(data[0] if type(data) in (list, tuple) and data else data)
-    if found is None:
-        return ()
-    target, header = found
-    stays = target is None and hosts.is_bedrock_host(header) and hosts.is_own_machine(peer())
-    return (target,) if stays else found
+def _of_head(target: str | None, header: str | None, peer: object) -> Iterable[object]:
+    """The hosts of a request in the bytes; its Host header counts as in `_of_request`."""
+    return (target,) if target is None and hosts.is_own_machine(peer) else (target, header)
 
 
 def _peer(connection: Any) -> object:
-    """The address to which a socket is connected; None if unknown."""
+    """The address to which a socket, or trio's stream over one, is connected; None if unknown."""
     try:
-        peer: Any = connection.getpeername()
+        peer: Any = getattr(connection, "socket", connection).getpeername()
     except (AttributeError, OSError):
         return None
     # A text is the path of a socket in the file system.
