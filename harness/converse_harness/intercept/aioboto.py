@@ -101,9 +101,8 @@ async def _read_to_the_break(body: AioBody, endpoint: Any, url: str) -> None:
 
 def _sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
     """The real sleep function for this endpoint, for the event loop in which it runs."""
-    ours = getattr(endpoint, "_sleep", None)
     # Our replacement skips retry waits; under it is the real one. It is asyncio's with aiohttp and in older releases.
-    real: Any = getattr(ours, "__wrapped__", None)
+    real: Any = getattr(getattr(endpoint, "_sleep", None), "__wrapped__", None)
     if real is not None:
         return cast("Callable[[float], Awaitable[Any]]", functools.partial(real, endpoint))
     import asyncio

@@ -218,12 +218,10 @@ def end_of(error: BaseException) -> Break:
     causes = list(_causes(error))
     if any(isinstance(each, TimeoutError) or "Timeout" in type(each).__name__ for each in causes):
         return "stalled"
-    return "connection reset" if any(map(_is_reset, causes)) else "connection closed"
-
-
-def _is_reset(error: BaseException) -> bool:
     # For chunked bodies, only the text of aiohttp's error shows the cause.
-    return getattr(error, "errno", 0) == errno.ECONNRESET or ConnectionResetError.__name__ in f"{error!r}"
+    texts = "".join(map(repr, causes))
+    is_reset = ConnectionResetError.__name__ in texts or errno.ECONNRESET in [getattr(e, "errno", 0) for e in causes]
+    return "connection reset" if is_reset else "connection closed"
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

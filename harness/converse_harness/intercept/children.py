@@ -129,13 +129,14 @@ def execv(original: Any) -> Any:
 
 def execve(original: Any) -> Any:
     """`os.execve`, whose last argument is the environment."""
-    replaced = posix_spawn(original)
 
     @functools.wraps(original)
     def execute(path: Any, argv: Any, env: Any) -> Any:
         if registry.closing() is not None:
-            keep_running()
-        return replaced(path, argv, env)
+            env = away_from_bedrock(env)
+            for each in _running.values():  # what ends with this program shall not end the proxies
+                os.set_inheritable(each.held.fileno(), True)
+        return original(path, argv, env)
 
     return execute
 
@@ -177,12 +178,6 @@ def away_from_bedrock(env: Mapping[Any, Any] | None) -> dict[str, str]:
     # Without keys an SDK would query the machine's metadata service, which may not exist.
     child.setdefault("AWS_EC2_METADATA_DISABLED", "true")
     return child
-
-
-def keep_running() -> None:
-    """Keep the proxies of this process alive: exec is about to replace it with another program."""
-    for each in _running.values():
-        os.set_inheritable(each.held.fileno(), True)
 
 
 def refused() -> list[str]:

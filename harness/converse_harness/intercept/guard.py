@@ -37,8 +37,6 @@ _LIBRARIES: Final = {
 }
 """Which transport answers which library. The one nearest to the socket counts; "socket" stands for all others."""
 
-_ANY_SOCKET: Final = "socket"
-
 _EVENTS: Final = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.connect": 1, "socket.sendto": 1}
 """Audit events of the interpreter, with the position of the host, or of the address that begins with it."""
 
@@ -69,7 +67,7 @@ def check(*hosts: object) -> None:
 def _message(fake: exchange.BlockingFake, host: object) -> str:
     name = text(host)
     callers = [str(frame.f_globals.get("__name__")).partition(".")[0] for frame, _ in walk_stack(currentframe())]
-    library = next((each for each in callers if each in _LIBRARIES), _ANY_SOCKET)
+    library = next((each for each in callers if each in _LIBRARIES), "socket")
     if isinstance(fake, exchange.RefusingFake) and fake.behind is None:
         # boto gets here only when no fake could answer it; the library below botocore may be any.
         return fake.message_for(next((each for each in callers if each in ("aiobotocore", "botocore")), library), name)
@@ -105,7 +103,6 @@ class SessionGuard(exchange.RefusingFake):
         self.problems: list[BlockedConnection] = []
         self._test = ""
         self._off = False
-        self._told = 0
         self._before: exchange.RefusingFake | None = None
 
     @property
@@ -147,6 +144,6 @@ class SessionGuard(exchange.RefusingFake):
         """Raise connections blocked since the last check, except `error` itself."""
         __tracebackhide__ = True
         self.problems += map(BlockedConnection, refused())
-        new, self._told = self.problems[self._told :], len(self.problems)
+        new, self.problems = self.problems, []
         if new and error not in new:
             raise new[0].with_traceback(None) from error

@@ -36,9 +36,6 @@ def arm() -> None:
         _patch(sys.modules[_PROCESSES])
     else:
         sys.meta_path.insert(0, _hook)
-    registry = sys.modules.get("converse_harness.intercept.registry")
-    if registry is not None:
-        registry.tell_workers()
 
 
 def tell(closed: bool) -> None:

@@ -21,11 +21,7 @@ from converse_harness.intercept.httpx_transports import (
 from converse_harness.intercept.in_process import BotoFake, check_parentheses
 from converse_harness.recordings.choices import FAILED, MODES, Failed, Mode
 from converse_harness.recordings.matching import Match
-from converse_harness.recordings.modes import (
-    MissingRecording,
-    open_session,
-    save_or_set_aside,
-)
+from converse_harness.recordings.modes import MissingRecording, open_session, save_or_set_aside
 from converse_harness.recordings.redaction import Redaction
 
 
@@ -60,14 +56,7 @@ class Recorder(BotoFake):
         self._kept = True
         self._upstream = upstream
         self._again = partial(
-            Recorder,
-            mode=mode,
-            match=match,
-            pace=pace,
-            failed=failed,
-            upstream=upstream,
-            redaction=redaction,
-            **settings,
+            Recorder, mode=mode, match=match, pace=pace, failed=failed, upstream=upstream, redaction=redaction
         )
 
     def fresh(self, test: str = "") -> Recorder:
@@ -75,7 +64,7 @@ class Recorder(BotoFake):
         method.
         """
         path = self.path.with_name(f"{self.path.stem}.{test}{self.path.suffix}") if test else self.path
-        return self._again(path)
+        return self._again(path, **self._made[1])
 
     def httpx_transport(self, inner: Any) -> Any:
         """A transport for one client: records all its requests and sends them over `inner`, any transport of httpx or
