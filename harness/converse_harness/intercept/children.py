@@ -204,8 +204,7 @@ def _proxy_for(env: Mapping[str, str]) -> str | None:
         if users not in _running:
             with suppress(OSError, ValueError), registry.forwarding():  # our own program has the environment as it is
                 _running[users] = _started(users)
-    found = _running.get(users)
-    return None if found is None else found.url
+    return _running[users].url if users in _running else None
 
 
 def _of(env: Mapping[str, str], scheme: str) -> str:

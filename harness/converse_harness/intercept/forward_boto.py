@@ -73,8 +73,7 @@ class _CapturingContent:
     def __init__(self, content: Any, capture: Capture) -> None:
         self.content = content
         self._capture = capture
-        encoding = capture.captured.header("transfer-encoding") or ""
-        self._is_chunked = encoding.lower() == "chunked"
+        self._is_chunked = (capture.captured.header("transfer-encoding") or "").lower() == "chunked"
         self._in_chunk = False
 
     read, readany, readexactly, readline, readuntil = map(

@@ -100,11 +100,7 @@ def named(header: bytes | str) -> str | None:
 
 def host_of(address: Any) -> Any:
     """The host in a socket address, which may itself be just the host."""
-    return address[0] if _is_pair(address) else address
-
-
-def _is_pair(address: object) -> bool:
-    return isinstance(address, tuple) and address != ()
+    return address[0] if address.__class__ is tuple and address else address
 
 
 def is_own_machine(host: object) -> bool:

@@ -69,9 +69,7 @@ def address(*args: Any, **more: Any) -> Iterable[object]:
 
 
 @_before
-def connection_of_loop(
-    loop: object, protocol: object, host: object = None, port: object = None, *args: Any, **options: Any
-) -> Iterable[object]:
+def connection_of_loop(loop: object, make: object, host: object = None, *args: Any, **options: Any) -> Iterable[object]:
     """`create_connection` of an event loop written in C."""
     return host, options.get("server_hostname")
 
